@@ -1,0 +1,200 @@
+/*
+ * interlap.h: the contract between interlap and a target.
+ *
+ * A target is a shared library made of one source file, the adapter. It exports one function,
+ * `interlap_target`, which returns a description of a concurrent structure and the functions that
+ * drive it. interlap compiles the adapter itself (`interlap fuzz my_queue.cpp`), creates the
+ * structure, calls it from many threads, takes a timebox (start and end stamp) around every call,
+ * and decides whether some order of the calls explains every answer under the target's model.
+ *
+ * From C++, include interlap.hpp instead: a class with the right methods is then a target.
+ *
+ * The life of a structure, called a round:
+ *
+ *     create(config)                                    one thread
+ *       enter(s, 0)  enter(s, 1)  ...                   on each thread, before its first call
+ *       call(s, local, call) ...                        on all threads at once
+ *       leave(s, local) ...                             on each thread, after its last call
+ *       enter(s, threads), call ..., leave              the drain: one thread reads all that is left
+ *     destroy(s)                                        one thread
+ *
+ * Everything below is plain C11. Fields marked [in] are set by interlap, [out] by the adapter.
+ */
+#ifndef INTERLAP_H
+#define INTERLAP_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a structure below changes. A target built for another version is refused. */
+#define IL_ABI_VERSION 1u
+
+/* Fewest result values a call has room for. A call has at least as many as it asks for. */
+#define IL_RESULT_ROOM 64u
+
+/*
+ * Operations. Arguments and results are 64-bit integers; an adapter for a structure of strings
+ * maps them. "Status" lists the answers an operation may give; any other is an adapter error.
+ *
+ *   operation                arguments          status: results
+ *   -- queue
+ *   IL_ENQUEUE               value              ok | full
+ *   IL_DEQUEUE               -                  ok: value | empty
+ *   IL_ENQUEUE_BULK          value...           ok | full (none added) | ok: n (the first n added)
+ *   IL_DEQUEUE_BULK          most               ok: value... | empty
+ *   -- stack
+ *   IL_PUSH                  value              ok | full
+ *   IL_POP                   -                  ok: value | empty
+ *   -- deque: one owner at the bottom, thieves at the top
+ *   IL_DEQUE_PUSH            value              ok | full                (owner)
+ *   IL_DEQUE_TAKE            -                  ok: value | empty        (owner)
+ *   IL_DEQUE_STEAL           -                  ok: value | empty        (thieves)
+ *   -- set
+ *   IL_SET_INSERT            key                ok (was absent) | failed (was present)
+ *   IL_SET_REMOVE            key                ok (was present) | failed (was absent)
+ *   IL_SET_CONTAINS          key                ok (present) | failed (absent)
+ *   -- map
+ *   IL_MAP_GET               key                ok: value | failed (absent)
+ *   IL_MAP_PUT               key, value         ok | ok: old value | failed (was absent, now put)
+ *   IL_MAP_INSERT_IF_ABSENT  key, value         ok | failed (present) | failed: value present
+ *   IL_MAP_REMOVE            key                ok | ok: old value | failed (absent)
+ *   IL_MAP_COMPARE_EXCHANGE  key, old, new      ok | failed | failed: value present
+ *   -- register
+ *   IL_REGISTER_READ         -                  ok: value
+ *   IL_REGISTER_WRITE        value              ok | ok: old value
+ *   IL_REGISTER_COMPARE_EXCHANGE  old, new      ok | failed | failed: value present
+ *
+ * A register holds 0 at first; everything else is empty at first.
+ */
+enum il_op {
+    IL_ENQUEUE = 0x10,
+    IL_DEQUEUE = 0x11,
+    IL_ENQUEUE_BULK = 0x12,
+    IL_DEQUEUE_BULK = 0x13,
+    IL_PUSH = 0x20,
+    IL_POP = 0x21,
+    IL_DEQUE_PUSH = 0x30,
+    IL_DEQUE_TAKE = 0x31,
+    IL_DEQUE_STEAL = 0x32,
+    IL_SET_INSERT = 0x40,
+    IL_SET_REMOVE = 0x41,
+    IL_SET_CONTAINS = 0x42,
+    IL_MAP_GET = 0x50,
+    IL_MAP_PUT = 0x51,
+    IL_MAP_INSERT_IF_ABSENT = 0x52,
+    IL_MAP_REMOVE = 0x53,
+    IL_MAP_COMPARE_EXCHANGE = 0x54,
+    IL_REGISTER_READ = 0x60,
+    IL_REGISTER_WRITE = 0x61,
+    IL_REGISTER_COMPARE_EXCHANGE = 0x62
+};
+
+/* What a call answered. */
+enum il_status {
+    IL_OK = 0,          /* done, or true */
+    IL_EMPTY = 1,       /* nothing to take */
+    IL_FULL = 2,        /* no room; nothing was added */
+    IL_FAILED = 3,      /* had no effect, or false */
+    IL_UNKNOWN = 4,     /* may have happened, may still happen, or not (a timeout, a lost commit) */
+    IL_UNSUPPORTED = 5  /* did nothing and will not be recorded: interlap draws another call */
+};
+
+/* Which threads may make a call. A round has threads 0, 1, 2, ... */
+enum il_role {
+    IL_ANY_THREAD = 0,
+    IL_FIRST_THREAD = 1,   /* thread 0 alone: the one producer, consumer or owner */
+    IL_OTHER_THREADS = 2   /* every thread but 0 */
+};
+
+struct il_call;
+
+/* Services of interlap. Call them through il_box_open, il_box_close and il_error below. */
+typedef struct il_host {
+    void (*box_open)(struct il_call *call);
+    void (*box_close)(struct il_call *call);
+    void (*error)(const char *message);
+} il_host;
+
+/* One call of one operation. */
+typedef struct il_call {
+    uint32_t op;            /* [in]  an il_op */
+    uint32_t status;        /* [out] an il_status; IL_OK on entry */
+    const int64_t *args;    /* [in]  arg_count values */
+    int64_t *results;       /* [out] room for result_room values */
+    uint32_t arg_count;     /* [in]  */
+    uint32_t result_room;   /* [in]  at least IL_RESULT_ROOM */
+    uint32_t result_count;  /* [out] values written to results; 0 on entry */
+    uint32_t thread;        /* [in]  the calling thread, 0 based */
+    const il_host *host;    /* [in]  */
+    uint64_t start;         /* interlap's own: the stamps of the timebox */
+    uint64_t end;
+} il_call;
+
+/* What a structure is created with. */
+typedef struct il_config {
+    const il_host *host;    /* [in] for il_error */
+    const char *directory;  /* [in] an empty directory of this process, deleted for you at the end */
+    uint64_t seed;          /* [in] differs from round to round */
+    uint32_t threads;       /* [in] threads 0 .. threads-1 will call; thread `threads` drains */
+    uint32_t round;         /* [in] counts up within one process */
+} il_config;
+
+/* An operation a target offers, and who may call it. */
+typedef struct il_operation {
+    uint32_t op;    /* an il_op */
+    uint32_t role;  /* an il_role */
+} il_operation;
+
+/* The description of a target. Strings are UTF-8 and live as long as the library. */
+typedef struct il_target {
+    uint32_t abi_version;   /* IL_ABI_VERSION */
+    uint32_t struct_size;   /* sizeof(il_target) */
+    const char *library;    /* what is tested: "moodycamel::ConcurrentQueue" */
+    const char *version;    /* its version, or "" */
+    const char *model;      /* the default model: "fifo", "fifo-per-producer:empty=lone", "set", ... */
+    const il_operation *operations;
+    uint32_t operation_count;
+    uint32_t thread_max;    /* most threads that may call at once; 0: any number */
+    uint32_t capacity;      /* how many values fit; 0: no bound */
+    uint32_t block_size;    /* a size at which behaviour changes (block, segment, chunk); 0: none */
+
+    /* Returns the structure, or NULL after il_error. */
+    void *(*create)(const il_config *config);
+    void (*destroy)(void *structure);
+
+    /* Optional (NULL). What enter returns (a token, a session, or NULL) is passed to that
+       thread's calls as `local`. */
+    void *(*enter)(void *structure, uint32_t thread);
+    void (*leave)(void *structure, void *local);
+
+    /* Does call->op, sets status, results and result_count. Must not throw. */
+    void (*call)(void *structure, void *local, il_call *call);
+} il_target;
+
+/* The one symbol a target exports. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const il_target *interlap_target(void);
+
+/*
+ * Narrowing the timebox. The box must contain the instant at which the operation takes effect; a
+ * box wider than needed only hides bugs, a narrower one accuses the innocent.
+ *
+ * il_box_open:  what came before in this call (taking a session, retrying after a conflict) had no
+ *               effect; the box opens now.
+ * il_box_close: the operation has taken effect; what follows in this call is not part of it.
+ */
+static inline void il_box_open(il_call *call) { call->host->box_open(call); }
+static inline void il_box_close(il_call *call) { call->host->box_close(call); }
+
+/* The adapter cannot go on (no disk space, wrong library version): ends the run with this message. */
+static inline void il_error(const il_host *host, const char *message) { host->error(message); }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,408 @@
+/*
+ * interlap.hpp: turns a C++17 class into a target. See interlap.h for what a target is.
+ *
+ *     #include <interlap.hpp>
+ *     #include <boost/lockfree/queue.hpp>
+ *
+ *     struct Queue {
+ *         static constexpr auto library = "boost::lockfree::queue";
+ *         static constexpr auto model = "fifo";
+ *         boost::lockfree::queue<int64_t> queue{128};
+ *         bool enqueue(int64_t value) { return queue.push(value); }
+ *         bool dequeue(int64_t &value) { return queue.pop(value); }
+ *     };
+ *     INTERLAP_TARGET(Queue)
+ *
+ * The methods a class has decide which operations it offers:
+ *
+ *     queue     bool enqueue(int64_t value)                        false: full
+ *               bool dequeue(int64_t &value)                       false: empty
+ *               size_t enqueue_bulk(const int64_t *values, size_t n)   how many, or bool: all or none
+ *               size_t dequeue_bulk(int64_t *values, size_t most)      how many
+ *     stack     bool push(int64_t value)      bool pop(int64_t &value)
+ *     deque     bool push(int64_t value)      bool take(int64_t &value)    bool steal(int64_t &value)
+ *     set       bool insert(int64_t key)      bool remove(int64_t key)     bool contains(int64_t key)
+ *     map       bool get(int64_t key, int64_t &value)
+ *               bool put(int64_t key, int64_t value)               or void
+ *               bool insert_if_absent(int64_t key, int64_t value)
+ *               bool remove(int64_t key)
+ *               bool compare_exchange(int64_t key, int64_t old, int64_t value)
+ *     register  int64_t read()                void write(int64_t value)
+ *               bool compare_exchange(int64_t old, int64_t value)
+ *
+ * A method that returns bool may return void (always done) or interlap::status instead; the latter
+ * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
+ * done, draw another call).
+ *
+ * Optional members of the class:
+ *
+ *     static constexpr auto model = "fifo";           default: by the methods: fifo, lifo, deque,
+ *                                                     set, map, register
+ *     static constexpr auto library = "...", version = "...";
+ *     static constexpr bool one_producer = true;      thread 0 alone enqueues (or pushes)
+ *     static constexpr bool one_consumer = true;      one thread dequeues: thread 1 if there is one
+ *                                                     producer too, else thread 0
+ *     static constexpr unsigned thread_max = 8;       most threads that may call at once
+ *     static constexpr unsigned capacity = 1024;      how many values fit
+ *     static constexpr unsigned block_size = 32;      bulk sizes around it are drawn more often
+ *     explicit Queue(const interlap::config &)        instead of the default constructor
+ *     struct Local { Local(Queue &, unsigned thread); ... };   made on each thread before its first
+ *                                                     call, destroyed after its last; a method that
+ *                                                     wants it takes a `Local &` first
+ *
+ * A method whose first part has no effect (taking a lock, retrying a transaction) may narrow the
+ * timebox with interlap::box_open() and interlap::box_close(). A structure that cannot be made
+ * calls interlap::fail(config, "why") in its constructor.
+ */
+#ifndef INTERLAP_HPP
+#define INTERLAP_HPP
+
+#include "interlap.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace interlap {
+
+using config = il_config;
+
+enum class status : uint32_t {
+    ok = IL_OK,
+    empty = IL_EMPTY,
+    full = IL_FULL,
+    failed = IL_FAILED,
+    unknown = IL_UNKNOWN,
+    unsupported = IL_UNSUPPORTED,
+};
+
+namespace detail {
+
+inline thread_local il_call *current_call = nullptr;
+
+struct no_local {};
+
+template <class T, class = void> struct local_of { using type = no_local; };
+template <class T> struct local_of<T, std::void_t<typename T::Local>> {
+    using type = typename T::Local;
+};
+
+/* `name(t, local, args...)` calls t.name(local, args...) if there is such a method, else
+   t.name(args...); `name::offered<T, Local, Args...>` says whether there is either. */
+#define INTERLAP_METHOD(name)                                                                      \
+    struct name##_method {                                                                         \
+        template <class T, class... A>                                                             \
+        static auto plain(T &t, A &&...a) -> decltype(t.name(std::forward<A>(a)...)) {             \
+            return t.name(std::forward<A>(a)...);                                                  \
+        }                                                                                          \
+        template <class T, class... A>                                                             \
+        using plain_of = decltype(plain(std::declval<T &>(), std::declval<A>()...));               \
+    };
+INTERLAP_METHOD(enqueue)
+INTERLAP_METHOD(dequeue)
+INTERLAP_METHOD(enqueue_bulk)
+INTERLAP_METHOD(dequeue_bulk)
+INTERLAP_METHOD(push)
+INTERLAP_METHOD(pop)
+INTERLAP_METHOD(take)
+INTERLAP_METHOD(steal)
+INTERLAP_METHOD(insert)
+INTERLAP_METHOD(remove)
+INTERLAP_METHOD(contains)
+INTERLAP_METHOD(get)
+INTERLAP_METHOD(put)
+INTERLAP_METHOD(insert_if_absent)
+INTERLAP_METHOD(compare_exchange)
+INTERLAP_METHOD(read)
+INTERLAP_METHOD(write)
+#undef INTERLAP_METHOD
+
+template <class Void, class M, class T, class... A> struct has_method : std::false_type {};
+template <class M, class T, class... A>
+struct has_method<std::void_t<typename M::template plain_of<T, A...>>, M, T, A...>
+    : std::true_type {};
+template <class M, class T, class... A>
+constexpr bool has = has_method<void, M, T, A...>::value ||
+                     has_method<void, M, T, typename local_of<T>::type &, A...>::value;
+
+template <class M, class T, class L, class... A> decltype(auto) invoke(T &t, L &local, A &&...a) {
+    if constexpr (has_method<void, M, T, L &, A...>::value)
+        return M::plain(t, local, std::forward<A>(a)...);
+    else
+        return M::plain(t, std::forward<A>(a)...);
+}
+
+/* Runs a method and turns what it returns into a status: void is ok, false is `no`. */
+template <class M, class T, class L, class... A>
+status answer(status no, T &t, L &local, A &&...a) {
+    using R = decltype(invoke<M>(t, local, std::forward<A>(a)...));
+    if constexpr (std::is_void_v<R>) {
+        invoke<M>(t, local, std::forward<A>(a)...);
+        return status::ok;
+    } else if constexpr (std::is_same_v<R, status>) {
+        return invoke<M>(t, local, std::forward<A>(a)...);
+    } else {
+        static_assert(std::is_same_v<R, bool>, "a target's method returns bool, void or "
+                                               "interlap::status");
+        return invoke<M>(t, local, std::forward<A>(a)...) ? status::ok : no;
+    }
+}
+
+/* The operations a class offers, and how each is done. */
+template <class T> struct offer {
+    using local = typename local_of<T>::type;
+    using in = int64_t;
+    using out = int64_t &;
+
+    static constexpr bool is_deque = has<take_method, T, out> || has<steal_method, T, out>;
+    static constexpr bool is_map = has<get_method, T, in, out>;
+    static constexpr bool is_set = !is_map && (has<contains_method, T, in> || has<insert_method, T, in>);
+    static constexpr bool is_stack = has<pop_method, T, out>;
+    static constexpr bool is_register = has<read_method, T>;
+
+    static constexpr bool offers(uint32_t op) {
+        switch (op) {
+        case IL_ENQUEUE: return has<enqueue_method, T, in>;
+        case IL_DEQUEUE: return has<dequeue_method, T, out>;
+        case IL_ENQUEUE_BULK: return has<enqueue_bulk_method, T, const int64_t *, size_t>;
+        case IL_DEQUEUE_BULK: return has<dequeue_bulk_method, T, int64_t *, size_t>;
+        case IL_PUSH: return is_stack && has<push_method, T, in>;
+        case IL_POP: return is_stack;
+        case IL_DEQUE_PUSH: return is_deque && has<push_method, T, in>;
+        case IL_DEQUE_TAKE: return has<take_method, T, out>;
+        case IL_DEQUE_STEAL: return has<steal_method, T, out>;
+        case IL_SET_INSERT: return is_set && has<insert_method, T, in>;
+        case IL_SET_REMOVE: return is_set && has<remove_method, T, in>;
+        case IL_SET_CONTAINS: return has<contains_method, T, in>;
+        case IL_MAP_GET: return is_map;
+        case IL_MAP_PUT: return is_map && has<put_method, T, in, in>;
+        case IL_MAP_INSERT_IF_ABSENT: return is_map && has<insert_if_absent_method, T, in, in>;
+        case IL_MAP_REMOVE: return is_map && has<remove_method, T, in>;
+        case IL_MAP_COMPARE_EXCHANGE: return is_map && has<compare_exchange_method, T, in, in, in>;
+        case IL_REGISTER_READ: return is_register;
+        case IL_REGISTER_WRITE: return is_register && has<write_method, T, in>;
+        case IL_REGISTER_COMPARE_EXCHANGE:
+            return is_register && has<compare_exchange_method, T, in, in>;
+        default: return false;
+        }
+    }
+
+    /* A call that hands out one value: ok with it, or `no` without. */
+    template <class M, class... A>
+    static void one_value(il_call *c, status no, T &t, local &l, A... a) {
+        int64_t value = 0;
+        status s = answer<M>(no, t, l, a..., value);
+        c->status = static_cast<uint32_t>(s);
+        if (s == status::ok) {
+            c->results[0] = value;
+            c->result_count = 1;
+        }
+    }
+
+    template <class M, class... A> static void plain(il_call *c, status no, T &t, local &l, A... a) {
+        c->status = static_cast<uint32_t>(answer<M>(no, t, l, a...));
+    }
+
+    static void enqueue_bulk(il_call *c, T &t, local &l) {
+        using M = enqueue_bulk_method;
+        size_t wanted = c->arg_count;
+        using R = decltype(invoke<M>(t, l, c->args, wanted));
+        if constexpr (std::is_same_v<R, bool> || std::is_same_v<R, status> || std::is_void_v<R>) {
+            plain<M>(c, status::full, t, l, c->args, wanted);
+        } else {
+            size_t done = invoke<M>(t, l, c->args, wanted);
+            c->results[0] = static_cast<int64_t>(done);
+            c->result_count = 1;
+        }
+    }
+
+    static void dequeue_bulk(il_call *c, T &t, local &l) {
+        size_t most = static_cast<size_t>(c->args[0]);
+        size_t done = invoke<dequeue_bulk_method>(t, l, c->results, most);
+        c->result_count = static_cast<uint32_t>(done);
+        c->status = done == 0 ? IL_EMPTY : IL_OK;
+    }
+
+    static void run(il_call *c, T &t, local &l) {
+        const int64_t *a = c->args;
+        /* Each branch is compiled only if the class has the method. */
+#define INTERLAP_CASE(OP, ...)                                                                     \
+    case OP:                                                                                       \
+        if constexpr (offers(OP)) {                                                                \
+            __VA_ARGS__;                                                                           \
+            return;                                                                                \
+        }                                                                                          \
+        break;
+        switch (c->op) {
+            INTERLAP_CASE(IL_ENQUEUE, plain<enqueue_method>(c, status::full, t, l, a[0]))
+            INTERLAP_CASE(IL_DEQUEUE, one_value<dequeue_method>(c, status::empty, t, l))
+            INTERLAP_CASE(IL_ENQUEUE_BULK, enqueue_bulk(c, t, l))
+            INTERLAP_CASE(IL_DEQUEUE_BULK, dequeue_bulk(c, t, l))
+            INTERLAP_CASE(IL_PUSH, plain<push_method>(c, status::full, t, l, a[0]))
+            INTERLAP_CASE(IL_POP, one_value<pop_method>(c, status::empty, t, l))
+            INTERLAP_CASE(IL_DEQUE_PUSH, plain<push_method>(c, status::full, t, l, a[0]))
+            INTERLAP_CASE(IL_DEQUE_TAKE, one_value<take_method>(c, status::empty, t, l))
+            INTERLAP_CASE(IL_DEQUE_STEAL, one_value<steal_method>(c, status::empty, t, l))
+            INTERLAP_CASE(IL_SET_INSERT, plain<insert_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_REMOVE, plain<remove_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_CONTAINS, plain<contains_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_MAP_GET, one_value<get_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_MAP_PUT, plain<put_method>(c, status::failed, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_MAP_INSERT_IF_ABSENT,
+                          plain<insert_if_absent_method>(c, status::failed, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_MAP_REMOVE, plain<remove_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_MAP_COMPARE_EXCHANGE,
+                          plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1], a[2]))
+            INTERLAP_CASE(IL_REGISTER_READ, c->results[0] = invoke<read_method>(t, l),
+                          c->result_count = 1)
+            INTERLAP_CASE(IL_REGISTER_WRITE, plain<write_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_REGISTER_COMPARE_EXCHANGE,
+                          plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1]))
+        }
+#undef INTERLAP_CASE
+        c->status = IL_UNSUPPORTED;
+    }
+};
+
+/* Optional static members: the class's own, else a default. */
+#define INTERLAP_OPTION(type, name, fallback)                                                      \
+    template <class T, class = void> struct name##_option {                                        \
+        static constexpr type value = fallback;                                                    \
+    };                                                                                             \
+    template <class T> struct name##_option<T, std::void_t<decltype(T::name)>> {                   \
+        static constexpr type value = T::name;                                                     \
+    };
+INTERLAP_OPTION(const char *, library, "")
+INTERLAP_OPTION(const char *, version, "")
+INTERLAP_OPTION(const char *, model, nullptr)
+INTERLAP_OPTION(bool, one_producer, false)
+INTERLAP_OPTION(bool, one_consumer, false)
+INTERLAP_OPTION(unsigned, thread_max, 0)
+INTERLAP_OPTION(unsigned, capacity, 0)
+INTERLAP_OPTION(unsigned, block_size, 0)
+#undef INTERLAP_OPTION
+
+template <class T> constexpr const char *model_of() {
+    using o = offer<T>;
+    if (model_option<T>::value != nullptr) return model_option<T>::value;
+    return o::is_deque    ? "deque"
+           : o::is_stack  ? "lifo"
+           : o::is_map    ? "map"
+           : o::is_set    ? "set"
+           : o::is_register ? "register"
+                          : "fifo";
+}
+
+template <class T> constexpr uint32_t role_of(uint32_t op) {
+    constexpr bool producer = one_producer_option<T>::value;
+    constexpr bool consumer = one_consumer_option<T>::value;
+    switch (op) {
+    case IL_DEQUE_PUSH:
+    case IL_DEQUE_TAKE: return IL_FIRST_THREAD;
+    case IL_DEQUE_STEAL: return IL_OTHER_THREADS;
+    case IL_ENQUEUE:
+    case IL_ENQUEUE_BULK:
+    case IL_PUSH: return producer ? IL_FIRST_THREAD : consumer ? IL_OTHER_THREADS : IL_ANY_THREAD;
+    case IL_DEQUEUE:
+    case IL_DEQUEUE_BULK:
+    case IL_POP: return producer ? IL_OTHER_THREADS : consumer ? IL_FIRST_THREAD : IL_ANY_THREAD;
+    default: return IL_ANY_THREAD;
+    }
+}
+
+template <class T> struct operations_of {
+    static constexpr uint32_t op_end = 0x70; /* past the last il_op */
+    static constexpr uint32_t count() {
+        uint32_t n = 0;
+        for (uint32_t op = 0; op < op_end; op++) n += offer<T>::offers(op);
+        return n;
+    }
+    il_operation list[count() > 0 ? count() : 1] = {};
+    constexpr operations_of() {
+        uint32_t n = 0;
+        for (uint32_t op = 0; op < op_end; op++)
+            if (offer<T>::offers(op)) list[n++] = il_operation{op, role_of<T>(op)};
+    }
+};
+
+template <class T> struct functions {
+    using local = typename local_of<T>::type;
+    static constexpr bool has_local = !std::is_same_v<local, no_local>;
+
+    static void *create(const il_config *config) noexcept {
+        if constexpr (std::is_constructible_v<T, const il_config &>)
+            return new T(*config);
+        else
+            return new T();
+    }
+    static void destroy(void *structure) noexcept { delete static_cast<T *>(structure); }
+    static void *enter(void *structure, uint32_t thread) noexcept {
+        if constexpr (!has_local)
+            return nullptr;
+        else
+            return new local(*static_cast<T *>(structure), thread);
+    }
+    static void leave(void *, void *l) noexcept {
+        if constexpr (has_local) delete static_cast<local *>(l);
+    }
+    /* noexcept: an exception that leaves the structure ends in std::terminate, which interlap
+       reports as a finding with the exception's type. */
+    static void call(void *structure, void *l, il_call *call) noexcept {
+        current_call = call;
+        if constexpr (has_local) {
+            offer<T>::run(call, *static_cast<T *>(structure), *static_cast<local *>(l));
+        } else {
+            no_local none;
+            offer<T>::run(call, *static_cast<T *>(structure), none);
+        }
+    }
+};
+
+template <class T> const il_target *target() {
+    static_assert(operations_of<T>::count() > 0,
+                  "this class has none of the methods that interlap.hpp lists");
+    static constexpr operations_of<T> operations;
+    static constexpr unsigned spsc =
+        one_producer_option<T>::value && one_consumer_option<T>::value ? 2 : 0;
+    static constexpr il_target description = {
+        IL_ABI_VERSION,
+        sizeof(il_target),
+        library_option<T>::value,
+        version_option<T>::value,
+        model_of<T>(),
+        operations.list,
+        operations_of<T>::count(),
+        thread_max_option<T>::value ? thread_max_option<T>::value : spsc,
+        capacity_option<T>::value,
+        block_size_option<T>::value,
+        functions<T>::create,
+        functions<T>::destroy,
+        functions<T>::enter,
+        functions<T>::leave,
+        functions<T>::call,
+    };
+    return &description;
+}
+
+} // namespace detail
+
+/* Inside a method: what came before had no effect; the timebox opens now. */
+inline void box_open() { il_box_open(detail::current_call); }
+/* Inside a method: the operation has taken effect; the timebox closes now. */
+inline void box_close() { il_box_close(detail::current_call); }
+/* In a constructor: the structure cannot be made; ends the run with this message. */
+inline void fail(const config &config, const std::string &why) {
+    il_error(config.host, why.c_str());
+}
+
+} // namespace interlap
+
+#define INTERLAP_TARGET(Class)                                                                     \
+    extern "C" __attribute__((visibility("default"))) const il_target *interlap_target(void) {     \
+        return interlap::detail::target<Class>();                                                  \
+    }
+
+#endif

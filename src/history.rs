@@ -1,0 +1,210 @@
+//! A history: what every thread called, when each call's timebox opened and closed, and what it
+//! answered. Comes in from a trace or another tool's file, goes out to the checkers and reports.
+//! Does not know who recorded it nor what model it is judged by.
+
+use crate::operation::{Op, Status};
+
+/// End stamp of an operation that never returned.
+pub const NEVER: u64 = u64::MAX;
+
+/// One operation: 32 bytes; its arguments and results lie in its thread's value pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Stamp at which the timebox opened. The unit is the recorder's; only the order counts.
+    pub start: u64,
+    /// Stamp at which the timebox closed; [`NEVER`] where the effect is open (pending, unknown).
+    pub end: u64,
+    values_at: u32,
+    arg_count: u16,
+    result_count: u16,
+    pub op: Op,
+    pub status: Status,
+}
+
+/// Names an operation of a history: index of the thread, index within the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId {
+    pub thread: u32,
+    pub index: u32,
+}
+
+/// The operations of one sequential client, oldest first.
+///
+/// Invariants, held by [`Thread::push`]: `start <= end`, each start is greater than the end before
+/// it (strictly: program order must show in the stamps), and only the last operation is open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thread {
+    /// Number of the client that made the calls, as users know it. Several `Thread`s may share it:
+    /// after an operation of unknown outcome a client goes on as a new sequential thread.
+    pub client: u32,
+    operations: Vec<Operation>,
+    values: Vec<i64>,
+}
+
+/// What every thread did in one round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    pub threads: Vec<Thread>,
+    /// Whether, after all other calls had returned, one thread took out everything until the
+    /// structure answered empty: what was added and never taken is then lost.
+    pub drained: bool,
+}
+
+/// A call and its answer, before it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    pub op: Op,
+    pub status: Status,
+    pub start: u64,
+    /// Ignored where `status` is open.
+    pub end: u64,
+    pub args: &'a [i64],
+    pub results: &'a [i64],
+}
+
+impl Thread {
+    pub fn new(client: u32) -> Thread {
+        Thread { client, ..Thread::default() }
+    }
+
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    pub fn args(&self, operation: &Operation) -> &[i64] {
+        let at = operation.values_at as usize;
+        &self.values[at..at + operation.arg_count as usize]
+    }
+
+    pub fn results(&self, operation: &Operation) -> &[i64] {
+        let at = operation.values_at as usize + operation.arg_count as usize;
+        &self.values[at..at + operation.result_count as usize]
+    }
+
+    /// Sets memory aside for `operations` more with `values` values in all.
+    pub fn reserve(&mut self, operations: usize, values: usize) {
+        self.operations.reserve_exact(operations);
+        self.values.reserve_exact(values);
+    }
+
+    /// Whether no further operation can follow, because the last one's effect is open.
+    pub fn is_retired(&self) -> bool {
+        self.operations.last().is_some_and(|last| last.end == NEVER)
+    }
+
+    /// Appends the client's next operation, or says why it cannot be one.
+    pub fn push(&mut self, entry: Entry) -> Result<(), String> {
+        entry.op.validate(entry.args, entry.status, entry.results)?;
+        let end = if entry.status.is_open() { NEVER } else { entry.end };
+        if entry.start > end || (end == NEVER && !entry.status.is_open()) {
+            return Err(format!("box [{}, {}] ends before it starts", entry.start, entry.end));
+        }
+        if let Some(last) = self.operations.last() {
+            if last.end == NEVER {
+                return Err("an operation after one whose outcome is open".to_string());
+            }
+            if entry.start <= last.end {
+                let (start, end) = (entry.start, last.end);
+                return Err(format!(
+                    "starts at {start}, not after the end {end} of the one before"
+                ));
+            }
+        }
+        let values_at = u32::try_from(self.values.len())
+            .map_err(|_| "more than 4,294,967,295 values in one thread".to_string())?;
+        let count = |values: &[i64]| {
+            u16::try_from(values.len()).map_err(|_| "more than 65,535 values in a call".to_string())
+        };
+        let operation = Operation {
+            start: entry.start,
+            end,
+            values_at,
+            arg_count: count(entry.args)?,
+            result_count: count(entry.results)?,
+            op: entry.op,
+            status: entry.status,
+        };
+        self.values.extend_from_slice(entry.args);
+        self.values.extend_from_slice(entry.results);
+        self.operations.push(operation);
+        Ok(())
+    }
+}
+
+impl History {
+    /// Appends `entry` to `client`'s operations; a client whose last operation is open goes on as
+    /// a new thread. Says why where the operation cannot follow.
+    pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), String> {
+        let open = |thread: &Thread| thread.client == client && !thread.is_retired();
+        let at = match self.threads.iter().rposition(open) {
+            Some(at) => at,
+            None => {
+                self.threads.push(Thread::new(client));
+                self.threads.len() - 1
+            }
+        };
+        self.threads[at].push(entry)
+    }
+
+    pub fn len(&self) -> usize {
+        self.threads.iter().map(|thread| thread.operations.len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        &self.threads[id.thread as usize].operations[id.index as usize]
+    }
+
+    pub fn args(&self, id: OperationId) -> &[i64] {
+        self.threads[id.thread as usize].args(self.operation(id))
+    }
+
+    pub fn results(&self, id: OperationId) -> &[i64] {
+        self.threads[id.thread as usize].results(self.operation(id))
+    }
+
+    /// Every operation's name, thread by thread.
+    pub fn ids(&self) -> impl Iterator<Item = OperationId> + '_ {
+        self.threads.iter().enumerate().flat_map(|(thread, t)| {
+            (0..t.operations.len() as u32)
+                .map(move |index| OperationId { thread: thread as u32, index })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enqueue(start: u64, end: u64, status: Status) -> Entry<'static> {
+        Entry { op: Op::Enqueue, status, start, end, args: &[7], results: &[] }
+    }
+
+    #[test]
+    fn an_operation_is_32_bytes() {
+        assert_eq!(std::mem::size_of::<Operation>(), 32);
+    }
+
+    #[test]
+    fn stamps_of_one_thread_strictly_increase() {
+        let mut history = History::default();
+        history.push(3, enqueue(1, 4, Status::Ok)).expect("first");
+        assert!(history.push(3, enqueue(4, 5, Status::Ok)).is_err());
+        assert!(history.push(3, enqueue(6, 5, Status::Ok)).is_err());
+        history.push(3, enqueue(5, 5, Status::Ok)).expect("a box may be one instant");
+        assert_eq!(history.len(), 2);
+    }
+
+    #[test]
+    fn a_client_goes_on_as_a_new_thread_after_an_open_operation() {
+        let mut history = History::default();
+        history.push(3, enqueue(1, 4, Status::Unknown)).expect("unknown");
+        history.push(3, enqueue(5, 6, Status::Ok)).expect("the client lives on");
+        assert_eq!(history.threads.len(), 2);
+        assert_eq!(history.threads[0].operations()[0].end, NEVER);
+        assert_eq!(history.threads[1].client, 3);
+    }
+}

@@ -1,0 +1,253 @@
+//! The vocabulary of operations: what can be called on a structure, with how many arguments, and
+//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them; the
+//! harness asserts that the two agree. Knows nothing of models, threads or time.
+
+use serde::{Deserialize, Serialize};
+
+/// The kind of a structure. A family has one workload generator and one template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    Queue,
+    Stack,
+    Deque,
+    Set,
+    Map,
+    Register,
+}
+
+impl Family {
+    pub const ALL: [Family; 6] =
+        [Family::Queue, Family::Stack, Family::Deque, Family::Set, Family::Map, Family::Register];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Queue => "queue",
+            Family::Stack => "stack",
+            Family::Deque => "deque",
+            Family::Set => "set",
+            Family::Map => "map",
+            Family::Register => "register",
+        }
+    }
+}
+
+macro_rules! operations {
+    ($($variant:ident = $code:literal, $family:ident, $name:literal;)*) => {
+        /// One operation. The discriminant is the `il_op` of `interlap.h`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Op { $($variant = $code,)* }
+
+        impl Op {
+            pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
+
+            /// The name used in traces, reports and on the command line; unique within a family.
+            pub fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name,)* }
+            }
+
+            pub fn family(self) -> Family {
+                match self { $(Op::$variant => Family::$family,)* }
+            }
+
+            /// The operation with this `il_op` code.
+            pub fn from_code(code: u32) -> Option<Op> {
+                match code { $($code => Some(Op::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+operations! {
+    Enqueue = 0x10, Queue, "enqueue";
+    Dequeue = 0x11, Queue, "dequeue";
+    EnqueueBulk = 0x12, Queue, "enqueue_bulk";
+    DequeueBulk = 0x13, Queue, "dequeue_bulk";
+    Push = 0x20, Stack, "push";
+    Pop = 0x21, Stack, "pop";
+    DequePush = 0x30, Deque, "push";
+    DequeTake = 0x31, Deque, "take";
+    DequeSteal = 0x32, Deque, "steal";
+    SetInsert = 0x40, Set, "insert";
+    SetRemove = 0x41, Set, "remove";
+    SetContains = 0x42, Set, "contains";
+    MapGet = 0x50, Map, "get";
+    MapPut = 0x51, Map, "put";
+    MapInsertIfAbsent = 0x52, Map, "insert_if_absent";
+    MapRemove = 0x53, Map, "remove";
+    MapCompareExchange = 0x54, Map, "compare_exchange";
+    RegisterRead = 0x60, Register, "read";
+    RegisterWrite = 0x61, Register, "write";
+    RegisterCompareExchange = 0x62, Register, "compare_exchange";
+}
+
+/// What a call answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Status {
+    /// Done, or true.
+    Ok = 0,
+    /// Nothing to take.
+    Empty = 1,
+    /// No room; nothing was added.
+    Full = 2,
+    /// Had no effect, or false.
+    Failed = 3,
+    /// Returned without saying what happened: the call may have taken effect, may still do so at
+    /// any later time, or never will.
+    Unknown = 4,
+    /// Never returned: as `Unknown`.
+    Pending = 255,
+}
+
+impl Status {
+    /// The status with this `il_status` code; `IL_UNSUPPORTED` is never recorded and has none.
+    pub fn from_code(code: u32) -> Option<Status> {
+        [Status::Ok, Status::Empty, Status::Full, Status::Failed, Status::Unknown]
+            .into_iter()
+            .find(|status| *status as u32 == code)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Empty => "empty",
+            Status::Full => "full",
+            Status::Failed => "failed",
+            Status::Unknown => "unknown",
+            Status::Pending => "pending",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Status> {
+        use Status::*;
+        [Ok, Empty, Full, Failed, Unknown, Pending].into_iter().find(|s| s.name() == name)
+    }
+
+    /// Whether the call's effect is open: it may have happened, may yet happen, or not.
+    pub fn is_open(self) -> bool {
+        matches!(self, Status::Unknown | Status::Pending)
+    }
+}
+
+/// How many arguments or results go with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    Exactly(usize),
+    AtMost(usize),
+    AtLeast(usize),
+    Any,
+}
+
+impl Count {
+    fn admits(self, n: usize) -> bool {
+        match self {
+            Count::Exactly(k) => n == k,
+            Count::AtMost(k) => n <= k,
+            Count::AtLeast(k) => n >= k,
+            Count::Any => true,
+        }
+    }
+}
+
+impl Op {
+    /// The operation of this family with this name.
+    pub fn from_name(family: Family, name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.family() == family && op.name() == name)
+    }
+
+    fn arguments(self) -> Count {
+        match self {
+            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::RegisterRead => {
+                Count::Exactly(0)
+            }
+            Op::EnqueueBulk => Count::Any,
+            Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
+            Op::MapCompareExchange => Count::Exactly(3),
+            _ => Count::Exactly(1),
+        }
+    }
+
+    /// The answers of `interlap.h`: which statuses, each with how many results.
+    fn answers(self) -> &'static [(Status, Count)] {
+        use Count::*;
+        match self {
+            Op::Enqueue | Op::Push | Op::DequePush => {
+                &[(Status::Ok, Exactly(0)), (Status::Full, Exactly(0))]
+            }
+            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal => {
+                &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))]
+            }
+            Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],
+            Op::DequeueBulk => &[(Status::Ok, AtLeast(1)), (Status::Empty, Exactly(0))],
+            Op::SetInsert | Op::SetRemove | Op::SetContains => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
+            }
+            Op::MapGet => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
+            Op::MapPut | Op::MapRemove => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
+            Op::MapInsertIfAbsent | Op::MapCompareExchange | Op::RegisterCompareExchange => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, AtMost(1))]
+            }
+            Op::RegisterRead => &[(Status::Ok, Exactly(1))],
+            Op::RegisterWrite => &[(Status::Ok, AtMost(1))],
+        }
+    }
+
+    /// Says what is wrong with a call's shape, or nothing. An operation whose outcome is open has
+    /// no results.
+    pub fn validate(self, args: &[i64], status: Status, results: &[i64]) -> Result<(), String> {
+        if !self.arguments().admits(args.len()) {
+            return Err(format!("{} with {} arguments", self.name(), args.len()));
+        }
+        if status.is_open() {
+            return match results.len() {
+                0 => Ok(()),
+                n => Err(format!("{} answered {} with {n} results", self.name(), status.name())),
+            };
+        }
+        let Some((_, count)) = self.answers().iter().find(|(s, _)| *s == status) else {
+            return Err(format!("{} answered {}", self.name(), status.name()));
+        };
+        if !count.admits(results.len()) {
+            let (name, n) = (self.name(), results.len());
+            return Err(format!("{name} answered {} with {n} results", status.name()));
+        }
+        match self {
+            Op::DequeueBulk if status == Status::Ok && results.len() as i64 > args[0] => {
+                let (n, most) = (results.len(), args[0]);
+                Err(format!("dequeue_bulk answered {n} values where at most {most} were asked for"))
+            }
+            Op::EnqueueBulk if results.iter().any(|&n| n < 0 || n > args.len() as i64) => {
+                Err(format!("enqueue_bulk of {} values answered {} added", args.len(), results[0]))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_names_are_unique_and_round_trip() {
+        for &op in Op::ALL {
+            assert_eq!(Op::from_code(op as u32), Some(op));
+            assert_eq!(Op::from_name(op.family(), op.name()), Some(op));
+        }
+        assert_eq!(Op::from_code(0), None);
+    }
+
+    #[test]
+    fn shapes_are_those_of_the_header() {
+        assert!(Op::Dequeue.validate(&[], Status::Ok, &[7]).is_ok());
+        assert!(Op::Dequeue.validate(&[], Status::Unknown, &[]).is_ok());
+        assert!(Op::Dequeue.validate(&[], Status::Ok, &[]).is_err());
+        assert!(Op::Dequeue.validate(&[], Status::Failed, &[]).is_err());
+        assert!(Op::DequeueBulk.validate(&[2], Status::Ok, &[1, 2, 3]).is_err());
+        assert!(Op::EnqueueBulk.validate(&[1, 2], Status::Ok, &[3]).is_err());
+        assert!(Op::MapPut.validate(&[1], Status::Ok, &[]).is_err());
+    }
+}
