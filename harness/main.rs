@@ -1,1 +1,174 @@
-fn main() {}
+//! The recorded process: loads a target, drives it round after round, and sends what happened to
+//! the main program. It may die of the target at any moment, so it keeps nothing that is not
+//! already in the record area or on the pipe.
+//!
+//! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
+//! own output goes to standard error.
+
+mod clock;
+mod fault;
+mod library;
+mod native;
+mod record;
+mod timebox;
+mod workload;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use interlap::plan::Job;
+use interlap::trace::area::Stage;
+use interlap::trace::frame::{
+    Bye, CodeRange, Frame, Growth, Hello, RoundEnd, RoundStart, TRACE_VERSION,
+};
+
+use crate::clock::Clock;
+use crate::library::Target;
+use crate::native::{Pool, Setting};
+use crate::record::{Area, Pipe};
+use crate::workload::Shape;
+
+/// Rounds between two looks at how much memory the process takes.
+const MEMORY_ROUNDS: u64 = 64;
+
+fn main() -> ExitCode {
+    // A panic on a pooled thread would leave the others waiting for ever.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("interlap-harness: {panic}");
+        std::process::abort();
+    }));
+    let Some(job) = std::env::args_os().nth(1) else {
+        eprintln!("interlap-harness is started by `interlap`; it takes the path of a job");
+        return ExitCode::from(2);
+    };
+    match run(Path::new(&job)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("interlap-harness: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(job: &Path) -> io::Result<()> {
+    let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
+    let mut pipe = take_standard_output()?;
+    fault::limit(job.plan.memory_mib_max);
+    fault::install();
+    timebox::watch_for_forks();
+    let target = match Target::load(&job.library) {
+        Ok(target) => target,
+        Err(problem) => return pipe.send(&Frame::Problem(problem)),
+    };
+    let (clock, clock_info) = Clock::choose(job.plan.clock);
+    let mut area = Area::create()?;
+    fault::watch(&area);
+    pipe.send(&Frame::Hello(Box::new(Hello {
+        version: TRACE_VERSION,
+        plan: job.plan.clone(),
+        target: target.info.clone(),
+        clock: clock_info,
+        area_fd: Some(area.descriptor()),
+        code: code_range(&job.library),
+    })))?;
+    let bye = rounds(&job, &target, clock, &mut area, &mut pipe)?;
+    pipe.send(&bye)
+}
+
+/// The rounds of the job; gives the last frame.
+fn rounds(
+    job: &Job,
+    target: &Target,
+    clock: Clock,
+    area: &mut Area,
+    pipe: &mut Pipe,
+) -> io::Result<Frame> {
+    let setting = Setting { seed: job.plan.seed, clock, directory: &job.directory };
+    let mut pool = Pool::new(job.plan.pin);
+    let mut frames = Vec::new();
+    let mut memory = Memory::new(job);
+    for round in job.round_first..job.round_end.unwrap_or(u64::MAX) {
+        let shape = Shape::draw(&job.plan, &target.operations, &target.info, round);
+        let drained = match native::run_round(target, area, &mut pool, &shape, &setting) {
+            Ok(drained) => drained,
+            Err(problem) => return Ok(Frame::Problem(problem)),
+        };
+        area.set_stage(Stage::Sent);
+        send_round(&shape, drained, area, &mut frames, pipe)?;
+        if let Some(grown) = memory.look(round) {
+            return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown: Some(grown) }));
+        }
+    }
+    Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+}
+
+fn send_round(
+    shape: &Shape,
+    drained: bool,
+    area: &mut Area,
+    frames: &mut Vec<u8>,
+    pipe: &mut Pipe,
+) -> io::Result<()> {
+    let start = Frame::Round(RoundStart {
+        round: shape.round,
+        threads: shape.threads,
+        calls: shape.calls,
+        sequential: shape.sequential,
+        fresh: shape.fresh,
+    });
+    interlap::trace::frame::write(frames, &start)?;
+    area.send(frames, pipe)?;
+    let end = RoundEnd { round: shape.round, drained, fault: None };
+    interlap::trace::frame::write(frames, &Frame::End(end))?;
+    pipe.write(frames)
+}
+
+/// Watches the process grow.
+struct Memory {
+    round_first: u64,
+    growth_bytes_max: u64,
+    before: Option<u64>,
+}
+
+impl Memory {
+    fn new(job: &Job) -> Memory {
+        let growth_bytes_max = (job.plan.memory_mib_max << 20) / 4;
+        Memory { round_first: job.round_first, growth_bytes_max, before: None }
+    }
+
+    /// After each round: how much the process has grown, once that is too much to go on.
+    fn look(&mut self, round: u64) -> Option<Growth> {
+        let rounds = round + 1 - self.round_first;
+        if !rounds.is_multiple_of(MEMORY_ROUNDS) {
+            return None;
+        }
+        let now = fault::resident_bytes();
+        let before = *self.before.get_or_insert(now);
+        let bytes = now.saturating_sub(before);
+        (bytes > self.growth_bytes_max).then_some(Growth { bytes, rounds: rounds - MEMORY_ROUNDS })
+    }
+}
+
+/// Standard output becomes the pipe for frames, under another number; what the target prints goes
+/// to standard error.
+fn take_standard_output() -> io::Result<Pipe> {
+    let pipe = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 100)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    // A larger pipe lets the threads run on while the main program checks; a refusal is harmless.
+    let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
+    Ok(Pipe(File::from(pipe)))
+}
+
+/// Where the target's code is mapped, so that a crash can be told by source line.
+fn code_range(library: &Path) -> Option<CodeRange> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let path = library.to_str()?;
+    let line = maps.lines().find(|line| line.ends_with(path) && line.contains(" r-xp "))?;
+    let mut fields = line.split_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let file_offset = hex(fields.nth(1)?)?;
+    Some(CodeRange { start: hex(start)?, end: hex(end)?, file_offset })
+}

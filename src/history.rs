@@ -41,6 +41,17 @@ pub struct Thread {
     values: Vec<i64>,
 }
 
+/// Why an operation cannot follow the ones before it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Misfit {
+    /// The operation cannot be called so, or cannot answer so.
+    #[error("{0}")]
+    Shape(String),
+    /// Its timebox contradicts the thread's order.
+    #[error("{0}")]
+    Order(String),
+}
+
 /// What every thread did in one round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
@@ -93,27 +104,29 @@ impl Thread {
     }
 
     /// Appends the client's next operation, or says why it cannot be one.
-    pub fn push(&mut self, entry: Entry) -> Result<(), String> {
-        entry.op.validate(entry.args, entry.status, entry.results)?;
+    pub fn push(&mut self, entry: Entry) -> Result<(), Misfit> {
+        entry.op.validate(entry.args, entry.status, entry.results).map_err(Misfit::Shape)?;
         let end = if entry.status.is_open() { NEVER } else { entry.end };
         if entry.start > end || (end == NEVER && !entry.status.is_open()) {
-            return Err(format!("box [{}, {}] ends before it starts", entry.start, entry.end));
+            let (start, end) = (entry.start, entry.end);
+            return Err(Misfit::Order(format!("box [{start}, {end}] ends before it starts")));
         }
         if let Some(last) = self.operations.last() {
             if last.end == NEVER {
-                return Err("an operation after one whose outcome is open".to_string());
+                let text = "an operation after one whose outcome is open";
+                return Err(Misfit::Order(text.to_string()));
             }
             if entry.start <= last.end {
                 let (start, end) = (entry.start, last.end);
-                return Err(format!(
-                    "starts at {start}, not after the end {end} of the one before"
-                ));
+                let text = format!("starts at {start}, not after the end {end} of the one before");
+                return Err(Misfit::Order(text));
             }
         }
         let values_at = u32::try_from(self.values.len())
-            .map_err(|_| "more than 4,294,967,295 values in one thread".to_string())?;
+            .map_err(|_| Misfit::Shape("more than 2^32 values in one thread".to_string()))?;
         let count = |values: &[i64]| {
-            u16::try_from(values.len()).map_err(|_| "more than 65,535 values in a call".to_string())
+            u16::try_from(values.len())
+                .map_err(|_| Misfit::Shape("more than 65,535 values in a call".to_string()))
         };
         let operation = Operation {
             start: entry.start,
@@ -134,7 +147,7 @@ impl Thread {
 impl History {
     /// Appends `entry` to `client`'s operations; a client whose last operation is open goes on as
     /// a new thread. Says why where the operation cannot follow.
-    pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), String> {
+    pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), Misfit> {
         let open = |thread: &Thread| thread.client == client && !thread.is_retired();
         let at = match self.threads.iter().rposition(open) {
             Some(at) => at,

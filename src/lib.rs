@@ -5,3 +5,7 @@ pub mod check;
 pub mod history;
 pub mod model;
 pub mod operation;
+pub mod plan;
+pub mod random;
+pub mod trace;
+pub mod tsc;

@@ -1,0 +1,169 @@
+//! The clock of timeboxes: a fenced time stamp counter, or CLOCK_MONOTONIC where the counter cannot
+//! be trusted. A plan's wish comes in, stamps go out. Knows nothing of what happens in the box.
+//!
+//! A box may be too wide, never too narrow. So the opening stamp is read before any memory access
+//! of the call (`rdtsc; lfence`), and the closing one after all of its stores are visible to other
+//! processors (`mfence; lfence; rdtsc`): without the `mfence` a store may still wait in the store
+//! buffer when the box is closed, and another thread's honest "empty" looks like a lie.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlap::plan;
+use interlap::trace::frame::ClockInfo;
+use interlap::tsc;
+
+/// A source of stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    Tsc,
+    Monotonic,
+}
+
+impl Clock {
+    /// The clock a plan asks for, and what to tell people about it.
+    pub fn choose(wish: plan::Clock) -> (Clock, ClockInfo) {
+        let refused = match wish {
+            plan::Clock::Tsc => None,
+            plan::Clock::Monotonic => Some("CLOCK_MONOTONIC was asked for".to_string()),
+            plan::Clock::Auto => tsc::refusal().or_else(skew),
+        };
+        let (clock, used, unit) = match refused {
+            None => (Clock::Tsc, plan::Clock::Tsc, nanoseconds_per_cycle()),
+            Some(_) => (Clock::Monotonic, plan::Clock::Monotonic, 1.0),
+        };
+        (clock, ClockInfo { clock: used, refused, nanoseconds_per_unit: unit })
+    }
+
+    /// A stamp from before everything that follows.
+    #[inline(always)]
+    pub fn open(self) -> u64 {
+        match self {
+            Clock::Tsc => arch::rdtsc_then_fence(),
+            Clock::Monotonic => {
+                let stamp = monotonic();
+                std::sync::atomic::fence(Ordering::SeqCst);
+                stamp
+            }
+        }
+    }
+
+    /// A stamp from after everything before it, stores included.
+    #[inline(always)]
+    pub fn close(self) -> u64 {
+        match self {
+            Clock::Tsc => arch::fence_then_rdtsc(),
+            Clock::Monotonic => {
+                std::sync::atomic::fence(Ordering::SeqCst);
+                monotonic()
+            }
+        }
+    }
+
+    /// As `open`, but later than `last`: the stamps of one thread strictly increase. Waits rather
+    /// than adding to the stamp, which would narrow the box.
+    #[inline(always)]
+    pub fn open_after(self, last: u64) -> u64 {
+        loop {
+            let stamp = self.open();
+            if stamp > last {
+                return stamp;
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod arch {
+    use core::arch::x86_64::{_mm_lfence, _mm_mfence, _rdtsc};
+
+    #[inline(always)]
+    pub fn rdtsc_then_fence() -> u64 {
+        // SAFETY: every x86-64 processor has rdtsc and SSE2's fences; they touch no memory.
+        unsafe {
+            let stamp = _rdtsc();
+            _mm_lfence();
+            stamp
+        }
+    }
+
+    #[inline(always)]
+    pub fn fence_then_rdtsc() -> u64 {
+        // SAFETY: as above.
+        unsafe {
+            _mm_mfence();
+            _mm_lfence();
+            _rdtsc()
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod arch {
+    pub fn rdtsc_then_fence() -> u64 {
+        unreachable!("tsc::refusal refuses the counter on other processors")
+    }
+
+    pub fn fence_then_rdtsc() -> u64 {
+        unreachable!("tsc::refusal refuses the counter on other processors")
+    }
+}
+
+fn monotonic() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to; CLOCK_MONOTONIC exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// For people: stamps are compared as cycles. quanta calibrates the counter against the system's
+/// clock; its own readings are unfenced and are not used for boxes.
+fn nanoseconds_per_cycle() -> f64 {
+    const CYCLES: u64 = 1 << 40;
+    quanta::Clock::new().delta_as_nanos(0, CYCLES) as f64 / CYCLES as f64
+}
+
+/// Passes a stamp back and forth between two threads: one that is received must not lie in the
+/// receiver's future. Finds counters that the kernel trusts and that still disagree.
+fn skew() -> Option<String> {
+    const PASSES: u64 = 2_000;
+    let stamp = AtomicU64::new(0);
+    let turn = AtomicU64::new(0);
+    let behind = AtomicU64::new(0);
+    let play = |me: u64| {
+        for pass in (me..PASSES).step_by(2) {
+            while turn.load(Ordering::Acquire) != pass {
+                std::thread::yield_now();
+            }
+            let now = Clock::Tsc.open();
+            behind.fetch_max(stamp.load(Ordering::Acquire).saturating_sub(now), Ordering::AcqRel);
+            stamp.store(Clock::Tsc.close(), Ordering::Release);
+            turn.store(pass + 1, Ordering::Release);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| play(1));
+        play(0);
+    });
+    match behind.into_inner() {
+        0 => None,
+        cycles => Some(format!("the processors' counters differ by {cycles} cycles")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_one_thread_strictly_increase() {
+        for clock in [Clock::Tsc, Clock::Monotonic] {
+            let mut last = 0;
+            for _ in 0..10_000 {
+                let start = clock.open_after(last);
+                let end = clock.close();
+                assert!(last < start && start <= end, "{clock:?}");
+                last = end;
+            }
+        }
+    }
+}

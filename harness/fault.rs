@@ -1,0 +1,104 @@
+//! What happens when the target kills the process: a fatal signal is noted in the record area, and
+//! then takes its course, so that the main program sees both the note and the true exit status.
+//! Also the limits that keep a sick target from taking the machine with it.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use interlap::trace::area;
+
+use crate::record::Area;
+
+const FATAL: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP];
+
+/// First word of the area's header.
+static HEADER: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+thread_local! {
+    /// Number of this thread in the round. Constant-initialised, so that the signal handler may
+    /// read it.
+    static THREAD: Cell<u64> = const { Cell::new(area::NO_THREAD) };
+}
+
+/// Tells the handler which thread of the round this is.
+pub fn set_thread(thread: u32) {
+    THREAD.set(thread.into());
+}
+
+/// Notes fatal signals in `area` from now on. Its header must stay where it is.
+pub fn watch(area: &Area) {
+    HEADER.store(ptr::from_ref(area.word(0)).cast_mut(), Ordering::Release);
+}
+
+/// Installs the handlers.
+pub fn install() {
+    for signal in FATAL {
+        // SAFETY: sigaction with a zeroed structure, a handler of the SA_SIGINFO form and an
+        // empty mask; Rust's runtime gives every thread an alternate stack.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = note as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(signal, &action, ptr::null_mut());
+        }
+    }
+}
+
+/// Runs on the faulting thread. Only stores to memory and calls `raise`, all async-signal-safe.
+/// SA_RESETHAND has restored the default action, so the signal raised here ends the process as
+/// soon as this returns.
+extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let header = HEADER.load(Ordering::Acquire);
+    if !header.is_null() {
+        // SAFETY: points to the header's words, mapped for the process's life; `info` and
+        // `context` are the kernel's.
+        let store = |at: usize, value: u64| unsafe {
+            (*header.add(at)).store(value, Ordering::Release);
+        };
+        // SAFETY: as above.
+        let address = unsafe { (*info).si_addr() } as u64;
+        store(area::WORD_ADDRESS, address);
+        store(area::WORD_PC, program_counter(context));
+        store(area::WORD_THREAD, THREAD.get());
+        store(area::WORD_SIGNAL, signal as u64);
+    }
+    // SAFETY: raise is async-signal-safe.
+    unsafe { libc::raise(signal) };
+}
+
+#[cfg(target_arch = "x86_64")]
+fn program_counter(context: *mut libc::c_void) -> u64 {
+    // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn program_counter(_context: *mut libc::c_void) -> u64 {
+    0
+}
+
+/// Limits memory, writes no core file, and dies with the main program.
+pub fn limit(memory_mib_max: u64) {
+    let set = |resource, bytes| {
+        let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+        // SAFETY: a valid rlimit. A refusal (a lower hard limit is in force) is harmless.
+        unsafe { libc::setrlimit(resource, &limit) };
+    };
+    set(libc::RLIMIT_DATA, memory_mib_max << 20);
+    set(libc::RLIMIT_CORE, 0);
+    // SAFETY: takes plain numbers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// Anonymous memory of this process in bytes.
+pub fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = statm.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0));
+    let (resident, shared): (u64, u64) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+    resident.saturating_sub(shared) * rustix::param::page_size() as u64
+}

@@ -1,0 +1,287 @@
+//! A target: a shared library that follows `ffi/interlap.h`. A path comes in; safe handles on the
+//! target, a structure and a thread's local state go out, each released when dropped. The generated
+//! bindings and every call into C stay in this file and in [`crate::timebox`].
+
+use std::ffi::{CStr, CString, c_void};
+use std::path::Path;
+use std::ptr;
+use std::sync::Mutex;
+
+use interlap::model::Spec;
+use interlap::operation::Op;
+use interlap::trace::frame::TargetInfo;
+
+#[allow(non_camel_case_types, non_upper_case_globals, dead_code)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
+pub mod abi {
+    include!(concat!(env!("OUT_DIR"), "/interlap_h.rs"));
+}
+
+// The sizes users' compilers see; a change must raise IL_ABI_VERSION.
+const _: () = assert!(abi::IL_ABI_VERSION == 1);
+const _: () = assert!(size_of::<abi::il_call>() == 64);
+const _: () = assert!(size_of::<abi::il_config>() == 32);
+const _: () = assert!(size_of::<abi::il_operation>() == 8);
+const _: () = assert!(size_of::<abi::il_target>() == 96);
+
+/// Which threads may make a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Any,
+    First,
+    Others,
+}
+
+impl Role {
+    pub fn admits(self, thread: u32) -> bool {
+        match self {
+            Role::Any => true,
+            Role::First => thread == 0,
+            Role::Others => thread != 0,
+        }
+    }
+}
+
+type CallFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut abi::il_call);
+
+/// A loaded target. Never unloaded: threads may still hold its thread-local destructors.
+pub struct Target {
+    create: unsafe extern "C" fn(*const abi::il_config) -> *mut c_void,
+    destroy: unsafe extern "C" fn(*mut c_void),
+    enter: Option<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>,
+    leave: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    call: CallFunction,
+    pub operations: Vec<(Op, Role)>,
+    pub info: TargetInfo,
+}
+
+impl Target {
+    /// Loads a library and checks everything in its description that can be checked.
+    pub fn load(path: &Path) -> Result<Target, String> {
+        use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
+        // SAFETY: loading runs the library's constructors, which is what the user asked for; a
+        // crash in them is caught like any other crash of the target.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+            .map_err(|error| format!("cannot be loaded: {error}"))?;
+        type Entry = unsafe extern "C" fn() -> *const abi::il_target;
+        // SAFETY: the symbol has this type by the contract of interlap.h.
+        let entry: Symbol<Entry> = unsafe { library.get(b"interlap_target\0") }.map_err(
+            |_| "does not export interlap_target(); end the adapter with INTERLAP_TARGET(Class)",
+        )?;
+        // SAFETY: interlap_target takes nothing and returns a pointer.
+        let description = unsafe { entry() };
+        std::mem::forget(library);
+        // SAFETY: non-null as checked inside; it points to a description that lives as long as
+        // the library, which is never unloaded.
+        unsafe { Target::check(description) }
+    }
+
+    /// # Safety
+    /// `description` is null or points to a description for the rest of the process's life.
+    unsafe fn check(description: *const abi::il_target) -> Result<Target, String> {
+        if description.is_null() {
+            return Err("interlap_target() returned NULL".to_string());
+        }
+        // SAFETY: only the first two fields, which never move, are read before the version check.
+        let (version, size) =
+            unsafe { ((*description).abi_version, (*description).struct_size as usize) };
+        if version != abi::IL_ABI_VERSION || size != size_of::<abi::il_target>() {
+            let (ours, bytes) = (abi::IL_ABI_VERSION, size_of::<abi::il_target>());
+            return Err(format!(
+                "was built for version {version} of interlap.h ({size} bytes), \
+                 this is version {ours} ({bytes} bytes); compile it again"
+            ));
+        }
+        // SAFETY: the version and size agree, so the whole structure is there.
+        let description = unsafe { &*description };
+        let missing = |name: &str| format!("il_target.{name} is NULL");
+        Ok(Target {
+            create: description.create.ok_or_else(|| missing("create"))?,
+            destroy: description.destroy.ok_or_else(|| missing("destroy"))?,
+            enter: description.enter,
+            leave: description.leave,
+            call: description.call.ok_or_else(|| missing("call"))?,
+            operations: operations(description)?,
+            info: info(description)?,
+        })
+    }
+
+    pub fn call_function(&self) -> CallFunction {
+        self.call
+    }
+
+    /// A new structure. The adapter's own message where it cannot make one.
+    pub fn create(
+        &self,
+        directory: &Path,
+        seed: u64,
+        threads: u32,
+        round: u64,
+    ) -> Result<Structure<'_>, String> {
+        let directory = CString::new(directory.as_os_str().as_encoded_bytes())
+            .map_err(|_| "the scratch directory's name has a NUL".to_string())?;
+        let config = abi::il_config {
+            host: host(),
+            directory: directory.as_ptr(),
+            seed,
+            threads,
+            round: round as u32,
+        };
+        // SAFETY: the configuration and its string outlive the call.
+        let pointer = unsafe { (self.create)(&config) };
+        match (take_error(), pointer.is_null()) {
+            (Some(message), _) => Err(message),
+            (None, true) => Err("create returned NULL without il_error".to_string()),
+            (None, false) => Ok(Structure { target: self, pointer }),
+        }
+    }
+}
+
+fn info(description: &abi::il_target) -> Result<TargetInfo, String> {
+    let text = |pointer: *const std::ffi::c_char, name: &str| {
+        if pointer.is_null() {
+            return Err(format!("il_target.{name} is NULL"));
+        }
+        // SAFETY: by the contract a NUL-terminated string that lives as long as the library.
+        let text = unsafe { CStr::from_ptr(pointer) };
+        text.to_str().map(str::to_string).map_err(|_| format!("il_target.{name} is not UTF-8"))
+    };
+    let model = text(description.model, "model")?;
+    model.parse::<Spec>().map_err(|error| format!("il_target.model: {error}"))?;
+    Ok(TargetInfo {
+        library: text(description.library, "library")?,
+        version: text(description.version, "version")?,
+        model,
+        operations: operations(description)?.iter().map(|(op, _)| *op as u32).collect(),
+        thread_max: description.thread_max,
+        capacity: description.capacity,
+        block_size: description.block_size,
+    })
+}
+
+fn operations(description: &abi::il_target) -> Result<Vec<(Op, Role)>, String> {
+    if description.operation_count == 0 || description.operations.is_null() {
+        return Err("il_target.operations is empty".to_string());
+    }
+    if description.operation_count as usize > Op::ALL.len() {
+        return Err(format!("il_target.operation_count is {}", description.operation_count));
+    }
+    // SAFETY: by the contract an array of that many operations; the count was bounded above.
+    let operations = unsafe {
+        std::slice::from_raw_parts(description.operations, description.operation_count as usize)
+    };
+    operations
+        .iter()
+        .map(|operation| {
+            let op = Op::from_code(operation.op)
+                .ok_or_else(|| format!("il_operation.op {:#x} is unknown", operation.op))?;
+            let role = match operation.role {
+                abi::IL_ANY_THREAD => Role::Any,
+                abi::IL_FIRST_THREAD => Role::First,
+                abi::IL_OTHER_THREADS => Role::Others,
+                role => return Err(format!("il_operation.role {role} is unknown")),
+            };
+            Ok((op, role))
+        })
+        .collect()
+}
+
+/// A structure under test; destroyed when dropped.
+pub struct Structure<'a> {
+    target: &'a Target,
+    pointer: *mut c_void,
+}
+
+// SAFETY: calling one structure from many threads at once is what targets are for; the adapter's
+// contract demands that it bears it, and nothing here touches what the pointer points to.
+unsafe impl Sync for Structure<'_> {}
+
+impl Structure<'_> {
+    pub fn pointer(&self) -> *mut c_void {
+        self.pointer
+    }
+
+    /// Prepares the calling thread for its calls.
+    pub fn enter(&self, thread: u32) -> Local<'_> {
+        let pointer = match self.target.enter {
+            // SAFETY: the structure is alive, and `thread` is the caller's own number.
+            Some(enter) => unsafe { enter(self.pointer, thread) },
+            None => ptr::null_mut(),
+        };
+        Local { structure: self, pointer }
+    }
+}
+
+impl Drop for Structure<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by create, dropped once; every Local borrows the structure and is gone.
+        unsafe { (self.target.destroy)(self.pointer) }
+    }
+}
+
+/// A thread's own state for a structure; left when dropped, on the thread that entered.
+pub struct Local<'a> {
+    structure: &'a Structure<'a>,
+    pointer: *mut c_void,
+}
+
+impl Local<'_> {
+    pub fn pointer(&self) -> *mut c_void {
+        self.pointer
+    }
+}
+
+impl Drop for Local<'_> {
+    fn drop(&mut self) {
+        if let Some(leave) = self.structure.target.leave {
+            // SAFETY: `pointer` came from enter on this thread (Local is not Send) and the
+            // structure is still alive.
+            unsafe { leave(self.structure.pointer, self.pointer) }
+        }
+    }
+}
+
+/// What an adapter said through il_error, if anything.
+static ERROR: Mutex<Option<String>> = Mutex::new(None);
+
+pub fn take_error() -> Option<String> {
+    ERROR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+}
+
+unsafe extern "C" fn error(message: *const std::ffi::c_char) {
+    let text = match message.is_null() {
+        true => "il_error(NULL)".to_string(),
+        // SAFETY: by the contract a NUL-terminated string that is valid during this call.
+        false => unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned(),
+    };
+    ERROR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
+}
+
+/// The services an adapter may call.
+pub fn host() -> *const abi::il_host {
+    static HOST: abi::il_host = abi::il_host {
+        box_open: Some(crate::timebox::box_open),
+        box_close: Some(crate::timebox::box_close),
+        error: Some(error),
+    };
+    &HOST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_and_the_vocabulary_have_the_same_numbers() {
+        let header = include_str!("../ffi/interlap.h");
+        for &op in Op::ALL {
+            let line = format!(" = {:#04x}", op as u32);
+            assert!(header.contains(&line), "{op:?} is not in interlap.h");
+        }
+        let enumerated = header.lines().filter(|l| l.trim().starts_with("IL_") && l.contains("0x"));
+        assert_eq!(enumerated.count(), Op::ALL.len());
+        assert_eq!(abi::IL_DEQUE_STEAL, Op::DequeSteal as u32);
+        assert_eq!(abi::IL_MAP_COMPARE_EXCHANGE, Op::MapCompareExchange as u32);
+        assert_eq!(abi::IL_REGISTER_COMPARE_EXCHANGE, Op::RegisterCompareExchange as u32);
+    }
+}

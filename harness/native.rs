@@ -1,0 +1,274 @@
+//! The native engine: operating-system threads, bound to processors, started together. A round's
+//! shape comes in; its calls go into the record area. Knows nothing of frames, and of the workload
+//! only that a `Caller` gives the next call.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use crossbeam_utils::{Backoff, CachePadded};
+use interlap::operation::{Op, Status};
+use interlap::random::mix;
+use interlap::trace::area::Stage;
+use interlap::trace::records::size_max;
+
+use crate::clock::Clock;
+use crate::fault;
+use crate::library::{Structure, Target, abi, take_error};
+use crate::record::Area;
+use crate::timebox::{Outcome, Timebox};
+use crate::workload::{Caller, Drain, Shape};
+
+/// Calls in a row that a target may answer "unsupported" before a thread gives up.
+const UNSUPPORTED_MAX: u64 = 10_000;
+
+/// What all threads of a round share.
+struct Round<'a> {
+    target: &'a Target,
+    structure: &'a Structure<'a>,
+    area: &'a Area,
+    shape: &'a Shape,
+    clock: Clock,
+    /// Threads that are ready to start.
+    ready: CachePadded<AtomicU32>,
+    /// Set when a thread cannot go on: the others stop before their next call.
+    stop: AtomicBool,
+    problem: Mutex<Option<String>>,
+    /// Held during each call of a sequential round.
+    turn: Mutex<()>,
+}
+
+/// Carries out one round. `Ok(drained)`, or what the adapter did wrong.
+pub fn run_round(
+    target: &Target,
+    area: &mut Area,
+    pool: &mut Pool,
+    shape: &Shape,
+    setting: &Setting,
+) -> Result<bool, String> {
+    let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
+    let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
+    area.begin(shape.round, shape.threads, bytes)
+        .map_err(|error| format!("no memory for the records of a round: {error}"))?;
+    area.set_stage(Stage::Create);
+    let seed = mix(setting.seed ^ shape.round);
+    let structure = target.create(setting.directory, seed, shape.threads, shape.round)?;
+    area.set_stage(Stage::Calls);
+    let round = Round {
+        target,
+        structure: &structure,
+        area,
+        shape,
+        clock: setting.clock,
+        ready: CachePadded::new(AtomicU32::new(0)),
+        stop: AtomicBool::new(false),
+        problem: Mutex::new(None),
+        turn: Mutex::new(()),
+    };
+    pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
+    round.finish()?;
+    area.set_stage(Stage::Drain);
+    let drained = drain(&round);
+    round.finish()?;
+    area.set_stage(Stage::Destroy);
+    drop(round);
+    drop(structure);
+    take_error().map_or(Ok(drained), Err)
+}
+
+/// What stays the same from round to round.
+pub struct Setting<'a> {
+    pub seed: u64,
+    pub clock: Clock,
+    pub directory: &'a Path,
+}
+
+impl Round<'_> {
+    fn timebox(&self, thread: u32) -> Timebox<'_> {
+        // SAFETY: each thread of the round takes its own memory, once; the drain takes that of
+        // thread `threads`, which no caller has.
+        let bytes = unsafe { self.area.thread_bytes(thread) };
+        let bulk = self.shape.values_per_call() as u64;
+        Timebox::new(self.clock, thread, bulk, bytes, self.area.recorded(thread))
+    }
+
+    fn fail(&self, message: String) {
+        self.problem.lock().expect("no thread panics holding it").get_or_insert(message);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn finish(&self) -> Result<(), String> {
+        let problem = self.problem.lock().expect("no thread panics holding it").take();
+        problem.or_else(take_error).map_or(Ok(()), Err)
+    }
+
+    /// Waits until every thread is ready. Spins, so that all leave at the same moment; yields
+    /// after a while, because there may be more threads than processors.
+    fn wait_for_all(&self) {
+        self.ready.fetch_add(1, Ordering::AcqRel);
+        let backoff = Backoff::new();
+        while self.ready.load(Ordering::Acquire) < self.shape.threads {
+            backoff.snooze();
+        }
+    }
+}
+
+fn run_thread(round: &Round, thread: u32) {
+    fault::set_thread(thread);
+    let mut caller = Caller::new(round.shape, thread);
+    let mut timebox = round.timebox(thread);
+    let mut args = Vec::with_capacity(round.shape.values_per_call().max(3));
+    let local = round.structure.enter(thread);
+    let delay = caller.start_delay(round.shape);
+    round.wait_for_all();
+    pause(delay);
+    let calls = if caller.is_idle() { 0 } else { round.shape.calls };
+    let (mut made, mut unsupported) = (0, 0);
+    while made < calls && unsupported < UNSUPPORTED_MAX && !round.stop.load(Ordering::Relaxed) {
+        let op = caller.next(&mut args);
+        pause(caller.pause());
+        let turn = round.shape.sequential.then(|| round.turn.lock());
+        let outcome = timebox.perform(round.target, round.structure, &local, op, &args);
+        drop(turn);
+        match outcome {
+            Outcome::Recorded(status) => {
+                caller.observe(op, &args, status, timebox.results());
+                (made, unsupported) = (made + 1, 0);
+            }
+            Outcome::Unsupported => unsupported += 1,
+            Outcome::NoRoom => break,
+            Outcome::Broken(what) => round.fail(format!("{} {what}", op.name())),
+        }
+    }
+}
+
+#[inline]
+fn pause(turns: u64) {
+    for _ in 0..turns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Reads all that is left, alone. Whether the structure was emptied.
+fn drain(round: &Round) -> bool {
+    let thread = round.shape.threads;
+    fault::set_thread(thread);
+    let local = round.structure.enter(thread);
+    let mut timebox = round.timebox(thread);
+    let mut call = |op: Op, args: &[i64]| {
+        let outcome = timebox.perform(round.target, round.structure, &local, op, args);
+        if let Outcome::Broken(what) = &outcome {
+            round.fail(format!("{} {what}", op.name()));
+        }
+        outcome
+    };
+    match Drain::of(&round.target.operations, round.shape) {
+        Drain::UntilEmpty(op) => {
+            let most = [round.shape.values_per_call() as i64];
+            let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
+            loop {
+                match call(op, args) {
+                    Outcome::Recorded(Status::Ok) => {}
+                    outcome => return outcome == Outcome::Recorded(Status::Empty),
+                }
+            }
+        }
+        Drain::EachKey(op, keys) => {
+            (0..keys as i64).for_each(|key| drop(call(op, &[key])));
+        }
+        Drain::Once(op) => drop(call(op, &[])),
+        Drain::Nothing => {}
+    }
+    false
+}
+
+/// A thread's share of a round, on its way to a pooled thread.
+struct Task {
+    share: &'static (dyn Fn(u32) + Sync),
+    thread: u32,
+    done: Sender<()>,
+}
+
+/// The threads that rounds run on: kept from round to round, or made for one round.
+pub struct Pool {
+    processors: Arc<Vec<usize>>,
+    kept: Vec<(Sender<Task>, JoinHandle<()>)>,
+}
+
+impl Pool {
+    /// With `pin`, threads are bound to the processors this process may use, in turn.
+    pub fn new(pin: bool) -> Pool {
+        let set = rustix::thread::sched_getaffinity(None).ok();
+        let allowed = |set: rustix::thread::CpuSet| {
+            (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+        };
+        let processors = set.filter(|_| pin).map(allowed).unwrap_or_default();
+        Pool { processors: Arc::new(processors), kept: Vec::new() }
+    }
+
+    /// Runs `share(0)` .. `share(threads - 1)`, each on a thread of its own, until all are done.
+    fn run(&mut self, threads: u32, fresh: bool, share: &(dyn Fn(u32) + Sync)) {
+        if fresh {
+            std::thread::scope(|scope| {
+                for thread in 0..threads {
+                    let processors = Arc::clone(&self.processors);
+                    scope.spawn(move || {
+                        pin(&processors, thread);
+                        share(thread);
+                    });
+                }
+            });
+            return;
+        }
+        while self.kept.len() < threads as usize {
+            self.add_thread();
+        }
+        // SAFETY: only the lifetime changes. The tasks that hold `share` are done before this
+        // function returns: it waits for one message from each, sent after its last use. A panic
+        // in between aborts (see main), so no task outlives a frame that unwinds.
+        let share: &'static (dyn Fn(u32) + Sync) = unsafe { std::mem::transmute(share) };
+        let (done, all_done) = channel();
+        for (thread, (tasks, _)) in (0..threads).zip(&self.kept) {
+            let task = Task { share, thread, done: done.clone() };
+            tasks.send(task).expect("a pooled thread waits for tasks until the pool is dropped");
+        }
+        for _ in 0..threads {
+            all_done.recv().expect("each task sends one message");
+        }
+    }
+
+    fn add_thread(&mut self) {
+        let (tasks, inbox) = channel::<Task>();
+        let (processors, index) = (Arc::clone(&self.processors), self.kept.len() as u32);
+        let handle = std::thread::spawn(move || {
+            pin(&processors, index);
+            for task in inbox {
+                (task.share)(task.thread);
+                let _ = task.done.send(());
+            }
+        });
+        self.kept.push((tasks, handle));
+    }
+}
+
+impl Drop for Pool {
+    /// Lets the threads end, so that the target's thread-exit code runs before the process ends.
+    fn drop(&mut self) {
+        for (tasks, handle) in self.kept.drain(..) {
+            drop(tasks);
+            let _ = handle.join();
+        }
+    }
+}
+
+fn pin(processors: &[usize], thread: u32) {
+    if processors.is_empty() {
+        return;
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(processors[thread as usize % processors.len()]);
+    // A refusal leaves the thread where the kernel puts it, which is as correct.
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}

@@ -1,0 +1,171 @@
+//! The record area: memory shared with the main program in which every thread records its calls
+//! (layout: `interlap::trace::area`), and the pipe on which finished rounds go out as frames. The
+//! area outlives this process, so nothing recorded is lost, however it dies.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlap::trace::area::{self, Stage};
+use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
+use rustix::fs::MemfdFlags;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+/// Past this much a thread's memory is given back after each round.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// The mapped area. The header stays in place; the records behind it are mapped anew when they
+/// must grow, which needs `&mut` and so happens while no thread records.
+pub struct Area {
+    file: File,
+    header: *mut u8,
+    records: *mut u8,
+    len: usize,
+    bytes_per_thread: usize,
+    threads: u32,
+}
+
+// SAFETY: threads reach the area only through `words` (atomics) and `thread_bytes`, whose callers
+// promise that each thread's region has one user at a time.
+unsafe impl Sync for Area {}
+// SAFETY: a mapping belongs to the process, not to the thread that made it.
+unsafe impl Send for Area {}
+
+impl Area {
+    pub fn create() -> io::Result<Area> {
+        let file = File::from(rustix::fs::memfd_create("interlap-records", MemfdFlags::CLOEXEC)?);
+        let len = 1 << 20;
+        rustix::fs::ftruncate(&file, (area::HEADER_BYTES + len) as u64)?;
+        let header = map(&file, 0, area::HEADER_BYTES)?;
+        let records = map(&file, area::HEADER_BYTES, len)?;
+        let area = Area { file, header, records, len, bytes_per_thread: 0, threads: 0 };
+        area.word(area::WORD_MAGIC).store(area::MAGIC, Ordering::Release);
+        Ok(area)
+    }
+
+    pub fn descriptor(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// One word of the header.
+    pub fn word(&self, at: usize) -> &AtomicU64 {
+        assert!(at < area::WORDS && area::WORDS * 8 <= area::HEADER_BYTES);
+        // SAFETY: inside the header, which is always mapped and page aligned; all accesses to it
+        // in this process are atomic.
+        unsafe { AtomicU64::from_ptr(self.header.cast::<u64>().add(at)) }
+    }
+
+    pub fn set_stage(&self, stage: Stage) {
+        self.word(area::WORD_STAGE).store(stage as u64, Ordering::Release);
+    }
+
+    /// Readies the area for a round: `threads` callers and the draining thread.
+    pub fn begin(&mut self, round: u64, threads: u32, bytes_per_thread: usize) -> io::Result<()> {
+        let bytes_per_thread = bytes_per_thread.next_multiple_of(4096);
+        let len = bytes_per_thread * (threads as usize + 1);
+        if len > self.len {
+            rustix::fs::ftruncate(&self.file, (area::HEADER_BYTES + len) as u64)?;
+            let records = map(&self.file, area::HEADER_BYTES, len)?;
+            // SAFETY: nothing borrows the old mapping: every borrow of it borrows `self`.
+            unsafe { rustix::mm::munmap(self.records.cast(), self.len) }?;
+            (self.records, self.len) = (records, len);
+        }
+        (self.bytes_per_thread, self.threads) = (bytes_per_thread, threads);
+        for thread in 0..=threads as usize {
+            let offset = area::HEADER_BYTES + thread * bytes_per_thread;
+            self.word(area::WORD_TABLE + 2 * thread).store(offset as u64, Ordering::Relaxed);
+            self.recorded(thread as u32).store(0, Ordering::Relaxed);
+        }
+        self.word(area::WORD_THREADS).store(threads.into(), Ordering::Relaxed);
+        self.word(area::WORD_ROUND).store(round, Ordering::Release);
+        Ok(())
+    }
+
+    /// How many bytes of a thread's records are whole.
+    pub fn recorded(&self, thread: u32) -> &AtomicU64 {
+        self.word(area::WORD_TABLE + 2 * thread as usize + 1)
+    }
+
+    /// The memory of one thread's records.
+    ///
+    /// # Safety
+    /// No other borrow of this thread's memory is alive.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn thread_bytes(&self, thread: u32) -> &mut [u8] {
+        assert!(thread <= self.threads);
+        let offset = thread as usize * self.bytes_per_thread;
+        // SAFETY: inside the mapping (`begin` made it long enough), apart from the other threads'
+        // memory, and unborrowed by the caller's promise. Another process may read the file, never
+        // write it.
+        unsafe { std::slice::from_raw_parts_mut(self.records.add(offset), self.bytes_per_thread) }
+    }
+
+    /// Appends the round's records to `sink` as frames, and gives large memory back.
+    pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
+        for thread in 0..=self.threads {
+            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+            // SAFETY: `&mut self`: no thread records now.
+            let bytes = unsafe { self.thread_bytes(thread) };
+            for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
+                frame::write(sink, &Frame::Records(Records { thread, bytes: piece.to_vec() }))?;
+                if sink.len() >= RECORDS_BYTES_MAX {
+                    pipe.write(sink)?;
+                }
+                if len > KEPT_BYTES {
+                    give_back(piece)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: nothing borrows an area that is dropped. The header stays: the signal handler
+        // may hold its address. An error leaves a mapping behind, which the process's end frees.
+        let _ = unsafe { rustix::mm::munmap(self.records.cast(), self.len) };
+    }
+}
+
+fn map(file: &File, offset: usize, len: usize) -> io::Result<*mut u8> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+    let base = unsafe {
+        rustix::mm::mmap(std::ptr::null_mut(), len, protection, flags, file, offset as u64)
+    }?;
+    Ok(base.cast())
+}
+
+/// Frees the whole pages of a piece of records that has been sent.
+fn give_back(piece: &[u8]) -> io::Result<()> {
+    let start = (piece.as_ptr() as usize).next_multiple_of(4096);
+    let end = (piece.as_ptr() as usize + piece.len()) & !4095;
+    if start < end {
+        let pointer = std::ptr::with_exposed_provenance_mut(start);
+        // SAFETY: whole pages inside the mapping, holding only bytes that were already sent;
+        // removing them from the file makes later reads see zeros.
+        unsafe { rustix::mm::madvise(pointer, end - start, Advice::LinuxRemove) }?;
+    }
+    Ok(())
+}
+
+/// The way out for frames.
+pub struct Pipe(pub File);
+
+impl Pipe {
+    /// Writes everything in `frames` in one go and empties it.
+    pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
+        self.0.write_all(frames)?;
+        frames.clear();
+        Ok(())
+    }
+
+    pub fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        frame::write(&mut bytes, frame)?;
+        self.write(&mut bytes)
+    }
+}

@@ -1,0 +1,193 @@
+//! One recorded call: open the box, call the structure, close the box, record. This is the only
+//! code that runs while a box is open; it allocates nothing, locks nothing and makes no system
+//! call. Arguments come in already drawn; what the call answered goes out, and into the records.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use interlap::operation::{Op, Status};
+use interlap::plan::BULK_MAX;
+use interlap::trace::records::{Writer, size_max};
+
+use crate::clock::Clock;
+use crate::library::{Local, Structure, Target, abi, host};
+
+/// Written behind the room for results, to notice an adapter that writes past it.
+const GUARD: i64 = 0x1eaf_cafe_d00d_5afe;
+const GUARD_VALUES: usize = 8;
+
+/// What became of a call.
+#[derive(Debug, PartialEq)]
+pub enum Outcome {
+    Recorded(Status),
+    /// The target did nothing; draw another.
+    Unsupported,
+    /// No room for another record.
+    NoRoom,
+    /// The adapter broke its contract.
+    Broken(String),
+}
+
+/// The adapter's call as its host functions see it: `il_call` comes first, so a pointer to it is a
+/// pointer to this.
+#[repr(C)]
+struct HostCall {
+    call: abi::il_call,
+    clock: Clock,
+}
+
+/// What one thread needs to make recorded calls.
+pub struct Timebox<'a> {
+    call: HostCall,
+    writer: Writer<'a>,
+    recorded: &'a AtomicU64,
+    results: Vec<i64>,
+    room: usize,
+    last: u64,
+}
+
+impl<'a> Timebox<'a> {
+    /// `bulk` is the most values that a call may ask for; `last` a stamp before the first box.
+    pub fn new(
+        clock: Clock,
+        thread: u32,
+        bulk: u64,
+        bytes: &'a mut [u8],
+        recorded: &'a AtomicU64,
+    ) -> Timebox<'a> {
+        let room = bulk.clamp(abi::IL_RESULT_ROOM.into(), BULK_MAX) as usize;
+        let mut results = vec![0; room];
+        results.resize(room + GUARD_VALUES, GUARD);
+        let call = abi::il_call {
+            op: 0,
+            status: 0,
+            args: std::ptr::null(),
+            results: std::ptr::null_mut(),
+            arg_count: 0,
+            result_room: room as u32,
+            result_count: 0,
+            thread,
+            host: host(),
+            start: 0,
+            end: 0,
+        };
+        let call = HostCall { call, clock };
+        Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
+    }
+
+    /// The values the last call returned.
+    pub fn results(&self) -> &[i64] {
+        &self.results[..self.call.call.result_count as usize]
+    }
+
+    /// Makes one call and records it.
+    #[inline]
+    pub fn perform(
+        &mut self,
+        target: &Target,
+        structure: &Structure,
+        local: &Local,
+        op: Op,
+        args: &[i64],
+    ) -> Outcome {
+        if self.writer.room() < size_max(args.len() + self.room) {
+            return Outcome::NoRoom;
+        }
+        let before = self.writer.len();
+        self.writer.call(op, args);
+        self.prepare(op, args);
+        let clock = self.call.clock;
+        let start = clock.open_after(self.last);
+        self.writer.start(start);
+        self.recorded.store(self.writer.len() as u64, Ordering::Release);
+        // SAFETY: structure and local are alive; `call` is the first field of a HostCall that
+        // stays in place; arguments and results are valid for the counts given.
+        unsafe {
+            let call = (&raw mut self.call).cast();
+            target.call_function()(structure.pointer(), local.pointer(), call);
+        }
+        let end = clock.close();
+        stop_if_forked();
+        self.record(before, start, end)
+    }
+
+    #[inline]
+    fn prepare(&mut self, op: Op, args: &[i64]) {
+        let call = &mut self.call.call;
+        call.op = op as u32;
+        call.status = abi::IL_OK;
+        call.args = args.as_ptr();
+        call.arg_count = args.len() as u32;
+        call.results = self.results.as_mut_ptr();
+        call.result_count = 0;
+        call.start = 0;
+        call.end = 0;
+    }
+
+    #[inline]
+    fn record(&mut self, before: usize, start: u64, end: u64) -> Outcome {
+        let call = &self.call.call;
+        if call.status == abi::IL_UNSUPPORTED {
+            self.writer.truncate(before);
+            self.recorded.store(before as u64, Ordering::Release);
+            return Outcome::Unsupported;
+        }
+        if call.result_count as usize > self.room || self.results[self.room] != GUARD {
+            let (count, room) = (call.result_count, self.room);
+            return Outcome::Broken(format!("returned {count} results where {room} fit"));
+        }
+        let Some(status) = Status::from_code(call.status) else {
+            return Outcome::Broken(format!(
+                "returned status {}, which is no il_status",
+                call.status
+            ));
+        };
+        // The adapter may have narrowed the box, never widened it.
+        let start = if call.start != 0 { call.start } else { start };
+        let end = if call.end != 0 { call.end } else { end };
+        if start > end {
+            return Outcome::Broken("called il_box_open after il_box_close".to_string());
+        }
+        if call.start != 0 {
+            self.writer.restart(start);
+        }
+        let results = &self.results[..call.result_count as usize];
+        self.writer.answer(status as u8, end - start, results);
+        self.recorded.store(self.writer.len() as u64, Ordering::Release);
+        self.last = end;
+        Outcome::Recorded(status)
+    }
+}
+
+/// `il_box_open`: see interlap.h.
+pub unsafe extern "C" fn box_open(call: *mut abi::il_call) {
+    let call = call.cast::<HostCall>();
+    // SAFETY: adapters get their il_call from `perform` alone, where it begins a HostCall that
+    // only this thread uses.
+    unsafe { (*call).call.start = (*call).clock.open() }
+}
+
+/// `il_box_close`: see interlap.h.
+pub unsafe extern "C" fn box_close(call: *mut abi::il_call) {
+    let call = call.cast::<HostCall>();
+    // SAFETY: as in `box_open`.
+    unsafe { (*call).call.end = (*call).clock.close() }
+}
+
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Notices a target that forks: the child has one thread only and must not go on as a harness.
+pub fn watch_for_forks() {
+    unsafe extern "C" fn in_child() {
+        FORKED.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: the handler only stores to an atomic.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}
+
+#[inline(always)]
+fn stop_if_forked() {
+    if FORKED.load(Ordering::Relaxed) {
+        // SAFETY: ends the child at once, without running the parent's exit handlers in it.
+        unsafe { libc::_exit(0) }
+    }
+}

@@ -1,0 +1,406 @@
+//! The workload: a plan's seed comes in, the shape of each round and every thread's calls go out.
+//! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
+//! of a compare-exchange depends on what the thread has seen. Knows nothing of time and memory.
+
+use interlap::operation::{Op, Status};
+use interlap::plan::{FreshThreads, Plan};
+use interlap::random::Random;
+use interlap::trace::area::THREADS_MAX;
+use interlap::trace::frame::TargetInfo;
+
+use crate::library::Role;
+
+/// The first rounds make one call at a time, to test the adapter against the sequential model
+/// before any two calls overlap.
+pub const SEQUENTIAL_ROUNDS: u64 = 16;
+
+const SHORT_CALLS: (u64, u64) = (2, 64);
+const LONG_CALLS: (u64, u64) = (512, 20_000);
+
+/// What one round is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    pub round: u64,
+    pub threads: u32,
+    pub calls: u64,
+    pub sequential: bool,
+    pub fresh: bool,
+    /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
+    /// ISSTA 2012).
+    weights: Vec<(Op, Role, u64)>,
+    keys: u64,
+    bulk: u64,
+    block_size: u64,
+    /// Most turns of the processor's pause that a thread waits before its first call, and
+    /// between calls.
+    start_delay: u64,
+    pause: u64,
+    /// Distance between the values of two threads: a power of ten, so that a value tells who
+    /// added it.
+    value_stride: i64,
+    seed: u64,
+}
+
+impl Shape {
+    pub fn draw(plan: &Plan, operations: &[(Op, Role)], info: &TargetInfo, round: u64) -> Shape {
+        let seed = plan.seed;
+        let mut random = Random::of(seed, &[round]);
+        let sequential = round < SEQUENTIAL_ROUNDS;
+        let (threads, calls) = size(plan, operations, info, sequential, &mut random);
+        let fresh = match plan.fresh_threads {
+            FreshThreads::Always => true,
+            FreshThreads::Never => false,
+            FreshThreads::Some => random.one_in(8),
+        };
+        let bulk = plan.bulk.max(1);
+        let values = calls.saturating_mul(bulk);
+        Shape {
+            round,
+            threads,
+            calls,
+            sequential,
+            fresh,
+            weights: weights(plan, operations, threads, &mut random),
+            keys: *random.pick(&[1, 2, 4, plan.keys.div_ceil(2), plan.keys, plan.keys]),
+            bulk,
+            block_size: info.block_size.into(),
+            start_delay: *random.pick(&[0, 10, 100, 1000]),
+            pause: *random.pick(&[0, 0, 4, 32]),
+            value_stride: 10i64.pow(values.ilog10() + 1),
+            seed,
+        }
+    }
+
+    /// Most values that one call of this round carries.
+    pub fn values_per_call(&self) -> usize {
+        let bulk = self.weights.iter().any(|(op, ..)| is_bulk(*op));
+        if bulk { self.bulk as usize } else { 3 }
+    }
+}
+
+/// Threads and calls per thread.
+fn size(
+    plan: &Plan,
+    operations: &[(Op, Role)],
+    info: &TargetInfo,
+    sequential: bool,
+    random: &mut Random,
+) -> (u32, u64) {
+    let roles = operations.iter().any(|(_, role)| *role == Role::Others);
+    let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
+    let most = plan.threads.min(bound).max(1);
+    let long = !sequential && random.one_in(12);
+    let range = if long { LONG_CALLS } else { SHORT_CALLS };
+    let drawn = random.log_between(range.0, range.1);
+    let calls = plan.calls.unwrap_or(drawn);
+    if sequential {
+        return (if roles { 2 } else { 1 }, calls.min(200));
+    }
+    let threads = match plan.calls {
+        Some(_) => most,
+        None => random.between(2.min(most.into()), most.into()) as u32,
+    };
+    (threads, calls)
+}
+
+/// Weights given by the plan, and swarm weights for the rest: each is off in a quarter of the
+/// rounds. Every kind of thread keeps something to do, and something that adds stays on.
+fn weights(
+    plan: &Plan,
+    operations: &[(Op, Role)],
+    threads: u32,
+    random: &mut Random,
+) -> Vec<(Op, Role, u64)> {
+    let given = |op: Op| plan.weights.iter().find(|(name, _)| name == op.name()).map(|(_, w)| *w);
+    let mut drawn: Vec<(Op, Role, u64)> = operations
+        .iter()
+        .map(|&(op, role)| {
+            let swarm = *random.pick(&[0, 0, 1, 1, 2, 2, 4, 8]);
+            (op, role, given(op).map_or(swarm, u64::from))
+        })
+        .collect();
+    let mut keep = |wanted: &dyn Fn(Op, Role) -> bool| {
+        if drawn.iter().all(|(op, role, weight)| *weight == 0 || !wanted(*op, *role)) {
+            let free =
+                |(op, role, _): &&mut (Op, Role, u64)| wanted(*op, *role) && given(*op).is_none();
+            if let Some(first) = drawn.iter_mut().find(free) {
+                first.2 = 1;
+            }
+        }
+    };
+    keep(&|op, _| adds(op));
+    for thread in 0..threads.min(2) {
+        keep(&|_, role| role.admits(thread));
+    }
+    drawn
+}
+
+fn adds(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Enqueue | EnqueueBulk | Push | DequePush | SetInsert | MapPut | MapInsertIfAbsent)
+}
+
+fn removes(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Dequeue | DequeueBulk | Pop | DequeTake | DequeSteal | SetRemove | MapRemove)
+}
+
+fn is_bulk(op: Op) -> bool {
+    matches!(op, Op::EnqueueBulk | Op::DequeueBulk)
+}
+
+/// Near-empty and near-full phases: for some calls, adding or removing is this much likelier.
+const BIAS: u64 = 8;
+const PHASE_CALLS: (u64, u64) = (4, 256);
+
+/// Draws the calls of one thread.
+pub struct Caller {
+    random: Random,
+    /// Cumulative weights for each phase: balanced, filling, emptying.
+    tables: [Vec<(Op, u64)>; 3],
+    phase: usize,
+    phase_calls: u64,
+    keys: u64,
+    bulk: u64,
+    block_size: u64,
+    next_value: i64,
+    pause: u64,
+    /// The last value seen under each key, for compare-exchange.
+    seen: Vec<i64>,
+}
+
+impl Caller {
+    pub fn new(shape: &Shape, thread: u32) -> Caller {
+        let seed = shape.seed;
+        let table = |bias: fn(Op) -> bool| {
+            let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
+            let mut sum = 0;
+            let weighted = allowed.map(|&(op, _, weight)| {
+                sum += if bias(op) { weight * BIAS } else { weight };
+                (op, sum)
+            });
+            weighted.collect()
+        };
+        Caller {
+            random: Random::of(seed, &[shape.round, 1 + u64::from(thread)]),
+            tables: [table(|_| false), table(adds), table(removes)],
+            phase: 0,
+            phase_calls: 0,
+            keys: shape.keys,
+            bulk: shape.bulk,
+            block_size: shape.block_size,
+            next_value: i64::from(thread + 1) * shape.value_stride,
+            pause: shape.pause,
+            seen: vec![0; shape.keys as usize],
+        }
+    }
+
+    /// Whether this thread has anything to do in this round.
+    pub fn is_idle(&self) -> bool {
+        self.tables[0].last().is_none_or(|(_, sum)| *sum == 0)
+    }
+
+    /// Turns of the processor's pause before the first call.
+    pub fn start_delay(&mut self, shape: &Shape) -> u64 {
+        self.random.below(shape.start_delay + 1)
+    }
+
+    /// Turns of the processor's pause before the next call.
+    pub fn pause(&mut self) -> u64 {
+        if self.pause == 0 { 0 } else { self.random.below(self.pause) }
+    }
+
+    /// The next call; its arguments are left in `args`.
+    pub fn next(&mut self, args: &mut Vec<i64>) -> Op {
+        if self.phase_calls == 0 {
+            self.phase = self.random.below(3) as usize;
+            self.phase_calls = self.random.log_between(PHASE_CALLS.0, PHASE_CALLS.1);
+        }
+        self.phase_calls -= 1;
+        let table = &self.tables[self.phase];
+        let (_, total) = table[table.len() - 1];
+        let drawn = self.random.below(total);
+        let op = table.iter().find(|(_, sum)| drawn < *sum).expect("below the last sum").0;
+        args.clear();
+        self.arguments(op, args);
+        op
+    }
+
+    fn arguments(&mut self, op: Op, args: &mut Vec<i64>) {
+        use Op::*;
+        match op {
+            Enqueue | Push | DequePush | RegisterWrite => args.push(self.value()),
+            Dequeue | Pop | DequeTake | DequeSteal | RegisterRead => {}
+            EnqueueBulk => {
+                for _ in 0..self.bulk_size() {
+                    args.push(self.value());
+                }
+            }
+            DequeueBulk => args.push(self.bulk_size() as i64),
+            SetInsert | SetRemove | SetContains | MapGet | MapRemove => args.push(self.key()),
+            MapPut | MapInsertIfAbsent => args.extend([self.key(), self.value()]),
+            MapCompareExchange => {
+                let key = self.key();
+                args.extend([key, self.seen[key as usize], self.value()]);
+            }
+            RegisterCompareExchange => args.extend([self.seen[0], self.value()]),
+        }
+    }
+
+    /// Remembers a value that was seen, so that some compare-exchanges succeed.
+    pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
+        let (key, value) = match (op, status, args, results) {
+            (Op::MapGet, Status::Ok, [key], [value]) => (*key, *value),
+            (Op::MapPut, _, [key, value], _) => (*key, *value),
+            (Op::MapInsertIfAbsent, Status::Ok, [key, value], _) => (*key, *value),
+            (Op::MapCompareExchange, Status::Ok, [key, _, value], _) => (*key, *value),
+            (Op::MapCompareExchange | Op::MapInsertIfAbsent, _, [key, ..], [value]) => {
+                (*key, *value)
+            }
+            (Op::RegisterRead, _, _, [value]) => (0, *value),
+            (Op::RegisterWrite, _, [value], _) => (0, *value),
+            (Op::RegisterCompareExchange, Status::Ok, [_, value], _) => (0, *value),
+            (Op::RegisterCompareExchange, _, _, [value]) => (0, *value),
+            _ => return,
+        };
+        self.seen[key as usize] = value;
+    }
+
+    fn value(&mut self) -> i64 {
+        self.next_value += 1;
+        self.next_value - 1
+    }
+
+    fn key(&mut self) -> i64 {
+        self.random.below(self.keys) as i64
+    }
+
+    /// Boundary sizes half of the time: none, one, around the target's block, all that fits.
+    fn bulk_size(&mut self) -> u64 {
+        let block = self.block_size;
+        let boundary = [0, 1, 2, block.saturating_sub(1), block, block + 1, 2 * block, self.bulk];
+        let size = match self.random.one_in(2) {
+            true => *self.random.pick(&boundary),
+            false => self.random.below(self.bulk.min(12) + 1),
+        };
+        size.min(self.bulk)
+    }
+}
+
+/// The calls of the drain: what tells everything that is still inside.
+pub enum Drain {
+    /// Remove one by one until the answer is empty.
+    UntilEmpty(Op),
+    /// Look at every key.
+    EachKey(Op, u64),
+    /// Look once.
+    Once(Op),
+    /// The target offers nothing to look with.
+    Nothing,
+}
+
+impl Drain {
+    pub fn of(operations: &[(Op, Role)], shape: &Shape) -> Drain {
+        let offers = |op: Op| operations.iter().any(|(offered, _)| *offered == op);
+        use Op::*;
+        let removers = [Dequeue, Pop, DequeTake, DequeSteal, DequeueBulk];
+        if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
+            return Drain::UntilEmpty(op);
+        }
+        if let Some(op) = [SetContains, MapGet].into_iter().find(|op| offers(*op)) {
+            return Drain::EachKey(op, shape.keys);
+        }
+        if offers(RegisterRead) { Drain::Once(RegisterRead) } else { Drain::Nothing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info() -> TargetInfo {
+        TargetInfo {
+            library: String::new(),
+            version: String::new(),
+            model: "fifo-per-producer".into(),
+            operations: Vec::new(),
+            thread_max: 0,
+            capacity: 0,
+            block_size: 32,
+        }
+    }
+
+    const QUEUE: [(Op, Role); 4] = [
+        (Op::Enqueue, Role::Any),
+        (Op::Dequeue, Role::Any),
+        (Op::EnqueueBulk, Role::Any),
+        (Op::DequeueBulk, Role::Any),
+    ];
+
+    fn calls(seed: u64, round: u64, thread: u32) -> Vec<(Op, Vec<i64>)> {
+        let shape = Shape::draw(&Plan::new("x", seed), &QUEUE, &info(), round);
+        let mut caller = Caller::new(&shape, thread);
+        let mut args = Vec::new();
+        (0..50).map(|_| (caller.next(&mut args), args.clone())).collect()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_calls_and_another_seed_others() {
+        assert_eq!(calls(1, 20, 0), calls(1, 20, 0));
+        assert_ne!(calls(1, 20, 0), calls(2, 20, 0));
+        assert_ne!(calls(1, 20, 0), calls(1, 21, 0));
+        assert_ne!(calls(1, 20, 0), calls(1, 20, 1));
+    }
+
+    #[test]
+    fn values_are_distinct_and_bulk_sizes_reach_their_boundaries() {
+        let mut values = std::collections::HashSet::new();
+        let mut sizes = std::collections::HashSet::new();
+        for round in 16..400 {
+            values.clear();
+            for thread in 0..4 {
+                for (op, args) in calls(3, round, thread) {
+                    if op == Op::DequeueBulk {
+                        sizes.insert(args[0]);
+                        continue;
+                    }
+                    assert!(args.iter().all(|value| values.insert(*value)), "twice in {round}");
+                }
+            }
+        }
+        for size in [0, 1, 31, 32, 33, 64] {
+            assert!(sizes.contains(&size), "no bulk of {size}");
+        }
+    }
+
+    #[test]
+    fn roles_are_kept_and_no_thread_is_idle() {
+        let deque = [
+            (Op::DequePush, Role::First),
+            (Op::DequeTake, Role::First),
+            (Op::DequeSteal, Role::Others),
+        ];
+        for round in 16..200 {
+            let shape = Shape::draw(&Plan::new("x", 5), &deque, &info(), round);
+            assert!((2..=4).contains(&shape.threads));
+            for thread in 0..shape.threads {
+                let mut caller = Caller::new(&shape, thread);
+                assert!(!caller.is_idle());
+                let op = caller.next(&mut Vec::new());
+                assert_eq!(op == Op::DequeSteal, thread != 0);
+            }
+        }
+    }
+
+    #[test]
+    fn weights_of_the_plan_are_kept() {
+        let mut plan = Plan::new("x", 5);
+        plan.weights = vec![("enqueue".into(), 1), ("dequeue".into(), 0)];
+        for round in 16..100 {
+            let shape = Shape::draw(&plan, &QUEUE, &info(), round);
+            let mut caller = Caller::new(&shape, 0);
+            let mut args = Vec::new();
+            assert!((0..50).all(|_| caller.next(&mut args) != Op::Dequeue));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A plan: all that determines a run, as one value. It comes from the command line, travels to the
+//! harness, and is what a finding stores; its `Display` is the line that runs it again. Knows
+//! nothing of how it is carried out.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Most calls of one thread in one round.
+pub const CALLS_MAX: u64 = 16_000_000;
+/// Most values of one bulk call.
+pub const BULK_MAX: u64 = 4096;
+
+/// What drives the threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Operating-system threads on this machine's processors.
+    Native,
+}
+
+/// Where the stamps of timeboxes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The time stamp counter if it can be trusted, else CLOCK_MONOTONIC.
+    Auto,
+    Tsc,
+    Monotonic,
+}
+
+/// Whether each round has threads of its own or all share the same ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreshThreads {
+    /// In some rounds, as the seed says.
+    Some,
+    Always,
+    Never,
+}
+
+/// What decides how the adapter is built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Build {
+    /// Bundled name, or path of the adapter's source.
+    pub adapter: String,
+    pub include_dirs: Vec<PathBuf>,
+    pub libraries: Vec<String>,
+    pub flags: Vec<String>,
+}
+
+/// All that determines a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub build: Build,
+    pub engine: Engine,
+    /// Model to judge by; none: the target's own.
+    pub model: Option<String>,
+    pub seed: u64,
+    /// Most threads of a round; each round draws between the fewest the target's roles need (two
+    /// at least) and this.
+    pub threads: u32,
+    /// Calls of each thread in each round; none: short rounds and long batches mixed.
+    pub calls: Option<u64>,
+    /// Keys of sets and maps: most that a round uses.
+    pub keys: u64,
+    /// Values of a bulk call: most.
+    pub bulk: u64,
+    /// Weights of operations by name; those not named are drawn anew for each round.
+    pub weights: Vec<(String, u32)>,
+    pub fresh_threads: FreshThreads,
+    pub clock: Clock,
+    /// Bind each thread to a processor.
+    pub pin: bool,
+    /// Memory the harness may take, in MiB.
+    pub memory_mib_max: u64,
+}
+
+impl Plan {
+    pub fn new(adapter: &str, seed: u64) -> Plan {
+        Plan {
+            build: Build {
+                adapter: adapter.to_string(),
+                include_dirs: Vec::new(),
+                libraries: Vec::new(),
+                flags: Vec::new(),
+            },
+            engine: Engine::Native,
+            model: None,
+            seed,
+            threads: 4,
+            calls: None,
+            keys: 16,
+            bulk: 64,
+            weights: Vec::new(),
+            fresh_threads: FreshThreads::Some,
+            clock: Clock::Auto,
+            pin: true,
+            memory_mib_max: 4096,
+        }
+    }
+}
+
+/// The command line that carries this plan out; options that have their default are left out.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let default = Plan::new(&self.build.adapter, self.seed);
+        write!(f, "interlap fuzz {}", quoted(&self.build.adapter))?;
+        let mut option = |name: &str, value: &str| write!(f, " {name} {}", quoted(value));
+        for dir in &self.build.include_dirs {
+            option("-I", &dir.display().to_string())?;
+        }
+        for library in &self.build.libraries {
+            option("-l", library)?;
+        }
+        for flag in &self.build.flags {
+            option("--cflag", flag)?;
+        }
+        if let Some(model) = &self.model {
+            option("--model", model)?;
+        }
+        option("--seed", &self.seed.to_string())?;
+        if self.threads != default.threads {
+            option("--threads", &self.threads.to_string())?;
+        }
+        if let Some(calls) = self.calls {
+            option("--calls", &calls.to_string())?;
+        }
+        if self.keys != default.keys {
+            option("--keys", &self.keys.to_string())?;
+        }
+        if self.bulk != default.bulk {
+            option("--bulk", &self.bulk.to_string())?;
+        }
+        for (name, weight) in &self.weights {
+            option("--weight", &format!("{name}={weight}"))?;
+        }
+        if self.fresh_threads != default.fresh_threads {
+            option("--fresh-threads", &value_name(&self.fresh_threads))?;
+        }
+        if self.clock != default.clock {
+            option("--clock", &value_name(&self.clock))?;
+        }
+        if self.memory_mib_max != default.memory_mib_max {
+            option("--memory", &self.memory_mib_max.to_string())?;
+        }
+        if !self.pin {
+            write!(f, " --no-pin")?;
+        }
+        Ok(())
+    }
+}
+
+fn value_name(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value().expect("no value is hidden");
+    value.get_name().to_string()
+}
+
+/// The word as a POSIX shell needs it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// What the main program hands to a harness process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    pub plan: Plan,
+    /// The compiled adapter.
+    pub library: PathBuf,
+    /// Rounds to do: the first, and one past the last if there is a last.
+    pub round_first: u64,
+    pub round_end: Option<u64>,
+    /// A directory of this process alone, for the target's files.
+    pub directory: PathBuf,
+}

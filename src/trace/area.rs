@@ -1,0 +1,132 @@
+//! The memory a harness records into, shared with the main program through a memory file: whatever
+//! kills the harness (a signal, `_exit`, the kernel when memory runs out), all it recorded is still
+//! there. This is the layout; the harness maps it, the main program reads it as a file.
+//!
+//! ```text
+//! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
+//! word 8 faulting thread (or NO_THREAD)
+//! word 64 + 2t   offset of thread t's records in the file     65 + 2t   bytes recorded so far
+//! ```
+//! Words are 64-bit little endian. Thread `threads` is the one that drains.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
+/// Most threads of a round.
+pub const THREADS_MAX: usize = 64;
+pub const HEADER_BYTES: usize = 4096;
+
+pub const WORD_MAGIC: usize = 0;
+pub const WORD_STAGE: usize = 1;
+pub const WORD_ROUND: usize = 2;
+pub const WORD_THREADS: usize = 3;
+pub const WORD_SIGNAL: usize = 4;
+pub const WORD_CODE: usize = 5;
+pub const WORD_ADDRESS: usize = 6;
+pub const WORD_PC: usize = 7;
+pub const WORD_THREAD: usize = 8;
+pub const WORD_TABLE: usize = 64;
+pub const WORDS: usize = WORD_TABLE + 2 * (THREADS_MAX + 1);
+
+pub const NO_THREAD: u64 = u64::MAX;
+
+/// What the harness was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u64)]
+pub enum Stage {
+    /// Loading the target, or between rounds.
+    Idle = 0,
+    Create = 1,
+    Calls = 2,
+    Drain = 3,
+    Destroy = 4,
+    /// The records are on their way; nothing of the target runs.
+    Sent = 5,
+}
+
+impl Stage {
+    fn from_word(word: u64) -> Stage {
+        use Stage::*;
+        [Idle, Create, Calls, Drain, Destroy, Sent]
+            .into_iter()
+            .find(|stage| *stage as u64 == word)
+            .unwrap_or(Idle)
+    }
+
+    /// In words: "crashed while ...".
+    pub fn doing(self) -> &'static str {
+        match self {
+            Stage::Idle => "loading the target",
+            Stage::Create => "creating the structure",
+            Stage::Calls => "calling the structure",
+            Stage::Drain => "draining the structure",
+            Stage::Destroy => "destroying the structure",
+            Stage::Sent => "between two rounds",
+        }
+    }
+}
+
+/// A fatal signal, as the harness's handler noted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalNote {
+    pub signal: i32,
+    pub address: u64,
+    pub program_counter: u64,
+    /// Index of the thread in the round; none for one that interlap did not start.
+    pub thread: Option<u32>,
+}
+
+/// The header, read at one instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub stage: Stage,
+    pub round: u64,
+    pub signal: Option<SignalNote>,
+    /// Offset and length of each thread's records.
+    pub records: Vec<(u64, u64)>,
+}
+
+impl Snapshot {
+    pub fn read(file: &File) -> io::Result<Snapshot> {
+        let mut bytes = [0; WORDS * 8];
+        file.read_exact_at(&mut bytes, 0)?;
+        let word = |at: usize| {
+            u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
+        };
+        if word(WORD_MAGIC) != MAGIC {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no record area"));
+        }
+        let threads = (word(WORD_THREADS) as usize).min(THREADS_MAX);
+        let thread = word(WORD_THREAD);
+        Ok(Snapshot {
+            stage: Stage::from_word(word(WORD_STAGE)),
+            round: word(WORD_ROUND),
+            signal: (word(WORD_SIGNAL) != 0).then(|| SignalNote {
+                signal: word(WORD_SIGNAL) as i32,
+                address: word(WORD_ADDRESS),
+                program_counter: word(WORD_PC),
+                thread: u32::try_from(thread).ok(),
+            }),
+            records: (0..=threads)
+                .map(|t| (word(WORD_TABLE + 2 * t), word(WORD_TABLE + 2 * t + 1)))
+                .collect(),
+        })
+    }
+
+    /// The records of one thread.
+    pub fn thread_records(&self, file: &File, thread: usize) -> io::Result<Vec<u8>> {
+        let (offset, len) = self.records[thread];
+        let mut bytes = vec![0; len as usize];
+        file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// A number that changes whenever a thread or a round makes progress.
+    pub fn progress(&self) -> u64 {
+        let recorded = self.records.iter().fold(0u64, |sum, (_, len)| sum.wrapping_add(*len));
+        recorded.wrapping_add(self.round << 40).wrapping_add((self.stage as u64) << 36)
+    }
+}

@@ -1,0 +1,150 @@
+//! Puts frames together into rounds: frames come in one by one, a [`Round`] with its history goes
+//! out when its end has come. A round whose end never comes is not handed out: records that are
+//! missing could make a good history look bad. And back: a round into frames.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use super::frame::{self, Frame, FrameError, FrameReader, Hello, Records, RoundEnd, RoundStart};
+use super::records::{self, Reader, RecordError};
+use crate::history::{History, Thread};
+use crate::plan::CALLS_MAX;
+
+/// One round, as recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    pub start: RoundStart,
+    pub history: History,
+    pub end: RoundEnd,
+}
+
+/// Why frames make no round.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error("damaged trace: {0}")]
+    Damaged(String),
+    #[error("thread {thread} in round {round}: {what}, which interlap.h does not allow")]
+    Adapter { round: u64, thread: u32, what: String },
+}
+
+/// Collects the frames of the round that is under way.
+#[derive(Default)]
+pub struct Assembler {
+    current: Option<(RoundStart, Vec<Reader>)>,
+}
+
+impl Assembler {
+    /// Whether a round has begun and not ended.
+    pub fn is_inside_a_round(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Takes the next frame; gives the round that it completes.
+    pub fn feed(&mut self, frame: Frame) -> Result<Option<Round>, RoundError> {
+        match frame {
+            Frame::Round(start) => {
+                let threads = start.threads.min(super::area::THREADS_MAX as u32);
+                self.current = Some((start, (0..=threads).map(Reader::new).collect()));
+            }
+            Frame::Records(records) => self.records(&records)?,
+            Frame::End(end) => return self.end(end).map(Some),
+            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) => {}
+        }
+        Ok(None)
+    }
+
+    fn records(&mut self, records: &Records) -> Result<(), RoundError> {
+        let Some((start, readers)) = &mut self.current else {
+            return Err(RoundError::Damaged("records outside a round".to_string()));
+        };
+        let Some(reader) = readers.get_mut(records.thread as usize) else {
+            return Err(RoundError::Damaged(format!("records of thread {}", records.thread)));
+        };
+        let (round, thread) = (start.round, records.thread);
+        if thread < start.threads && records.bytes.len() == frame::RECORDS_BYTES_MAX {
+            reader.reserve(start.calls.min(CALLS_MAX) as usize);
+        }
+        reader.feed(&records.bytes).map_err(|error| in_round(error, round, thread))
+    }
+
+    fn end(&mut self, end: RoundEnd) -> Result<Round, RoundError> {
+        let (start, readers) = match self.current.take() {
+            Some((start, readers)) if start.round == end.round => (start, readers),
+            _ => return Err(RoundError::Damaged("the end of a round that did not begin".into())),
+        };
+        let mut threads = Vec::with_capacity(readers.len());
+        for (thread, reader) in readers.into_iter().enumerate() {
+            let read = reader.finish();
+            threads.extend(read.map_err(|error| in_round(error, start.round, thread as u32))?);
+        }
+        threads.retain(|thread: &Thread| !thread.operations().is_empty());
+        let history = History { threads, drained: end.drained };
+        Ok(Round { start, history, end })
+    }
+}
+
+fn in_round(error: RecordError, round: u64, thread: u32) -> RoundError {
+    match error {
+        RecordError::Adapter(what) => RoundError::Adapter { round, thread, what },
+        RecordError::Short => {
+            RoundError::Damaged(format!("round {round}, thread {thread}: a record is cut off"))
+        }
+        RecordError::Damaged(what) => {
+            RoundError::Damaged(format!("round {round}, thread {thread}: {what}"))
+        }
+    }
+}
+
+/// Everything in a trace file.
+pub struct Trace {
+    pub hello: Box<Hello>,
+    pub rounds: Vec<Round>,
+    /// Why the file's last part could not be used.
+    pub truncated: Option<String>,
+}
+
+/// Reads a trace file; what stands before a cut is kept.
+pub fn read(path: &Path) -> Result<Trace, RoundError> {
+    let mut frames = FrameReader::new(BufReader::new(File::open(path).map_err(FrameError::Io)?));
+    let hello = match frames.next_frame()? {
+        Some(Frame::Hello(hello)) => hello,
+        Some(Frame::Problem(what)) => return Err(RoundError::Damaged(what)),
+        _ => return Err(RoundError::Damaged("the file is empty".to_string())),
+    };
+    let mut trace = Trace { hello, rounds: Vec::new(), truncated: None };
+    let mut assembler = Assembler::default();
+    loop {
+        match frames.next_frame() {
+            Ok(Some(frame)) => trace.rounds.extend(assembler.feed(frame)?),
+            Ok(None) if assembler.is_inside_a_round() => {
+                trace.truncated = Some("the trace ends inside a round".to_string());
+                return Ok(trace);
+            }
+            Ok(None) => return Ok(trace),
+            Err(error @ FrameError::Truncated(_)) => {
+                trace.truncated = Some(error.to_string());
+                return Ok(trace);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Writes a trace file of one round.
+pub fn write(path: &Path, hello: &Hello, round: &Round) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let hello = Hello { area_fd: None, ..hello.clone() };
+    frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
+    frame::write(&mut file, &Frame::Round(round.start.clone()))?;
+    for thread in &round.history.threads {
+        for piece in records::encode(thread).chunks(frame::RECORDS_BYTES_MAX) {
+            let records = Records { thread: thread.client, bytes: piece.to_vec() };
+            frame::write(&mut file, &Frame::Records(records))?;
+        }
+    }
+    frame::write(&mut file, &Frame::End(round.end.clone()))?;
+    file.flush()
+}
