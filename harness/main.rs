@@ -165,10 +165,16 @@ fn take_standard_output() -> io::Result<Pipe> {
 fn code_range(library: &Path) -> Option<CodeRange> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = library.to_str()?;
-    let line = maps.lines().find(|line| line.ends_with(path) && line.contains(" r-xp "))?;
-    let mut fields = line.split_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let file_offset = hex(fields.nth(1)?)?;
-    Some(CodeRange { start: hex(start)?, end: hex(end)?, file_offset })
+    let ranges: Vec<(u64, u64, bool)> = maps
+        .lines()
+        .filter(|line| line.ends_with(path))
+        .filter_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (start, end) = range.split_once('-')?;
+            let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+            Some((hex(start)?, hex(end)?, rest.starts_with("r-x")))
+        })
+        .collect();
+    let (start, end, _) = ranges.iter().find(|(.., executable)| *executable)?;
+    Some(CodeRange { base: ranges[0].0, start: *start, end: *end })
 }

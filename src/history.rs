@@ -2,6 +2,8 @@
 //! answered. Comes in from a trace or another tool's file, goes out to the checkers and reports.
 //! Does not know who recorded it nor what model it is judged by.
 
+use serde::{Deserialize, Serialize};
+
 use crate::operation::{Op, Status};
 
 /// End stamp of an operation that never returned.
@@ -22,7 +24,7 @@ pub struct Operation {
 }
 
 /// Names an operation of a history: index of the thread, index within the thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OperationId {
     pub thread: u32,
     pub index: u32,

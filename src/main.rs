@@ -1,1 +1,10 @@
-fn main() {}
+//! The program `interlap`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    interlap::commands::run(&interlap::cli::Cli::parse().command)
+}

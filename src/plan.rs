@@ -102,6 +102,14 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The adapter's name without directory and extension.
+    pub fn target_name(&self) -> &str {
+        let adapter = std::path::Path::new(&self.build.adapter);
+        adapter.file_stem().and_then(|stem| stem.to_str()).unwrap_or("target")
+    }
+}
+
 /// The command line that carries this plan out; options that have their default are left out.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

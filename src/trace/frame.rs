@@ -37,15 +37,16 @@ pub struct Hello {
     pub clock: ClockInfo,
     /// Descriptor number of the harness's record area (see [`super::area`]).
     pub area_fd: Option<i32>,
-    /// Where the target's code lies: start, end, offset in its file.
+    /// Where the target's code lies, so that a crash can be told by source line.
     pub code: Option<CodeRange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeRange {
+    /// Where the library is loaded: addresses in its file count from here.
+    pub base: u64,
     pub start: u64,
     pub end: u64,
-    pub file_offset: u64,
 }
 
 /// What the target says of itself.
@@ -163,6 +164,14 @@ impl<R: BufRead> FrameReader<R> {
         Ok(Some(frame))
     }
 
+    /// Whether some bytes of the next frame are already here.
+    pub fn has_buffered(&self) -> bool
+    where
+        R: Buffered,
+    {
+        self.source.has_buffered()
+    }
+
     fn check_order(&mut self, frame: &Frame) -> Result<(), FrameError> {
         match frame {
             Frame::Hello(hello) if hello.version != TRACE_VERSION => {
@@ -176,6 +185,17 @@ impl<R: BufRead> FrameReader<R> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A reader that can tell whether it holds bytes which it has not given out.
+pub trait Buffered {
+    fn has_buffered(&self) -> bool;
+}
+
+impl<R: std::io::Read> Buffered for std::io::BufReader<R> {
+    fn has_buffered(&self) -> bool {
+        !self.buffer().is_empty()
     }
 }
 

@@ -1,0 +1,275 @@
+//! The command line: what can be asked for, its help and examples. Words come in, typed values go
+//! out; nothing is done here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::model::Spec;
+use crate::plan::{BULK_MAX, CALLS_MAX, Clock, FreshThreads};
+use crate::trace::area::THREADS_MAX;
+
+/// Fuzzes concurrent data structures in native libraries.
+///
+/// interlap calls a C or C++ structure from many threads, takes a timebox (start and end stamp)
+/// around every call, and decides whether some order of the calls explains every answer under a
+/// sequential model.
+#[derive(Parser, Debug)]
+#[command(version, arg_required_else_help = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit status: 0 nothing found, 1 a finding, 2 usage or input/output error, 3 not decided.
+`interlap COMMAND --help` has examples.";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Fuzz a structure: a bundled target, or your own adapter's source
+    #[command(after_help = FUZZ_EXAMPLES)]
+    Fuzz(Fuzz),
+    /// Check recorded histories against a model
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
+    /// See a finding again: check its history, then run its plan until it recurs
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(Replay),
+    /// Show a finding
+    Show(Show),
+    /// List the bundled targets and whether each can be built here
+    Targets(Format),
+    /// Write an adapter to start from
+    #[command(after_help = NEW_EXAMPLES)]
+    New(New),
+    /// Say what this machine can do
+    Doctor(Format),
+}
+
+const FUZZ_EXAMPLES: &str = "\
+Examples:
+  interlap fuzz moodycamel                      a bundled target, for a minute
+  interlap fuzz treiber_aba                     one with a bug, to see a finding
+  interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
+  interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4
+  interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
+  interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  interlap check history.jsonl --model set
+  interlap check findings/moodycamel-3f2a/trace.mpk
+
+A history is a trace of interlap or JSON Lines, one operation a line:
+  {\"thread\": 0, \"op\": \"enqueue\", \"args\": [7], \"start\": 10, \"end\": 14}
+  {\"thread\": 1, \"op\": \"dequeue\", \"start\": 12, \"end\": 19, \"results\": [7]}
+  {\"thread\": 1, \"op\": \"dequeue\", \"start\": 20, \"end\": null, \"status\": \"pending\"}";
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  interlap replay findings/treiber_aba-91c2
+  interlap replay findings/treiber_aba-91c2 --for 5m
+  interlap replay findings/treiber_aba-91c2 --history-only";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
+Families: queue, stack, deque, set, map, register";
+
+#[derive(Args, Debug)]
+pub struct Fuzz {
+    /// Name of a bundled target (see `interlap targets`), or an adapter's source (.c, .cpp)
+    pub target: String,
+    #[command(flatten)]
+    pub build: Build,
+    #[command(flatten)]
+    pub workload: Workload,
+    #[command(flatten)]
+    pub run: Run,
+    /// Rounds to do; as many as fit in the time if not given
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u64>,
+    /// Stop after so many distinct findings
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub findings: u64,
+    /// Directory that gets a directory for each finding
+    #[arg(long, value_name = "DIR", default_value = "findings")]
+    pub out: PathBuf,
+}
+
+/// How an adapter's source is compiled.
+#[derive(Args, Debug)]
+pub struct Build {
+    /// Directory to look for headers in
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include_dirs: Vec<PathBuf>,
+    /// Library to link with
+    #[arg(short = 'l', long = "link", value_name = "LIB")]
+    pub libraries: Vec<String>,
+    /// Flag for the compiler
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+}
+
+/// What is called, how often, by whom.
+#[derive(Args, Debug)]
+pub struct Workload {
+    /// Model to judge by, instead of the target's own
+    #[arg(long, value_parser = spec)]
+    pub model: Option<Spec>,
+    /// Seed of everything that is drawn; a new one if not given
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// What drives the threads; auto: the best that this machine and target allow
+    #[arg(long, value_enum, default_value = "auto")]
+    pub engine: EngineChoice,
+    /// Most threads that call at once; with --calls, exactly so many
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
+    pub threads: u32,
+    /// Calls of each thread in each round; short rounds and long batches mixed if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
+    pub calls: Option<u64>,
+    /// Most keys of a set or map
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub keys: u64,
+    /// Most values of a bulk call
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=BULK_MAX))]
+    pub bulk: u64,
+    /// Weight of an operation; 0 leaves it out; the rest are drawn for each round
+    #[arg(long = "weight", value_name = "OP=N", value_parser = weight)]
+    pub weights: Vec<(String, u32)>,
+    /// Whether rounds have threads of their own
+    #[arg(long, value_enum, default_value = "some")]
+    pub fresh_threads: FreshThreads,
+    /// Clock for timeboxes
+    #[arg(long, value_enum, default_value = "auto")]
+    pub clock: Clock,
+    /// Let the kernel choose each thread's processor
+    #[arg(long)]
+    pub no_pin: bool,
+    /// Memory that the harness process may take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..))]
+    pub memory: u64,
+}
+
+/// How long, and what is printed.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// How long: 30s, 10m, 2h
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub duration: Duration,
+    /// Time without any progress that counts as a hang
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub hang: Duration,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Format {
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineChoice {
+    Auto,
+    Native,
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    /// A trace of interlap, or JSON Lines
+    pub file: PathBuf,
+    /// Model to judge by, instead of the one the file names
+    #[arg(long, value_parser = spec)]
+    pub model: Option<Spec>,
+    /// Most configurations that the general search holds at once
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    pub configurations: usize,
+    /// Most configurations that the general search visits in all
+    #[arg(long, value_name = "N", default_value_t = 500_000_000)]
+    pub steps: u64,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Replay {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Check the recorded history only; run nothing
+    #[arg(long)]
+    pub history_only: bool,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+#[derive(Args, Debug)]
+pub struct Show {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Print the whole history as JSON Lines instead
+    #[arg(long, conflicts_with = "json")]
+    pub history: bool,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct New {
+    /// Kind of structure: queue, stack, deque, set, map, register
+    pub family: String,
+    /// Name of the target; the file is NAME.cpp
+    pub name: String,
+    /// Directory to write it in
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+}
+
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse()
+}
+
+fn weight(text: &str) -> Result<(String, u32), String> {
+    let parsed = text.split_once('=').and_then(|(op, n)| Some((op.to_string(), n.parse().ok()?)));
+    parsed.ok_or_else(|| "expected OPERATION=WEIGHT, as in enqueue=3".to_string())
+}
+
+/// `90`, `90s`, `1500ms`, `10m`, `2h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("expected a time such as 30s, 10m or 2h".to_string()),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a time such as 30s, 10m or 2h")?;
+    let milliseconds = number.checked_mul(milliseconds).ok_or("too long")?;
+    Ok(Duration::from_millis(milliseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("1500ms"), Ok(Duration::from_millis(1500)));
+        assert!(duration("m").is_err() && duration("3 days").is_err());
+    }
+}

@@ -1,0 +1,65 @@
+//! What each command does: [`run`] carries a parsed command line out and gives the exit status.
+
+mod check;
+mod fuzz;
+mod list;
+mod replay;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::cli::Command;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    NothingFound = 0,
+    Found = 1,
+    /// Limits were reached before an answer was.
+    NotDecided = 3,
+}
+
+/// Exit status of a usage or input/output error.
+pub const ERROR_STATUS: u8 = 2;
+
+pub fn run(command: &Command) -> ExitCode {
+    let outcome = match command {
+        Command::Fuzz(args) => fuzz::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Show(args) => replay::show(args),
+        Command::Targets(format) => list::targets(*format),
+        Command::New(args) => list::new(args),
+        Command::Doctor(format) => list::doctor(*format),
+    };
+    match outcome {
+        Ok(outcome) => ExitCode::from(outcome as u8),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(ERROR_STATUS)
+        }
+    }
+}
+
+/// A flag that Ctrl-C (and a polite kill) sets; a second Ctrl-C ends the program at once.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(ERROR_STATUS.into());
+        }
+    })
+    .context("cannot watch for Ctrl-C")?;
+    Ok(stop)
+}
+
+fn print_json(value: &impl Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}

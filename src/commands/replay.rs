@@ -1,0 +1,139 @@
+//! `interlap replay` and `interlap show`: a stored finding, seen again.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Outcome, print_json, stop_flag};
+use crate::check::{self, Limits, Verdict};
+use crate::cli;
+use crate::commands::fuzz::rerun;
+use crate::finding::{Stored, What};
+use crate::fuzz::{self, Ending};
+use crate::model::Spec;
+use crate::report::progress::{Progress, summary_line};
+use crate::report::text;
+use crate::trace::jsonl;
+
+pub fn show(args: &cli::Show) -> Result<Outcome> {
+    let stored = Stored::load(&args.finding)?;
+    if args.format.json {
+        print_json(&stored.finding)?;
+    } else if args.history {
+        let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;
+        print!("{}", jsonl::write(&stored.round.history, model));
+    } else {
+        print!("{}", text::render(&stored));
+    }
+    Ok(Outcome::NothingFound)
+}
+
+/// What became of a replay.
+#[derive(Serialize)]
+struct Replayed<'a> {
+    signature: &'a str,
+    /// What the recorded history was judged now; none where it did not show the fault.
+    history: Option<&'static str>,
+    /// Whether the plan showed the finding again; none if it was not run.
+    recurred: Option<bool>,
+    rounds: u64,
+    seconds: f64,
+}
+
+pub fn run(args: &cli::Replay) -> Result<Outcome> {
+    let stored = Stored::load(&args.finding)?;
+    let json = args.run.format.json;
+    if !json {
+        print!("{}", text::render(&stored));
+    }
+    let history = check_again(&stored)?;
+    let mut replayed = Replayed {
+        signature: &stored.finding.signature,
+        history: history.as_ref().map(|(name, _)| *name),
+        recurred: None,
+        rounds: 0,
+        seconds: 0.0,
+    };
+    if let (Some((_, sentence)), false) = (&history, json) {
+        println!("{sentence}");
+    }
+    let violated = replayed.history == Some("violation");
+    if !args.history_only {
+        run_again(&stored, args, &mut replayed)?;
+    }
+    if json {
+        print_json(&replayed)?;
+    }
+    match (replayed.recurred, violated) {
+        (Some(true), _) | (None, true) => Ok(Outcome::Found),
+        (Some(false), true) => Ok(Outcome::Found),
+        _ => Ok(Outcome::NotDecided),
+    }
+}
+
+/// Judges the recorded history once more: a name and a sentence; none where a fault was found.
+fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
+    let What::Violation { rule, .. } = &stored.finding.what else {
+        return Ok(None);
+    };
+    let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;
+    let history = &stored.round.history;
+    let verdict = match stored.round.start.sequential {
+        true => check::sequential(history, &model),
+        false => check::check(history, &model, &Limits::default()),
+    };
+    Ok(Some(match verdict {
+        Verdict::Violation(witness) if witness.rule == rule => {
+            ("violation", "The recorded history, checked again: the same violation.".to_string())
+        }
+        Verdict::Violation(witness) => (
+            "violation",
+            format!("The recorded history, checked again: violated, but by {}.", witness.rule),
+        ),
+        Verdict::Consistent => (
+            "consistent",
+            "The recorded history, checked again: consistent. It was judged otherwise when it \
+             was recorded; please report this."
+                .to_string(),
+        ),
+        Verdict::Inconclusive(reason) => {
+            ("inconclusive", format!("The recorded history, checked again: not decided ({reason})."))
+        }
+    }))
+}
+
+/// Runs the plan until the finding recurs or time is up.
+fn run_again(stored: &Stored, args: &cli::Replay, replayed: &mut Replayed) -> Result<()> {
+    let json = args.run.format.json;
+    let finding = &stored.finding;
+    if !json {
+        let seconds = args.run.duration.as_secs();
+        println!("Running the plan until it recurs, for at most {seconds} s:");
+    }
+    let sightings = tempfile::tempdir()?;
+    let stop = stop_flag()?;
+    let options = rerun(&finding.plan, &finding.signature, sightings.path(), &args.run, stop)?;
+    let mut progress = Progress::new(options.duration_max, true);
+    let summary = fuzz::fuzz(&options, &mut progress)?;
+    progress.finish();
+    let statistics = &summary.statistics;
+    replayed.recurred = Some(summary.ending == Ending::Wanted);
+    replayed.rounds = statistics.rounds;
+    replayed.seconds = statistics.elapsed.as_secs_f64();
+    if json {
+        return Ok(());
+    }
+    println!("{}", summary_line(statistics));
+    if summary.ending == Ending::Wanted {
+        println!("It recurred after {} rounds.", statistics.rounds);
+    } else {
+        let stopped = options.stop.load(Ordering::Relaxed);
+        let until = if stopped { "until it was stopped" } else { "in that time" };
+        println!(
+            "It did not recur {until}. Native threads are scheduled differently each time: \
+             try longer (--for), or a quieter or busier machine."
+        );
+    }
+    Ok(())
+}

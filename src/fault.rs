@@ -1,0 +1,217 @@
+//! A fault: the target ended its process, or hangs. What the process left behind (status, record
+//! area, output) comes in; one value that says where, when and how goes out, with the history up to
+//! that moment. Does not know how the process was run.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::History;
+use crate::trace::area::{Snapshot, Stage};
+use crate::trace::frame::CodeRange;
+use crate::trace::records::Reader;
+
+/// How the process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// A signal: its number.
+    Signal(i32),
+    /// The target ended the process with this status.
+    Exit(i32),
+    /// No call returned and no round ended for so long.
+    Hang { seconds: u64, threads: String },
+    /// Memory ran out.
+    OutOfMemory,
+}
+
+/// What became of the process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub stage: Stage,
+    pub round: u64,
+    /// Threads that called at once in that round.
+    pub threads: u32,
+    /// The thread that faulted, where known.
+    pub thread: Option<u32>,
+    /// Address that could not be accessed.
+    pub address: Option<u64>,
+    program_counter: Option<u64>,
+    /// Function and source line of the fault, where they could be found out.
+    pub location: Option<String>,
+    /// The last of what the target printed.
+    pub output: String,
+    /// Every call up to the fault; those under way are pending.
+    pub history: History,
+}
+
+impl FaultKind {
+    pub fn of_status(signal: Option<i32>, code: Option<i32>) -> FaultKind {
+        match (signal, code) {
+            (Some(signal), _) => FaultKind::Signal(signal),
+            (None, code) => FaultKind::Exit(code.unwrap_or(0)),
+        }
+    }
+
+    /// Short stable name, part of a finding's signature.
+    pub fn name(&self) -> String {
+        match self {
+            FaultKind::Signal(signal) => signal_name(*signal).to_string(),
+            FaultKind::Exit(code) => format!("exit({code})"),
+            FaultKind::Hang { .. } => "hang".to_string(),
+            FaultKind::OutOfMemory => "out of memory".to_string(),
+        }
+    }
+}
+
+impl Fault {
+    /// A fault of which nothing is known yet but how the process ended and what it printed.
+    pub fn new(kind: FaultKind, output: String, round: u64) -> Fault {
+        let starved = output.contains("std::bad_alloc") || output.contains("memory allocation of");
+        let kind = match kind {
+            FaultKind::Signal(libc::SIGABRT) if starved => FaultKind::OutOfMemory,
+            FaultKind::Signal(libc::SIGKILL) => FaultKind::OutOfMemory,
+            kind => kind,
+        };
+        Fault {
+            kind,
+            stage: Stage::Idle,
+            round,
+            threads: 0,
+            thread: None,
+            address: None,
+            program_counter: None,
+            location: None,
+            output,
+            history: History::default(),
+        }
+    }
+
+    /// Adds what the record area holds.
+    pub fn add_snapshot(&mut self, area: &File, snapshot: &Snapshot) {
+        self.stage = snapshot.stage;
+        self.round = snapshot.round;
+        self.threads = snapshot.records.len().saturating_sub(1) as u32;
+        if let Some(note) = snapshot.signal {
+            self.thread = note.thread;
+            let memory = matches!(note.signal, libc::SIGSEGV | libc::SIGBUS);
+            self.address = memory.then_some(note.address);
+            self.program_counter = Some(note.program_counter);
+        }
+        if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy) {
+            for thread in 0..snapshot.records.len() {
+                let records = snapshot.thread_records(area, thread).unwrap_or_default();
+                let mut reader = Reader::new(thread as u32);
+                // What the target may have overwritten is left out; the fault itself stands.
+                if reader.feed(&records).is_ok() {
+                    self.history.threads.extend(reader.finish().unwrap_or_default());
+                }
+            }
+            self.history.threads.retain(|thread| !thread.operations().is_empty());
+        }
+    }
+
+    /// Looks the faulting instruction up in the target's debugging information.
+    pub fn locate(&mut self, library: &Path, code: Option<CodeRange>) {
+        let (Some(at), Some(code)) = (self.program_counter, code) else { return };
+        if (code.start..code.end).contains(&at) {
+            self.location = source_line(library, at - code.base);
+        }
+    }
+
+    /// The line of output that explains the fault best: a failed assertion, an exception.
+    pub fn message(&self) -> Option<&str> {
+        let telling = |line: &&str| {
+            ["Assertion", "terminate called", "what():", "ERROR:", "corrupt", "free()", "malloc"]
+                .iter()
+                .any(|mark| line.contains(mark))
+        };
+        let lines = || self.output.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines().rev().find(telling)
+    }
+
+    /// One sentence: what happened, to which thread, in doing what.
+    pub fn sentence(&self) -> String {
+        let who = match self.thread {
+            Some(thread) if thread == self.threads => "The drain".to_string(),
+            Some(thread) => format!("Thread {thread}"),
+            None => "The target".to_string(),
+        };
+        let doing = self.stage.doing();
+        match &self.kind {
+            FaultKind::Signal(signal) => {
+                let address = self.address.map(|a| format!(" at address {a:#x}"));
+                let place = self.location.as_ref().map(|place| format!(", in {place}"));
+                format!(
+                    "{who} crashed with {}{} while {doing}{}.",
+                    signal_name(*signal),
+                    address.unwrap_or_default(),
+                    place.unwrap_or_default()
+                )
+            }
+            FaultKind::Exit(code) => {
+                format!("The target ended the process with exit status {code} while {doing}.")
+            }
+            FaultKind::Hang { seconds, threads } => {
+                format!("No progress for {seconds} s while {doing}; {threads}.")
+            }
+            FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
+        }
+    }
+}
+
+/// `function at file:line`, by binutils' addr2line; none where it is missing or knows nothing.
+fn source_line(library: &Path, address: u64) -> Option<String> {
+    let output = Command::new("addr2line")
+        .args(["-f", "-C", "-s", "-e"])
+        .arg(library)
+        .arg(format!("{address:#x}"))
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (function, line) = text.trim_end().split_once('\n')?;
+    let line = line.split(" (").next().unwrap_or(line);
+    let known = !function.starts_with("??");
+    known.then(|| format!("{function} at {line}"))
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGPIPE => "SIGPIPE",
+        _ => "a signal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_runs_out_is_told_from_a_failed_assertion() {
+        let kind = |signal, output: &str| {
+            Fault::new(FaultKind::Signal(signal), output.to_string(), 0).kind
+        };
+        let text = "terminate called after throwing an instance of 'std::bad_alloc'";
+        assert_eq!(kind(libc::SIGABRT, text), FaultKind::OutOfMemory);
+        assert_eq!(kind(libc::SIGKILL, ""), FaultKind::OutOfMemory);
+        assert_eq!(kind(libc::SIGABRT, "Assertion failed"), FaultKind::Signal(libc::SIGABRT));
+    }
+
+    #[test]
+    fn the_telling_line_of_output_is_found() {
+        let output = "hello\nx: x.cpp:3: Assertion `false' failed.\nAborted\n";
+        let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 0);
+        assert_eq!(fault.message(), Some("x: x.cpp:3: Assertion `false' failed."));
+    }
+}

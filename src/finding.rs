@@ -1,0 +1,176 @@
+//! A finding: a violation or a fault, with everything that is needed to see it again. It is kept in
+//! a directory of its own, named by its signature, so that the same bug found twice is one finding.
+//! Does not know how it was found nor how it is shown.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::check::Witness;
+use crate::fault::{Fault, FaultKind};
+use crate::history::{History, OperationId};
+use crate::plan::Plan;
+use crate::random::mix;
+use crate::trace::area::Stage;
+use crate::trace::frame::Hello;
+use crate::trace::rounds::{self, Round};
+
+const FINDING_VERSION: u32 = 1;
+const JSON_FILE: &str = "finding.json";
+const TRACE_FILE: &str = "trace.mpk";
+const OUTPUT_FILE: &str = "output.txt";
+/// The report in words, as it was printed.
+pub const REPORT_FILE: &str = "report.txt";
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// No order of the operations explains the answers.
+    Violation { rule: String, explanation: String, operations: Vec<OperationId> },
+    /// The target ended its process, or hangs.
+    Fault { kind: FaultKind, stage: Stage, sentence: String, message: Option<String> },
+}
+
+/// What is stored as `finding.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    pub version: u32,
+    /// Name of its directory: target and hash of the signature.
+    pub name: String,
+    /// Equal for two sightings of one bug, as far as one can tell.
+    pub signature: String,
+    pub what: What,
+    pub model: String,
+    /// All that determines the run, and the round of it.
+    pub plan: Plan,
+    pub round: u64,
+    /// How much was done before it was seen first, and how often it was seen in that run.
+    pub after_rounds: u64,
+    pub after_seconds: f64,
+    pub sightings: u64,
+}
+
+impl Finding {
+    pub fn violation(witness: &Witness, history: &History, plan: &Plan, model: &str) -> Finding {
+        let operations = witness.operations.iter().map(|id| history.operation(*id).op.name());
+        let operations: BTreeSet<&str> = operations.collect();
+        let operations = operations.into_iter().collect::<Vec<_>>().join("+");
+        let signature = format!("{} of {operations}", witness.rule);
+        let what = What::Violation {
+            rule: witness.rule.to_string(),
+            explanation: witness.explanation.clone(),
+            operations: witness.operations.clone(),
+        };
+        Finding::new(what, signature, plan, model)
+    }
+
+    pub fn fault(fault: &Fault, plan: &Plan, model: &str) -> Finding {
+        let place = fault.location.as_deref().or(fault.message()).unwrap_or_default();
+        let signature = format!("{} {} {}", fault.kind.name(), fault.stage.doing(), plain(place));
+        let what = What::Fault {
+            kind: fault.kind.clone(),
+            stage: fault.stage,
+            sentence: fault.sentence(),
+            message: fault.message().map(str::to_string),
+        };
+        Finding::new(what, signature.trim_end().to_string(), plan, model)
+    }
+
+    fn new(what: What, signature: String, plan: &Plan, model: &str) -> Finding {
+        let name = format!("{}-{:04x}", plan.target_name(), hash(&signature) & 0xffff);
+        Finding {
+            version: FINDING_VERSION,
+            name,
+            signature,
+            what,
+            model: model.to_string(),
+            plan: plan.clone(),
+            round: 0,
+            after_rounds: 0,
+            after_seconds: 0.0,
+            sightings: 1,
+        }
+    }
+}
+
+/// Text without what differs between two runs: digits, for addresses and numbers.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
+        let c = if c.is_ascii_digit() { '#' } else { c };
+        if c != '#' || !plain.ends_with('#') {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
+}
+
+/// A finding with what was recorded of it.
+pub struct Stored {
+    pub finding: Finding,
+    pub hello: Box<Hello>,
+    pub round: Round,
+    /// The last of what the target printed.
+    pub output: String,
+    pub directory: PathBuf,
+}
+
+impl Stored {
+    /// Writes the finding's directory, over an earlier sighting of the same one.
+    pub fn save(&self) -> Result<()> {
+        let dir = &self.directory;
+        fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = dir.join(name);
+            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        };
+        rounds::write(&dir.join(TRACE_FILE), &self.hello, &self.round)
+            .with_context(|| format!("cannot write the trace in {}", dir.display()))?;
+        write(OUTPUT_FILE, self.output.as_bytes())?;
+        write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
+    }
+
+    /// Reads a finding's directory.
+    pub fn load(directory: &Path) -> Result<Stored> {
+        let path = directory.join(JSON_FILE);
+        let bytes = fs::read(&path).with_context(|| {
+            let path = path.display();
+            format!("cannot read {path}; name a directory that `interlap fuzz` wrote")
+        })?;
+        let finding: Finding = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{} is damaged", path.display()))?;
+        let path = directory.join(TRACE_FILE);
+        let trace = rounds::read(&path).with_context(|| format!("in {}", path.display()))?;
+        let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());
+        let round = trace.rounds.into_iter().next();
+        let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
+        let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
+        let directory = directory.to_path_buf();
+        Ok(Stored { finding, hello: trace.hello, round, output, directory })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sightings_of_one_crash_have_one_signature() {
+        let fault = |output: &str| {
+            let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 3);
+            Finding::fault(&fault, &Plan::new("dir/queue.cpp", 1), "fifo")
+        };
+        let (one, two) = (fault("q:11: Assertion `a'"), fault("q:8: Assertion `a'"));
+        assert_eq!(one.name, two.name);
+        assert!(one.name.starts_with("queue-"));
+        assert_ne!(one.name, fault("q:8: Assertion `b'").name);
+    }
+}

@@ -1,0 +1,6 @@
+//! What people are told: [`text`] renders findings, [`timeline`] draws operations, [`progress`]
+//! shows how a run is getting on. Nothing here decides anything.
+
+pub mod progress;
+pub mod text;
+pub mod timeline;

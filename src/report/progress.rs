@@ -1,0 +1,140 @@
+//! How a run is getting on: a line that renews itself on a terminal, a plain line now and then
+//! elsewhere. Findings are printed as they come. All of it goes to standard error, so that standard
+//! output is free for results.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::finding::Stored;
+use crate::fuzz::{Observer, Statistics};
+use crate::model::Spec;
+use crate::report::text;
+use crate::trace::frame::Hello;
+
+const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows a run to a person.
+pub struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    quiet: bool,
+    last_line: Instant,
+    duration_max: Option<Duration>,
+}
+
+impl Progress {
+    /// `quiet`: nothing but warnings.
+    pub fn new(duration_max: Option<Duration>, quiet: bool) -> Progress {
+        let plain = !std::io::stderr().is_terminal();
+        let target = match plain || quiet {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(10),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {msg}");
+        bar.set_style(style.expect("a fixed template that is right"));
+        Progress { bar, plain, quiet, last_line: Instant::now(), duration_max }
+    }
+
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self, line: &str) {
+        if self.plain {
+            eprintln!("{line}");
+        } else {
+            self.bar.suspend(|| eprintln!("{line}"));
+        }
+    }
+
+    fn line(&self, statistics: &Statistics) -> String {
+        let left = self.duration_max.map(|max| max.saturating_sub(statistics.elapsed).as_secs());
+        let left = left.map(|seconds| format!(", {seconds} s left")).unwrap_or_default();
+        format!("{}{left}", summary_line(statistics))
+    }
+}
+
+/// Rounds, rates, overlap and findings in one line.
+pub fn summary_line(statistics: &Statistics) -> String {
+    let seconds = statistics.elapsed.as_secs_f64().max(1e-3);
+    let rate = |count: u64| short(count as f64 / seconds);
+    let overlap = 100.0 * statistics.overlapping as f64 / (statistics.operations.max(1)) as f64;
+    let undecided: u64 = statistics.inconclusive.values().sum();
+    let undecided = match undecided {
+        0 => String::new(),
+        n => format!(", {n} rounds undecided"),
+    };
+    format!(
+        "{:.0} s: {} rounds ({}/s), {} operations ({}/s), {overlap:.0} % overlapped, \
+         {} findings{undecided}",
+        seconds,
+        short(statistics.rounds as f64),
+        rate(statistics.rounds),
+        short(statistics.operations as f64),
+        rate(statistics.operations),
+        statistics.findings,
+    )
+}
+
+/// A count as people read it: 950, 12.3 k, 4.56 M.
+fn short(count: f64) -> String {
+    match count {
+        n if n >= 1e9 => format!("{:.2} G", n / 1e9),
+        n if n >= 1e6 => format!("{:.2} M", n / 1e6),
+        n if n >= 1e4 => format!("{:.1} k", n / 1e3),
+        n => format!("{n:.0}"),
+    }
+}
+
+impl Observer for Progress {
+    fn started(&mut self, hello: &Hello, model: &Spec) {
+        if self.quiet {
+            return;
+        }
+        let target = &hello.target;
+        let name = hello.plan.target_name();
+        let library = format!("{} {}", target.library, target.version);
+        self.say(&format!("{name}: {}, judged as {model}", library.trim()));
+        if let Some(why) = &hello.clock.refused {
+            self.say(&format!("clock: CLOCK_MONOTONIC, not the time stamp counter: {why}"));
+        }
+    }
+
+    fn progressed(&mut self, statistics: &Statistics) {
+        if self.quiet {
+            return;
+        }
+        if !self.plain {
+            self.bar.set_message(self.line(statistics));
+            self.bar.tick();
+        } else if self.last_line.elapsed() >= PLAIN_LINE_EVERY {
+            self.last_line = Instant::now();
+            self.say(&self.line(statistics));
+        }
+    }
+
+    fn found(&mut self, stored: &Stored) {
+        if !self.quiet {
+            self.say(&format!("\n{}", text::render(stored)));
+        }
+    }
+
+    fn warned(&mut self, warning: &str) {
+        self.say(&format!("warning: {warning}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        assert_eq!(short(950.0), "950");
+        assert_eq!(short(12_345.0), "12.3 k");
+        assert_eq!(short(4_560_000.0), "4.56 M");
+    }
+}

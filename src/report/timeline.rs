@@ -1,0 +1,134 @@
+//! Draws operations as boxes in time, a row a thread, with a legend. A history and the operations
+//! to show come in, text goes out.
+
+use std::fmt::Write;
+
+use crate::history::{History, NEVER, OperationId};
+use crate::operation::Status;
+
+/// Columns between two neighbouring instants.
+const STEP: usize = 4;
+/// More operations than letters are not drawn.
+pub const OPERATIONS_MAX: usize = 26;
+
+/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times in
+/// nanoseconds after the first start.
+pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64) -> String {
+    let mut ids = ids.to_vec();
+    ids.sort_by_key(|id| (history.operation(*id).start, *id));
+    ids.dedup();
+    ids.truncate(OPERATIONS_MAX);
+    let mut instants: Vec<u64> = ids
+        .iter()
+        .flat_map(|id| [history.operation(*id).start, history.operation(*id).end])
+        .collect();
+    instants.sort_unstable();
+    instants.dedup();
+    let mut rows: Vec<u32> = ids.iter().map(|id| client(history, *id)).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let mut text = String::new();
+    for row in rows {
+        let name = thread_name(row, drain);
+        let on_row = ids.iter().enumerate().filter(|(_, id)| client(history, **id) == row);
+        let line = boxes(history, on_row, &instants);
+        writeln!(text, "  {name:<10} {line}").expect("writing to a string");
+    }
+    text.push('\n');
+    let zero = instants.first().copied().unwrap_or(0);
+    for (letter, id) in letters().zip(&ids) {
+        let line = legend(history, *id, drain, zero, ns_per_unit);
+        writeln!(text, "  {letter}  {line}").expect("writing to a string");
+    }
+    text
+}
+
+fn letters() -> impl Iterator<Item = char> {
+    'A'..='Z'
+}
+
+fn client(history: &History, id: OperationId) -> u32 {
+    history.threads[id.thread as usize].client
+}
+
+/// "thread 2", or "drain".
+pub fn thread_name(client: u32, drain: u32) -> String {
+    if client == drain { "drain".to_string() } else { format!("thread {client}") }
+}
+
+fn boxes<'a>(
+    history: &History,
+    ids: impl Iterator<Item = (usize, &'a OperationId)>,
+    instants: &[u64],
+) -> String {
+    let mut line: Vec<char> = Vec::new();
+    for (index, id) in ids {
+        let operation = history.operation(*id);
+        let column = |instant: u64| instants.partition_point(|other| *other < instant) * STEP;
+        let (from, to) = (column(operation.start), column(operation.end));
+        line.resize(line.len().max(to.max(from + 2) + 1), ' ');
+        line[from..=to.max(from + 2)].fill('─');
+        line[from] = '├';
+        line[to.max(from + 2)] = if operation.end == NEVER { '…' } else { '┤' };
+        line[(from + to.max(from + 2)) / 2] = letters().nth(index).expect("truncated to letters");
+    }
+    line.into_iter().collect::<String>().trim_end().to_string()
+}
+
+fn legend(history: &History, id: OperationId, drain: u32, zero: u64, ns_per_unit: f64) -> String {
+    let operation = history.operation(id);
+    let ns = |stamp: u64| ((stamp - zero) as f64 * ns_per_unit).round();
+    let end = match operation.end {
+        NEVER => "…".to_string(),
+        end => format!("{}", ns(end)),
+    };
+    let name = thread_name(client(history, id), drain);
+    let call = call(history, id);
+    format!("{name:<10} {call:<34} [{}, {end}]", ns(operation.start))
+}
+
+/// "dequeue() -> 1000003", as people write calls.
+pub fn call(history: &History, id: OperationId) -> String {
+    let operation = history.operation(id);
+    let list = |values: &[i64]| {
+        let shown = values.iter().take(12).map(i64::to_string).collect::<Vec<_>>().join(", ");
+        if values.len() > 12 { format!("{shown}, … ({} in all)", values.len()) } else { shown }
+    };
+    let args = list(history.args(id));
+    let results = history.results(id);
+    let answer = match (operation.status, results) {
+        (Status::Ok, []) => "ok".to_string(),
+        (Status::Ok, values) => list(values),
+        (status, []) => status.name().to_string(),
+        (status, values) => format!("{} ({})", status.name(), list(values)),
+    };
+    format!("{}({args}) -> {answer}", operation.op.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::jsonl;
+
+    #[test]
+    fn boxes_stand_in_the_order_of_their_stamps() {
+        let text = r#"{"interlap": 1, "model": "fifo"}
+{"thread": 0, "op": "enqueue", "args": [7], "start": 10, "end": 14}
+{"thread": 1, "op": "dequeue", "start": 12, "end": 19, "results": [7]}
+{"thread": 2, "op": "dequeue", "start": 30, "end": null, "status": "pending"}
+"#;
+        let history = jsonl::read(text, None).expect("good").history;
+        let ids: Vec<_> = history.ids().collect();
+        let drawn = draw(&history, &ids, 2, 2.0);
+        let expected = "  \
+  thread 0   ├───A───┤
+  thread 1       ├───B───┤
+  drain                      ├──C…
+
+  A  thread 0   enqueue(7) -> ok                   [0, 8]
+  B  thread 1   dequeue() -> 7                     [4, 18]
+  C  drain      dequeue() -> pending               [40, …]
+";
+        assert_eq!(drawn.trim_start(), expected.trim_start());
+    }
+}
