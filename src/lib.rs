@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod check;
+pub mod compile;
 pub mod head;
 pub mod history;
 pub mod model;
