@@ -134,7 +134,7 @@ fn compile(
     add(request.flavour.flags().0);
     // One library's symbols must stay its own: two builds of one template in one process would
     // otherwise be merged by the loader, and a seeded bug would silently vanish.
-    add(&["-fPIC", "-fvisibility=hidden", "-pthread", "-Wall"]);
+    add(&["-fPIC", "-fvisibility=hidden", "-pthread"]);
     if compiler.language == Language::Cpp && !compiler.is_clang() {
         add(&["-fno-gnu-unique"]);
     }
@@ -173,7 +173,11 @@ fn shell_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let quoted = words.map(|word| {
         let word = word.to_string_lossy().into_owned();
-        shlex::try_quote(&word).map(|quoted| quoted.into_owned()).unwrap_or(word)
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
+        match shlex::try_quote(&word) {
+            Ok(quoted) if !word.chars().all(is_plain) => quoted.into_owned(),
+            _ => word,
+        }
     });
     quoted.collect::<Vec<_>>().join(" ")
 }

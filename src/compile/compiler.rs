@@ -62,7 +62,8 @@ impl Compiler {
             .opt_level(2)
             .no_default_flags(true)
             .inherit_rustflags(false)
-            .warnings(false)
+            .warnings(true)
+            .extra_warnings(false)
             .cargo_metadata(false)
             .cargo_warnings(false);
         if let Some(program) = program {

@@ -54,7 +54,8 @@ impl Record {
     /// Adds the files of a depfile, but for those in `temporary`.
     pub(super) fn add_inputs(&mut self, depfile: &Path, temporary: &Path) -> Result<(), IoError> {
         let text = fs::read(depfile).map_err(IoError::at(depfile))?;
-        for input in prerequisites(&String::from_utf8_lossy(&text)) {
+        let exists = |path: &str| Path::new(path).is_file();
+        for input in prerequisites(&String::from_utf8_lossy(&text), exists) {
             let path = PathBuf::from(input);
             if !path.starts_with(temporary) && !self.inputs.iter().any(|(old, _)| *old == path) {
                 // A file that is gone already has a hash that no file has.
@@ -117,34 +118,46 @@ fn hash(path: &Path) -> Result<String, IoError> {
 }
 
 /// What the first rule of a makefile depends on. Linkers add an empty rule for each input; those
-/// say nothing new.
-fn prerequisites(text: &str) -> Vec<String> {
+/// say nothing new. GNU ld writes one path a line and escapes nothing, the compilers write several
+/// and escape spaces: a line that `exists` as it stands is one path.
+fn prerequisites(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let content = line.strip_suffix('\\').unwrap_or(line);
+        let content = match content.split_once(": ").or(content.split_once(':')) {
+            Some((_, after_target)) if at == 0 => after_target,
+            _ => content,
+        };
+        match content.trim() {
+            path if exists(path) => paths.push(path.to_string()),
+            several => paths.extend(unescaped(several)),
+        }
+        if !line.ends_with('\\') {
+            break;
+        }
+    }
+    paths
+}
+
+/// The words of a line of a makefile.
+fn unescaped(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let mut characters = text.chars().peekable();
+    let mut characters = line.chars().peekable();
     while let Some(character) = characters.next() {
         let word = words.last_mut().expect("never empty");
-        match (character, characters.peek()) {
-            ('\\', Some('\n')) => words.push(String::new()),
-            ('\\', Some(&next)) if " #\\".contains(next) => word.push(next),
-            ('$', Some('$')) => word.push('$'),
-            (' ', _) => {
-                words.push(String::new());
-                continue;
-            }
-            ('\n', _) => break,
-            _ => {
-                word.push(character);
-                continue;
-            }
+        let escapes = match character {
+            '\\' => characters.next_if(|next| " #\\".contains(*next)),
+            '$' => characters.next_if_eq(&'$'),
+            _ => None,
+        };
+        match escapes {
+            Some(escaped) => word.push(escaped),
+            None if character == ' ' => words.push(String::new()),
+            None => word.push(character),
         }
-        characters.next();
     }
+    words.retain(|word| !word.is_empty());
     words
-        .into_iter()
-        .skip_while(|word| !word.ends_with(':'))
-        .skip(1)
-        .filter(|w| !w.is_empty())
-        .collect()
 }
 
 #[cfg(test)]
@@ -152,11 +165,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_depfile_is_read_with_its_escapes() {
+    fn a_compilers_list_is_read_with_its_escapes() {
         let text = "/tmp/a\\ b/x.o: /s/q.cpp /a\\ b/c.h \\\n  /d$$/\\#e.h\n\n/a\\ b/c.h:\n";
-        assert_eq!(prerequisites(text), ["/s/q.cpp", "/a b/c.h", "/d$/#e.h"]);
-        assert_eq!(prerequisites("x.o: \\\n a.h\\\n b.h\n"), ["a.h", "b.h"]);
-        assert!(prerequisites("").is_empty());
+        let none = |_: &str| false;
+        assert_eq!(prerequisites(text, none), ["/s/q.cpp", "/a b/c.h", "/d$/#e.h"]);
+        assert_eq!(prerequisites("x.o: \\\n a.h\\\n b.h\n", none), ["a.h", "b.h"]);
+        assert!(prerequisites("", none).is_empty());
+    }
+
+    #[test]
+    fn a_linkers_list_is_read_without_escapes() {
+        let text = "/a b/q.so: \\\n  /a b/q.o \\\n  /lib/libc.so\n\n/a b/q.o:\n";
+        let paths = prerequisites(text, |path| path == "/a b/q.o");
+        assert_eq!(paths, ["/a b/q.o", "/lib/libc.so"]);
     }
 
     #[test]
