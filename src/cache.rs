@@ -11,7 +11,14 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-/// What a killed process left in `tmp/` is removed after this time: longer than any compilation.
+/// Compiled libraries, their records and locks.
+const LIBRARIES: &str = "compiled";
+
+/// What is being made.
+const TEMPORARIES: &str = "unfinished";
+const TEMPORARY_PREFIX: &str = "work-";
+
+/// What a killed process left unfinished is removed after this time: longer than any compilation.
 const TEMPORARY_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// A compiled library that nobody asked for in this time is removed.
@@ -57,12 +64,12 @@ impl Cache {
         let root = root.into();
         // Every path handed to the compiler and stored in debug information is absolute.
         let root = std::path::absolute(&root).map_err(IoError::at(&root))?;
-        for folder in ["lib", "tmp"].map(|name| root.join(name)) {
+        for folder in [LIBRARIES, TEMPORARIES].map(|name| root.join(name)) {
             private_folder().create(&folder).map_err(IoError::at(&folder))?;
         }
         let cache = Cache { root };
-        remove_old(&cache.root.join("tmp"), TEMPORARY_AGE);
-        remove_old(&cache.root.join("lib"), LIBRARY_AGE);
+        remove_old(&cache.root.join(TEMPORARIES), is_temporary, TEMPORARY_AGE);
+        remove_old(&cache.root.join(LIBRARIES), is_of_library, LIBRARY_AGE);
         Ok(cache)
     }
 
@@ -110,21 +117,26 @@ impl Cache {
 
     /// Where compiled libraries lie.
     pub fn libraries(&self) -> PathBuf {
-        self.root.join("lib")
+        self.root.join(LIBRARIES)
     }
 
     /// A fresh folder on the cache's own disk, so that what is made in it can be moved into place.
     pub fn temporary(&self) -> Result<TempDir, IoError> {
-        let folder = self.root.join("tmp");
-        tempfile::Builder::new().prefix("work-").tempdir_in(&folder).map_err(IoError::at(folder))
+        let folder = self.root.join(TEMPORARIES);
+        tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempdir_in(&folder)
+            .map_err(IoError::at(folder))
     }
 
     /// Writes `content` to `path` in one step, replacing what is there.
     pub fn publish(&self, path: &Path, content: &[u8]) -> Result<(), IoError> {
         let folder = path.parent().expect("a file below the cache");
         private_folder().create(folder).map_err(IoError::at(folder))?;
-        let mut file =
-            tempfile::NamedTempFile::new_in(self.root.join("tmp")).map_err(IoError::at(path))?;
+        let mut file = tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempfile_in(self.root.join(TEMPORARIES))
+            .map_err(IoError::at(path))?;
         file.write_all(content).map_err(IoError::at(path))?;
         file.persist(path).map_err(|error| IoError::at(path)(error.error))?;
         Ok(())
@@ -148,20 +160,33 @@ fn private_folder() -> DirBuilder {
 }
 
 fn is_writable(root: &Path) -> bool {
-    tempfile::tempfile_in(root.join("tmp")).is_ok()
+    tempfile::tempfile_in(root.join(TEMPORARIES)).is_ok()
 }
 
 /// Removes what has not been modified for `age`. Best effort: another process may do the same.
-fn remove_old(folder: &Path, age: Duration) {
+/// Only what has a name that interlap gives: users may point the cache at a folder of theirs.
+fn remove_old(folder: &Path, is_ours: impl Fn(&str) -> bool, age: Duration) {
     let Some(limit) = SystemTime::now().checked_sub(age) else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
-        if metadata.modified().is_ok_and(|modified| modified < limit) {
+        let is_old = metadata.modified().is_ok_and(|modified| modified < limit);
+        if is_old && entry.file_name().to_str().is_some_and(&is_ours) {
             let path = entry.path();
             let _ =
                 if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY_PREFIX)
+}
+
+/// `STEM-HASH.so` and what goes with it.
+fn is_of_library(name: &str) -> bool {
+    let Some((stem, "so" | "json" | "lock")) = name.rsplit_once('.') else { return false };
+    let hash = stem.rsplit_once('-').map_or("", |(_, hash)| hash);
+    hash.len() == 16 && hash.chars().all(|character| character.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -213,14 +238,20 @@ mod tests {
     fn only_what_is_old_is_removed() {
         let folder = tempfile::tempdir().expect("temp folder");
         let cache = Cache::at(folder.path()).expect("cache");
-        let [old, new] = ["old.so", "new.so"].map(|name| cache.libraries().join(name));
-        for path in [&old, &new] {
+        let hash = "0123456789abcdef";
+        let [old, new, foreign] = [format!("old-{hash}"), format!("new-{hash}"), "libx".into()]
+            .map(|stem: String| cache.libraries().join(stem + ".so"));
+        for path in [&old, &new, &foreign] {
             cache.publish(path, b"x").expect("publish");
         }
         let past = SystemTime::now() - 2 * LIBRARY_AGE;
-        File::options().write(true).open(&old).expect("open").set_modified(past).expect("touch");
+        for path in [&old, &foreign] {
+            let file = File::options().write(true).open(path).expect("open");
+            file.set_modified(past).expect("touch");
+        }
         Cache::at(folder.path()).expect("cache");
         assert!(!old.exists());
         assert!(new.exists());
+        assert!(foreign.exists(), "not ours to remove");
     }
 }

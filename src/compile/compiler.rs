@@ -45,6 +45,7 @@ impl Language {
 #[derive(Debug)]
 pub struct Compiler {
     tool: cc::Tool,
+    path: PathBuf,
     pub(super) language: Language,
     version: String,
     include_dirs: Vec<PathBuf>,
@@ -87,11 +88,12 @@ impl Compiler {
         let version = String::from_utf8_lossy(&output.stdout);
         let version = version.lines().next().unwrap_or_default().to_string();
         let include_dirs = include_dirs(&tool, language)?;
-        Ok(Compiler { tool, language, version, include_dirs, environment: environment() })
+        let path = on_search_path(tool.path());
+        Ok(Compiler { tool, path, language, version, include_dirs, environment: environment() })
     }
 
     pub fn path(&self) -> &Path {
-        self.tool.path()
+        &self.path
     }
 
     /// Path and version line.
@@ -117,6 +119,16 @@ impl Compiler {
     pub(super) fn command(&self) -> Command {
         silent(&self.tool)
     }
+}
+
+/// Where the system finds a program named without a folder.
+fn on_search_path(program: &Path) -> PathBuf {
+    if program.components().count() > 1 {
+        return program.to_path_buf();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.find(|path| path.is_file()).unwrap_or_else(|| program.to_path_buf())
 }
 
 fn environment() -> String {
@@ -167,7 +179,7 @@ mod tests {
     #[test]
     fn the_compiler_of_this_machine_answers() {
         let compiler = Compiler::find(Language::Cpp, None).expect("a C++ compiler");
-        assert!(compiler.identity().contains(": "), "{}", compiler.identity());
+        assert!(compiler.path().is_file(), "{}", compiler.identity());
         let vector = |dir: &PathBuf| dir.join("vector").is_file();
         assert!(compiler.include_dirs().iter().any(vector));
     }

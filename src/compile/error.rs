@@ -21,7 +21,10 @@ pub enum Error {
     MissingHeader { header: String, package: Option<&'static str>, output: String },
     #[error("{output}\nlibrary {library} not found; {}", packages::advice_for_library(library))]
     MissingLibrary { library: String, package: Option<&'static str>, output: String },
-    #[error("{output}\nthe compiler failed ({status}); in one line, to try by hand:\n  {command}")]
+    #[error(
+        "{output}\nthe compiler failed ({status}); in one line, to try by hand:\n  {command}{}",
+        advice(output)
+    )]
     Failed { output: String, command: String, status: ExitStatus },
     #[error(
         "{output}\nthe disk is full; free some space in the cache folder and the temp folder, or \
@@ -46,6 +49,17 @@ pub(super) fn diagnose(output: String, command: String, status: ExitStatus) -> E
         return Error::MissingLibrary { package: packages::of_library(&library), library, output };
     }
     Error::Failed { output, command, status }
+}
+
+/// A symbol that no library has says nothing about which library would have it.
+fn advice(output: &str) -> &'static str {
+    match ["undefined reference to", "undefined symbol"].iter().any(|mark| output.contains(mark)) {
+        true => {
+            "\na library is missing: pass -l NAME, or write a line `// interlap: -lNAME` into \
+             the comment at the top of the adapter"
+        }
+        false => "",
+    }
 }
 
 fn missing_header(line: &str) -> Option<&str> {
@@ -106,6 +120,8 @@ mod tests {
     fn anything_else_is_shown_with_the_command() {
         let error = diagnosed("q.cpp:1: error: no");
         assert!(error.to_string().starts_with("q.cpp:1: error: no\n"));
-        assert!(error.to_string().contains("g++ 'a b.cpp'"), "{error}");
+        assert!(error.to_string().ends_with("g++ 'a b.cpp'"), "{error}");
+        let error = diagnosed("q.cpp:3: undefined reference to `cds_init'");
+        assert!(error.to_string().contains("// interlap: -lNAME"), "{error}");
     }
 }

@@ -118,10 +118,28 @@ impl Toolchain {
         Ok(slot.get_or_init(|| found))
     }
 
+    /// The folders in which headers are looked for, in order.
+    pub fn search_path(&self, request: &Request) -> Result<Vec<PathBuf>, Error> {
+        let job = self.prepare(request)?;
+        Ok(job.commands.search_path(job.compiler))
+    }
+
     /// Compiles and links, or takes the library from the cache. Paths are taken from the current
     /// directory. Processes and threads may ask for the same library at the same time: one makes
     /// it, the others wait for it.
     pub fn compile(&self, request: &Request) -> Result<Compiled, Error> {
+        let job = self.prepare(request)?;
+        let _lock = self.cache.lock(&job.key)?;
+        let found = Record::find(&self.cache, &job.key);
+        let cached = found.is_some();
+        let (library, warnings) = match found {
+            Some((library, record)) => (library, record.warnings),
+            None => job.run()?,
+        };
+        Ok(Compiled { library, cached, compiler: job.compiler.identity(), warnings })
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Job<'_>, Error> {
         let here = std::env::current_dir().map_err(IoError::at("."))?;
         let request = request.anchored(&here);
         let source = fs::canonicalize(&request.source).map_err(IoError::at(&request.source))?;
@@ -131,26 +149,16 @@ impl Toolchain {
         let request = Request { source, ..request };
         let commands = Commands::new(&request, &head, compiler, &self.tree.ffi());
         let key = commands.key(&text, compiler, request.flavour);
-        let _lock = self.cache.lock(&key)?;
-        if let Some((library, record)) = Record::find(&self.cache, &key) {
-            return Ok(compiled(library, true, compiler, record.warnings));
-        }
-        let job = Job { cache: &self.cache, compiler, commands: &commands, key: &key };
-        let (library, warnings) = job.run()?;
-        Ok(compiled(library, false, compiler, warnings))
+        Ok(Job { cache: &self.cache, compiler, commands, key })
     }
 }
 
-fn compiled(library: PathBuf, cached: bool, compiler: &Compiler, warnings: String) -> Compiled {
-    Compiled { library, cached, compiler: compiler.identity(), warnings }
-}
-
-/// One compilation that is not in the cache.
+/// One compilation, to be looked up or done.
 struct Job<'a> {
     cache: &'a Cache,
     compiler: &'a Compiler,
-    commands: &'a Commands,
-    key: &'a str,
+    commands: Commands,
+    key: String,
 }
 
 impl Job<'_> {
@@ -167,7 +175,7 @@ impl Job<'_> {
             record.add_inputs(depfile, folder.path())?;
         }
         record.add_shadows(&self.commands.search_path(self.compiler));
-        let path = record.library_path(self.cache, self.key);
+        let path = record.library_path(self.cache, &self.key);
         // Durable before it has its name: a crash of the machine must not leave an empty file
         // under a name that promises content.
         File::open(&library).and_then(|file| file.sync_all()).map_err(IoError::at(&library))?;
@@ -175,7 +183,7 @@ impl Job<'_> {
         // What changed while the compiler ran may have been read before or after; such a library
         // serves this call and is not promised to the next.
         if !record.changed_since(start) {
-            record.publish(self.cache, self.key)?;
+            record.publish(self.cache, &self.key)?;
         }
         Ok((path, record.warnings))
     }
