@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::cache::IoError;
 use crate::compile::Language;
-use crate::head::Head;
+use crate::head::{Head, model};
+use crate::includes::own_files;
 use crate::sources::{Bundled, Sources, Tree};
 
 /// Where an adapter comes from.
@@ -59,11 +60,11 @@ pub struct Catalog {
 
 impl Catalog {
     pub fn new(sources: Sources, tree: &Tree) -> Catalog {
-        let adapter = |bundled: Bundled| Adapter {
-            name: bundled.name.to_string(),
-            origin: if bundled.broken { Origin::Broken } else { Origin::Bundled },
-            source: tree.source(&bundled),
-            head: bundled.head,
+        let adapter = |bundled: Bundled| {
+            let source = tree.source(&bundled);
+            let origin = if bundled.broken { Origin::Broken } else { Origin::Bundled };
+            let head = with_model(bundled.head, &source);
+            Adapter { name: bundled.name.to_string(), origin, source, head }
         };
         Catalog { bundled: sources.bundled().into_iter().map(adapter).collect() }
     }
@@ -107,8 +108,15 @@ fn of_user(path: &Path) -> Result<Adapter, FindError> {
     let text = fs::read(path).map_err(IoError::at(path))?;
     let source = fs::canonicalize(path).map_err(IoError::at(path))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let head = Head::parse(&String::from_utf8_lossy(&text));
+    let head = with_model(Head::parse(&String::from_utf8_lossy(&text)), &source);
     Ok(Adapter { name, origin: Origin::User, source, head })
+}
+
+/// Adapters that share a structure declare the model in the header they share. It is for listings
+/// only, so a header that cannot be read is none of our concern.
+fn with_model(head: Head, source: &Path) -> Head {
+    let of_headers = || own_files(source).ok()?.iter().find_map(|(_, text)| model(text));
+    Head { model: head.model.clone().or_else(of_headers), ..head }
 }
 
 #[cfg(test)]
@@ -119,7 +127,11 @@ mod tests {
     const SOURCES: &[(&str, &str)] = &[
         ("targets/moodycamel.cpp", "// A queue.\n// Guarantee: FIFO per producer."),
         ("targets/boost_queue.cpp", "// Another."),
-        ("targets/broken/treiber_aba.cpp", "// A stack.\n// Bug: no tags."),
+        (
+            "targets/broken/treiber_aba.cpp",
+            "// A stack.\n// Bug: no tags.\n#include \"../stack.hpp\"",
+        ),
+        ("targets/stack.hpp", "static constexpr auto model = \"lifo\";"),
     ];
 
     fn catalog(folder: &Path) -> Catalog {
@@ -136,7 +148,9 @@ mod tests {
         assert_eq!(found.origin, Origin::Bundled);
         assert_eq!(found.head.guarantee.as_deref(), Some("FIFO per producer."));
         assert!(found.source.is_file());
-        assert_eq!(catalog.find("treiber_aba").expect("broken").origin, Origin::Broken);
+        let broken = catalog.find("treiber_aba").expect("broken");
+        assert_eq!(broken.origin, Origin::Broken);
+        assert_eq!(broken.head.model.as_deref(), Some("lifo"), "from the shared header");
     }
 
     #[test]

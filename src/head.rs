@@ -128,8 +128,8 @@ fn without_mark<'a>(line: &'a str, mark: &str) -> &'a str {
     line.strip_prefix(['/', '!']).unwrap_or(line).trim()
 }
 
-/// The string after the first `auto model =`.
-fn model(text: &str) -> Option<String> {
+/// The model that a text declares: the string after the first `constexpr auto model =`.
+pub fn model(text: &str) -> Option<String> {
     let after = text.split_once("constexpr auto model")?.1.trim_start().strip_prefix('=')?;
     let quoted = after.trim_start().strip_prefix('"')?;
     quoted.split_once('"').map(|(name, _)| name.to_string())

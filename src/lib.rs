@@ -9,6 +9,7 @@ pub mod compile;
 pub mod doctor;
 pub mod head;
 pub mod history;
+pub mod includes;
 pub mod model;
 pub mod operation;
 pub mod packages;

@@ -13,11 +13,11 @@ use tempfile::TempDir;
 
 const CPP: &str = "// A queue of one element.\n\
     #include <interlap.h>\n#include \"near.hpp\"\n\
-    extern \"C\" __attribute__((visibility(\"default\"))) const il_target *interlap_target(void) {\n\
+    extern \"C\" const il_target *interlap_target(void) {\n\
         static il_target target = {}; target.library = NEAR; return &target;\n}\n";
 
 const C: &str = "#include <interlap.h>\n\
-    __attribute__((visibility(\"default\"))) const il_target *interlap_target(void) {\n\
+    const il_target *interlap_target(void) {\n\
         static const il_target target; return &target;\n}\n";
 
 struct Place {
