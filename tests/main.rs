@@ -1,1 +1,3 @@
+//! The integration tests: one crate, one module a part of the flow.
 
+mod compile;

@@ -1,0 +1,149 @@
+//! Compiler flags as users give them. Comes in: words; goes out: the same flags, told apart into
+//! those of the compiler and those of the linker, with paths that depend on no current directory.
+
+use std::path::{Path, PathBuf};
+
+/// Flags that are followed by a path, in the same word or the next.
+const PATH_FLAGS: [&str; 7] =
+    ["-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L"];
+
+/// Other flags whose value may be the next word.
+const VALUE_FLAGS: [&str; 13] = [
+    "-D",
+    "-U",
+    "-l",
+    "-x",
+    "-T",
+    "-u",
+    "-z",
+    "-Xlinker",
+    "-Xpreprocessor",
+    "-Xassembler",
+    "-Xclang",
+    "-target",
+    "--param",
+];
+
+/// One flag.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Flag {
+    /// A flag of [`PATH_FLAGS`] and its path.
+    Path(&'static str, PathBuf),
+    /// A flag and its value, two words.
+    Valued(String, String),
+    /// One word that begins with a dash.
+    Word(String),
+    /// An input of the linker: an object or an archive.
+    File(PathBuf),
+}
+
+impl Flag {
+    pub(super) fn parse(words: &[String]) -> Vec<Flag> {
+        let mut words = words.iter();
+        let mut flags = Vec::new();
+        while let Some(word) = words.next() {
+            flags.push(Flag::parse_one(word, || words.next().cloned()));
+        }
+        flags
+    }
+
+    fn parse_one(word: &str, next: impl FnOnce() -> Option<String>) -> Flag {
+        let path = PATH_FLAGS.iter().find_map(|name| Some((*name, word.strip_prefix(name)?)));
+        match path {
+            Some((name, "")) => match next() {
+                Some(path) => Flag::Path(name, path.into()),
+                None => Flag::Word(word.to_string()),
+            },
+            Some((name, path)) => Flag::Path(name, path.into()),
+            None if VALUE_FLAGS.contains(&word) => match next() {
+                Some(value) => Flag::Valued(word.to_string(), value),
+                None => Flag::Word(word.to_string()),
+            },
+            None if word.starts_with('-') || word.starts_with('@') => Flag::Word(word.to_string()),
+            None => Flag::File(word.into()),
+        }
+    }
+
+    /// The same flag with its path taken from `folder`.
+    pub(super) fn anchored(self, folder: &Path) -> Flag {
+        match self {
+            // `-I=x` and `-I$SYSROOT/x` lie below the compiler's sysroot.
+            Flag::Path(name, path) if !path.to_string_lossy().starts_with(['=', '$']) => {
+                Flag::Path(name, folder.join(path))
+            }
+            Flag::File(path) => Flag::File(folder.join(path)),
+            other => other,
+        }
+    }
+
+    pub(super) fn words(self) -> Vec<String> {
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        match self {
+            Flag::Path(name, path) => vec![name.to_string(), text(path)],
+            Flag::Valued(name, value) => vec![name, value],
+            Flag::Word(word) => vec![word],
+            Flag::File(path) => vec![text(path)],
+        }
+    }
+
+    /// Whether only the linker understands it; clang warns about such flags when it compiles.
+    pub(super) fn is_of_linker(&self) -> bool {
+        match self {
+            Flag::Path(name, _) => *name == "-L",
+            Flag::Valued(name, _) => ["-l", "-T", "-u", "-z", "-Xlinker"].contains(&name.as_str()),
+            Flag::Word(word) => {
+                let prefixes = ["-l", "-Wl,", "-static-lib", "-fuse-ld=", "-rdynamic"];
+                prefixes.iter().any(|prefix| word.starts_with(prefix))
+            }
+            Flag::File(_) => true,
+        }
+    }
+
+    /// The folder it adds to those searched for headers.
+    pub(super) fn include_dir(&self) -> Option<&Path> {
+        match self {
+            Flag::Path("-I" | "-isystem" | "-iquote" | "-idirafter", path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Whether it chooses the language's version.
+    pub(super) fn is_standard(&self) -> bool {
+        matches!(self, Flag::Word(word) if word.starts_with("-std=") || word == "-ansi")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn anchored(words: &[&str]) -> Vec<String> {
+        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        let flags = Flag::parse(&words).into_iter();
+        flags.flat_map(|flag| flag.anchored(Path::new("/here")).words()).collect()
+    }
+
+    #[test]
+    fn paths_are_anchored_in_every_spelling() {
+        assert_eq!(anchored(&["-Iinc"]), ["-I", "/here/inc"]);
+        assert_eq!(anchored(&["-I", "inc"]), ["-I", "/here/inc"]);
+        assert_eq!(anchored(&["-isystem", "/abs"]), ["-isystem", "/abs"]);
+        assert_eq!(anchored(&["-include", "a.h"]), ["-include", "/here/a.h"]);
+        assert_eq!(anchored(&["lib/libq.a"]), ["/here/lib/libq.a"]);
+        assert_eq!(anchored(&["-I=inc"]), ["-I", "=inc"]);
+    }
+
+    #[test]
+    fn values_are_not_taken_for_files() {
+        let words = ["-D", "X", "-x", "c++", "-Xlinker", "--fatal-warnings", "-O3", "-I"];
+        assert_eq!(anchored(&words), words);
+    }
+
+    #[test]
+    fn the_linkers_flags_are_told_apart() {
+        let words = ["-Wl,-z,now", "-lcds", "-L/x", "-l", "ck", "-DX", "-I/x", "a.o", "-O1"];
+        let flags = Flag::parse(&words.map(str::to_string));
+        let of_linker: Vec<bool> = flags.iter().map(Flag::is_of_linker).collect();
+        assert_eq!(of_linker, [true, true, true, true, false, false, true, false]);
+    }
+}

@@ -1,0 +1,180 @@
+//! The head of an adapter. Comes in: the adapter's text; goes out: what its leading comment and
+//! its declarations say about it to people (description, guarantee, seeded bug, model) and to the
+//! compiler (`interlap:` flags). Reads text only; knows neither files nor compilers.
+
+use serde::Serialize;
+
+/// What the first comment says.
+///
+/// ```text
+/// // A two-lock queue.
+/// // Guarantee: FIFO; dequeue fails only when the queue is empty.
+/// // Bug: the tail is published before the value is written.
+/// // Native: yes
+/// // interlap: -lcds -std=c++20
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Head {
+    /// The first line.
+    pub description: String,
+    /// `Guarantee:`, several joined by spaces.
+    pub guarantee: Option<String>,
+    /// `Bug:`, what was seeded into a broken structure.
+    pub bug: Option<String>,
+    /// `Native: yes|no`: whether the native engine finds the bug.
+    pub native: Option<bool>,
+    /// `interlap:`, further flags for the compiler and the linker.
+    pub flags: Vec<String>,
+    /// `static constexpr auto model = "..."`, by text search.
+    pub model: Option<String>,
+}
+
+impl Head {
+    /// Reads an adapter's text.
+    pub fn parse(text: &str) -> Head {
+        let mut head = Head { model: model(text), ..Head::default() };
+        // Which text a line without a key continues.
+        let mut continued = Key::Other;
+        for (at, line) in comment_lines(text).into_iter().enumerate() {
+            if at == 0 {
+                head.description = line.to_string();
+                continue;
+            }
+            let (key, rest) = split_key(line);
+            // An empty line ends a paragraph.
+            continued = match key {
+                Some(key) => key,
+                None if line.is_empty() => Key::Other,
+                None => continued,
+            };
+            head.add(continued, rest, key.is_some());
+        }
+        head
+    }
+
+    fn add(&mut self, key: Key, text: &str, starts: bool) {
+        match key {
+            Key::Guarantee => append(&mut self.guarantee, text),
+            Key::Bug => append(&mut self.bug, text),
+            Key::Native if starts => {
+                let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
+                self.native = match word.map(str::to_ascii_lowercase).as_deref() {
+                    Some("yes") => Some(true),
+                    Some("no") => Some(false),
+                    _ => None,
+                };
+            }
+            // Unbalanced quotes: taken word by word, and the compiler says what is wrong.
+            Key::Flags if starts => self.flags.extend(
+                shlex::split(text)
+                    .unwrap_or_else(|| text.split_whitespace().map(str::to_string).collect()),
+            ),
+            Key::Native | Key::Flags | Key::Other => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Key {
+    Guarantee,
+    Bug,
+    Native,
+    Flags,
+    Other,
+}
+
+fn split_key(line: &str) -> (Option<Key>, &str) {
+    let keys = [
+        ("Guarantee:", Key::Guarantee),
+        ("Bug:", Key::Bug),
+        ("Native:", Key::Native),
+        ("interlap:", Key::Flags),
+    ];
+    for (name, key) in keys {
+        if let Some(rest) = line.strip_prefix(name) {
+            return (Some(key), rest.trim());
+        }
+    }
+    (None, line)
+}
+
+fn append(text: &mut Option<String>, more: &str) {
+    match text {
+        Some(text) => {
+            text.push(' ');
+            text.push_str(more);
+        }
+        None => *text = Some(more.to_string()),
+    }
+}
+
+/// The lines of the comment that the text begins with, without its marks. Empty lines at the
+/// front, as after a lone `/*`, are left out.
+fn comment_lines(text: &str) -> Vec<&str> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let lines: Vec<&str> = if let Some(rest) = text.strip_prefix("/*") {
+        let body = rest.split("*/").next().unwrap_or(rest);
+        body.lines().map(|line| without_mark(line, "*")).collect()
+    } else {
+        let comment = text.lines().map(str::trim_start).take_while(|line| line.starts_with("//"));
+        comment.map(|line| without_mark(line, "//")).collect()
+    };
+    lines.into_iter().skip_while(|line| line.is_empty()).collect()
+}
+
+fn without_mark<'a>(line: &'a str, mark: &str) -> &'a str {
+    let line = line.trim();
+    let line = line.strip_prefix(mark).unwrap_or(line);
+    line.strip_prefix(['/', '!']).unwrap_or(line).trim()
+}
+
+/// The model that a text declares: the string after the first `constexpr auto model =`.
+pub fn model(text: &str) -> Option<String> {
+    let after = text.split_once("constexpr auto model")?.1.trim_start().strip_prefix('=')?;
+    let quoted = after.trim_start().strip_prefix('"')?;
+    quoted.split_once('"').map(|(name, _)| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "// A two-lock queue.\n\
+        //\n\
+        // Guarantee: FIFO;\n\
+        //   empty means empty.\n\
+        //\n\
+        // Says more about itself here.\n\
+        // Bug: the tail moves first.\n\
+        // Native: no, needs three switches\n\
+        // interlap: -lcds '-DNAME=two words'\n\
+        // interlap: -std=c++20\n\
+        #include <interlap.hpp>\n\
+        // Bug: not part of the head\n\
+        struct Q { static constexpr auto model = \"fifo:empty=lone\"; };\n";
+
+    #[test]
+    fn every_key_of_the_head_is_read() {
+        let head = Head::parse(TEXT);
+        assert_eq!(head.description, "A two-lock queue.");
+        assert_eq!(head.guarantee.as_deref(), Some("FIFO; empty means empty."));
+        assert_eq!(head.bug.as_deref(), Some("the tail moves first."));
+        assert_eq!(head.native, Some(false));
+        assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20"]);
+        assert_eq!(head.model.as_deref(), Some("fifo:empty=lone"));
+    }
+
+    #[test]
+    fn a_block_comment_reads_the_same() {
+        let head = Head::parse("\n/*\n * A queue.\n * Native: yes\n */\nint Bug;\n");
+        assert_eq!(head.description, "A queue.");
+        assert_eq!(head.native, Some(true));
+        assert_eq!(Head::parse("/* One line. */ int x;").description, "One line.");
+    }
+
+    #[test]
+    fn no_comment_is_an_empty_head() {
+        assert_eq!(Head::parse("#include <x>\n// Bug: late\n"), Head::default());
+        assert_eq!(Head::parse(""), Head::default());
+    }
+}
