@@ -1,0 +1,14 @@
+// A Michael-Scott queue whose dequeue does not look at the head again: false "empty".
+//
+// Bug: line D5 of the paper is missing (marked "BUG" below). Between its reads of `head` and `tail`
+// the dummy may be dequeued, used again and become the last node: then `head` and `tail` agree,
+// the node has no successor, and dequeue answers "empty" although the queue never was.
+// Native: no, another thread must dequeue and enqueue between two adjacent loads while the queue
+// is nearly empty, and the next call must notice.
+#include "../ms_queue.hpp"
+
+struct NotRechecked {
+    static constexpr bool recheck = false; // BUG: what was read need not belong together
+};
+using Target = targets::MsQueue<targets::Tagged, NotRechecked>;
+INTERLAP_TARGET(Target)

@@ -1,0 +1,122 @@
+// WiredTiger, a table of integers: every call is a transaction of its own on one key.
+//
+// Transactions run at snapshot isolation, which makes calls on a single key linearizable:
+// - A commit takes effect at the instant the transaction leaves the table of running ones.
+// - A write whose key has an update that its snapshot does not show fails with WT_ROLLBACK (first
+//   updater wins), also a blind put. So the committed updates of one key form a chain in which each
+//   began after the one before it had committed, and a conditional write (insert_if_absent,
+//   remove) still finds at its commit what it found when it looked.
+// - A snapshot is taken inside the call. The newest update of the key that it shows was, at some
+//   instant while the snapshot was taken, the newest one committed: the next one in the chain was
+//   not committed yet when the snapshot passed it over.
+// Snapshot isolation alone would allow a stale snapshot; WiredTiger takes it when the transaction
+// begins. A rolled back attempt had no effect, so the timebox opens anew before each retry.
+//
+// Guarantee: snapshot isolation, and visibility of a commit to every transaction that begins after
+// it returned (WiredTiger reference guide, "Transactional Application Programming").
+// interlap: -lwiredtiger
+#include <filesystem>
+#include <interlap.hpp>
+#include <wiredtiger.h>
+
+struct Target {
+    static constexpr auto library = "WiredTiger";
+    static constexpr auto version = WIREDTIGER_VERSION_STRING;
+    static constexpr auto model = "map";
+    static constexpr auto table = "table:t";
+
+    const il_host *host;
+    std::filesystem::path directory;
+    WT_CONNECTION *connection = nullptr;
+
+    explicit Target(const interlap::config &config)
+        : host(config.host),
+          directory(std::filesystem::path(config.directory) / std::to_string(config.round)) {
+        std::error_code error;
+        std::filesystem::create_directories(directory, error);
+        const auto *options = "create,cache_size=64MB,session_max=128";
+        check("wiredtiger_open",
+              wiredtiger_open(directory.c_str(), nullptr, options, &connection));
+        WT_SESSION *session = nullptr;
+        check("open_session", connection->open_session(connection, nullptr, nullptr, &session));
+        check("create", session->create(session, table, "key_format=q,value_format=q"));
+        check("close", session->close(session, nullptr));
+    }
+
+    ~Target() {
+        check("close", connection->close(connection, nullptr));
+        std::error_code ignored;
+        std::filesystem::remove_all(directory, ignored);
+    }
+
+    // A session belongs to one thread. `cursor` overwrites; `strict` tells absent from present.
+    struct Local {
+        WT_SESSION *session = nullptr;
+        WT_CURSOR *cursor = nullptr;
+        WT_CURSOR *strict = nullptr;
+
+        Local(Target &t, unsigned) {
+            WT_CONNECTION *c = t.connection;
+            t.check("open_session", c->open_session(c, nullptr, "isolation=snapshot", &session));
+            t.check("open_cursor",
+                    session->open_cursor(session, table, nullptr, nullptr, &cursor));
+            t.check("open_cursor",
+                    session->open_cursor(session, table, nullptr, "overwrite=false", &strict));
+        }
+        ~Local() { session->close(session, nullptr); }
+    };
+
+    void check(const char *what, int error) const {
+        if (error == 0) return;
+        std::string why = std::string("WiredTiger: ") + what + ": " + wiredtiger_strerror(error);
+        il_error(host, why.c_str());
+    }
+
+    // Runs `attempt` in a transaction until it does not conflict. True if it found what it wanted;
+    // false if it met `no`, the one other answer that is not an error.
+    template <class Attempt> bool transact(Local &local, int no, Attempt attempt) {
+        WT_SESSION *session = local.session;
+        for (;;) {
+            interlap::box_open();
+            check("begin_transaction", session->begin_transaction(session, nullptr));
+            int result = attempt();
+            if (result == 0 || result == no) {
+                int committed = session->commit_transaction(session, nullptr);
+                if (committed == 0) return result == 0;
+                result = committed; // a failed commit has rolled back
+            } else {
+                check("rollback", session->rollback_transaction(session, nullptr));
+            }
+            if (result != WT_ROLLBACK) check("operation", result);
+        }
+    }
+
+    bool get(Local &local, int64_t key, int64_t &value) {
+        return transact(local, WT_NOTFOUND, [&, cursor = local.cursor] {
+            cursor->set_key(cursor, key);
+            int result = cursor->search(cursor);
+            return result == 0 ? cursor->get_value(cursor, &value) : result;
+        });
+    }
+    bool put(Local &local, int64_t key, int64_t value) {
+        return transact(local, 0, [=, cursor = local.cursor] {
+            cursor->set_key(cursor, key);
+            cursor->set_value(cursor, value);
+            return cursor->insert(cursor);
+        });
+    }
+    bool insert_if_absent(Local &local, int64_t key, int64_t value) {
+        return transact(local, WT_DUPLICATE_KEY, [=, cursor = local.strict] {
+            cursor->set_key(cursor, key);
+            cursor->set_value(cursor, value);
+            return cursor->insert(cursor);
+        });
+    }
+    bool remove(Local &local, int64_t key) {
+        return transact(local, WT_NOTFOUND, [=, cursor = local.strict] {
+            cursor->set_key(cursor, key);
+            return cursor->remove(cursor);
+        });
+    }
+};
+INTERLAP_TARGET(Target)
