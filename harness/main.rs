@@ -6,6 +6,7 @@
 //! own output goes to standard error.
 
 mod clock;
+mod disturb;
 mod fault;
 mod library;
 mod native;
@@ -25,6 +26,7 @@ use interlap::trace::frame::{
 };
 
 use crate::clock::Clock;
+use crate::disturb::Disturber;
 use crate::library::Target;
 use crate::native::{Pool, Setting};
 use crate::record::{Area, Pipe};
@@ -85,7 +87,9 @@ fn rounds(
     area: &mut Area,
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
-    let setting = Setting { seed: job.plan.seed, clock, directory: &job.directory };
+    let disturber = Disturber::start(job.plan.seed);
+    let (seed, directory) = (job.plan.seed, job.directory.as_path());
+    let setting = Setting { seed, clock, directory, disturber: &disturber };
     let mut pool = Pool::new(job.plan.pin);
     let mut frames = Vec::new();
     let mut memory = Memory::new(job);

@@ -15,6 +15,7 @@ use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 
 use crate::clock::Clock;
+use crate::disturb::{self, Disturber};
 use crate::fault;
 use crate::library::{Structure, Target, abi, take_error};
 use crate::record::Area;
@@ -67,7 +68,9 @@ pub fn run_round(
         problem: Mutex::new(None),
         turn: Mutex::new(()),
     };
+    setting.disturber.set_active(shape.disturbed);
     pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
+    setting.disturber.set_active(false);
     round.finish()?;
     area.set_stage(Stage::Drain);
     let drained = drain(&round);
@@ -83,6 +86,7 @@ pub struct Setting<'a> {
     pub seed: u64,
     pub clock: Clock,
     pub directory: &'a Path,
+    pub disturber: &'a Disturber,
 }
 
 impl Round<'_> {
@@ -92,6 +96,15 @@ impl Round<'_> {
         let bytes = unsafe { self.area.thread_bytes(thread) };
         let bulk = self.shape.values_per_call() as u64;
         Timebox::new(self.clock, thread, bulk, bytes, self.area.recorded(thread))
+    }
+
+    /// Lets one call happen at a time. The stamp that is thrown away keeps the processor from
+    /// reading the next box's opening stamp before the turn is taken, which would be sound but
+    /// make boxes overlap that must not.
+    fn take_turn(&self) -> impl Drop + '_ {
+        let turn = self.turn.lock().expect("no thread panics holding it");
+        self.clock.close();
+        turn
     }
 
     fn fail(&self, message: String) {
@@ -122,6 +135,7 @@ fn run_thread(round: &Round, thread: u32) {
     let mut args = Vec::with_capacity(round.shape.values_per_call().max(3));
     let local = round.structure.enter(thread);
     let delay = caller.start_delay(round.shape);
+    let _caller = disturb::Caller::enter(thread);
     round.wait_for_all();
     pause(delay);
     let calls = if caller.is_idle() { 0 } else { round.shape.calls };
@@ -129,7 +143,7 @@ fn run_thread(round: &Round, thread: u32) {
     while made < calls && unsupported < UNSUPPORTED_MAX && !round.stop.load(Ordering::Relaxed) {
         let op = caller.next(&mut args);
         pause(caller.pause());
-        let turn = round.shape.sequential.then(|| round.turn.lock());
+        let turn = round.shape.sequential.then(|| round.take_turn());
         let outcome = timebox.perform(round.target, round.structure, &local, op, &args);
         drop(turn);
         match outcome {

@@ -9,6 +9,7 @@ use interlap::plan::BULK_MAX;
 use interlap::trace::records::{Writer, size_max};
 
 use crate::clock::Clock;
+use crate::disturb;
 use crate::library::{Local, Structure, Target, abi, host};
 
 /// Written behind the room for results, to notice an adapter that writes past it.
@@ -103,7 +104,9 @@ impl<'a> Timebox<'a> {
         // stays in place; arguments and results are valid for the counts given.
         unsafe {
             let call = (&raw mut self.call).cast();
+            disturb::set_inside(true);
             target.call_function()(structure.pointer(), local.pointer(), call);
+            disturb::set_inside(false);
         }
         let end = clock.close();
         stop_if_forked();

@@ -25,6 +25,8 @@ pub struct Shape {
     pub calls: u64,
     pub sequential: bool,
     pub fresh: bool,
+    /// Threads are stalled in the middle of calls (see `disturb`).
+    pub disturbed: bool,
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
     /// ISSTA 2012).
     weights: Vec<(Op, Role, u64)>,
@@ -52,6 +54,7 @@ impl Shape {
             FreshThreads::Never => false,
             FreshThreads::Some => random.one_in(8),
         };
+        let disturbed = plan.disturb && !sequential && random.one_in(2);
         let bulk = plan.bulk.max(1);
         let values = calls.saturating_mul(bulk);
         Shape {
@@ -60,6 +63,7 @@ impl Shape {
             calls,
             sequential,
             fresh,
+            disturbed,
             weights: weights(plan, operations, threads, &mut random),
             keys: *random.pick(&[1, 2, 4, plan.keys.div_ceil(2), plan.keys, plan.keys]),
             bulk,

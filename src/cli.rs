@@ -149,6 +149,9 @@ pub struct Workload {
     /// Let the kernel choose each thread's processor
     #[arg(long)]
     pub no_pin: bool,
+    /// Never stall a thread in the middle of a call; for targets that do not bear signals
+    #[arg(long)]
+    pub no_disturb: bool,
     /// Memory that the harness process may take, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..))]
     pub memory: u64,

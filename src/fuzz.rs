@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::check::{self, Limits, Verdict};
 use crate::fault::Fault;
 use crate::finding::{Finding, REPORT_FILE, Stored};
-use crate::history::History;
+use crate::history::{Entry, History, Thread};
 use crate::model::Spec;
 use crate::operation::Op;
 use crate::plan::{Job, Plan};
@@ -217,11 +217,12 @@ impl Run<'_> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let overlap = check::overlap(&round.history);
         self.statistics.rounds += 1;
-        self.statistics.operations += overlap.operations;
-        self.statistics.overlapping += overlap.overlapping;
-        let verdict = match round.start.sequential {
-            true => check::sequential(&in_one_thread(&round.history)?, model),
-            false => check::check(&round.history, model, &self.limits()),
+        self.statistics.operations += overlap.operations as u64;
+        self.statistics.overlapping += overlap.overlapping as u64;
+        let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
+        let verdict = match &alone {
+            Some(history) => check::sequential(history, model),
+            None => check::check(&round.history, model, &self.limits()),
         };
         let (hello, model) = (hello.clone(), model.to_string());
         match verdict {
@@ -232,8 +233,8 @@ impl Run<'_> {
             }
             Verdict::Violation(mut witness) => {
                 let mut round = round;
-                if round.start.sequential {
-                    round.history = in_one_thread(&round.history)?;
+                if let Some(history) = alone {
+                    round.history = history;
                     self.ending = Some(Ending::NotSequential);
                     witness.explanation += " The calls did not overlap: either the adapter or \
                                             the model it names does not fit the structure.";
@@ -261,17 +262,12 @@ impl Run<'_> {
                 sequential: false,
                 fresh: false,
             },
-            end: RoundEnd {
-                round: fault.round,
-                drained: false,
-                fault: Some(fault.sentence()),
-            },
+            end: RoundEnd { round: fault.round, drained: false, fault: Some(fault.sentence()) },
             history: fault.history,
         };
         if let Verdict::Violation(witness) = verdict {
             let plan = &self.options.plan;
-            let finding =
-                Finding::violation(&witness, &round.history, plan, &model.to_string());
+            let finding = Finding::violation(&witness, &round.history, plan, &model.to_string());
             self.keep(finding, hello.clone(), round.clone(), fault.output.clone())?;
         }
         self.keep(finding, hello, round, fault.output)
@@ -370,14 +366,14 @@ fn save(stored: &Stored) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The operations of a round in which no two overlap, as one thread's in their order.
-fn in_one_thread(history: &History) -> Result<History> {
+/// The operations as one thread's in their order; none if any two overlap.
+fn in_one_thread(history: &History) -> Option<History> {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
-    let mut one = History { threads: Vec::new(), drained: history.drained };
+    let mut one = History { threads: vec![Thread::new(0)], drained: history.drained };
     for id in ids {
         let operation = history.operation(id);
-        let entry = crate::history::Entry {
+        let entry = Entry {
             op: operation.op,
             status: operation.status,
             start: operation.start,
@@ -385,7 +381,7 @@ fn in_one_thread(history: &History) -> Result<History> {
             args: history.args(id),
             results: history.results(id),
         };
-        one.push(0, entry).context("the calls of a sequential round do not overlap")?;
+        one.threads[0].push(entry).ok()?;
     }
-    Ok(one)
+    Some(one)
 }

@@ -73,6 +73,8 @@ pub struct Plan {
     pub clock: Clock,
     /// Bind each thread to a processor.
     pub pin: bool,
+    /// Stall threads in the middle of calls, in half of the rounds.
+    pub disturb: bool,
     /// Memory the harness may take, in MiB.
     pub memory_mib_max: u64,
 }
@@ -97,6 +99,7 @@ impl Plan {
             fresh_threads: FreshThreads::Some,
             clock: Clock::Auto,
             pin: true,
+            disturb: true,
             memory_mib_max: 4096,
         }
     }
@@ -155,6 +158,9 @@ impl fmt::Display for Plan {
         }
         if !self.pin {
             write!(f, " --no-pin")?;
+        }
+        if !self.disturb {
+            write!(f, " --no-disturb")?;
         }
         Ok(())
     }

@@ -74,12 +74,13 @@ fn read(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<String
     let name = path.display().to_string();
     let open = || File::open(path).with_context(|| format!("cannot read {name}"));
     let mut first = [0; 1];
-    let is_text = open()?.read(&mut first)? == 0 || first[0] == b'{' || first[0].is_ascii_whitespace();
+    let is_text =
+        open()?.read(&mut first)? == 0 || first[0] == b'{' || first[0].is_ascii_whitespace();
     if is_text {
         let mut text = String::new();
         open()?.read_to_string(&mut text).with_context(|| format!("cannot read {name}"))?;
-        let imported = jsonl::read(&text, model)
-            .map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
+        let imported =
+            jsonl::read(&text, model).map_err(|error| anyhow::anyhow!("{name}: {error}"))?;
         let (history, model) = (imported.history, imported.model);
         let subject = Subject { name, history, model, drain: u32::MAX, ns_per_unit: 1.0 };
         return Ok((vec![subject], None));
@@ -125,7 +126,9 @@ fn judged(subject: &Subject, verdict: Verdict) -> Judged {
 fn print_verdict(subject: &Subject, verdict: &Verdict) {
     let (name, model, operations) = (&subject.name, subject.model, subject.history.len());
     match verdict {
-        Verdict::Consistent => println!("{name}: consistent with {model} ({operations} operations)"),
+        Verdict::Consistent => {
+            println!("{name}: consistent with {model} ({operations} operations)")
+        }
         Verdict::Inconclusive(reason) => println!("{name}: not decided: {reason}"),
         Verdict::Violation(witness) => {
             println!("{name}: violates {model} ({})", witness.rule);

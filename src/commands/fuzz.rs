@@ -130,7 +130,6 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
         std::path::absolute(dir).with_context(|| format!("cannot resolve {}", dir.display()))
     };
     let workload = &args.workload;
-    let EngineChoice::Auto | EngineChoice::Native = workload.engine;
     Ok(Plan {
         build: Build {
             adapter,
@@ -138,7 +137,9 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.clone(),
         },
-        engine: Engine::Native,
+        engine: match workload.engine {
+            EngineChoice::Auto | EngineChoice::Native => Engine::Native,
+        },
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
@@ -149,6 +150,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
         fresh_threads: workload.fresh_threads,
         clock: workload.clock,
         pin: !workload.no_pin,
+        disturb: !workload.no_disturb,
         memory_mib_max: workload.memory,
     })
 }

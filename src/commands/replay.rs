@@ -97,9 +97,10 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
              was recorded; please report this."
                 .to_string(),
         ),
-        Verdict::Inconclusive(reason) => {
-            ("inconclusive", format!("The recorded history, checked again: not decided ({reason})."))
-        }
+        Verdict::Inconclusive(reason) => (
+            "inconclusive",
+            format!("The recorded history, checked again: not decided ({reason})."),
+        ),
     }))
 }
 
