@@ -61,6 +61,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -332,32 +333,48 @@ template <class T> struct functions {
     using local = typename local_of<T>::type;
     static constexpr bool has_local = !std::is_same_v<local, no_local>;
 
-    static void *create(const il_config *config) noexcept {
-        if constexpr (std::is_constructible_v<T, const il_config &>)
-            return new T(*config);
-        else
-            return new T();
+    /* An exception that leaves the structure ends the process here, inside a handler, so that
+       std::terminate names it: interlap reports its type and message as a finding. */
+    template <class F> static auto guarded(F f) noexcept -> decltype(f()) {
+        try {
+            return f();
+        } catch (...) {
+            std::terminate();
+        }
     }
-    static void destroy(void *structure) noexcept { delete static_cast<T *>(structure); }
+
+    static void *create(const il_config *config) noexcept {
+        return guarded([&]() -> void * {
+            if constexpr (std::is_constructible_v<T, const il_config &>)
+                return new T(*config);
+            else
+                return new T();
+        });
+    }
+    static void destroy(void *structure) noexcept {
+        guarded([&] { delete static_cast<T *>(structure); });
+    }
     static void *enter(void *structure, uint32_t thread) noexcept {
-        if constexpr (!has_local)
-            return nullptr;
+        if constexpr (has_local)
+            return guarded([&]() -> void * {
+                return new local(*static_cast<T *>(structure), thread);
+            });
         else
-            return new local(*static_cast<T *>(structure), thread);
+            return nullptr;
     }
     static void leave(void *, void *l) noexcept {
-        if constexpr (has_local) delete static_cast<local *>(l);
+        if constexpr (has_local) guarded([&] { delete static_cast<local *>(l); });
     }
-    /* noexcept: an exception that leaves the structure ends in std::terminate, which interlap
-       reports as a finding with the exception's type. */
     static void call(void *structure, void *l, il_call *call) noexcept {
         current_call = call;
-        if constexpr (has_local) {
-            offer<T>::run(call, *static_cast<T *>(structure), *static_cast<local *>(l));
-        } else {
-            no_local none;
-            offer<T>::run(call, *static_cast<T *>(structure), none);
-        }
+        guarded([&] {
+            if constexpr (has_local) {
+                offer<T>::run(call, *static_cast<T *>(structure), *static_cast<local *>(l));
+            } else {
+                no_local none;
+                offer<T>::run(call, *static_cast<T *>(structure), none);
+            }
+        });
     }
 };
 

@@ -18,8 +18,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use interlap::plan::Job;
+use interlap::supervise::OWN_FAILURE;
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{
     Bye, CodeRange, Frame, Growth, Hello, RoundEnd, RoundStart, TRACE_VERSION,
@@ -32,13 +34,13 @@ use crate::native::{Pool, Setting};
 use crate::record::{Area, Pipe};
 use crate::workload::Shape;
 
-/// Rounds between two looks at how much memory the process takes.
-const MEMORY_ROUNDS: u64 = 64;
+/// Time between two looks at how much memory the process takes.
+const MEMORY_LOOK: Duration = Duration::from_millis(2);
 
 fn main() -> ExitCode {
     // A panic on a pooled thread would leave the others waiting for ever.
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!("interlap-harness: {panic}");
+        eprintln!("{OWN_FAILURE} {panic}");
         std::process::abort();
     }));
     let Some(job) = std::env::args_os().nth(1) else {
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
     match run(Path::new(&job)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("interlap-harness: {error}");
+            eprintln!("{OWN_FAILURE} {error}");
             ExitCode::from(2)
         }
     }
@@ -133,25 +135,28 @@ fn send_round(
 struct Memory {
     round_first: u64,
     growth_bytes_max: u64,
-    before: Option<u64>,
+    first: Option<(u64, u64)>,
+    looked: Instant,
 }
 
 impl Memory {
     fn new(job: &Job) -> Memory {
         let growth_bytes_max = (job.plan.memory_mib_max << 20) / 4;
-        Memory { round_first: job.round_first, growth_bytes_max, before: None }
+        let (round_first, looked) = (job.round_first, Instant::now());
+        Memory { round_first, growth_bytes_max, first: None, looked }
     }
 
     /// After each round: how much the process has grown, once that is too much to go on.
     fn look(&mut self, round: u64) -> Option<Growth> {
-        let rounds = round + 1 - self.round_first;
-        if !rounds.is_multiple_of(MEMORY_ROUNDS) {
+        if self.first.is_some() && self.looked.elapsed() < MEMORY_LOOK {
             return None;
         }
-        let now = fault::resident_bytes();
-        let before = *self.before.get_or_insert(now);
-        let bytes = now.saturating_sub(before);
-        (bytes > self.growth_bytes_max).then_some(Growth { bytes, rounds: rounds - MEMORY_ROUNDS })
+        self.looked = Instant::now();
+        let (now, rounds) = (fault::resident_bytes(), round + 1 - self.round_first);
+        let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
+        let bytes = now.saturating_sub(bytes_first);
+        let grown = bytes > self.growth_bytes_max;
+        grown.then_some(Growth { bytes, rounds: rounds - rounds_first })
     }
 }
 

@@ -25,6 +25,8 @@ use crate::trace::rounds::{Assembler, Round, RoundError};
 const BATCH_OPERATIONS: usize = 16_384;
 /// Last bytes of the target's output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// How the harness begins a line about an error of its own.
+pub const OWN_FAILURE: &str = "interlap-harness failed:";
 /// How often the process is looked after when it sends nothing.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a process may take to load its target and say hello.
@@ -208,7 +210,7 @@ impl Drop for Harness {
 
 /// An error of the harness itself, not of the target: exit status 2 or a panic, said on stderr.
 fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
-    let said = output.lines().next_back().is_some_and(|l| l.starts_with("interlap-harness:"));
+    let said = output.lines().any(|line| line.starts_with(OWN_FAILURE));
     said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
 }
 

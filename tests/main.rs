@@ -1,3 +1,4 @@
 //! The integration tests: one crate, one module a part of the flow.
 
 mod compile;
+mod run;

@@ -94,10 +94,7 @@ impl Observer for Progress {
         if self.quiet {
             return;
         }
-        let target = &hello.target;
-        let name = hello.plan.target_name();
-        let library = format!("{} {}", target.library, target.version);
-        self.say(&format!("{name}: {}, judged as {model}", library.trim()));
+        self.say(&text::subject(&hello.plan, &hello.target, &model.to_string()));
         if let Some(why) = &hello.clock.refused {
             self.say(&format!("clock: CLOCK_MONOTONIC, not the time stamp counter: {why}"));
         }

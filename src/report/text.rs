@@ -5,10 +5,12 @@ use std::fmt::Write;
 
 use crate::finding::{Stored, What};
 use crate::history::{History, OperationId};
-use crate::plan::quoted;
+use crate::plan::{Plan, quoted};
 use crate::report::timeline;
+use crate::trace::frame::TargetInfo;
 
-const RULE: &str = "════════════════════════════════════════════════════════════════════════════════";
+const RULE: &str =
+    "════════════════════════════════════════════════════════════════════════════════";
 /// Operations shown of a round that ended in a fault: the last of each thread.
 const LAST_OPERATIONS: usize = 3;
 
@@ -21,9 +23,7 @@ pub fn render(stored: &Stored) -> String {
         text.push_str(&words);
         text.push('\n');
     };
-    let library = [&target.library, &target.version].map(String::as_str).join(" ");
-    let name = plan.target_name();
-    line(format!("{name}: {}, judged as {}", library.trim(), finding.model));
+    line(subject(plan, target, &finding.model));
     line(String::new());
     match &finding.what {
         What::Violation { rule, explanation, operations } => {
@@ -45,6 +45,16 @@ pub fn render(stored: &Stored) -> String {
         }
     }
     text + &block(stored)
+}
+
+/// "moodycamel: moodycamel::ConcurrentQueue 1.0.3, judged as fifo-per-producer".
+pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
+    let library = format!("{} {}", target.library, target.version);
+    let library = match library.trim() {
+        "" => String::new(),
+        library => format!(": {library}"),
+    };
+    format!("{}{library}, judged as {model}", plan.target_name())
 }
 
 /// The ruled block: what, and what to do next.

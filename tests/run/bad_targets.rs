@@ -1,0 +1,191 @@
+//! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
+//! outlives them, says what happened, and keeps what was recorded.
+
+use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
+use super::tool::Tool;
+
+/// Runs a queue that faults after some calls; one finding is expected, with these words.
+fn fault(text: &str, words: &[&str]) -> Tool {
+    let tool = Tool::new();
+    let more = ["--for", "20s", "--findings", "1", "--calls", "50"];
+    let answer = tool.fuzz("bad.cpp", text, &more);
+    answer.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
+    let shown = tool.run(&["show", tool.only_finding().to_str().expect("UTF-8"), "--history"]);
+    shown.expect(0, &["enqueue"]);
+    tool
+}
+
+#[test]
+fn a_crash_is_a_finding_with_its_source_line() {
+    fault(&enqueue("if (added > 20) *(volatile int *)8 = 1;"), &["SIGSEGV", "address 0x8", "bad.cpp:"]);
+}
+
+#[test]
+fn an_operation_under_way_at_the_crash_is_pending() {
+    let tool = fault(&enqueue("if (added > 20) abort();"), &["SIGABRT"]);
+    let finding = tool.only_finding();
+    let shown = tool.run(&["show", finding.to_str().expect("UTF-8"), "--history"]);
+    assert!(shown.out.contains(r#""end":null,"status":"pending""#), "{}", shown.out);
+    let trace = finding.join("trace.mpk");
+    tool.run(&["check", trace.to_str().expect("UTF-8")]).expect(0, &["consistent"]);
+}
+
+#[test]
+fn a_failed_assertion_is_quoted() {
+    fault(&enqueue("assert(added < 20);"), &["SIGABRT", "Assertion `added < 20' failed"]);
+}
+
+#[test]
+fn an_exception_is_quoted() {
+    let text = dequeue("if (added > 20) throw std::runtime_error(\"lost my head\");");
+    fault(&text, &["SIGABRT", "lost my head"]);
+}
+
+#[test]
+fn exit_by_the_target_is_a_finding() {
+    fault(&enqueue("if (added > 20) exit(3);"), &["ended the process with exit status 3"]);
+}
+
+#[test]
+fn even_an_exit_that_runs_no_handlers_keeps_the_history() {
+    fault(&enqueue("if (added > 20) _exit(0);"), &["ended the process with exit status 0"]);
+}
+
+#[test]
+fn being_killed_keeps_the_history() {
+    fault(&enqueue("if (added > 20) kill(getpid(), 9);").replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
+        &["ran out of memory"]);
+}
+
+#[test]
+fn memory_that_runs_out_is_said() {
+    let text = enqueue("if (added > 20) for (;;) memset(new char[1 << 24], 1, 1 << 24);")
+        .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
+    let tool = Tool::new();
+    let more = ["--for", "20s", "--findings", "1", "--calls", "50", "--memory", "256"];
+    tool.fuzz("bad.cpp", &text, &more).expect(1, &["ran out of memory", "std::bad_alloc"]);
+}
+
+#[test]
+fn a_hang_is_found_and_ended() {
+    let tool = Tool::new();
+    let text = enqueue("while (added > 20) usleep(1000);");
+    let more = ["--for", "60s", "--findings", "1", "--calls", "50", "--hang", "1s"];
+    let answer = tool.fuzz("bad.cpp", &text, &more);
+    answer.expect(1, &["No progress for 1 s while calling", "threads were running"]);
+}
+
+#[test]
+fn the_run_goes_on_after_a_fault() {
+    let tool = Tool::new();
+    let text = enqueue("if (rand() % 200 == 0) abort();");
+    let answer = tool.fuzz("bad.cpp", &text, &["--for", "3s", "--calls", "20", "--json"]);
+    answer.expect(1, &[]);
+    let json = answer.json();
+    assert!(json["faults"].as_u64() > Some(1), "{json}");
+    assert!(json["rounds"].as_u64() > Some(20), "{json}");
+    assert_eq!(json["findings"].as_array().map(Vec::len), Some(1), "one bug is one finding");
+}
+
+#[test]
+fn a_child_that_the_target_forks_does_no_harm() {
+    let tool = Tool::new();
+    let text = enqueue("if (added == 10) fork();");
+    let answer = tool.fuzz("forks.cpp", &text, &["--rounds", "40", "--calls", "20"]);
+    answer.expect(0, &["40 rounds", "Nothing found"]);
+}
+
+#[test]
+fn a_child_that_lives_on_does_not_hold_up_the_end() {
+    let tool = Tool::new();
+    let text = enqueue("if (added == 10 && fork() == 0) for (;;) pause();");
+    let answer = tool.fuzz("forks.cpp", &text, &["--rounds", "20", "--calls", "20"]);
+    answer.expect(0, &["Nothing found"]);
+}
+
+#[test]
+fn a_target_that_prints_a_lot_is_no_trouble() {
+    let tool = Tool::new();
+    let text = enqueue("for (int i = 0; i < 100; i++) { puts(\"hello\"); fputs(\"x\", stderr); }");
+    let answer = tool.fuzz("prints.cpp", &text, &["--rounds", "40", "--calls", "50"]);
+    answer.expect(0, &["40 rounds"]);
+    assert!(!answer.out.contains("hello"), "the target's output is not ours");
+}
+
+#[test]
+fn a_leak_is_warned_of_and_the_run_goes_on() {
+    let tool = Tool::new();
+    let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
+        .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
+    let more = ["--for", "8s", "--calls", "64", "--memory", "256"];
+    tool.fuzz("leaks.cpp", &text, &more).expect(0, &["grew by", "started anew", "Nothing found"]);
+}
+
+#[test]
+fn an_adapter_that_gives_up_ends_the_run_with_its_message() {
+    let text = member("Queue(const interlap::config &c) { interlap::fail(c, \"no disk\"); }");
+    Tool::new().fuzz("gives_up.cpp", &text, &["--for", "5s"]).expect(2, &["gives_up.cpp: no disk"]);
+}
+
+#[test]
+fn an_adapter_of_another_version_is_refused() {
+    let text = in_c(".abi_version = 99,", "");
+    let words = ["adapter", "old.c", "version 99 of interlap.h", "compile it again"];
+    Tool::new().fuzz("old.c", &text, &["--for", "5s", "--cflag", "-Wno-override-init"]).expect(2, &words);
+}
+
+#[test]
+fn an_adapter_without_the_symbol_is_refused() {
+    let text = QUEUE.replace("INTERLAP_TARGET(Queue)", "");
+    Tool::new().fuzz("none.cpp", &text, &["--for", "5s"]).expect(2, &["INTERLAP_TARGET(Class)"]);
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_the_known_ones() {
+    let text = member("static constexpr auto model = \"bag\";");
+    let words = ["unknown model 'bag'", "fifo-per-producer"];
+    Tool::new().fuzz("model.cpp", &text, &["--for", "5s"]).expect(2, &words);
+}
+
+#[test]
+fn a_model_of_another_family_is_refused() {
+    let more = ["--for", "5s", "--model", "lifo"];
+    let words = ["offers enqueue of a queue", "model lifo has none"];
+    Tool::new().fuzz("queue.cpp", QUEUE, &more).expect(2, &words);
+}
+
+#[test]
+fn too_many_results_are_an_adapter_error() {
+    let text = in_c("", "call->result_count = 5000;");
+    let words = ["returned 5000 results where 64 fit"];
+    Tool::new().fuzz("many.c", &text, &["--for", "5s"]).expect(2, &words);
+}
+
+#[test]
+fn more_values_than_were_asked_for_are_an_adapter_error() {
+    let call = "if (call->op == IL_DEQUEUE_BULK) call->result_count = 64;
+                else call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_FULL;";
+    let words = ["dequeue_bulk answered 64 values where at most"];
+    Tool::new().fuzz("more.c", &in_c("", call), &["--for", "5s"]).expect(2, &words);
+}
+
+#[test]
+fn results_of_the_wrong_kind_are_an_adapter_error() {
+    let text = in_c("", "call->status = IL_FAILED;");
+    let words = ["answered failed", "interlap.h does not allow"];
+    Tool::new().fuzz("kind.c", &text, &["--for", "5s"]).expect(2, &words);
+    let text = in_c("", "call->status = 77;");
+    Tool::new().fuzz("status.c", &text, &["--for", "5s"]).expect(2, &["status 77", "il_status"]);
+}
+
+#[test]
+fn a_target_that_supports_nothing_does_not_loop_for_ever() {
+    let text = in_c("", "call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_UNSUPPORTED;");
+    Tool::new().fuzz("refuses.c", &text, &["--rounds", "20", "--calls", "10"]).expect(0, &["20 rounds"]);
+}
+
+#[test]
+fn a_crash_while_loading_is_an_adapter_error() {
+    let text = format!("{QUEUE}\nstruct Early {{ Early() {{ abort(); }} }} early;");
+    Tool::new().fuzz("early.cpp", &text, &["--for", "5s"]).expect(2, &["crashed with SIGABRT while loading"]);
+}

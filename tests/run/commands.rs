@@ -1,0 +1,161 @@
+//! The commands: what they print, their exit statuses, and what they leave behind.
+
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::adapters::{QUEUE, dequeue};
+use super::tool::{Answer, Tool};
+
+/// A queue that now and then answers the newest value: wrong even without threads.
+const NOT_FIFO: &str = "if (added % 5 == 4) { value = values.back(); values.pop_back(); return true; }";
+
+#[test]
+fn a_correct_queue_is_not_accused() {
+    let tool = Tool::new();
+    let answer = tool.fuzz("queue.cpp", QUEUE, &["--for", "3s", "--json"]);
+    answer.expect(0, &[]);
+    let json = answer.json();
+    assert_eq!(json["outcome"], "nothing-found");
+    assert!(json["rounds"].as_u64() > Some(100), "{json}");
+    assert!(json["overlapping"].as_u64() > Some(100), "{json}");
+    assert!(!tool.dir.path().join("findings").exists());
+}
+
+#[test]
+fn what_fails_without_threads_is_found_before_there_are_any() {
+    let tool = Tool::new();
+    let answer = tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &["--for", "20s"]);
+    answer.expect(1, &["(sequential)", "calls did not overlap", "fails even when called from one"]);
+    let finding = tool.only_finding();
+    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--history-only"]);
+    replay.expect(1, &["checked again: the same violation"]);
+}
+
+#[test]
+fn a_violation_is_shown_checked_and_replayed() {
+    let tool = Tool::new();
+    // Lets go of the lock between looking and taking.
+    let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
+    let answer = tool.fuzz("racy.cpp", &racy, &["--for", "30s", "--findings", "1"]);
+    answer.expect(1, &["No order of the calls explains", "Reproduce with", "thread 0"]);
+    let finding = tool.only_finding();
+    let finding = finding.to_str().expect("UTF-8");
+    let trace = format!("{finding}/trace.mpk");
+    tool.run(&["check", &trace]).expect(1, &["violates fifo"]);
+    tool.run(&["show", finding]).expect(0, &["Found with", "interlap fuzz"]);
+    tool.run(&["show", finding, "--json"]).expect(0, &["\"signature\""]);
+    let history = tool.run(&["show", finding, "--history"]);
+    let file = tool.adapter("history.jsonl", &history.out);
+    tool.run(&["check", file.to_str().expect("UTF-8")]).expect(1, &["violates fifo"]);
+    let replay = tool.run(&["replay", finding, "--for", "30s"]);
+    replay.expect(1, &["the same violation", "It recurred after"]);
+}
+
+#[test]
+fn check_tells_good_from_bad_and_from_undecided() {
+    let tool = Tool::new();
+    let line = |op: &str, args: &str, start: u32, end: u32, results: &str| {
+        format!(
+            "{{\"thread\":0,\"op\":\"{op}\",\"args\":{args},\"start\":{start},\"end\":{end},\
+             \"results\":{results}}}\n"
+        )
+    };
+    let good = line("enqueue", "[7]", 1, 2, "[]") + &line("dequeue", "[]", 3, 4, "[7]");
+    let bad = line("enqueue", "[7]", 1, 2, "[]") + &line("dequeue", "[]", 3, 4, "[8]");
+    let check = |name: &str, text: &str| {
+        let path = tool.adapter(name, text);
+        tool.run(&["check", path.to_str().expect("UTF-8"), "--model", "fifo"])
+    };
+    check("good.jsonl", &good).expect(0, &["consistent with fifo (2 operations)"]);
+    check("bad.jsonl", &bad).expect(1, &["violates fifo"]);
+    check("broken.jsonl", "{\"thread\": 0").expect(2, &["broken.jsonl: line 1"]);
+    check("noise.jsonl", "\u{1}\u{2}\u{3}").expect(2, &["error:"]);
+    tool.run(&["check", "absent.jsonl"]).expect(2, &["cannot read absent.jsonl"]);
+}
+
+#[test]
+fn a_trace_cut_at_any_byte_is_told_from_a_whole_one() {
+    let tool = Tool::new();
+    tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &["--for", "20s"]).expect(1, &[]);
+    let bytes = std::fs::read(tool.only_finding().join("trace.mpk")).expect("trace");
+    let path = tool.dir.path().join("cut.mpk");
+    let cuts = (0..bytes.len()).step_by(1 + bytes.len() / 40);
+    for cut in cuts {
+        std::fs::write(&path, &bytes[..cut]).expect("cut");
+        let answer = tool.run(&["check", "cut.mpk", "--model", "fifo"]);
+        assert!([0, 2, 3].contains(&answer.status), "{cut}: {}", answer.all());
+        assert!(answer.status != 0 || cut == 0, "{cut}: {}", answer.all());
+    }
+}
+
+#[test]
+fn new_adapters_of_every_family_run_at_once() {
+    for family in ["queue", "stack", "deque", "set", "map", "register"] {
+        let tool = Tool::new();
+        let file = format!("my_{family}.cpp");
+        tool.run(&["new", family, &format!("my_{family}")]).expect(0, &[&file]);
+        tool.run(&["fuzz", &file, "--rounds", "60"]).expect(0, &["60 rounds", "Nothing found"]);
+        let again = tool.run(&["new", family, &format!("my_{family}")]);
+        again.expect(2, &["exists already"]);
+    }
+}
+
+#[test]
+fn every_bundled_target_is_listed_with_its_guarantee() {
+    let answer = Tool::new().run(&["targets", "--json"]);
+    answer.expect(0, &[]);
+    let json = answer.json();
+    let targets = json.as_array().expect("an array");
+    for target in targets {
+        let broken = target["origin"] == "broken";
+        let head = &target["head"];
+        let kept = if broken { &head["bug"] } else { &head["guarantee"] };
+        assert!(kept.is_string(), "{target}");
+    }
+    assert!(targets.len() > 20);
+}
+
+#[test]
+fn doctor_speaks_of_the_clock() {
+    Tool::new().run(&["doctor"]).expect(0, &["TSC", "C++"]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_explained() {
+    let tool = Tool::new();
+    tool.run(&["fuzz", "moodycaml"]).expect(2, &["did you mean moodycamel"]);
+    tool.run(&["fuzz", "absent.cpp"]).expect(2, &["absent.cpp"]);
+    tool.run(&["fuzz", "ring_spsc", "--for", "soon"]).expect(2, &["30s, 10m or 2h"]);
+    tool.run(&["fuzz", "ring_spsc", "--weight", "pop=1", "--for", "1s"])
+        .expect(2, &["no operation 'pop'"]);
+    tool.run(&["replay", "nowhere"]).expect(2, &["name a directory that `interlap fuzz` wrote"]);
+}
+
+#[test]
+fn the_monotonic_clock_finds_the_same_kind_of_things() {
+    let more = ["--for", "2s", "--clock", "monotonic"];
+    Tool::new().fuzz("queue.cpp", QUEUE, &more).expect(0, &["CLOCK_MONOTONIC", "Nothing found"]);
+}
+
+#[test]
+fn an_interrupt_ends_the_run_and_keeps_its_summary() {
+    let tool = Tool::new();
+    let path = tool.adapter("queue.cpp", QUEUE);
+    let path = path.to_str().expect("UTF-8");
+    let mut child = tool
+        .command(&["fuzz", path, "--for", "300s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let started = Instant::now();
+    // The first line is written when everything is compiled and under way.
+    child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
+    std::thread::sleep(Duration::from_secs(1));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("alive");
+    let answer = Answer::of(child.wait_with_output().expect("ends"));
+    answer.expect(0, &["Stopped; what was found is kept."]);
+    assert!(started.elapsed() < Duration::from_secs(60));
+}

@@ -1,0 +1,7 @@
+//! Runs of the whole program on adapters that behave, and on adapters that do everything an adapter
+//! should not.
+
+mod adapters;
+mod bad_targets;
+mod commands;
+mod tool;
