@@ -1,4 +1,5 @@
 //! The integration tests: one crate, one module a part of the flow.
 
+mod check;
 mod compile;
 mod run;

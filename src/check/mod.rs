@@ -2,11 +2,36 @@
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
 
+mod cover;
+mod deque;
+mod events;
+mod fifo;
+mod frontier;
+mod hash;
+mod keyed;
+mod lifo;
+mod per_producer;
+mod removals;
+mod runs;
+mod search;
+mod segments;
+mod sequential;
+mod set;
+mod steps;
+mod tally;
+mod values;
+mod witness;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::history::{History, OperationId};
-use crate::model::Spec;
+use crate::model::{Bulk, Kind, Spec};
+use removals::Broken;
+use values::Values;
+
+pub use events::{Event, Events, Overlap, overlap};
+pub use sequential::sequential;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,5 +69,77 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits { configurations_max: 1 << 20, steps_max: 50_000_000, cancelled: None }
+    }
+}
+
+/// Operations in one history: each has two events, numbered by 32 bits.
+const OPERATIONS_MAX: usize = 1 << 31;
+
+/// Decides whether `spec` explains `history`.
+pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    if let Some(refusal) = refuse(history, spec) {
+        return Verdict::Inconclusive(refusal);
+    }
+    match spec.kind {
+        Kind::Set => set::check(history),
+        Kind::Map | Kind::Register => keyed::check(history, spec, limits),
+        _ => container(history, spec, limits),
+    }
+}
+
+/// Decides any history of a queue, stack or deque by the general search alone: exact, but only for
+/// histories of few operations at once. `check` resorts to it by itself.
+pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    match refuse(history, spec) {
+        Some(refusal) => Verdict::Inconclusive(refusal),
+        None => search::check(history, spec, Values::of(history).ok().as_ref(), limits),
+    }
+}
+
+/// Why the model cannot judge this history, if so.
+fn refuse(history: &History, spec: &Spec) -> Option<String> {
+    if history.len() > OPERATIONS_MAX {
+        return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
+    }
+    for thread in &history.threads {
+        if let Some(operation) = thread.operations().iter().find(|o| !spec.accepts(o.op)) {
+            let (model, op) = (spec.kind.name(), operation.op.name());
+            return Some(format!("model {model} does not explain the operation {op}"));
+        }
+    }
+    None
+}
+
+/// Queue, stack and deque: the specialised checker first, the general search for what it leaves.
+fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    let Ok(values) = Values::of(history) else {
+        return search::check(history, spec, None, limits);
+    };
+    let judged = match spec.kind {
+        Kind::Fifo => fifo::judge(history, spec, &values),
+        Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
+        Kind::Lifo => lifo::judge(history, spec, &values),
+        _ => deque::judge(history, &values),
+    };
+    match judged {
+        // A call that may never have happened is no excuse where none is needed to explain the
+        // rest: an explanation without it is an explanation.
+        Ok(()) if exact(history, spec) => Verdict::Consistent,
+        Err(Broken { witness, excusable }) if !excusable || !removals::any_open(history) => {
+            Verdict::Violation(witness)
+        }
+        _ if spec.kind == Kind::Deque => deque::check(history, spec, &values, limits)
+            .unwrap_or_else(|| search::check(history, spec, Some(&values), limits)),
+        _ => search::check(history, spec, Some(&values), limits),
+    }
+}
+
+/// Whether the specialised checker's rules are sufficient as well as necessary.
+fn exact(history: &History, spec: &Spec) -> bool {
+    match spec.kind {
+        Kind::Lifo => true,
+        Kind::FifoPerProducer => spec.bulk != Bulk::Atomic || !removals::any_bulk(history),
+        Kind::Fifo => !removals::any_bulk(history),
+        _ => false,
     }
 }

@@ -2,10 +2,20 @@
 //! writes (`fifo-per-producer:empty=lone`); the modules beside this one are the objects. Knows
 //! operations and their answers; knows nothing of threads, time, traces or reports.
 
+mod cell;
+mod object;
+mod producers;
+mod sequence;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::operation::{Family, Op};
+
+pub use cell::{Cell, Dictionary, key};
+pub use object::{Call, Expect, Model, added};
+pub use producers::Producers;
+pub use sequence::Sequence;
 
 /// Which sequential object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -66,11 +66,11 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
             let known = format!("version {} of the format is not known", header.interlap);
             return Err(at(*number, &format!("{known}; {FORMAT_VERSION} is")));
         }
-        named = header.model.map(|model| model.parse::<Spec>()).transpose();
+        let spec = header.model.map(|model| model.parse::<Spec>()).transpose();
+        named = spec.map_err(|error| at(*number, &error))?;
         history.drained = header.drained;
         lines.next();
     }
-    let named = named.map_err(|error| at(0, &error))?;
     let model = model.or(named).ok_or("the file names no model; say which with --model")?;
     for (number, line) in lines {
         let line: Line =
@@ -91,7 +91,9 @@ fn push(history: &mut History, line: &Line, model: Spec) -> Result<(), String> {
         (Some(end), _) => end,
         (None, true) => line.start,
         (None, false) => {
-            return Err("\"end\" may be null only with \"status\": \"pending\" or \"unknown\"".into());
+            return Err(
+                "\"end\" may be null only with \"status\": \"pending\" or \"unknown\"".into()
+            );
         }
     };
     let (args, results) = (&line.args, &line.results);

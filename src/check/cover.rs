@@ -1,0 +1,129 @@
+//! When a structure was surely not empty. Additions and removals come in as the events go by,
+//! what certainly was inside goes out. A value covers the instants after the end of its addition
+//! and before the start of its removal. Does not know in which order values leave.
+//!
+//! An "empty" answer can be explained exactly if some instant of its box is covered by no value,
+//! and then all of them can at once: at such an instant every value can be placed wholly before or
+//! wholly after, which disturbs neither queue nor stack order.
+
+use super::removals::Taken;
+use super::values::{Bits, Values, added_by};
+use crate::history::History;
+use crate::operation::Status;
+
+/// The values that are surely inside now, counted by group (a producer's queue, or the whole).
+pub struct Inside {
+    groups: Vec<Group>,
+    counted: Bits,
+}
+
+#[derive(Clone, Copy)]
+struct Group {
+    count: u64,
+    since: u64,
+}
+
+impl Inside {
+    pub fn new(groups: usize, values: usize) -> Inside {
+        Inside { groups: vec![Group { count: 0, since: 0 }; groups], counted: Bits::new(values) }
+    }
+
+    /// The addition of a value has returned `now`.
+    #[inline]
+    pub fn added(&mut self, group: usize, number: usize, now: u64, taken: Taken) {
+        if taken.start > now {
+            let group = &mut self.groups[group];
+            if group.count == 0 {
+                group.since = now;
+            }
+            group.count += 1;
+            self.counted.insert(number);
+        }
+    }
+
+    /// The removal of a value is called.
+    #[inline]
+    pub fn taking(&mut self, group: usize, number: usize) {
+        if self.counted.contains(number) {
+            self.groups[group].count -= 1;
+        }
+    }
+
+    /// Whether something was inside at every instant from `start` until now.
+    #[inline]
+    pub fn covers(&self, group: usize, start: u64) -> bool {
+        self.groups[group].count > 0 && self.groups[group].since < start
+    }
+
+    /// The first group that was covered at every instant from `start` until now.
+    #[inline]
+    pub fn covered(&self, start: u64) -> Option<usize> {
+        (0..self.groups.len()).find(|group| self.covers(*group, start))
+    }
+}
+
+/// Few values that together cover the box from `start` to `end`, those of `producer` only where
+/// one is named.
+pub fn covering(
+    history: &History,
+    values: &Values,
+    table: &[Taken],
+    (start, end): (u64, u64),
+    producer: Option<usize>,
+) -> Vec<i64> {
+    let mut intervals = Vec::new();
+    for (at, thread) in history.threads.iter().enumerate() {
+        let closed = |o: &&crate::history::Operation| o.status == Status::Ok && o.end <= end;
+        for operation in thread.operations().iter().filter(closed) {
+            for &value in added_by(thread, operation) {
+                let until = table[values.get(value).expect("added values have numbers")].start;
+                if producer.is_none_or(|p| p == at) && until > start {
+                    intervals.push((operation.end, until, value));
+                }
+            }
+        }
+    }
+    intervals.sort_unstable();
+    let (mut chosen, mut reached, mut next) = (Vec::new(), start, 0);
+    while reached <= end {
+        let mut best = None;
+        while next < intervals.len() && intervals[next].0 < reached {
+            best = best.max(Some((intervals[next].1, intervals[next].2)));
+            next += 1;
+        }
+        let Some((until, value)) = best else { break };
+        chosen.push(value);
+        reached = until.max(reached + 1);
+    }
+    chosen
+}
+
+/// Tells, while the events go by, whether an operation that takes out overlaps another such one.
+pub struct Crowd {
+    open: u32,
+    called: u64,
+    /// By thread: what `called` was after its last removal was called, and whether that removal
+    /// began while no other was open.
+    entered: Vec<(u64, bool)>,
+}
+
+impl Crowd {
+    pub fn new(threads: usize) -> Crowd {
+        Crowd { open: 0, called: 0, entered: vec![(0, false); threads] }
+    }
+
+    #[inline]
+    pub fn enter(&mut self, thread: u32) {
+        self.called += 1;
+        self.entered[thread as usize] = (self.called, self.open == 0);
+        self.open += 1;
+    }
+
+    /// The thread's removal returns; says whether it overlapped no other.
+    #[inline]
+    pub fn leave(&mut self, thread: u32) -> bool {
+        self.open -= 1;
+        let (called, alone) = self.entered[thread as usize];
+        alone && called == self.called
+    }
+}

@@ -1,0 +1,305 @@
+//! The set of all ways in which a history can have gone so far. Calls and returns come in one by
+//! one; whether some way is left goes out. Works for any sequential object. Does not know where the
+//! calls come from.
+//!
+//! This is just-in-time linearization (Lowe 2017): nothing takes effect until a return forces it.
+//! A configuration says which of the open steps have taken effect, and what state that left.
+//!
+//! A step that can only read is the exception: it takes effect as soon as the state allows it. An
+//! order in which it comes later stays an order when it is moved forward to here: it is legal here,
+//! and leaving it out there changes no state, since a read never does. (A write of the value that
+//! is there already changes nothing here either, but would there: it has to wait.)
+
+use std::sync::atomic::Ordering;
+
+use super::Limits;
+use super::hash::FastSet;
+use crate::model::{Call, Model};
+
+/// Steps that may be open at once: one bit each.
+pub const OPEN_MAX: usize = 64;
+
+/// Above this many items a [`Distinct`] hashes.
+const LINEAR_MAX: usize = 12;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Configuration<S> {
+    /// The open steps that have taken effect.
+    done: u64,
+    pub state: S,
+}
+
+/// A step that has been called and not returned.
+#[derive(Clone, Copy)]
+struct Open<'a> {
+    call: Call<'a>,
+    /// Steps of the same call that must take effect before.
+    after: u64,
+    reads: bool,
+}
+
+/// All configurations that explain the history so far.
+pub struct Frontier<'a, S> {
+    pub configurations: Vec<Configuration<S>>,
+    open: Vec<Open<'a>>,
+    /// The places of `open` that are in use.
+    used: u64,
+}
+
+/// Why a search gave up.
+#[derive(Debug)]
+pub enum Exhausted {
+    Open,
+    Configurations(usize),
+    Steps(u64),
+    Cancelled,
+}
+
+/// What moves frontiers forward: the object, what may be spent, and room to work in.
+pub struct Search<'l, M: Model> {
+    pub model: M,
+    limits: &'l Limits,
+    steps: u64,
+    reached: Distinct<Configuration<M::State>>,
+    visited: Distinct<Configuration<M::State>>,
+    next: Vec<M::State>,
+}
+
+/// A set that keeps its order, so that it can be walked while it grows. Most are tiny.
+struct Distinct<T> {
+    items: Vec<T>,
+    index: FastSet<T>,
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
+    fn new() -> Distinct<T> {
+        Distinct { items: Vec::new(), index: FastSet::default() }
+    }
+
+    fn insert(&mut self, item: T) {
+        if self.items.len() < LINEAR_MAX {
+            if !self.items.contains(&item) {
+                self.items.push(item);
+            }
+            return;
+        }
+        if self.index.is_empty() {
+            self.index.extend(self.items.iter().cloned());
+        }
+        if self.index.insert(item.clone()) {
+            self.items.push(item);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        self.index.clear();
+    }
+}
+
+impl<S> Frontier<'_, S> {
+    pub fn new(state: S) -> Self {
+        Frontier {
+            configurations: vec![Configuration { done: 0, state }],
+            open: Vec::new(),
+            used: 0,
+        }
+    }
+
+    /// Lets every read that is legal in a configuration take effect.
+    fn read<M: Model<State = S>>(
+        &self,
+        model: &M,
+        configuration: &mut Configuration<S>,
+        next: &mut Vec<S>,
+    ) {
+        let mut rest = self.used & !configuration.done;
+        while rest != 0 {
+            let place = rest.trailing_zeros();
+            rest &= rest - 1;
+            let open = &self.open[place as usize];
+            if open.reads && open.after & !configuration.done == 0 {
+                model.step(&configuration.state, &open.call, next);
+                configuration.done |= u64::from(!next.is_empty()) << place;
+                next.clear();
+            }
+        }
+    }
+}
+
+impl<'l, M: Model> Search<'l, M> {
+    pub fn new(model: M, limits: &'l Limits) -> Search<'l, M> {
+        Search {
+            model,
+            limits,
+            steps: 0,
+            reached: Distinct::new(),
+            visited: Distinct::new(),
+            next: Vec::new(),
+        }
+    }
+
+    /// A step is called that must come after the steps of the mask `after`. Returns its bit.
+    pub fn open<'a>(
+        &mut self,
+        frontier: &mut Frontier<'a, M::State>,
+        call: Call<'a>,
+        after: u64,
+    ) -> Result<u64, Exhausted> {
+        let place = (!frontier.used).trailing_zeros() as usize;
+        if place >= OPEN_MAX {
+            return Err(Exhausted::Open);
+        }
+        let reads = call.is_read();
+        let open = Open { call, after, reads };
+        match frontier.open.get_mut(place) {
+            Some(at) => *at = open,
+            None => frontier.open.push(open),
+        }
+        let bit = 1 << place;
+        frontier.used |= bit;
+        if reads {
+            for configuration in &mut frontier.configurations {
+                if after & !configuration.done == 0 {
+                    self.model.step(&configuration.state, &call, &mut self.next);
+                    configuration.done |= if self.next.is_empty() { 0 } else { bit };
+                    self.next.clear();
+                }
+            }
+        }
+        Ok(bit)
+    }
+
+    /// The steps of `mask` return: they must have taken effect. Says whether any configuration is
+    /// left; if none is, the frontier stays as it was.
+    pub fn close(
+        &mut self,
+        frontier: &mut Frontier<'_, M::State>,
+        mask: u64,
+    ) -> Result<bool, Exhausted> {
+        if frontier.configurations.iter().any(|c| c.done & mask != mask) {
+            self.explore(frontier, mask, |_, c| c.done & mask == mask)?;
+            if self.reached.items.is_empty() {
+                return Ok(false);
+            }
+            std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
+            frontier.used &= !mask;
+        } else {
+            self.forget(frontier, mask);
+        }
+        Ok(true)
+    }
+
+    /// The steps of `mask` return, whether they took effect or not.
+    pub fn forget(&mut self, frontier: &mut Frontier<'_, M::State>, mask: u64) {
+        frontier.used &= !mask;
+        if let [only] = &mut frontier.configurations[..] {
+            only.done &= !mask;
+            return;
+        }
+        self.reached.clear();
+        for mut configuration in frontier.configurations.drain(..) {
+            configuration.done &= !mask;
+            self.reached.insert(configuration);
+        }
+        std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
+    }
+
+    /// Whether the object may be empty once the open steps have taken effect, or have not.
+    pub fn can_be_empty(
+        &mut self,
+        frontier: &Frontier<'_, M::State>,
+    ) -> Result<bool, Exhausted> {
+        self.explore(frontier, 0, |model, c| model.is_empty(&c.state))?;
+        Ok(!self.reached.items.is_empty())
+    }
+
+    /// Collects in `reached` the first configurations on every path that have come to the goal,
+    /// with the steps of `mask` cleared.
+    fn explore(
+        &mut self,
+        frontier: &Frontier<'_, M::State>,
+        mask: u64,
+        goal: impl Fn(&M, &Configuration<M::State>) -> bool,
+    ) -> Result<(), Exhausted> {
+        self.reached.clear();
+        self.visited.clear();
+        for configuration in &frontier.configurations {
+            self.sort_in(configuration.clone(), mask, &goal);
+        }
+        let mut at = 0;
+        while at < self.visited.items.len() {
+            let from = self.visited.items[at].clone();
+            at += 1;
+            let mut rest = frontier.used & !from.done;
+            while rest != 0 {
+                let place = rest.trailing_zeros();
+                rest &= rest - 1;
+                let open = &frontier.open[place as usize];
+                // A read that was legal has taken effect already.
+                if open.reads || open.after & !from.done != 0 {
+                    continue;
+                }
+                let mut states = std::mem::take(&mut self.next);
+                self.model.step(&from.state, &open.call, &mut states);
+                for state in states.drain(..) {
+                    let mut to = Configuration { done: from.done | 1 << place, state };
+                    frontier.read(&self.model, &mut to, &mut self.next);
+                    self.sort_in(to, mask, &goal);
+                }
+                self.next = states;
+            }
+            self.spend()?;
+        }
+        Ok(())
+    }
+
+    fn sort_in(
+        &mut self,
+        mut configuration: Configuration<M::State>,
+        mask: u64,
+        goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
+    ) {
+        if goal(&self.model, &configuration) {
+            configuration.done &= !mask;
+            self.reached.insert(configuration);
+        } else {
+            self.visited.insert(configuration);
+        }
+    }
+
+    fn spend(&mut self) -> Result<(), Exhausted> {
+        self.steps += 1;
+        let held = self.visited.items.len() + self.reached.items.len();
+        if held > self.limits.configurations_max {
+            return Err(Exhausted::Configurations(held));
+        }
+        if self.steps > self.limits.steps_max {
+            return Err(Exhausted::Steps(self.steps));
+        }
+        match &self.limits.cancelled {
+            Some(flag) if self.steps % 1024 == 0 && flag.load(Ordering::Relaxed) => {
+                Err(Exhausted::Cancelled)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let advice = "check a shorter history or one of fewer threads, or raise the limit";
+        match self {
+            Exhausted::Open => write!(
+                f,
+                "more than {OPEN_MAX} steps were open at once (an element of a bulk call counts \
+                 as one): use fewer threads or smaller bulk calls"
+            ),
+            Exhausted::Configurations(n) => {
+                write!(f, "the search would hold more than {n} configurations: {advice}")
+            }
+            Exhausted::Steps(n) => write!(f, "the search took more than {n} steps: {advice}"),
+            Exhausted::Cancelled => write!(f, "the check was cancelled"),
+        }
+    }
+}

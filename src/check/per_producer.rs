@@ -1,0 +1,162 @@
+//! The checker of a queue that keeps the order of each producer. A history of enqueues and
+//! dequeues of distinct values comes in, the first broken rule goes out. Exact unless a bulk
+//! operation is one atomic step or a dequeue has no answer; then what it finds broken is, and the
+//! general search must decide the rest. Does not know that search.
+//!
+//! A producer is a thread. Its enqueues are totally ordered, so its queue is in order exactly if no
+//! value's dequeue ends before the dequeue of an earlier one starts: a running maximum decides.
+//! Queues of different producers are independent objects; linearizability is local (Herlihy and
+//! Wing 1990). Only a "strong" empty answer reads them all at once.
+
+use super::cover::{Crowd, Inside, covering};
+use super::events::{Event, Events};
+use super::removals::{self, Broken, Taken};
+use super::values::{Values, added_by, taken_by};
+use super::{Witness, runs, tally, witness};
+use crate::history::{History, NEVER};
+use crate::model::{Empty, Spec};
+use crate::operation::Status;
+
+/// The first broken rule, if any.
+pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
+    let table = removals::table(history, values)?;
+    runs::judge(history, spec, values)?;
+    if spec.empty == Empty::Count {
+        tally::judge(history, values)?;
+    }
+    removals::lost(history, values, &table)?;
+    for producer in 0..history.threads.len() {
+        order(history, values, &table, producer)?;
+    }
+    if removals::any_empty(history, spec) {
+        let mut pass = Pass::new(history, spec, values, &table);
+        Events::new(history).try_for_each(|event| pass.event(event))?;
+    }
+    Ok(())
+}
+
+/// Whether the values of one producer were taken in the order in which it added them.
+fn order(
+    history: &History,
+    values: &Values,
+    table: &[Taken],
+    producer: usize,
+) -> Result<(), Broken> {
+    let thread = &history.threads[producer];
+    // Of the values so far, the latest start of a dequeue, and the value.
+    let mut latest = (0, 0);
+    for operation in thread.operations() {
+        for &value in added_by(thread, operation) {
+            let taken = table[values.get(value).expect("added values have numbers")];
+            if taken.end < operation.start {
+                return Err(Broken::certain(witness::from_nowhere(history, value)));
+            }
+            if taken.end < latest.0 {
+                let witness = out_of_order(history, latest.1, value);
+                return Err(Broken { witness, excusable: latest.0 == NEVER });
+            }
+            if taken.start > latest.0 {
+                latest = (taken.start, value);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
+    let add = [witness::adders(history, first)[0], witness::adders(history, second)[0]];
+    let take = witness::takers(history, first);
+    let taken = witness::takers(history, second)[0];
+    let late = match take.first() {
+        Some(_) => format!("the dequeue of {first} was called"),
+        None => format!("{first} was ever dequeued"),
+    };
+    let explanation = format!(
+        "{first} was enqueued before {second} (same producer, {}), yet the dequeue of {second} had \
+         returned before {late}.",
+        witness::thread(history, add[0])
+    );
+    let mut operations = add.to_vec();
+    operations.dedup();
+    operations.push(taken);
+    operations.extend(take.first());
+    Witness { rule: "producer-order", explanation, operations }
+}
+
+/// One walk over the events, for the empty answers.
+struct Pass<'a> {
+    history: &'a History,
+    empty: Empty,
+    values: &'a Values,
+    table: &'a [Taken],
+    /// By producer; by one group of all where one common instant is asked for.
+    inside: Inside,
+    crowd: Crowd,
+}
+
+impl<'a> Pass<'a> {
+    fn new(history: &'a History, spec: &Spec, values: &'a Values, table: &'a [Taken]) -> Self {
+        let threads = history.threads.len();
+        let groups = if spec.empty == Empty::Strong { 1 } else { threads };
+        Pass {
+            history,
+            empty: spec.empty,
+            values,
+            table,
+            inside: Inside::new(groups, values.len()),
+            crowd: Crowd::new(threads),
+        }
+    }
+
+    #[inline]
+    fn group(&self, producer: usize) -> usize {
+        if self.empty == Empty::Strong { 0 } else { producer }
+    }
+
+    #[inline]
+    fn number(&self, value: i64) -> usize {
+        self.values.get(value).expect("the table of removals has checked it")
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) -> Result<(), Broken> {
+        let thread = &self.history.threads[event.id.thread as usize];
+        if !event.operation.op.removes() {
+            if event.returns {
+                let producer = event.id.thread as usize;
+                for &value in added_by(thread, event.operation) {
+                    let number = self.number(value);
+                    let group = self.group(producer);
+                    self.inside.added(group, number, event.time, self.table[number]);
+                }
+            }
+        } else if !event.returns {
+            self.crowd.enter(event.id.thread);
+            for &value in taken_by(thread, event.operation) {
+                let number = self.number(value);
+                let producer = self.values.producer(number);
+                self.inside.taking(self.group(producer), number);
+            }
+        } else {
+            let lone = self.crowd.leave(event.id.thread);
+            if event.operation.status == Status::Empty {
+                return self.answered_empty(event, lone);
+            }
+        }
+        Ok(())
+    }
+
+    fn answered_empty(&self, event: Event, lone: bool) -> Result<(), Broken> {
+        let start = event.operation.start;
+        if (lone || self.empty >= Empty::Identity)
+            && let Some(group) = self.inside.covered(start)
+        {
+            let producer = (self.empty != Empty::Strong).then_some(group);
+            let span = (start, event.time);
+            let inside = covering(self.history, self.values, self.table, span, producer);
+            let witness = witness::empty_while_full(self.history, event.id, &inside);
+            return Err(Broken::excusable(witness));
+        }
+        Ok(())
+    }
+}

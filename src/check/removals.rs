@@ -1,0 +1,104 @@
+//! When each value was taken out. A history and the numbers of its values come in, a table of the
+//! removals' timeboxes goes out, or the value that no order can explain: one that was never added,
+//! or was taken twice. Does not know in which order values must leave.
+
+use super::values::{Values, added_by, taken_by};
+use super::{Witness, witness};
+use crate::history::{History, NEVER, OperationId};
+use crate::model::Spec;
+use crate::operation::Status;
+
+/// The timebox of a removal.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// [`NEVER`] where the value was not taken.
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What a specialised checker found.
+pub struct Broken {
+    pub witness: Witness,
+    /// Whether a removal without an answer could be the explanation after all.
+    pub excusable: bool,
+}
+
+impl Broken {
+    pub fn certain(witness: Witness) -> Broken {
+        Broken { witness, excusable: false }
+    }
+
+    pub fn excusable(witness: Witness) -> Broken {
+        Broken { witness, excusable: true }
+    }
+}
+
+/// The timebox in which each value was taken, by its number.
+pub fn table(history: &History, values: &Values) -> Result<Vec<Taken>, Broken> {
+    let mut table = vec![Taken { start: NEVER, end: NEVER }; values.len()];
+    for thread in &history.threads {
+        for operation in thread.operations() {
+            for &value in taken_by(thread, operation) {
+                let Some(number) = values.get(value) else {
+                    return Err(Broken::certain(witness::from_nowhere(history, value)));
+                };
+                if table[number].start != NEVER {
+                    return Err(Broken::certain(witness::taken_twice(history, value)));
+                }
+                table[number] = Taken { start: operation.start, end: operation.end };
+            }
+        }
+    }
+    Ok(table)
+}
+
+/// Whether some removal has no answer: it may have taken a value that nobody saw.
+pub fn any_open(history: &History) -> bool {
+    let last = history.threads.iter().filter_map(|thread| thread.operations().last());
+    last.into_iter().any(|last| last.status.is_open() && last.op.removes())
+}
+
+/// Whether some operation moves more than one value, or may.
+pub fn any_bulk(history: &History) -> bool {
+    history.threads.iter().any(|thread| {
+        thread.operations().iter().any(|operation| {
+            let open_bulk = operation.status.is_open()
+                && operation.op == crate::operation::Op::DequeueBulk
+                && thread.args(operation)[0] > 1;
+            open_bulk
+                || taken_by(thread, operation).len() > 1
+                || added_by(thread, operation).len() > 1
+        })
+    })
+}
+
+/// The first value whose addition was answered and which was never taken, if the structure was
+/// emptied afterwards.
+pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), Broken> {
+    if !history.drained {
+        return Ok(());
+    }
+    for (at, thread) in history.threads.iter().enumerate() {
+        for (index, operation) in thread.operations().iter().enumerate() {
+            if operation.status != Status::Ok {
+                continue;
+            }
+            for &value in added_by(thread, operation) {
+                let number = values.get(value).expect("added values have numbers");
+                if table[number].start == NEVER {
+                    let add = OperationId { thread: at as u32, index: index as u32 };
+                    return Err(Broken::excusable(witness::lost(history, add, value)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the history has an "empty" answer that the model may judge.
+pub fn any_empty(history: &History, spec: &Spec) -> bool {
+    spec.empty != crate::model::Empty::None
+        && history.threads.iter().any(|thread| {
+            thread.operations().iter().any(|operation| operation.status == Status::Empty)
+        })
+}

@@ -1,0 +1,144 @@
+//! The general search: any model, any history, in time exponential in the number of operations that
+//! overlap. A history and a sequential object come in, a verdict goes out. Does not know which
+//! histories could be decided faster.
+
+use super::cover::Crowd;
+use super::events::Events;
+use super::frontier::{Exhausted, Frontier, Search};
+use super::steps::{Step, Steps};
+use super::values::{Values, added_by};
+use super::{Limits, Verdict, Witness, witness};
+use crate::history::{History, OperationId};
+use crate::model::{Empty, Kind, Model, Producers, Sequence, Spec};
+use crate::operation::Status;
+
+/// Decides a queue, stack or deque. `values` is none where some value was added twice.
+pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
+    let steps = Steps::new(history, spec, values);
+    if !steps.decidable() {
+        return Verdict::Inconclusive(
+            "some value was added twice, so the order within bulk results cannot be judged: add \
+             distinct values"
+                .to_string(),
+        );
+    }
+    if spec.kind == Kind::FifoPerProducer {
+        let threads = history.threads.len();
+        return run(history, spec, &steps, Producers { threads }, limits);
+    }
+    run(history, spec, &steps, Sequence, limits)
+}
+
+/// Searches with any object whose state the steps of `steps` make sense to.
+pub fn run<'a, M: Model>(
+    history: &'a History,
+    spec: &Spec,
+    steps: &Steps<'a>,
+    model: M,
+    limits: &Limits,
+) -> Verdict {
+    match walk(history, spec, steps, model, limits) {
+        Ok(None) => Verdict::Consistent,
+        Ok(Some(witness)) => Verdict::Violation(witness),
+        Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+    }
+}
+
+/// Follows the events; the first return that no configuration survives is the witness.
+fn walk<'a, M: Model>(
+    history: &'a History,
+    spec: &Spec,
+    steps: &Steps<'a>,
+    model: M,
+    limits: &Limits,
+) -> Result<Option<Witness>, Exhausted> {
+    let mut frontier = Frontier::new(model.init());
+    let mut search = Search::new(model, limits);
+    let mut crowd = Crowd::new(history.threads.len());
+    let mut open: Vec<Option<(OperationId, u64)>> = vec![None; history.threads.len()];
+    let mut parts: Vec<Step> = Vec::new();
+    for event in Events::new(history) {
+        let thread = event.id.thread as usize;
+        let removes = event.operation.op.removes();
+        if !event.returns {
+            steps.of(event.id, &mut parts);
+            open[thread] = Some((event.id, call(&mut search, &mut frontier, &parts)?));
+            if removes {
+                crowd.enter(event.id.thread);
+            }
+            continue;
+        }
+        let lone = removes && crowd.leave(event.id.thread);
+        let (id, mask) = open[thread].take().expect("an operation returns after its call");
+        if event.operation.status == Status::Empty && !judged(spec, lone) {
+            search.forget(&mut frontier, mask);
+        } else if !search.close(&mut frontier, mask)? {
+            let others = open.iter().flatten().map(|(id, _)| *id).collect();
+            return Ok(Some(unexplained(history, id, others)));
+        }
+    }
+    if history.drained && !search.can_be_empty(&frontier)? {
+        return Ok(Some(left_over(history)));
+    }
+    Ok(None)
+}
+
+/// Whether the model promises that this "empty" answer is true.
+fn judged(spec: &Spec, lone: bool) -> bool {
+    lone && spec.empty >= Empty::Lone || spec.empty >= Empty::Identity
+}
+
+/// Opens the steps of one call; returns the mask of all of them.
+fn call<'a, M: Model>(
+    search: &mut Search<M>,
+    frontier: &mut Frontier<'a, M::State>,
+    parts: &[Step<'a>],
+) -> Result<u64, Exhausted> {
+    let mut bits: Vec<u64> = Vec::new();
+    for step in parts {
+        let before = bits.iter().enumerate().filter(|(at, _)| step.after >> at & 1 == 1);
+        let after = before.map(|(_, bit)| bit).sum();
+        bits.push(search.open(frontier, step.call, after)?);
+    }
+    Ok(bits.into_iter().sum())
+}
+
+fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
+    let explanation = format!(
+        "When {} returned, no order of the operations until then explained all answers; {} others \
+         were under way.",
+        witness::call(history, failed),
+        others.len()
+    );
+    let operations = others.into_iter().chain([failed]).collect();
+    Witness { rule: "not-linearizable", explanation, operations }
+}
+
+/// Something remains after the structure answered empty: the values that nobody took.
+fn left_over(history: &History) -> Witness {
+    let mut taken: Vec<i64> = Vec::new();
+    for thread in &history.threads {
+        let removals = thread.operations().iter();
+        taken.extend(removals.flat_map(|o| super::values::taken_by(thread, o)));
+    }
+    let (mut lost, mut operations) = (Vec::new(), Vec::new());
+    for id in history.ids() {
+        let thread = &history.threads[id.thread as usize];
+        for value in added_by(thread, history.operation(id)) {
+            match taken.iter().position(|other| other == value) {
+                Some(at) => drop(taken.swap_remove(at)),
+                None => {
+                    lost.push(value.to_string());
+                    operations.push(id);
+                }
+            }
+        }
+    }
+    operations.dedup();
+    let explanation = format!(
+        "The structure answered empty after every call had returned, yet no order of the \
+         operations takes out all that was added; never taken were: {}.",
+        lost.join(", ")
+    );
+    Witness { rule: "lost", explanation, operations }
+}

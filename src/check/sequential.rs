@@ -1,0 +1,72 @@
+//! The check of one thread alone. A history of one client comes in; the first answer that the
+//! sequential object contradicts goes out, with the answer it would have given. Here every answer
+//! must be right, whatever less the model promises when calls overlap.
+
+use super::{Verdict, Witness, witness};
+use crate::history::{History, OperationId};
+use crate::model::{Call, Dictionary, Expect, Kind, Producers, Sequence, Spec};
+
+/// Judges a history of one thread by the sequential object; an empty answer must be right whatever
+/// `empty=` says.
+pub fn sequential(history: &History, spec: &Spec) -> Verdict {
+    let busy = |thread: &&crate::history::Thread| !thread.operations().is_empty();
+    if history.threads.iter().filter(busy).count() > 1 {
+        return Verdict::Inconclusive(
+            "the history has several threads, or its client went on after a call of unknown \
+             outcome: check it as a concurrent history"
+                .to_string(),
+        );
+    }
+    if let Some(refusal) = super::refuse(history, spec) {
+        return Verdict::Inconclusive(refusal);
+    }
+    let initial = (spec.kind == Kind::Register).then_some(0);
+    match spec.kind {
+        Kind::Set | Kind::Map | Kind::Register => replay(history, &Dictionary { initial }),
+        Kind::FifoPerProducer => replay(history, &Producers { threads: history.threads.len() }),
+        Kind::Fifo | Kind::Lifo | Kind::Deque => replay(history, &Sequence),
+    }
+}
+
+fn replay<M: Expect>(history: &History, model: &M) -> Verdict {
+    let (mut states, mut next) = (vec![model.init()], Vec::new());
+    for id in history.ids() {
+        let operation = history.operation(id);
+        let call = Call {
+            op: operation.op,
+            status: operation.status,
+            args: history.args(id),
+            results: history.results(id),
+            thread: id.thread,
+            queue: None,
+        };
+        // Only the last call can be open, and nothing is answered after it.
+        if call.status.is_open() {
+            break;
+        }
+        for state in &states {
+            model.step(state, &call, &mut next);
+        }
+        if next.is_empty() {
+            return Verdict::Violation(contradicted(history, id, model, &states[0], &call));
+        }
+        std::mem::swap(&mut states, &mut next);
+        next.clear();
+    }
+    Verdict::Consistent
+}
+
+fn contradicted<M: Expect>(
+    history: &History,
+    id: OperationId,
+    model: &M,
+    state: &M::State,
+    call: &Call,
+) -> Witness {
+    let explanation = format!(
+        "With no other call under way, {}; it should have answered {}.",
+        witness::call(history, id),
+        model.expected(state, call)
+    );
+    Witness { rule: "sequential", explanation, operations: vec![id] }
+}

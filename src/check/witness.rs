@@ -1,0 +1,124 @@
+//! Words for operations. A history and the names of operations come in, phrases for people and
+//! the operations that moved a value go out. Knows no rules.
+
+use super::Witness;
+use super::values::{added_by, taken_by};
+use crate::history::{History, OperationId};
+use crate::operation::Status;
+
+/// "thread 3": the client that made the call.
+pub fn thread(history: &History, id: OperationId) -> String {
+    format!("thread {}", history.threads[id.thread as usize].client)
+}
+
+/// "insert(7) by thread 3, which answered failed".
+pub fn call(history: &History, id: OperationId) -> String {
+    let operation = history.operation(id);
+    let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "{}({}) by {}, which ",
+        operation.op.name(),
+        list(history.args(id)),
+        thread(history, id)
+    );
+    match operation.status {
+        Status::Pending => text += "never returned",
+        Status::Unknown => text += "returned without an answer",
+        status => {
+            text += &format!("answered {}", status.name());
+            if !history.results(id).is_empty() {
+                text += &format!(" {}", list(history.results(id)));
+            }
+        }
+    }
+    text
+}
+
+/// The operations that added `value`, or may have.
+pub fn adders(history: &History, value: i64) -> Vec<OperationId> {
+    let adds = |id: &OperationId| {
+        let thread = &history.threads[id.thread as usize];
+        added_by(thread, history.operation(*id)).contains(&value)
+    };
+    history.ids().filter(adds).collect()
+}
+
+/// The operations that took `value` out, the first to be called first.
+pub fn takers(history: &History, value: i64) -> Vec<OperationId> {
+    let takes = |id: &OperationId| {
+        let thread = &history.threads[id.thread as usize];
+        taken_by(thread, history.operation(*id)).contains(&value)
+    };
+    let mut ids: Vec<_> = history.ids().filter(takes).collect();
+    ids.sort_by_key(|id| history.operation(*id).start);
+    ids
+}
+
+/// "enqueue", "push", ...: the verb of an operation, for sentences.
+pub fn verb(history: &History, id: OperationId) -> &'static str {
+    history.operation(id).op.name()
+}
+
+pub fn from_nowhere(history: &History, value: i64) -> Witness {
+    let takers = takers(history, value);
+    let (adders, taker) = (adders(history, value), takers[0]);
+    let (by, what) = (thread(history, taker), verb(history, taker));
+    let explanation = if adders.is_empty() {
+        format!("{what} by {by} returned {value}, which was never added.")
+    } else {
+        let add = verb(history, adders[0]);
+        format!("{what} of {value} by {by} had returned before {add} of {value} was called.")
+    };
+    let operations = adders.into_iter().chain([taker]).collect();
+    Witness { rule: "from-nowhere", explanation, operations }
+}
+
+pub fn taken_twice(history: &History, value: i64) -> Witness {
+    let takers = takers(history, value);
+    let first = takers[0];
+    let second = takers.get(1).copied().unwrap_or(first);
+    let explanation = format!(
+        "{value} was added once, yet both {} by {} and {} by {} returned it.",
+        verb(history, first),
+        thread(history, first),
+        verb(history, second),
+        thread(history, second)
+    );
+    let mut operations = adders(history, value);
+    operations.extend([first, second]);
+    operations.dedup();
+    Witness { rule: "taken-twice", explanation, operations }
+}
+
+pub fn lost(history: &History, add: OperationId, value: i64) -> Witness {
+    let explanation = format!(
+        "{value} was added by {} ({} answered ok) and never taken out, although the structure \
+         answered empty after every call had returned.",
+        thread(history, add),
+        verb(history, add)
+    );
+    Witness { rule: "lost", explanation, operations: vec![add] }
+}
+
+/// An "empty" answer during all of which the values of `inside` were in the structure in turn.
+pub fn empty_while_full(history: &History, empty: OperationId, inside: &[i64]) -> Witness {
+    let mut operations: Vec<_> = inside.iter().flat_map(|v| adders(history, *v)).collect();
+    operations.push(empty);
+    operations.extend(inside.iter().flat_map(|v| takers(history, *v)));
+    let list = inside.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let explanation = match inside {
+        [value] => format!(
+            "{} by {} answered empty, but {value} was inside during the whole call: its {} had \
+             returned before, and its removal was not called until after.",
+            verb(history, empty),
+            thread(history, empty),
+            verb(history, operations[0])
+        ),
+        _ => format!(
+            "{} by {} answered empty, but at every instant of the call one of {list} was inside.",
+            verb(history, empty),
+            thread(history, empty)
+        ),
+    };
+    Witness { rule: "empty-while-full", explanation, operations }
+}

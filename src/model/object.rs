@@ -1,0 +1,108 @@
+//! The sequential objects' common shape. A state and a call come in, the states that the call may
+//! leave behind go out; none means that the object could not have answered so. Knows nothing of
+//! threads running at once, time, or histories.
+
+use std::hash::Hash;
+
+use crate::operation::{Op, Status};
+
+/// One call as a sequential object sees it: it happens at one instant.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    pub op: Op,
+    pub status: Status,
+    pub args: &'a [i64],
+    pub results: &'a [i64],
+    /// The thread that called: the producer of what the call adds.
+    pub thread: u32,
+    /// Of an "empty" answer that speaks of one producer's queue only: that producer.
+    pub queue: Option<u32>,
+}
+
+/// A sequential object.
+pub trait Model {
+    type State: Clone + Eq + Hash;
+
+    fn init(&self) -> Self::State;
+
+    /// Appends to `next` every state that `call` may lead to from `state`. A closed call leads to
+    /// none where its answer is impossible. An open call's effects are listed; that it may have
+    /// none is the caller's business.
+    fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>);
+
+    /// Whether nothing is left in the object; a state that cannot be drained counts as empty.
+    fn is_empty(&self, state: &Self::State) -> bool;
+}
+
+/// An object that can say what it would have answered.
+pub trait Expect: Model {
+    /// What a closed call should have answered in `state`, for people.
+    fn expected(&self, state: &Self::State, call: &Call) -> String;
+}
+
+impl<'a> Call<'a> {
+    /// The values that the call adds to a queue, stack or deque, or may add where it is open.
+    pub fn added(&self) -> &'a [i64] {
+        added(self.op, self.status, self.args, self.results)
+    }
+
+    /// Whether a call with this answer can never change any state.
+    pub fn is_read(&self) -> bool {
+        match self.op {
+            op if op.only_reads() => true,
+            Op::SetInsert | Op::SetRemove | Op::MapInsertIfAbsent | Op::MapRemove => {
+                self.status == Status::Failed
+            }
+            Op::MapCompareExchange | Op::RegisterCompareExchange => self.status == Status::Failed,
+            Op::MapPut => false,
+            _ => matches!(self.status, Status::Empty | Status::Full),
+        }
+    }
+}
+
+/// The values that an operation adds to a queue, stack or deque, or may add where it is open.
+pub fn added<'a>(op: Op, status: Status, args: &'a [i64], results: &[i64]) -> &'a [i64] {
+    match (op, status) {
+        (_, Status::Full) => &[],
+        (Op::Enqueue | Op::Push | Op::DequePush, _) => args,
+        // The push of a history has checked that a partial count is in range.
+        (Op::EnqueueBulk, _) => &args[..results.first().map_or(args.len(), |&n| n as usize)],
+        _ => &[],
+    }
+}
+
+impl Op {
+    /// Whether the operation never changes anything.
+    pub fn only_reads(self) -> bool {
+        matches!(self, Op::SetContains | Op::MapGet | Op::RegisterRead)
+    }
+
+    /// Whether the operation puts values into a queue, stack or deque.
+    pub fn adds(self) -> bool {
+        matches!(self, Op::Enqueue | Op::EnqueueBulk | Op::Push | Op::DequePush)
+    }
+
+    /// Whether the operation takes values out of a queue, stack or deque.
+    pub fn removes(self) -> bool {
+        matches!(
+            self,
+            Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal
+        )
+    }
+}
+
+/// Most values that a removing call may take.
+pub(super) fn most(call: &Call) -> usize {
+    match call.op {
+        Op::DequeueBulk => call.args[0].max(0) as usize,
+        _ => 1,
+    }
+}
+
+/// `7, 8`, or `empty` where there are none.
+pub(super) fn values_or_empty(values: &[i64]) -> String {
+    if values.is_empty() {
+        return "empty".to_string();
+    }
+    values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}

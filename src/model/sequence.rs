@@ -1,0 +1,79 @@
+//! A line of values that grows at its back: queue, stack and deque. Calls come in, the line they
+//! leave behind goes out; which end a call takes from is a matter of the operation alone. Does not
+//! know which of the three it is.
+
+use std::collections::VecDeque;
+
+use super::object::most;
+use super::{Call, Expect, Model};
+use crate::operation::{Op, Status};
+
+/// Queue, stack or deque: values are added at the back, taken by `dequeue` and `steal` from the
+/// front, by `pop` and `take` from the back.
+pub struct Sequence;
+
+fn takes_front(op: Op) -> bool {
+    matches!(op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal)
+}
+
+fn take(line: &mut VecDeque<i64>, op: Op) -> Option<i64> {
+    if takes_front(op) { line.pop_front() } else { line.pop_back() }
+}
+
+impl Sequence {
+    /// Every prefix of an open call's values may have been added, any number it may take taken.
+    fn step_open(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
+        let mut line = state.clone();
+        for value in call.added() {
+            line.push_back(*value);
+            next.push(line.clone());
+        }
+        if call.op.removes() {
+            for _ in 0..most(call) {
+                if take(&mut line, call.op).is_none() {
+                    break;
+                }
+                next.push(line.clone());
+            }
+        }
+    }
+}
+
+impl Model for Sequence {
+    type State = VecDeque<i64>;
+
+    fn init(&self) -> VecDeque<i64> {
+        VecDeque::new()
+    }
+
+    fn step(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
+        match call.status {
+            Status::Pending | Status::Unknown => self.step_open(state, call, next),
+            Status::Empty if !state.is_empty() => {}
+            Status::Ok if call.op.removes() => {
+                let mut line = state.clone();
+                if call.results.iter().all(|value| take(&mut line, call.op) == Some(*value)) {
+                    next.push(line);
+                }
+            }
+            _ => {
+                let mut line = state.clone();
+                line.extend(call.added());
+                next.push(line);
+            }
+        }
+    }
+
+    fn is_empty(&self, state: &VecDeque<i64>) -> bool {
+        state.is_empty()
+    }
+}
+
+impl Expect for Sequence {
+    fn expected(&self, state: &VecDeque<i64>, call: &Call) -> String {
+        let mut line = state.clone();
+        let count = call.results.len().max(1);
+        let values: Vec<_> = (0..count).map_while(|_| take(&mut line, call.op)).collect();
+        super::object::values_or_empty(&values)
+    }
+}

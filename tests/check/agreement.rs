@@ -1,0 +1,192 @@
+//! Every checker against the enumeration, for every model and option.
+
+use interlap::check::{Limits, Verdict, check, search};
+use interlap::history::History;
+use interlap::model::{Kind, Spec};
+
+use super::brute;
+use super::random::{Random, Shape, history};
+
+/// Small histories: enumeration decides them.
+const SMALL: Shape = Shape {
+    kind: Kind::Set,
+    threads: (2, 4),
+    operations: (3, 8),
+    bulk: 0,
+    pending: 12,
+    duplicates: 0,
+    corruptions: 3,
+};
+
+/// Longer histories: only the general search decides them too.
+const MEDIUM: Shape =
+    Shape { threads: (3, 5), operations: (10, 20), pending: 6, corruptions: 2, ..SMALL };
+
+fn spec(text: &str) -> Spec {
+    text.parse().expect(text)
+}
+
+/// How often each verdict came, in percent of all.
+#[derive(Default, Debug)]
+struct Shares {
+    histories: usize,
+    explained: usize,
+}
+
+impl Shares {
+    fn note(&mut self, explained: bool) {
+        self.histories += 1;
+        self.explained += usize::from(explained);
+    }
+
+    /// A comparison in which one verdict hardly comes proves little.
+    fn assert_healthy(&self, name: &str) {
+        let percent = 100 * self.explained / self.histories;
+        println!("{name}: {} histories, {percent} % explained", self.histories);
+        assert!((5..=95).contains(&percent), "{name}: {percent} % explained");
+    }
+}
+
+/// Whether the verdict agrees with what is true; inconclusive never does.
+fn assert_agrees(verdict: &Verdict, explained: bool, spec: &Spec, history: &History, who: &str) {
+    let agrees = match verdict {
+        Verdict::Consistent => explained,
+        Verdict::Violation(witness) => {
+            for id in &witness.operations {
+                assert!((id.index as usize) < history.threads[id.thread as usize].operations().len());
+            }
+            assert!(!witness.operations.is_empty() && !witness.explanation.is_empty());
+            !explained
+        }
+        Verdict::Inconclusive(_) => false,
+    };
+    assert!(agrees, "{who} under {spec}: {verdict:?}, explained: {explained}\n{}", show(history));
+}
+
+fn show(history: &History) -> String {
+    let mut text = format!("drained: {}\n", history.drained);
+    for id in history.ids() {
+        let operation = history.operation(id);
+        text += &format!(
+            "  thread {} [{}, {}] {:?} {:?} -> {:?} {:?}\n",
+            id.thread,
+            operation.start,
+            operation.end as i64,
+            operation.op,
+            history.args(id),
+            operation.status,
+            history.results(id)
+        );
+    }
+    text
+}
+
+/// Compares `check`, and the general search where there is one apart, with the enumeration.
+fn compare_small(specs: &[&str], shape: Shape, histories: usize) {
+    let limits = Limits::default();
+    for (at, text) in specs.iter().enumerate() {
+        let spec = spec(text);
+        let container = !matches!(spec.kind, Kind::Set | Kind::Map | Kind::Register);
+        let mut random = Random::new(at as u64 + 1);
+        let mut shares = Shares::default();
+        for _ in 0..histories {
+            let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+            let explained = brute::explained(&history, &spec);
+            shares.note(explained);
+            let verdict = check(&history, &spec, &limits);
+            assert_agrees(&verdict, explained, &spec, &history, "check");
+            let literal = text.contains("count") || text.contains("run");
+            if container && !literal {
+                let verdict = search(&history, &spec, &limits);
+                assert_agrees(&verdict, explained, &spec, &history, "search");
+            }
+        }
+        shares.assert_healthy(text);
+    }
+}
+
+#[test]
+fn set() {
+    compare_small(&["set"], SMALL, 100_000);
+}
+
+#[test]
+fn map_and_register() {
+    compare_small(&["map", "register"], SMALL, 100_000);
+}
+
+#[test]
+fn fifo() {
+    compare_small(&["fifo:empty=none", "fifo:empty=lone", "fifo"], SMALL, 100_000);
+}
+
+#[test]
+fn fifo_bulk() {
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
+    compare_small(&["fifo", "fifo:bulk=run", "fifo:bulk=atomic"], shape, 100_000);
+}
+
+#[test]
+fn lifo() {
+    compare_small(&["lifo:empty=none", "lifo:empty=lone", "lifo"], SMALL, 100_000);
+}
+
+#[test]
+fn deque() {
+    compare_small(&["deque:empty=none", "deque:empty=lone", "deque"], SMALL, 100_000);
+}
+
+const PER_PRODUCER: [&str; 5] = [
+    "fifo-per-producer:empty=none",
+    "fifo-per-producer",
+    "fifo-per-producer:empty=count",
+    "fifo-per-producer:empty=identity",
+    "fifo-per-producer:empty=strong",
+];
+
+#[test]
+fn per_producer() {
+    compare_small(&PER_PRODUCER, SMALL, 100_000);
+}
+
+#[test]
+fn per_producer_bulk() {
+    let shape = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), ..SMALL };
+    for bulk in ["element", "run", "atomic"] {
+        let specs = ["none", "lone", "count", "identity", "strong"]
+            .map(|empty| format!("fifo-per-producer:empty={empty},bulk={bulk}"));
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        compare_small(&specs, shape, 20_000);
+    }
+}
+
+#[test]
+fn values_added_twice() {
+    let shape = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
+    compare_small(&["fifo", "lifo", "deque", "fifo-per-producer"], shape, 20_000);
+}
+
+/// The specialised checkers against the general search where enumeration would take too long.
+#[test]
+fn medium() {
+    let limits = Limits::default();
+    let texts =
+        ["fifo", "lifo", "deque", "fifo-per-producer:empty=strong", "fifo-per-producer:empty=identity"];
+    for (at, text) in texts.into_iter().enumerate() {
+        let spec = spec(text);
+        let mut random = Random::new(100 + at as u64);
+        let mut shares = Shares::default();
+        for _ in 0..20_000 {
+            let history = history(Shape { kind: spec.kind, ..MEDIUM }, &mut random);
+            let explained = match search(&history, &spec, &limits) {
+                Verdict::Consistent => true,
+                Verdict::Violation(_) => false,
+                Verdict::Inconclusive(reason) => panic!("{text}: {reason}\n{}", show(&history)),
+            };
+            shares.note(explained);
+            let verdict = check(&history, &spec, &limits);
+            assert_agrees(&verdict, explained, &spec, &history, "check");
+        }
+        shares.assert_healthy(text);
+    }
+}

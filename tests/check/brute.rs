@@ -1,0 +1,212 @@
+//! A plain enumeration: every order of a history's instants that respects the timeboxes, with every
+//! subset of the open ones. Written apart from the checkers, of which it shares only the sequential
+//! objects. For small histories.
+
+use std::collections::HashSet;
+
+use interlap::history::{History, NEVER, Operation, OperationId};
+use interlap::model::{Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
+use interlap::operation::{Op, Status};
+
+/// One instant of an operation.
+struct Part<'a> {
+    start: u64,
+    end: u64,
+    call: Call<'a>,
+    /// The parts that must come before.
+    after: u64,
+}
+
+/// Whether some order explains the history.
+pub fn explained(history: &History, spec: &Spec) -> bool {
+    if spec.empty == Empty::Count && !counts_right(history) {
+        return false;
+    }
+    if spec.bulk == Bulk::Run && !runs_right(history) {
+        return false;
+    }
+    let initial = (spec.kind == Kind::Register).then_some(0);
+    let parts = parts(history, spec);
+    match spec.kind {
+        Kind::FifoPerProducer => {
+            some_order(history, &parts, &Producers { threads: history.threads.len() })
+        }
+        Kind::Fifo | Kind::Lifo | Kind::Deque => some_order(history, &parts, &Sequence),
+        Kind::Register => some_order(history, &parts, &Cell { initial }),
+        _ => some_order(history, &parts, &Dictionary { initial }),
+    }
+}
+
+fn some_order<M: Model>(history: &History, parts: &[Part], model: &M) -> bool {
+    let all = (1u64 << parts.len()) - 1;
+    let drained = history.drained;
+    orders(parts, all, &model.init(), model, drained, &mut HashSet::new())
+}
+
+/// Whether what is `left` can still happen in some order from `state` on.
+fn orders<M: Model>(
+    parts: &[Part],
+    left: u64,
+    state: &M::State,
+    model: &M,
+    drained: bool,
+    failed: &mut HashSet<(u64, M::State)>,
+) -> bool {
+    let among = |at: &usize| left >> at & 1 == 1;
+    let first_end = (0..parts.len()).filter(among).map(|at| parts[at].end).min();
+    if first_end.is_none_or(|end| end == NEVER) && (!drained || model.is_empty(state)) {
+        return true;
+    }
+    if parts.len() > 8 && failed.contains(&(left, state.clone())) {
+        return false;
+    }
+    let mut next = Vec::new();
+    for at in (0..parts.len()).filter(among) {
+        if Some(parts[at].start) > first_end || parts[at].after & left != 0 {
+            continue;
+        }
+        model.step(state, &parts[at].call, &mut next);
+        for state in next.drain(..) {
+            if orders(parts, left & !(1 << at), &state, model, drained, failed) {
+                return true;
+            }
+        }
+    }
+    if parts.len() > 8 {
+        failed.insert((left, state.clone()));
+    }
+    false
+}
+
+fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part> = Vec::new();
+    for id in history.ids() {
+        let operation = history.operation(id);
+        let (op, status) = (operation.op, operation.status);
+        let (args, results) = (history.args(id), history.results(id));
+        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let first = parts.len();
+        let mut add = |call: Call<'a>, after: u64| {
+            parts.push(Part { start: operation.start, end: operation.end, call, after });
+        };
+        if status == Status::Full || status == Status::Empty && !judged(history, spec, id) {
+            continue;
+        }
+        if status == Status::Empty
+            && spec.kind == Kind::FifoPerProducer
+            && spec.empty != Empty::Strong
+        {
+            for queue in 0..history.threads.len() as u32 {
+                add(Call { queue: Some(queue), ..call }, 0);
+            }
+        } else if spec.bulk == Bulk::Atomic || !is_bulk(op) || status == Status::Empty {
+            add(call, 0);
+        } else if op == Op::EnqueueBulk {
+            for (at, value) in added(history, id).iter().enumerate() {
+                let args = std::slice::from_ref(value);
+                let after = if at == 0 { 0 } else { 1 << (first + at - 1) };
+                add(Call { op: Op::Enqueue, args, results: &[], ..call }, after);
+            }
+        } else if status.is_open() {
+            for at in 0..args[0] as usize {
+                let after = if at == 0 { 0 } else { 1 << (first + at - 1) };
+                add(Call { op: Op::Dequeue, args: &[], ..call }, after);
+            }
+        } else {
+            for (at, value) in results.iter().enumerate() {
+                let related = |before: &usize| {
+                    spec.kind == Kind::Fifo
+                        || producer(history, results[*before]) == producer(history, *value)
+                };
+                let after = (0..at).filter(related).map(|before| 1 << (first + before)).sum();
+                let results = std::slice::from_ref(value);
+                add(Call { op: Op::Dequeue, args: &[], results, ..call }, after);
+            }
+        }
+    }
+    parts
+}
+
+fn is_bulk(op: Op) -> bool {
+    matches!(op, Op::EnqueueBulk | Op::DequeueBulk)
+}
+
+fn removes(op: Op) -> bool {
+    matches!(op, Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal)
+}
+
+fn added(history: &History, id: OperationId) -> &[i64] {
+    let operation = history.operation(id);
+    match operation.op {
+        Op::Enqueue | Op::EnqueueBulk if operation.status != Status::Full => history.args(id),
+        _ => &[],
+    }
+}
+
+/// The thread that adds a value; the first, where there are several.
+fn producer(history: &History, value: i64) -> Option<u32> {
+    history.ids().find(|id| added(history, *id).contains(&value)).map(|id| id.thread)
+}
+
+fn overlap(a: &Operation, b: &Operation) -> bool {
+    a.end >= b.start && b.end >= a.start
+}
+
+/// Whether the model promises anything about this empty answer to the enumeration of orders.
+fn judged(history: &History, spec: &Spec, id: OperationId) -> bool {
+    let this = history.operation(id);
+    let lone = !history.ids().any(|other| {
+        let operation = history.operation(other);
+        other != id && removes(operation.op) && overlap(this, operation)
+    });
+    match spec.empty {
+        Empty::None => false,
+        Empty::Lone | Empty::Count => lone,
+        Empty::Identity | Empty::Strong => true,
+    }
+}
+
+/// The literal meaning of `empty=count`, instant by instant.
+fn counts_right(history: &History) -> bool {
+    let surplus = |thread: u32, now: u64| -> i64 {
+        let mut surplus = 0;
+        for id in history.ids() {
+            let operation = history.operation(id);
+            if id.thread == thread && operation.end < now {
+                surplus += added(history, id).len() as i64;
+            }
+            if !removes(operation.op) || operation.start > now {
+                continue;
+            }
+            if operation.status.is_open() {
+                surplus -= history.args(id).first().copied().unwrap_or(1);
+            } else {
+                let its = |value: &&i64| producer(history, **value) == Some(thread);
+                surplus -= history.results(id).iter().filter(its).count() as i64;
+            }
+        }
+        surplus
+    };
+    history.ids().all(|id| {
+        let empty = history.operation(id);
+        empty.status != Status::Empty
+            || (0..history.threads.len() as u32).all(|thread| {
+                (empty.start..=empty.end).any(|now| surplus(thread, now) <= 0)
+            })
+    })
+}
+
+/// The literal meaning of `bulk=run`: neighbours of one producer in a result were neighbours there.
+fn runs_right(history: &History) -> bool {
+    let threads = 0..history.threads.len() as u32;
+    threads.into_iter().all(|thread| {
+        let own = history.ids().filter(|id| id.thread == thread);
+        let order: Vec<i64> = own.flat_map(|id| added(history, id)).copied().collect();
+        history.ids().all(|id| {
+            let results = history.results(id).iter();
+            let places = results.filter_map(|value| order.iter().position(|v| v == value));
+            let places: Vec<_> = places.collect();
+            places.windows(2).all(|two| two[1] == two[0] + 1)
+        })
+    })
+}

@@ -1,0 +1,5 @@
+//! The checkers against a plain enumeration of all orders, on random histories.
+
+mod agreement;
+mod brute;
+mod random;

@@ -1,0 +1,419 @@
+//! Random histories. A seed and a model come in; a history goes out that a simulated structure
+//! could have given, with up to three corruptions. Does not know whether it is still explained.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use interlap::history::{Entry, History};
+use interlap::model::Kind;
+use interlap::operation::{Op, Status};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+pub struct Random(Pcg64Mcg);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(Pcg64Mcg::seed_from_u64(seed))
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+    }
+
+    pub fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// What histories to make.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub kind: Kind,
+    pub threads: (usize, usize),
+    pub operations: (usize, usize),
+    /// Percent of queue operations that move several values.
+    pub bulk: usize,
+    /// Percent of threads whose last operation never returns.
+    pub pending: usize,
+    /// Percent of additions that add a value added before.
+    pub duplicates: usize,
+    /// Most corruptions.
+    pub corruptions: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    op: Op,
+    status: Status,
+    start: u64,
+    end: u64,
+    args: Vec<i64>,
+    results: Vec<i64>,
+}
+
+/// The structure, as it would be if every call were one instant (or several, in bulk).
+#[derive(Default)]
+struct Machine {
+    lines: BTreeMap<usize, VecDeque<i64>>,
+    cells: BTreeMap<i64, i64>,
+}
+
+/// A history under construction.
+struct Simulation<'a> {
+    shape: Shape,
+    random: &'a mut Random,
+    machine: Machine,
+    next_value: i64,
+    two_owners: bool,
+    records: Vec<Vec<Record>>,
+    clock: u64,
+}
+
+/// What a simulated thread is doing.
+#[derive(Clone)]
+enum Doing {
+    Idle,
+    /// The operation, and how many of its elements have moved.
+    Calling(Record, usize),
+    Done(Record),
+}
+
+pub fn history(shape: Shape, random: &mut Random) -> History {
+    let (least, most) = shape.threads;
+    let threads = least + random.below(most - least + 1);
+    let mut machine = Machine::default();
+    if shape.kind == Kind::Register {
+        machine.cells.insert(0, 0);
+    }
+    let two_owners = random.percent(10);
+    let mut simulation = Simulation {
+        shape,
+        random,
+        machine,
+        next_value: 0,
+        two_owners,
+        records: vec![Vec::new(); threads],
+        clock: 1,
+    };
+    simulation.run();
+    simulation.finish()
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) {
+        let (least, most) = self.shape.operations;
+        let operations = least + self.random.below(most - least + 1);
+        let switch = [20, 50, 100][self.random.below(3)];
+        let mut doing = vec![Doing::Idle; self.records.len()];
+        let (mut issued, mut finished, mut thread) = (0, 0, 0);
+        while finished < operations {
+            if self.random.percent(switch) {
+                thread = self.random.below(doing.len());
+            }
+            doing[thread] = match doing[thread].clone() {
+                Doing::Idle if issued == operations => {
+                    thread = (thread + 1) % doing.len();
+                    Doing::Idle
+                }
+                Doing::Idle => {
+                    issued += 1;
+                    Doing::Calling(self.call(thread), 0)
+                }
+                Doing::Calling(record, moved) => self.advance(thread, record, moved),
+                Doing::Done(mut record) => {
+                    finished += 1;
+                    record.end = self.tick();
+                    self.records[thread].push(record);
+                    Doing::Idle
+                }
+            };
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock - 1
+    }
+
+    fn value(&mut self) -> i64 {
+        if self.next_value > 0 && self.random.percent(self.shape.duplicates) {
+            return 1 + self.random.below(self.next_value as usize) as i64;
+        }
+        self.next_value += 1;
+        self.next_value
+    }
+
+    fn call(&mut self, thread: usize) -> Record {
+        let op = self.draw(thread);
+        let small = |random: &mut Random| random.below(3) as i64;
+        let args = match op {
+            Op::Enqueue | Op::Push | Op::DequePush => vec![self.value()],
+            Op::EnqueueBulk => (0..1 + self.random.below(3)).map(|_| self.value()).collect(),
+            Op::DequeueBulk => vec![1 + self.random.below(3) as i64],
+            Op::SetInsert | Op::SetRemove | Op::SetContains | Op::MapGet | Op::MapRemove => {
+                vec![self.random.below(2) as i64]
+            }
+            Op::RegisterWrite => vec![small(self.random)],
+            Op::RegisterCompareExchange => vec![small(self.random), small(self.random)],
+            Op::MapPut | Op::MapInsertIfAbsent => {
+                vec![self.random.below(2) as i64, small(self.random)]
+            }
+            Op::MapCompareExchange => {
+                vec![self.random.below(2) as i64, small(self.random), small(self.random)]
+            }
+            _ => Vec::new(),
+        };
+        let start = self.tick();
+        Record { op, status: Status::Ok, start, end: 0, args, results: Vec::new() }
+    }
+
+    fn draw(&mut self, thread: usize) -> Op {
+        let of = |ops: &[Op], random: &mut Random| ops[random.below(ops.len())];
+        let bulk = self.random.percent(self.shape.bulk);
+        match self.shape.kind {
+            Kind::Fifo | Kind::FifoPerProducer if bulk => {
+                of(&[Op::EnqueueBulk, Op::DequeueBulk], self.random)
+            }
+            Kind::Fifo | Kind::FifoPerProducer => of(&[Op::Enqueue, Op::Dequeue], self.random),
+            Kind::Lifo => of(&[Op::Push, Op::Pop], self.random),
+            Kind::Deque if thread == 0 || (thread == 1 && self.two_owners) => {
+                of(&[Op::DequePush, Op::DequePush, Op::DequeTake], self.random)
+            }
+            Kind::Deque => Op::DequeSteal,
+            Kind::Set => of(&[Op::SetInsert, Op::SetRemove, Op::SetContains], self.random),
+            Kind::Map => of(&Op::ALL[12..17], self.random),
+            Kind::Register => of(&Op::ALL[17..20], self.random),
+        }
+    }
+
+    /// One more instant of a call.
+    fn advance(&mut self, thread: usize, mut record: Record, moved: usize) -> Doing {
+        if record.op.family().name() != self.shape.kind.family().name() {
+            unreachable!("an operation of another family");
+        }
+        if !record.op.adds() && !record.op.removes() {
+            (record.status, record.results) = self.machine.answer(&record, self.random);
+            return Doing::Done(record);
+        }
+        let full = moved == 0 && record.op.adds() && self.random.percent(4);
+        if full {
+            record.status = Status::Full;
+            return Doing::Done(record);
+        }
+        let line = if self.shape.kind == Kind::FifoPerProducer { thread } else { 0 };
+        let all = self.random.percent(50);
+        let mut moved = moved;
+        loop {
+            let more = self.machine.transfer(&mut record, line, moved, self.random);
+            moved += 1;
+            match (more, all) {
+                (false, _) => return Doing::Done(record),
+                (true, false) => return Doing::Calling(record, moved),
+                (true, true) => {}
+            }
+        }
+    }
+
+    /// Drains, leaves ends open, corrupts, ties stamps; then writes the history down.
+    fn finish(mut self) -> History {
+        let container = self.shape.kind.family().name();
+        let drains = ["queue", "stack", "deque"].contains(&container) && self.random.percent(40);
+        for thread in 0..self.records.len() {
+            if self.random.percent(self.shape.pending)
+                && let Some(last) = self.records[thread].last_mut()
+            {
+                last.status =
+                    if self.random.percent(50) { Status::Pending } else { Status::Unknown };
+                last.results.clear();
+            }
+        }
+        if drains {
+            self.drain();
+        }
+        for _ in 0..self.random.below(self.shape.corruptions + 1) {
+            self.corrupt();
+        }
+        if self.random.percent(30) {
+            self.tie();
+        }
+        let mut history = History { drained: drains, ..History::default() };
+        for (client, records) in self.records.iter().enumerate() {
+            for Record { op, status, start, end, args, results } in records.iter().cloned() {
+                let entry = Entry { op, status, start, end, args: &args, results: &results };
+                history.push(client as u32, entry).expect("a record is well formed");
+            }
+        }
+        history
+    }
+
+    fn drain(&mut self) {
+        let op = match self.shape.kind {
+            Kind::Lifo => Op::Pop,
+            Kind::Deque => Op::DequeSteal,
+            _ => Op::Dequeue,
+        };
+        let mut records = Vec::new();
+        loop {
+            let start = self.tick();
+            let mut record = Record {
+                op,
+                status: Status::Ok,
+                start,
+                end: 0,
+                args: Vec::new(),
+                results: Vec::new(),
+            };
+            self.machine.transfer(&mut record, 0, 0, self.random);
+            record.end = self.tick();
+            let empty = record.status == Status::Empty;
+            records.push(record);
+            if empty {
+                break;
+            }
+        }
+        self.records.push(records);
+    }
+
+    fn corrupt(&mut self) {
+        let thread = self.random.below(self.records.len());
+        if self.records[thread].is_empty() {
+            return;
+        }
+        let at = self.random.below(self.records[thread].len());
+        let known = self.next_value.max(3) as usize;
+        match self.random.below(6) {
+            0..=2 => self.shrink(thread, at),
+            3 => self.swap(thread, at),
+            4 => {
+                let other = self.random.below(known) as i64 + 1;
+                let forget = self.random.percent(50);
+                flip(&mut self.records[thread][at], other, forget);
+            }
+            _ => drop(self.records[thread].remove(at)),
+        }
+    }
+
+    fn shrink(&mut self, thread: usize, at: usize) {
+        let Record { start, end, .. } = self.records[thread][at];
+        let from = start + self.random.below((end - start + 1) as usize) as u64;
+        let to = from + self.random.below((end - from + 1) as usize) as u64;
+        (self.records[thread][at].start, self.records[thread][at].end) = (from, to);
+    }
+
+    /// Exchanges the answers of two operations of one kind.
+    fn swap(&mut self, thread: usize, at: usize) {
+        let first = self.records[thread][at].clone();
+        let other = self.random.below(self.records.len());
+        let like = |record: &Record| {
+            record.op == first.op
+                && !record.status.is_open()
+                && record.args.len() == first.args.len()
+                && record.results.len() == first.results.len()
+        };
+        let Some(with) = self.records[other].iter().position(like) else { return };
+        if first.status.is_open() {
+            return;
+        }
+        let second = self.records[other][with].clone();
+        self.records[thread][at].status = second.status;
+        self.records[thread][at].results = second.results;
+        self.records[other][with].status = first.status;
+        self.records[other][with].results = first.results;
+    }
+
+    /// Makes stamps of different threads equal, never two of one thread.
+    fn tie(&mut self) {
+        for records in &mut self.records {
+            let mut earliest = 0;
+            for record in records {
+                record.start = (record.start / 2).max(earliest);
+                record.end = (record.end / 2).max(record.start);
+                earliest = record.end + 1;
+            }
+        }
+    }
+}
+
+/// Changes what an operation answered.
+fn flip(record: &mut Record, other: i64, forget: bool) {
+    if record.op.adds() || record.status.is_open() {
+        return;
+    }
+    if record.op.removes() {
+        if record.status == Status::Empty {
+            (record.status, record.results) = (Status::Ok, vec![other]);
+        } else if forget || record.results.len() > 1 {
+            (record.status, record.results) = (Status::Empty, Vec::new());
+        } else {
+            record.results = vec![other];
+        }
+        return;
+    }
+    match record.op {
+        Op::RegisterRead => record.results = vec![other % 3],
+        Op::RegisterWrite => record.results = if forget { Vec::new() } else { vec![other % 3] },
+        Op::MapGet if record.status == Status::Failed => {
+            (record.status, record.results) = (Status::Ok, vec![other % 3]);
+        }
+        _ => {
+            let ok = record.status == Status::Ok;
+            record.status = if ok { Status::Failed } else { Status::Ok };
+            record.results.clear();
+        }
+    }
+}
+
+impl Machine {
+    /// Moves the next element of a queue, stack or deque operation; says whether more are to come.
+    fn transfer(
+        &mut self,
+        record: &mut Record,
+        line: usize,
+        moved: usize,
+        random: &mut Random,
+    ) -> bool {
+        if record.op.adds() {
+            self.lines.entry(line).or_default().push_back(record.args[moved]);
+            return moved + 1 < record.args.len();
+        }
+        self.lines.retain(|_, values| !values.is_empty());
+        let full = self.lines.len();
+        if full == 0 {
+            if moved == 0 {
+                record.status = Status::Empty;
+            }
+            return false;
+        }
+        let values = self.lines.values_mut().nth(random.below(full)).expect("one of them");
+        let front = matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
+        let value = if front { values.pop_front() } else { values.pop_back() };
+        record.results.push(value.expect("it is not empty"));
+        record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]
+    }
+
+    fn answer(&mut self, record: &Record, random: &mut Random) -> (Status, Vec<i64>) {
+        let key = if record.op.family().name() == "register" { 0 } else { record.args[0] };
+        let held = self.cells.get(&key).copied();
+        let last = record.args.last().copied();
+        let told = if random.percent(50) { Vec::from_iter(held) } else { Vec::new() };
+        let (ok, next, results) = match record.op {
+            Op::SetInsert => (held.is_none(), Some(1), Vec::new()),
+            Op::SetRemove => (held.is_some(), None, Vec::new()),
+            Op::SetContains => (held.is_some(), held, Vec::new()),
+            Op::MapGet | Op::RegisterRead => (held.is_some(), held, Vec::from_iter(held)),
+            Op::MapPut if held.is_none() && random.percent(50) => (true, last, Vec::new()),
+            Op::MapPut => (held.is_some(), last, told),
+            Op::RegisterWrite => (true, last, told),
+            Op::MapInsertIfAbsent if held.is_none() => (true, last, Vec::new()),
+            Op::MapInsertIfAbsent => (false, held, told),
+            Op::MapRemove => (held.is_some(), None, told),
+            _ if held == Some(record.args[record.args.len() - 2]) => (true, last, Vec::new()),
+            _ => (false, held, told),
+        };
+        match next {
+            Some(value) => drop(self.cells.insert(key, value)),
+            None => drop(self.cells.remove(&key)),
+        }
+        (if ok { Status::Ok } else { Status::Failed }, results)
+    }
+}
