@@ -1,4 +1,4 @@
-// A Chase-Lev work-stealing deque: its owner pushes and takes at one end, thieves steal at the other.
+// A Chase-Lev work-stealing deque: the owner works at one end, thieves steal at the other.
 //
 // Guarantee: linearizable deque with one owner; a steal that loses a race tries again inside its
 // call, so "empty" is exact (Chase and Lev, SPAA 2005; Le et al., PPoPP 2013).

@@ -19,7 +19,10 @@ template <class Tags, class Check = Rechecked> struct MsQueue {
     struct Node {
         std::atomic<int64_t> value;
         std::atomic<uint64_t> next;
-        std::atomic<uint32_t> unused_next;
+    };
+    struct Local {
+        typename Pool<Node>::Part nodes;
+        Local(MsQueue &queue, unsigned) : nodes(queue.pool) {}
     };
 
     Pool<Node> pool;
@@ -27,13 +30,13 @@ template <class Tags, class Check = Rechecked> struct MsQueue {
     std::atomic<uint64_t> tail; // names the last node or the one before it, never one before head
 
     MsQueue() {
-        uint32_t dummy = pool.take();
+        uint32_t dummy = pool.fresh();
         head.store(Tags::moved(0, dummy));
         tail.store(Tags::moved(0, dummy));
     }
 
-    bool enqueue(int64_t value) {
-        uint32_t index = pool.take();
+    bool enqueue(Local &local, int64_t value) {
+        uint32_t index = local.nodes.take();
         Node &node = pool[index];
         node.value.store(value, std::memory_order_relaxed);
         node.next.store(Tags::moved(node.next.load(), 0));
@@ -51,7 +54,7 @@ template <class Tags, class Check = Rechecked> struct MsQueue {
         }
     }
 
-    bool dequeue(int64_t &value) {
+    bool dequeue(Local &local, int64_t &value) {
         for (;;) {
             uint64_t first = head.load();
             uint64_t last = tail.load();
@@ -67,7 +70,7 @@ template <class Tags, class Check = Rechecked> struct MsQueue {
             int64_t read = pool[index_of(next)].value.load(std::memory_order_relaxed);
             if (head.compare_exchange_strong(first, Tags::moved(first, index_of(next)))) {
                 value = read;
-                pool.give(index_of(first));
+                local.nodes.give(index_of(first));
                 return true;
             }
         }

@@ -1,10 +1,10 @@
-// Nodes that are named by an index and used again, for structures which must survive that: a lock
-// free list of unused nodes (last in, first out, so a node comes back soon) that grows when empty.
+// Nodes that are named by an index and used again, for structures which must survive that.
 #ifndef INTERLAP_TARGETS_POOL_HPP
 #define INTERLAP_TARGETS_POOL_HPP
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -22,58 +22,49 @@ struct Tagged {
     }
 };
 
-// Node needs a member `std::atomic<uint32_t> unused_next`. Everything in a node that others may
-// still look at after it was given back must be atomic.
+// Everything in a node that others may still look at after it was given back must be atomic.
 template <class Node> class Pool {
     static constexpr uint32_t first_size = 64; // chunk c holds first_size << c nodes
     static constexpr int chunk_max = 25;
 
+    // Written under the mutex, read without: whoever is told an index by another thread is told
+    // through an atomic word, and so sees the chunk too.
     std::unique_ptr<Node[]> chunks[chunk_max];
-    int chunk_count = 0; // guarded by `growing`
-    std::mutex growing;
-    std::atomic<uint64_t> unused{0};
+    std::mutex mutex;
+    uint32_t used = 1; // index 0 means none
 
     static int chunk_of(uint32_t index) { return 31 - __builtin_clz(index / first_size + 1); }
     static uint32_t begin_of(int chunk) { return (first_size << chunk) - first_size; }
 
-    // Adds a chunk, keeps one of its nodes for the caller and gives the others to everybody. Their
-    // release of `unused` also publishes the pointer to the chunk, which is read plainly.
-    uint32_t grow() {
-        std::lock_guard<std::mutex> guard(growing);
-        int chunk = chunk_count++;
-        chunks[chunk].reset(new Node[first_size << chunk]());
-        uint32_t begin = begin_of(chunk) + (chunk == 0); // index 0 means none
-        for (uint32_t i = begin_of(chunk + 1) - 1; i > begin; i--) give(i);
-        return begin;
-    }
-
 public:
-    Pool() { give(grow()); }
-
     Node &operator[](uint32_t index) {
         int chunk = chunk_of(index);
         return chunks[chunk][index - begin_of(chunk)];
     }
 
-    uint32_t take() {
-        uint64_t top = unused.load(std::memory_order_acquire);
-        while (index_of(top) != 0) {
-            Node &node = (*this)[index_of(top)];
-            uint64_t next = Tagged::moved(top, node.unused_next.load(std::memory_order_relaxed));
-            if (unused.compare_exchange_weak(top, next, std::memory_order_acquire))
-                return index_of(top);
-        }
-        return grow();
+    // A node that was never used.
+    uint32_t fresh() {
+        std::lock_guard<std::mutex> guard(mutex);
+        std::unique_ptr<Node[]> &chunk = chunks[chunk_of(used)];
+        if (chunk == nullptr) chunk.reset(new Node[first_size << chunk_of(used)]());
+        return used++;
     }
 
-    void give(uint32_t index) {
-        uint64_t top = unused.load(std::memory_order_relaxed);
-        do {
-            (*this)[index].unused_next.store(index_of(top), std::memory_order_relaxed);
-        } while (!unused.compare_exchange_weak(top, Tagged::moved(top, index),
-                                               std::memory_order_release,
-                                               std::memory_order_relaxed));
-    }
+    // The nodes a thread has given back and will use again, the oldest first.
+    class Part {
+        Pool &pool;
+        std::deque<uint32_t> unused;
+
+    public:
+        explicit Part(Pool &pool) : pool(pool) {}
+        uint32_t take() {
+            if (unused.empty()) return pool.fresh();
+            uint32_t index = unused.front();
+            unused.pop_front();
+            return index;
+        }
+        void give(uint32_t index) { unused.push_back(index); }
+    };
 };
 
 } // namespace targets

@@ -13,7 +13,10 @@ template <class Tags> struct TreiberStack {
     struct Node {
         std::atomic<int64_t> value;
         std::atomic<uint32_t> next;
-        std::atomic<uint32_t> unused_next;
+    };
+    struct Local {
+        typename Pool<Node>::Part nodes;
+        Local(TreiberStack &stack, unsigned) : nodes(stack.pool) {}
     };
 
     Pool<Node> pool;
@@ -21,8 +24,8 @@ template <class Tags> struct TreiberStack {
 
     // Every change of `top` is a read-modify-write, so the release of a push is seen through all
     // later changes, and the pop that acquires `top` sees the node's value and next.
-    bool push(int64_t value) {
-        uint32_t index = pool.take();
+    bool push(Local &local, int64_t value) {
+        uint32_t index = local.nodes.take();
         pool[index].value.store(value, std::memory_order_relaxed);
         uint64_t old = top.load(std::memory_order_relaxed);
         do {
@@ -33,7 +36,7 @@ template <class Tags> struct TreiberStack {
         return true;
     }
 
-    bool pop(int64_t &value) {
+    bool pop(Local &local, int64_t &value) {
         uint64_t old = top.load(std::memory_order_acquire);
         while (index_of(old) != 0) {
             // If the node was popped meanwhile, `next` may be anything: then `top` has moved on.
@@ -41,7 +44,7 @@ template <class Tags> struct TreiberStack {
             if (top.compare_exchange_weak(old, Tags::moved(old, next),
                                           std::memory_order_acquire)) {
                 value = pool[index_of(old)].value.load(std::memory_order_relaxed);
-                pool.give(index_of(old));
+                local.nodes.give(index_of(old));
                 return true;
             }
         }

@@ -19,9 +19,13 @@
 #include <interlap.hpp>
 #include <wiredtiger.h>
 
+#define TEXT(major, minor, patch) #major "." #minor "." #patch
+#define VERSION(major, minor, patch) TEXT(major, minor, patch)
+
 struct Target {
     static constexpr auto library = "WiredTiger";
-    static constexpr auto version = WIREDTIGER_VERSION_STRING;
+    static constexpr auto version = VERSION(WIREDTIGER_VERSION_MAJOR, WIREDTIGER_VERSION_MINOR,
+                                            WIREDTIGER_VERSION_PATCH);
     static constexpr auto model = "map";
     static constexpr auto table = "table:t";
 

@@ -3,8 +3,8 @@
 // Bug: line D5 of the paper is missing (marked "BUG" below). Between its reads of `head` and `tail`
 // the dummy may be dequeued, used again and become the last node: then `head` and `tail` agree,
 // the node has no successor, and dequeue answers "empty" although the queue never was.
-// Native: no, another thread must dequeue and enqueue between two adjacent loads while the queue
-// is nearly empty, and the next call must notice.
+// Native: no, not with random calls: others must use the dummy again between two adjacent loads. It
+// takes a queue that stays short but never empty, as when each thread enqueues and dequeues in turn.
 #include "../ms_queue.hpp"
 
 struct NotRechecked {

@@ -1,4 +1,4 @@
-// A hash map with striped locks whose conditional writes look and write under two locks: lost update.
+// A hash map with striped locks whose conditional writes look and write under two locks.
 //
 // Bug: insert_if_absent and compare_exchange let go of the lock after they have looked at the key
 // and take it again to write (marked "BUG" below). Two threads may both find the key absent, and

@@ -1,7 +1,7 @@
 // The bounded ring for two threads, publishing a value before it is written.
 //
-// Bug: enqueue moves the tail first (marked "BUG" below); a dequeue in between takes the value of an
-// earlier round of the ring, and the new value is lost.
+// Bug: enqueue moves the tail first (marked "BUG" below); a dequeue in between takes the value of
+// an earlier round of the ring, and the new value is lost.
 // Native: yes
 #include "../ring_spsc.hpp"
 
