@@ -2,7 +2,7 @@
 //
 // Bug: nothing keeps take's store of `bottom` before its load of `top` (marked "BUG" below). The
 // store waits in the store buffer while a thief still sees the value: both get it.
-// Native: yes
+// Native: yes, if calls follow each other closely: each thief must steal within that instant.
 #include "../chase_lev.hpp"
 
 struct Unfenced {

@@ -3,8 +3,9 @@
 // Bug: line D5 of the paper is missing (marked "BUG" below). Between its reads of `head` and `tail`
 // the dummy may be dequeued, used again and become the last node: then `head` and `tail` agree,
 // the node has no successor, and dequeue answers "empty" although the queue never was.
-// Native: no, not with random calls: others must use the dummy again between two adjacent loads. It
-// takes a queue that stays short but never empty, as when each thread enqueues and dequeues in turn.
+// Native: no, not with random calls: others must use the dummy again between two adjacent loads,
+// and it takes a queue that stays short but never is empty (each thread enqueues and dequeues in
+// turn: then within a second).
 #include "../ms_queue.hpp"
 
 struct NotRechecked {

@@ -3,7 +3,7 @@
 // Bug: pop compares only the index of the top node. If others pop it, pop the next one and push the
 // first again between the read of `next` and the compare-and-swap, the swap succeeds and puts a
 // node on top that is not in the stack any more (marked "BUG" below).
-// Native: yes
+// Native: yes, with three threads or more that stay busy.
 #include "../treiber_stack.hpp"
 
 struct Untagged {
