@@ -44,7 +44,7 @@ extern "C" {
  *   IL_ENQUEUE               value              ok | full
  *   IL_DEQUEUE               -                  ok: value | empty
  *   IL_ENQUEUE_BULK          value...           ok | full (none added) | ok: n (the first n added)
- *   IL_DEQUEUE_BULK          most               ok: value... | empty
+ *   IL_DEQUEUE_BULK          most               ok: value... | empty (says nothing if most is 0)
  *   -- stack
  *   IL_PUSH                  value              ok | full
  *   IL_POP                   -                  ok: value | empty
@@ -191,7 +191,8 @@ const il_target *interlap_target(void);
 static inline void il_box_open(il_call *call) { call->host->box_open(call); }
 static inline void il_box_close(il_call *call) { call->host->box_close(call); }
 
-/* The adapter cannot go on (no disk space, wrong library version): ends the run with this message. */
+/* The adapter cannot go on (no disk space, wrong library version): ends the run with this message.
+   Does not return. */
 static inline void il_error(const il_host *host, const char *message) { host->error(message); }
 
 #ifdef __cplusplus

@@ -411,8 +411,9 @@ inline void box_open() { il_box_open(detail::current_call); }
 /* Inside a method: the operation has taken effect; the timebox closes now. */
 inline void box_close() { il_box_close(detail::current_call); }
 /* In a constructor: the structure cannot be made; ends the run with this message. */
-inline void fail(const config &config, const std::string &why) {
+[[noreturn]] inline void fail(const config &config, const std::string &why) {
     il_error(config.host, why.c_str());
+    std::terminate();
 }
 
 } // namespace interlap

@@ -134,7 +134,8 @@ fn skew() -> Option<String> {
             while turn.load(Ordering::Acquire) != pass {
                 std::thread::yield_now();
             }
-            let now = Clock::Tsc.open();
+            // Not `open`: its reading may come before the turn is seen.
+            let now = Clock::Tsc.close();
             behind.fetch_max(stamp.load(Ordering::Acquire).saturating_sub(now), Ordering::AcqRel);
             stamp.store(Clock::Tsc.close(), Ordering::Release);
             turn.store(pass + 1, Ordering::Release);

@@ -5,7 +5,6 @@
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
 use std::ptr;
-use std::sync::Mutex;
 
 use interlap::model::Spec;
 use interlap::operation::Op;
@@ -110,7 +109,7 @@ impl Target {
         self.call
     }
 
-    /// A new structure. The adapter's own message where it cannot make one.
+    /// A new structure.
     pub fn create(
         &self,
         directory: &Path,
@@ -129,10 +128,9 @@ impl Target {
         };
         // SAFETY: the configuration and its string outlive the call.
         let pointer = unsafe { (self.create)(&config) };
-        match (take_error(), pointer.is_null()) {
-            (Some(message), _) => Err(message),
-            (None, true) => Err("create returned NULL without il_error".to_string()),
-            (None, false) => Ok(Structure { target: self, pointer }),
+        match pointer.is_null() {
+            true => Err("create returned NULL without il_error".to_string()),
+            false => Ok(Structure { target: self, pointer }),
         }
     }
 }
@@ -241,20 +239,13 @@ impl Drop for Local<'_> {
     }
 }
 
-/// What an adapter said through il_error, if anything.
-static ERROR: Mutex<Option<String>> = Mutex::new(None);
-
-pub fn take_error() -> Option<String> {
-    ERROR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
-}
-
 unsafe extern "C" fn error(message: *const std::ffi::c_char) {
     let text = match message.is_null() {
         true => "il_error(NULL)".to_string(),
         // SAFETY: by the contract a NUL-terminated string that is valid during this call.
         false => unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned(),
     };
-    ERROR.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
+    crate::record::abandon(text)
 }
 
 /// The services an adapter may call.

@@ -20,8 +20,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use interlap::plan::Job;
-use interlap::supervise::OWN_FAILURE;
+use interlap::plan::{Job, OWN_FAILURE};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{
     Bye, CodeRange, Frame, Growth, Hello, RoundEnd, RoundStart, TRACE_VERSION,
@@ -167,7 +166,7 @@ fn take_standard_output() -> io::Result<Pipe> {
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     // A larger pipe lets the threads run on while the main program checks; a refusal is harmless.
     let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
-    Ok(Pipe(File::from(pipe)))
+    Ok(Pipe::new(File::from(pipe)))
 }
 
 /// Where the target's code is mapped, so that a crash can be told by source line.

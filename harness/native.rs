@@ -3,8 +3,8 @@
 //! only that a `Caller` gives the next call.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -17,13 +17,16 @@ use interlap::trace::records::size_max;
 use crate::clock::Clock;
 use crate::disturb::{self, Disturber};
 use crate::fault;
-use crate::library::{Structure, Target, abi, take_error};
-use crate::record::Area;
+use crate::library::{Structure, Target, abi};
+use crate::record::{Area, abandon};
 use crate::timebox::{Outcome, Timebox};
-use crate::workload::{Caller, Drain, Shape};
+use crate::workload::{Caller, Drain, Shape, adds};
 
 /// Calls in a row that a target may answer "unsupported" before a thread gives up.
 const UNSUPPORTED_MAX: u64 = 10_000;
+
+/// Calls of a drain beyond one for each value that was added.
+const DRAIN_SURPLUS: u64 = 16;
 
 /// What all threads of a round share.
 struct Round<'a> {
@@ -34,9 +37,8 @@ struct Round<'a> {
     clock: Clock,
     /// Threads that are ready to start.
     ready: CachePadded<AtomicU32>,
-    /// Set when a thread cannot go on: the others stop before their next call.
-    stop: AtomicBool,
-    problem: Mutex<Option<String>>,
+    /// Values given to operations that add: no drain takes out many more.
+    added: AtomicU64,
     /// Held during each call of a sequential round.
     turn: Mutex<()>,
 }
@@ -51,7 +53,9 @@ pub fn run_round(
 ) -> Result<bool, String> {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
     let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
-    area.begin(shape.round, shape.threads, bytes)
+    let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
+    let drain_bytes = (values + DRAIN_SURPLUS as usize) * size_max(1) + size_max(2 * room);
+    area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     area.set_stage(Stage::Create);
     let seed = mix(setting.seed ^ shape.round);
@@ -64,21 +68,18 @@ pub fn run_round(
         shape,
         clock: setting.clock,
         ready: CachePadded::new(AtomicU32::new(0)),
-        stop: AtomicBool::new(false),
-        problem: Mutex::new(None),
+        added: AtomicU64::new(0),
         turn: Mutex::new(()),
     };
     setting.disturber.set_active(shape.disturbed);
     pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
     setting.disturber.set_active(false);
-    round.finish()?;
     area.set_stage(Stage::Drain);
     let drained = drain(&round);
-    round.finish()?;
     area.set_stage(Stage::Destroy);
     drop(round);
     drop(structure);
-    take_error().map_or(Ok(drained), Err)
+    Ok(drained)
 }
 
 /// What stays the same from round to round.
@@ -107,16 +108,6 @@ impl Round<'_> {
         turn
     }
 
-    fn fail(&self, message: String) {
-        self.problem.lock().expect("no thread panics holding it").get_or_insert(message);
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    fn finish(&self) -> Result<(), String> {
-        let problem = self.problem.lock().expect("no thread panics holding it").take();
-        problem.or_else(take_error).map_or(Ok(()), Err)
-    }
-
     /// Waits until every thread is ready. Spins, so that all leave at the same moment; yields
     /// after a while, because there may be more threads than processors.
     fn wait_for_all(&self) {
@@ -139,8 +130,8 @@ fn run_thread(round: &Round, thread: u32) {
     round.wait_for_all();
     pause(delay);
     let calls = if caller.is_idle() { 0 } else { round.shape.calls };
-    let (mut made, mut unsupported) = (0, 0);
-    while made < calls && unsupported < UNSUPPORTED_MAX && !round.stop.load(Ordering::Relaxed) {
+    let (mut made, mut unsupported, mut added) = (0, 0, 0);
+    while made < calls && unsupported < UNSUPPORTED_MAX {
         let op = caller.next(&mut args);
         pause(caller.pause());
         let turn = round.shape.sequential.then(|| round.take_turn());
@@ -153,9 +144,11 @@ fn run_thread(round: &Round, thread: u32) {
             }
             Outcome::Unsupported => unsupported += 1,
             Outcome::NoRoom => break,
-            Outcome::Broken(what) => round.fail(format!("{} {what}", op.name())),
+            Outcome::Broken(what) => abandon(format!("{} {what}", op.name())),
         }
+        added += if adds(op) { args.len() as u64 } else { 0 };
     }
+    round.added.fetch_add(added, Ordering::Relaxed);
 }
 
 #[inline]
@@ -171,18 +164,22 @@ fn drain(round: &Round) -> bool {
     fault::set_thread(thread);
     let local = round.structure.enter(thread);
     let mut timebox = round.timebox(thread);
-    let mut call = |op: Op, args: &[i64]| {
-        let outcome = timebox.perform(round.target, round.structure, &local, op, args);
-        if let Outcome::Broken(what) = &outcome {
-            round.fail(format!("{} {what}", op.name()));
-        }
-        outcome
+    let mut call = |op: Op, args: &[i64]| match timebox.perform(
+        round.target,
+        round.structure,
+        &local,
+        op,
+        args,
+    ) {
+        Outcome::Broken(what) => abandon(format!("{} {what}", op.name())),
+        outcome => outcome,
     };
     match Drain::of(&round.target.operations, round.shape) {
         Drain::UntilEmpty(op) => {
             let most = [round.shape.values_per_call() as i64];
             let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
-            loop {
+            // A broken structure may hand out values for ever; a few more than went in prove it.
+            for _ in 0..round.added.load(Ordering::Relaxed) + DRAIN_SURPLUS {
                 match call(op, args) {
                     Outcome::Recorded(Status::Ok) => {}
                     outcome => return outcome == Outcome::Recorded(Status::Empty),
@@ -249,7 +246,7 @@ impl Pool {
             tasks.send(task).expect("a pooled thread waits for tasks until the pool is dropped");
         }
         for _ in 0..threads {
-            all_done.recv().expect("each task sends one message");
+            receive(&all_done).expect("each task sends one message");
         }
     }
 
@@ -258,7 +255,7 @@ impl Pool {
         let (processors, index) = (Arc::clone(&self.processors), self.kept.len() as u32);
         let handle = std::thread::spawn(move || {
             pin(&processors, index);
-            for task in inbox {
+            while let Some(task) = receive(&inbox) {
                 (task.share)(task.thread);
                 let _ = task.done.send(());
             }
@@ -275,6 +272,19 @@ impl Drop for Pool {
             let _ = handle.join();
         }
     }
+}
+
+/// The next message; none when all senders are gone. Spins for a moment before it sleeps: short
+/// rounds follow each other faster than a sleeping thread wakes up.
+fn receive<T>(inbox: &Receiver<T>) -> Option<T> {
+    let backoff = Backoff::new();
+    while !backoff.is_completed() {
+        if let Ok(message) = inbox.try_recv() {
+            return Some(message);
+        }
+        backoff.snooze();
+    }
+    inbox.recv().ok()
 }
 
 fn pin(processors: &[usize], thread: u32) {

@@ -4,8 +4,8 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use interlap::trace::area::{self, Stage};
 use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
@@ -152,10 +152,36 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Descriptor of the pipe, for [`abandon`].
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// Ends the process because the adapter broke its contract or cannot go on. Called on any thread
+/// while the target runs; no frame is then on its way, because those go out between rounds.
+pub fn abandon(problem: String) -> ! {
+    let mut bytes = Vec::new();
+    let pipe = PIPE.load(Ordering::Acquire);
+    if pipe >= 0 && frame::write(&mut bytes, &Frame::Problem(problem)).is_ok() {
+        // SAFETY: the descriptor is open as long as the process lives (see Pipe::new).
+        let pipe = unsafe { BorrowedFd::borrow_raw(pipe) };
+        let mut rest = &bytes[..];
+        while let Ok(written @ 1..) = rustix::io::write(pipe, rest) {
+            rest = &rest[written..];
+        }
+    }
+    // SAFETY: ends the process at once: exit handlers of the target could crash or wait.
+    unsafe { libc::_exit(0) }
+}
+
 /// The way out for frames.
-pub struct Pipe(pub File);
+pub struct Pipe(File);
 
 impl Pipe {
+    /// There is one pipe, open as long as the process lives.
+    pub fn new(file: File) -> Pipe {
+        PIPE.store(file.as_raw_fd(), Ordering::Release);
+        Pipe(file)
+    }
+
     /// Writes everything in `frames` in one go and empties it.
     pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
         self.0.write_all(frames)?;

@@ -139,7 +139,8 @@ fn weights(
     drawn
 }
 
-fn adds(op: Op) -> bool {
+/// Whether the operation puts values in.
+pub fn adds(op: Op) -> bool {
     use Op::*;
     matches!(op, Enqueue | EnqueueBulk | Push | DequePush | SetInsert | MapPut | MapInsertIfAbsent)
 }
@@ -311,7 +312,7 @@ impl Drain {
         if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
             return Drain::UntilEmpty(op);
         }
-        if let Some(op) = [SetContains, MapGet].into_iter().find(|op| offers(*op)) {
+        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(|op| offers(*op)) {
             return Drain::EachKey(op, shape.keys);
         }
         if offers(RegisterRead) { Drain::Once(RegisterRead) } else { Drain::Nothing }

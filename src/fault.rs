@@ -122,15 +122,16 @@ impl Fault {
         }
     }
 
-    /// The line of output that explains the fault best: a failed assertion, an exception.
-    pub fn message(&self) -> Option<&str> {
+    /// The line of output that explains the fault best: a failed assertion, an exception. An
+    /// assertion is shortened to what failed and where.
+    pub fn message(&self) -> Option<String> {
         let telling = |line: &&str| {
             ["Assertion", "terminate called", "what():", "ERROR:", "corrupt", "free()", "malloc"]
                 .iter()
                 .any(|mark| line.contains(mark))
         };
-        let lines = || self.output.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines().rev().find(telling)
+        let line = self.output.lines().map(str::trim).rfind(telling)?;
+        Some(assertion(line).unwrap_or_else(|| line.to_string()))
     }
 
     /// One sentence: what happened, to which thread, in doing what.
@@ -161,6 +162,15 @@ impl Fault {
             FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
         }
     }
+}
+
+/// "program: path/file:line: function: Assertion `x' failed.", as glibc writes it, without the
+/// program, the path and the function.
+fn assertion(line: &str) -> Option<String> {
+    let what = &line[line.rfind("Assertion `")?..];
+    let place = line.split(": ").nth(1)?;
+    let place = place.rsplit('/').next().unwrap_or(place);
+    Some(format!("{} at {place}", what.trim_end_matches('.')))
 }
 
 /// `function at file:line`, by binutils' addr2line; none where it is missing or knows nothing.
@@ -210,8 +220,8 @@ mod tests {
 
     #[test]
     fn the_telling_line_of_output_is_found() {
-        let output = "hello\nx: x.cpp:3: Assertion `false' failed.\nAborted\n";
+        let output = "hello\nx: /a/x.cpp:3: f(): Assertion `false' failed.\nAborted\n";
         let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 0);
-        assert_eq!(fault.message(), Some("x: x.cpp:3: Assertion `false' failed."));
+        assert_eq!(fault.message().as_deref(), Some("Assertion `false' failed at x.cpp:3"));
     }
 }

@@ -69,15 +69,16 @@ impl Finding {
     }
 
     pub fn fault(fault: &Fault, plan: &Plan, model: &str) -> Finding {
-        let place = fault.location.as_deref().or(fault.message()).unwrap_or_default();
-        let signature = format!("{} {} {}", fault.kind.name(), fault.stage.doing(), plain(place));
+        let place = fault.location.clone().or_else(|| fault.message()).unwrap_or_default();
+        let (kind, doing) = (fault.kind.name(), fault.stage.doing());
+        let signature = format!("{kind} {doing}: {}", plain(&place));
         let what = What::Fault {
             kind: fault.kind.clone(),
             stage: fault.stage,
             sentence: fault.sentence(),
-            message: fault.message().map(str::to_string),
+            message: fault.message(),
         };
-        Finding::new(what, signature.trim_end().to_string(), plan, model)
+        Finding::new(what, signature.trim_end_matches(": ").to_string(), plan, model)
     }
 
     fn new(what: What, signature: String, plan: &Plan, model: &str) -> Finding {
@@ -168,9 +169,10 @@ mod tests {
             let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 3);
             Finding::fault(&fault, &Plan::new("dir/queue.cpp", 1), "fifo")
         };
-        let (one, two) = (fault("q:11: Assertion `a'"), fault("q:8: Assertion `a'"));
+        let (one, two) =
+            (fault("q: q.h:11: f: Assertion `a'"), fault("q: q.h:8: f: Assertion `a'"));
         assert_eq!(one.name, two.name);
         assert!(one.name.starts_with("queue-"));
-        assert_ne!(one.name, fault("q:8: Assertion `b'").name);
+        assert_ne!(one.name, fault("q: q.h:8: f: Assertion `b'").name);
     }
 }

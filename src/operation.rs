@@ -137,7 +137,6 @@ impl Status {
 enum Count {
     Exactly(usize),
     AtMost(usize),
-    AtLeast(usize),
     Any,
 }
 
@@ -146,7 +145,6 @@ impl Count {
         match self {
             Count::Exactly(k) => n == k,
             Count::AtMost(k) => n <= k,
-            Count::AtLeast(k) => n >= k,
             Count::Any => true,
         }
     }
@@ -181,7 +179,7 @@ impl Op {
                 &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))]
             }
             Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],
-            Op::DequeueBulk => &[(Status::Ok, AtLeast(1)), (Status::Empty, Exactly(0))],
+            Op::DequeueBulk => &[(Status::Ok, Any), (Status::Empty, Exactly(0))],
             Op::SetInsert | Op::SetRemove | Op::SetContains => {
                 &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
             }
@@ -215,6 +213,9 @@ impl Op {
             return Err(format!("{name} answered {} with {n} results", status.name()));
         }
         match self {
+            Op::DequeueBulk if status == Status::Ok && results.is_empty() && args[0] > 0 => {
+                Err("dequeue_bulk answered ok with no value".to_string())
+            }
             Op::DequeueBulk if status == Status::Ok && results.len() as i64 > args[0] => {
                 let (n, most) = (results.len(), args[0]);
                 Err(format!("dequeue_bulk answered {n} values where at most {most} were asked for"))
@@ -247,6 +248,8 @@ mod tests {
         assert!(Op::Dequeue.validate(&[], Status::Ok, &[]).is_err());
         assert!(Op::Dequeue.validate(&[], Status::Failed, &[]).is_err());
         assert!(Op::DequeueBulk.validate(&[2], Status::Ok, &[1, 2, 3]).is_err());
+        assert!(Op::DequeueBulk.validate(&[2], Status::Ok, &[]).is_err());
+        assert!(Op::DequeueBulk.validate(&[0], Status::Ok, &[]).is_ok());
         assert!(Op::EnqueueBulk.validate(&[1, 2], Status::Ok, &[3]).is_err());
         assert!(Op::MapPut.validate(&[1], Status::Ok, &[]).is_err());
     }

@@ -180,6 +180,9 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// How a harness begins a line about an error of its own, as opposed to one of the target.
+pub const OWN_FAILURE: &str = "interlap-harness failed:";
+
 /// What the main program hands to a harness process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::fault::{Fault, FaultKind};
-use crate::plan::Job;
+use crate::plan::{Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{Bye, Frame, FrameReader, Hello};
 use crate::trace::rounds::{Assembler, Round, RoundError};
@@ -25,8 +25,6 @@ use crate::trace::rounds::{Assembler, Round, RoundError};
 const BATCH_OPERATIONS: usize = 16_384;
 /// Last bytes of the target's output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// How the harness begins a line about an error of its own.
-pub const OWN_FAILURE: &str = "interlap-harness failed:";
 /// How often the process is looked after when it sends nothing.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a process may take to load its target and say hello.

@@ -14,6 +14,7 @@ struct OneStep {
 };
 
 template <class Exchange> struct AtomicRegister {
+    static constexpr auto model = "register";
     std::atomic<int64_t> word{0};
 
     int64_t read() { return word.load(); }

@@ -14,6 +14,7 @@ struct Fenced {
 };
 
 template <class Fence> struct ChaseLev {
+    static constexpr auto model = "deque";
     static constexpr unsigned capacity = 16;
 
     alignas(64) std::atomic<int64_t> top{0};

@@ -22,6 +22,7 @@ struct UnmarkedIsPresent {
 // links the node, remove when it marks it. Unlinking only tidies up. No node is used again, so
 // there is no ABA and an old pointer is always good. All links are sequentially consistent.
 template <class Contains> struct HarrisSet {
+    static constexpr auto model = "set";
     struct Node {
         const int64_t key;
         std::atomic<uintptr_t> next{0};

@@ -16,6 +16,7 @@ struct Rechecked {
 // Tags: how the words `head`, `tail` and `next` move on (see pool.hpp). Check::recheck: whether a
 // dequeue looks again whether what it read belongs together. All words are sequentially consistent.
 template <class Tags, class Check = Rechecked> struct MsQueue {
+    static constexpr auto model = "fifo";
     struct Node {
         std::atomic<int64_t> value;
         std::atomic<uint64_t> next;

@@ -17,6 +17,7 @@ struct KeepsLock {
 
 // Every operation takes effect while it holds the lock of its key.
 template <class Write> struct MutexMap {
+    static constexpr auto model = "map";
     struct Stripe {
         std::mutex mutex;
         std::unordered_map<int64_t, int64_t> values;

@@ -21,6 +21,7 @@ struct WriteThenPublish {
 // order of positions is the order of the queue. head <= tail <= head + capacity always holds, since
 // a position is claimed only when its slot's turn says that the other side is through with it.
 template <class Publish> struct RingMpmc {
+    static constexpr auto model = "fifo";
     static constexpr unsigned capacity = 8;
 
     // turn == p: free for position p; p + 1: holds the value of position p; then p + capacity.

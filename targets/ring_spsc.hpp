@@ -19,6 +19,7 @@ struct WriteThenPublish {
 // Each side writes only its own position and knows it exactly; the other side's only grows. So what
 // it reads there makes "full" and "empty" true at the instant of the read.
 template <class Publish> struct RingSpsc {
+    static constexpr auto model = "fifo";
     static constexpr bool one_producer = true;
     static constexpr bool one_consumer = true;
     static constexpr unsigned capacity = 4;

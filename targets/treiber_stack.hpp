@@ -10,6 +10,7 @@ namespace targets {
 
 // Tags: how the word `top` moves on (see pool.hpp).
 template <class Tags> struct TreiberStack {
+    static constexpr auto model = "lifo";
     struct Node {
         std::atomic<int64_t> value;
         std::atomic<uint32_t> next;

@@ -26,6 +26,7 @@ struct UndecidedCounts {
 // and nodes are never used again, so unlinking needs no compare-and-swap: a stale store can only
 // bring invalid nodes back. All words are sequentially consistent.
 template <class Contains> struct UnorderedSet {
+    static constexpr auto model = "set";
     struct Node {
         const int64_t key;
         std::atomic<uint32_t> state;

@@ -3,3 +3,4 @@
 mod check;
 mod compile;
 mod run;
+mod tidy;

@@ -108,12 +108,7 @@ impl Model for Owned<'_> {
 }
 
 /// Decides a history of distinct values; none where several threads push or take.
-pub fn check(
-    history: &History,
-    spec: &Spec,
-    values: &Values,
-    limits: &Limits,
-) -> Option<Verdict> {
+pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -> Option<Verdict> {
     let model = Owned::of(history, values, owner(history)?);
     let steps = Steps::new(history, spec, Some(values));
     Some(search::run(history, spec, &steps, model, limits))

@@ -129,7 +129,9 @@ fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
     let take = witness::takers(history, first);
     let taken = witness::takers(history, second)[0];
     let late = match take.first() {
-        Some(id) => format!("the dequeue of {first} by {} was called", witness::thread(history, *id)),
+        Some(id) => {
+            format!("the dequeue of {first} by {} was called", witness::thread(history, *id))
+        }
         None => format!("{first} was ever dequeued"),
     };
     let explanation = format!(

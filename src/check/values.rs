@@ -110,8 +110,7 @@ impl Values {
         if !ranges.windows(2).all(apart) {
             return None;
         }
-        let mut values =
-            Values { ranges, numbers: None, used: Bits::new(next as usize), first };
+        let mut values = Values { ranges, numbers: None, used: Bits::new(next as usize), first };
         for thread in &history.threads {
             for value in thread.operations().iter().flat_map(|o| added_by(thread, o)) {
                 let number = values.number(*value).expect("every range holds its values");

@@ -17,7 +17,10 @@ fn fault(text: &str, words: &[&str]) -> Tool {
 
 #[test]
 fn a_crash_is_a_finding_with_its_source_line() {
-    fault(&enqueue("if (added > 20) *(volatile int *)8 = 1;"), &["SIGSEGV", "address 0x8", "bad.cpp:"]);
+    fault(
+        &enqueue("if (added > 20) *(volatile int *)8 = 1;"),
+        &["SIGSEGV", "address 0x8", "bad.cpp:"],
+    );
 }
 
 #[test]
@@ -53,8 +56,11 @@ fn even_an_exit_that_runs_no_handlers_keeps_the_history() {
 
 #[test]
 fn being_killed_keeps_the_history() {
-    fault(&enqueue("if (added > 20) kill(getpid(), 9);").replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
-        &["ran out of memory"]);
+    fault(
+        &enqueue("if (added > 20) kill(getpid(), 9);")
+            .replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
+        &["ran out of memory"],
+    );
 }
 
 #[test]
@@ -131,7 +137,9 @@ fn an_adapter_that_gives_up_ends_the_run_with_its_message() {
 fn an_adapter_of_another_version_is_refused() {
     let text = in_c(".abi_version = 99,", "");
     let words = ["adapter", "old.c", "version 99 of interlap.h", "compile it again"];
-    Tool::new().fuzz("old.c", &text, &["--for", "5s", "--cflag", "-Wno-override-init"]).expect(2, &words);
+    Tool::new()
+        .fuzz("old.c", &text, &["--for", "5s", "--cflag", "-Wno-override-init"])
+        .expect(2, &words);
 }
 
 #[test]
@@ -181,11 +189,15 @@ fn results_of_the_wrong_kind_are_an_adapter_error() {
 #[test]
 fn a_target_that_supports_nothing_does_not_loop_for_ever() {
     let text = in_c("", "call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_UNSUPPORTED;");
-    Tool::new().fuzz("refuses.c", &text, &["--rounds", "20", "--calls", "10"]).expect(0, &["20 rounds"]);
+    Tool::new()
+        .fuzz("refuses.c", &text, &["--rounds", "20", "--calls", "10"])
+        .expect(0, &["20 rounds"]);
 }
 
 #[test]
 fn a_crash_while_loading_is_an_adapter_error() {
     let text = format!("{QUEUE}\nstruct Early {{ Early() {{ abort(); }} }} early;");
-    Tool::new().fuzz("early.cpp", &text, &["--for", "5s"]).expect(2, &["crashed with SIGABRT while loading"]);
+    Tool::new()
+        .fuzz("early.cpp", &text, &["--for", "5s"])
+        .expect(2, &["crashed with SIGABRT while loading"]);
 }

@@ -8,7 +8,8 @@ use super::adapters::{QUEUE, dequeue};
 use super::tool::{Answer, Tool};
 
 /// A queue that now and then answers the newest value: wrong even without threads.
-const NOT_FIFO: &str = "if (added % 5 == 4) { value = values.back(); values.pop_back(); return true; }";
+const NOT_FIFO: &str =
+    "if (added % 5 == 4) { value = values.back(); values.pop_back(); return true; }";
 
 #[test]
 fn a_correct_queue_is_not_accused() {

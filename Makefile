@@ -1,0 +1,38 @@
+# Two commands: `make fuzz` fuzzes a real library, `make test` runs the tests. Both first set up what
+# is missing: as root through apt, else they print the line to run.
+
+TARGET ?= moodycamel
+FOR ?= 30s
+
+# libclang is for the bindings to interlap.h; the libraries are what the bundled targets test.
+PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libboost-dev \
+           libcds-dev libwiredtiger-dev
+RUST_MIN = 1.95
+
+.PHONY: fuzz test bench deps
+
+fuzz: deps
+	cargo build --release --quiet
+	target/release/interlap fuzz $(TARGET) --for $(FOR)
+
+test: deps
+	cargo test
+
+bench: deps
+	cargo bench
+
+deps:
+	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	  line="apt-get install -y --no-install-recommends $$(echo $$missing)"; \
+	  if [ "$$(id -u)" = 0 ]; then \
+	    echo "$$line"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$line -qq >/dev/null; \
+	  else echo "Missing packages. Run: sudo $$line"; exit 1; fi; \
+	fi
+	@have=$$(rustc --version 2>/dev/null | cut -d' ' -f2); \
+	oldest=$$(printf '%s\n%s\n' "$$have" $(RUST_MIN) | sort -V | head -n1); \
+	if [ "$$oldest" != $(RUST_MIN) ]; then \
+	  echo "interlap needs Rust $(RUST_MIN) or newer (found: $${have:-none}). Run:"; \
+	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y && . ~/.cargo/env"; \
+	  exit 1; \
+	fi
