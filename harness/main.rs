@@ -3,8 +3,9 @@
 //! already in the record area or on the pipe.
 //!
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
-//! own output goes to standard error.
+//! own output goes to standard error. `interlap-harness --bench LIBRARY` prints what a box costs.
 
+mod bench;
 mod clock;
 mod disturb;
 mod fault;
@@ -42,11 +43,15 @@ fn main() -> ExitCode {
         eprintln!("{OWN_FAILURE} {panic}");
         std::process::abort();
     }));
-    let Some(job) = std::env::args_os().nth(1) else {
-        eprintln!("interlap-harness is started by `interlap`; it takes the path of a job");
-        return ExitCode::from(2);
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let done = match &words[..] {
+        [job] => run(Path::new(job)),
+        [bench, library] if bench == "--bench" => {
+            bench::run(Path::new(library)).map_err(io::Error::other)
+        }
+        _ => Err(io::Error::other("started by `interlap`; takes the path of a job")),
     };
-    match run(Path::new(&job)) {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{OWN_FAILURE} {error}");

@@ -54,6 +54,8 @@ pub struct Statistics {
     /// Operations that overlapped one of another thread.
     pub overlapping: u64,
     pub elapsed: Duration,
+    /// Calls per second of the fastest round, from its first call to its last.
+    pub calls_per_second_max: f64,
     pub findings: usize,
     /// Violations and faults seen, known ones included.
     pub sightings: u64,
@@ -219,6 +221,8 @@ impl Run<'_> {
         self.statistics.rounds += 1;
         self.statistics.operations += overlap.operations as u64;
         self.statistics.overlapping += overlap.overlapping as u64;
+        let rate = calls_per_second(&round, hello.clock.nanoseconds_per_unit);
+        self.statistics.calls_per_second_max = self.statistics.calls_per_second_max.max(rate);
         let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
         let verdict = match &alone {
             Some(history) => check::sequential(history, model),
@@ -364,6 +368,19 @@ fn save(stored: &Stored) -> Result<()> {
     let path = stored.directory.join(REPORT_FILE);
     std::fs::write(&path, text::render(stored))
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Calls of the round's threads, without the drain, over the time from the first to the last.
+fn calls_per_second(round: &Round, ns_per_unit: f64) -> f64 {
+    let callers = round.history.threads.iter().filter(|t| t.client < round.start.threads);
+    let (mut calls, mut first, mut last) = (0, u64::MAX, 0);
+    for thread in callers {
+        calls += thread.operations().len();
+        first = first.min(thread.operations().first().map_or(u64::MAX, |o| o.start));
+        last = last.max(thread.operations().last().map_or(0, |o| o.start));
+    }
+    let seconds = last.saturating_sub(first) as f64 * ns_per_unit / 1e9;
+    if seconds > 0.0 { calls as f64 / seconds } else { 0.0 }
 }
 
 /// The operations as one thread's in their order; none if any two overlap.

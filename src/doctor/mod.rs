@@ -11,7 +11,6 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::compile::Toolchain;
-pub use processor::tsc_is_usable;
 
 /// Whether the machine has what the topic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -3,11 +3,10 @@
 //! files; [`facts`] reads those.
 
 use super::{Fact, Verdict, read};
+use crate::tsc;
 
 pub(super) fn facts() -> Vec<Fact> {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-    let clocks = "/sys/devices/system/clocksource/clocksource0";
-    let available = read(&format!("{clocks}/available_clocksource"));
     let paranoid = read("/proc/sys/kernel/perf_event_paranoid");
     let units = ["cpu", "cpu_core", "armv8_pmuv3_0"];
     let folder = std::path::Path::new("/sys/bus/event_source/devices");
@@ -16,7 +15,7 @@ pub(super) fn facts() -> Vec<Fact> {
     let auxv = std::fs::read("/proc/self/auxv").unwrap_or_default();
     vec![
         model(&cpuinfo),
-        tsc(&cpuinfo, available.as_deref()),
+        stamps(tsc::refusal()),
         fsgsbase(&cpuinfo, &auxv),
         counters(paranoid.as_deref(), has_unit, is_root),
     ]
@@ -38,40 +37,16 @@ fn model(cpuinfo: &str) -> Fact {
     let says = format!("{model}, {cores} usable here, {}", std::env::consts::ARCH);
     let fact = Fact::new("processor", Verdict::Note, says);
     match cores {
-        1 => fact.advise(
-            "threads never run at the same instant; use --engine controlled, \
-             or a machine with more cores",
-        ),
+        1 => fact
+            .advise("threads never run at the same instant; a machine with more cores finds more"),
         _ => fact,
     }
 }
 
-/// Whether stamps from the time-stamp counter of different cores can be compared; if not, why.
-/// `available` is the text of `available_clocksource`: the kernel takes the TSC off that list once
-/// it has caught it drifting. (The *current* clock source says less: guests that could use the TSC
-/// often run on kvm-clock.)
-pub fn tsc_is_usable(cpuinfo: &str, available: Option<&str>) -> Result<(), String> {
-    for (flag, meaning) in [
-        ("tsc", "there is none"),
-        ("constant_tsc", "its rate changes with the processor's frequency (no constant_tsc)"),
-        ("nonstop_tsc", "it stops when a core sleeps (no nonstop_tsc)"),
-    ] {
-        if !has_flag(cpuinfo, flag) {
-            return Err(meaning.to_string());
-        }
-    }
-    match available {
-        Some(list) if !list.split_whitespace().any(|name| name == "tsc") => {
-            Err(format!("the kernel found it unstable (available clock sources: {list})"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn tsc(cpuinfo: &str, available: Option<&str>) -> Fact {
-    match tsc_is_usable(cpuinfo, available) {
-        Ok(()) => Fact::new("TSC", Verdict::Yes, "constant and nonstop: stamps operations"),
-        Err(reason) => Fact::new("TSC", Verdict::No, reason).advise(
+fn stamps(refusal: Option<String>) -> Fact {
+    match refusal {
+        None => Fact::new("TSC", Verdict::Yes, "constant and nonstop: stamps operations"),
+        Some(reason) => Fact::new("TSC", Verdict::No, reason).advise(
             "CLOCK_MONOTONIC stamps operations instead: correct, but slower, so boxes are wider \
              and fewer bugs show",
         ),
@@ -90,14 +65,14 @@ fn fsgsbase(cpuinfo: &str, auxv: &[u8]) -> Fact {
     let is_allowed = entries
         .filter(|(kind, _)| *kind == AT_HWCAP2)
         .any(|(_, value)| value & HWCAP2_FSGSBASE != 0);
-    let without = "the controlled engine uses OS threads instead of fibers: same findings, slower";
     match (has_flag(cpuinfo, "fsgsbase"), is_allowed) {
-        (_, true) => Fact::new("FSGSBASE", Verdict::Yes, "fibers have thread-local storage"),
+        (_, true) => {
+            Fact::new("FSGSBASE", Verdict::Yes, "fibers can have thread-local storage of their own")
+        }
         (true, false) => {
             Fact::new("FSGSBASE", Verdict::No, "the kernel does not allow it (Linux 5.9 does)")
-                .advise(without)
         }
-        (false, false) => Fact::new("FSGSBASE", Verdict::No, "not available").advise(without),
+        (false, false) => Fact::new("FSGSBASE", Verdict::No, "not available"),
     }
 }
 
@@ -106,14 +81,12 @@ fn counters(paranoid: Option<&str>, has_unit: bool, is_root: bool) -> Fact {
     let no = |says: String| Fact::new("counters", Verdict::No, says);
     match level {
         _ if !has_unit => no("the kernel shows no performance counters".to_string()).advise(
-            "--engine rr cannot work here; in a virtual machine, turn on its performance \
-             counters (vPMU)",
+            "rr cannot record here; in a virtual machine, turn on its performance counters (vPMU)",
         ),
-        None => no("the kernel has no perf_event_open".to_string())
-            .advise("--engine rr cannot work here"),
+        None => no("the kernel has no perf_event_open".to_string()).advise("rr cannot record here"),
         Some(level) if level > 1 && !is_root => {
             no(format!("there, but closed to users (perf_event_paranoid is {level})"))
-                .advise("for --engine rr: sysctl kernel.perf_event_paranoid=1")
+                .advise("for rr: sysctl kernel.perf_event_paranoid=1")
         }
         Some(level) => {
             let says = format!("open to rr (perf_event_paranoid is {level})");
@@ -130,15 +103,10 @@ mod tests {
         flags\t\t: fpu tsc constant_tsc nonstop_tsc fsgsbase\n";
 
     #[test]
-    fn the_tsc_must_be_constant_nonstop_and_trusted_by_the_kernel() {
-        assert_eq!(tsc_is_usable(GOOD, Some("kvm-clock tsc acpi_pm")), Ok(()));
-        assert_eq!(tsc_is_usable(GOOD, None), Ok(()));
-        let reason = |cpuinfo: &str, available| tsc_is_usable(cpuinfo, available).unwrap_err();
-        assert!(reason(&GOOD.replace(" constant_tsc", ""), None).contains("constant_tsc"));
-        assert!(reason(&GOOD.replace(" nonstop_tsc", ""), None).contains("nonstop_tsc"));
-        assert!(reason(GOOD, Some("hpet acpi_pm")).contains("hpet"));
-        assert!(reason("Features\t: fp asimd\n", None).contains("none"));
-        let fact = tsc(GOOD, Some("hpet"));
+    fn a_refused_clock_comes_with_what_is_used_instead() {
+        assert_eq!(stamps(None).ok, Verdict::Yes);
+        let fact = stamps(Some("it stops".to_string()));
+        assert!(fact.says.contains("stops"));
         assert!(fact.advice.is_some_and(|advice| advice.contains("CLOCK_MONOTONIC")));
     }
 

@@ -12,7 +12,7 @@ const PROGRAMS: [(&str, &str, Verdict, &str); 5] = [
     ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
     ("gdb", "gdb", Verdict::No, "`interlap replay --gdb` needs it"),
     ("addr2line", "binutils", Verdict::No, "without it, reports name no source lines"),
-    ("rr", "rr", Verdict::No, "--engine rr needs it"),
+    ("rr", "rr", Verdict::Note, "records runs to step through them backwards"),
 ];
 
 pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
@@ -49,8 +49,12 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_says_what_to_install() {
         assert_eq!(version("interlap-no-such-program"), None);
-        let fact = missing("rr", "rr", Verdict::No, "--engine rr needs it");
-        assert_eq!(fact.advice.as_deref(), Some("--engine rr needs it; apt-get install rr"));
+        let fact =
+            missing("rr", "rr", Verdict::Note, "records runs to step through them backwards");
+        assert_eq!(
+            fact.advice.as_deref(),
+            Some("records runs to step through them backwards; apt-get install rr")
+        );
     }
 
     #[test]

@@ -1,0 +1,139 @@
+//! The native engine's figures: what a timebox costs over the bare call, how many calls are recorded
+//! in a second, and how much memory long rounds take until they are checked.
+//! `cargo bench --bench native`
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use interlap::cache::Cache;
+use interlap::compile::{Request, Toolchain};
+use interlap::fuzz::{self, Observer, Options, Statistics};
+use interlap::model::Spec;
+use interlap::plan::Plan;
+use interlap::sources::Sources;
+use interlap::trace::frame::Hello;
+
+fn main() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let harness = PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness"));
+    let toolchain = Toolchain::new(Cache::of_user().expect("a cache"), Sources::EMBEDDED);
+    let toolchain = toolchain.expect("a compiler");
+    let source = manifest.join("benches/trivial.cpp");
+    let request = Request { source: source.clone(), ..Request::default() };
+    let library = toolchain.compile(&request).expect("it compiles").library;
+
+    println!("Cost of a timebox (one thread, median of 7 x 2 M calls of an empty target)");
+    let figures = Command::new(&harness).arg("--bench").arg(&library).output().expect("it starts");
+    println!("  {}", String::from_utf8_lossy(&figures.stdout).trim_end());
+    println!("  goal: \"timebox\" at most 60 ns\n");
+
+    println!("Recorded calls per second (2 threads, an empty target)");
+    for calls in [100_000, 1_000_000, 3_000_000] {
+        println!(
+            "  {:>9} calls a thread: {:.1} M/s",
+            calls,
+            rate(&source, &library, &harness, calls)
+        );
+    }
+    println!("  goal: at least 8 M/s\n");
+
+    println!("Memory of long rounds (peak of both processes together, until checked)");
+    for target in ["moodycamel", "ms_queue", "harris_set", "treiber_stack"] {
+        for (threads, calls) in [(50, 10_000), (5, 1_000_000)] {
+            memory(target, threads, calls);
+        }
+    }
+    println!("  goal: under 64 B per call");
+}
+
+/// Calls per second of the fastest of a few rounds, by the round's own stamps.
+fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
+    let mut plan = Plan::new(source.to_str().expect("UTF-8"), 1);
+    (plan.threads, plan.calls, plan.disturb) = (2, Some(calls), false);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let options = Options {
+        plan,
+        library: library.to_path_buf(),
+        harness: harness.to_path_buf(),
+        duration_max: None,
+        // The first sixteen rounds are sequential.
+        rounds_max: Some(16 + 5),
+        findings_max: 1,
+        hang_max: Duration::from_secs(60),
+        directory: directory.path().to_path_buf(),
+        stop: Default::default(),
+        wanted: None,
+    };
+    let mut rates = Rates::default();
+    fuzz::fuzz(&options, &mut rates).expect("it runs");
+    rates.best
+}
+
+/// Takes the rate of each round from its statistics.
+#[derive(Default)]
+struct Rates {
+    best: f64,
+}
+
+impl Observer for Rates {
+    fn started(&mut self, _: &Hello, _: &Spec) {}
+    fn progressed(&mut self, statistics: &Statistics) {
+        self.best = self.best.max(statistics.calls_per_second_max / 1e6);
+    }
+    fn found(&mut self, stored: &interlap::finding::Stored) {
+        panic!("an empty target is accused: {}", stored.finding.signature);
+    }
+    fn warned(&mut self, _: &str) {}
+}
+
+/// Runs one long round of single calls and prints the peak memory per call.
+fn memory(target: &str, threads: u64, calls: u64) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
+    command.args(["fuzz", target, "--seed", "1", "--rounds", "17", "--json"]);
+    command.args(["--threads", &threads.to_string(), "--calls", &calls.to_string()]);
+    if target == "moodycamel" {
+        command.args(["--weight", "enqueue_bulk=0", "--weight", "dequeue_bulk=0"]);
+    }
+    let child = command
+        .args(["--for", "10m", "--hang", "60s"])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let (peak, seconds, json) = watch(child);
+    let Some(operations) = json["operations"].as_u64() else {
+        println!("  {target:<14} not available here");
+        return;
+    };
+    println!(
+        "  {target:<14} {threads:>2} x {calls:<9} {:>5.1} B per call, {seconds:.1} s, {}",
+        peak as f64 / operations as f64,
+        json["outcome"].as_str().unwrap_or("?"),
+    );
+}
+
+/// Peak of the resident memory of a process and its children, its time, and what it printed.
+fn watch(mut child: Child) -> (u64, f64, serde_json::Value) {
+    let started = Instant::now();
+    let mut peak = 0;
+    while child.try_wait().expect("a child of ours").is_none() {
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        let ids = children.split_whitespace().map(str::to_string).chain([child.id().to_string()]);
+        peak = peak.max(ids.map(|id| resident(&id)).sum());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let output = child.wait_with_output().expect("it has ended");
+    (peak, seconds, serde_json::from_slice(&output.stdout).unwrap_or_default())
+}
+
+/// Resident bytes of a process, shared memory included.
+fn resident(id: &str) -> u64 {
+    let statm = std::fs::read_to_string(format!("/proc/{id}/statm")).unwrap_or_default();
+    let pages: u64 = statm.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    pages * 4096
+}

@@ -1,0 +1,103 @@
+//! What a timebox costs: the same calls of a target with and without a box, on one thread. A
+//! library comes in, nanoseconds per call go out. Started by `cargo bench`; see `benches/native.rs`.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use interlap::operation::Op;
+use interlap::plan;
+use interlap::trace::records::size_max;
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::library::{Local, Structure, Target, abi, host};
+use crate::timebox::{Outcome, Timebox};
+
+const CALLS: usize = 2_000_000;
+const REPEATS: usize = 7;
+
+/// Medians over the repeats, in nanoseconds per call.
+#[derive(Serialize)]
+struct Figures {
+    clock: plan::Clock,
+    bare: f64,
+    recorded: f64,
+    timebox: f64,
+}
+
+/// Prints the figures of a target that offers an operation without arguments, as JSON.
+pub fn run(library: &Path) -> Result<(), String> {
+    let target = Target::load(library)?;
+    let (clock, info) = Clock::choose(plan::Clock::Auto);
+    let structure = target.create(Path::new("/nonexistent"), 0, 1, 0)?;
+    let local = structure.enter(0);
+    let op = target.operations[0].0;
+    let (mut bare, mut recorded) = (Vec::new(), Vec::new());
+    for _ in 0..REPEATS {
+        bare.push(time(|| bare_calls(&target, &structure, &local, op)));
+        recorded.push(recorded_calls(&target, &structure, &local, op, clock)?);
+    }
+    let (bare, recorded) = (median(bare), median(recorded));
+    let figures = Figures { clock: info.clock, bare, recorded, timebox: recorded - bare };
+    println!("{}", serde_json::to_string(&figures).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+fn bare_calls(target: &Target, structure: &Structure, local: &Local, op: Op) {
+    let mut results = [0; abi::IL_RESULT_ROOM as usize];
+    for _ in 0..CALLS {
+        let mut call = abi::il_call {
+            op: op as u32,
+            status: abi::IL_OK,
+            args: std::ptr::null(),
+            results: results.as_mut_ptr(),
+            arg_count: 0,
+            result_room: abi::IL_RESULT_ROOM,
+            result_count: 0,
+            thread: 0,
+            host: host(),
+            start: 0,
+            end: 0,
+        };
+        // SAFETY: structure, local and the call with its results are alive; the operation takes
+        // no arguments. The target of the benchmark calls no box functions.
+        unsafe { target.call_function()(structure.pointer(), local.pointer(), &mut call) };
+        black_box(&call);
+    }
+}
+
+/// As a thread of a round makes them, less drawing them.
+fn recorded_calls(
+    target: &Target,
+    structure: &Structure,
+    local: &Local,
+    op: Op,
+    clock: Clock,
+) -> Result<f64, String> {
+    let room = abi::IL_RESULT_ROOM as usize;
+    let mut bytes = vec![0; CALLS * size_max(1) + size_max(room)];
+    let recorded = Default::default();
+    let mut timebox = Timebox::new(clock, 0, 1, &mut bytes, &recorded);
+    let mut outcome = Outcome::Unsupported;
+    let nanoseconds = time(|| {
+        for _ in 0..CALLS {
+            outcome = timebox.perform(target, structure, local, op, &[]);
+        }
+    });
+    match outcome {
+        Outcome::Recorded(_) => Ok(nanoseconds),
+        outcome => Err(format!("the target cannot be used for this: {outcome:?}")),
+    }
+}
+
+fn time(calls: impl FnOnce()) -> f64 {
+    let started = Instant::now();
+    calls();
+    started.elapsed().as_nanos() as f64 / CALLS as f64
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
