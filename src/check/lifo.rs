@@ -15,7 +15,7 @@ use super::removals::{self, Broken, Taken};
 use super::segments::{Coverage, Stabbing};
 use super::values::{Bits, Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, NEVER, OperationId};
+use crate::history::{History, OperationId};
 use crate::model::{Empty, Spec};
 use crate::operation::Status;
 

@@ -110,20 +110,21 @@ impl Simulation<'_> {
             if self.random.percent(switch) {
                 thread = self.random.below(doing.len());
             }
-            doing[thread] = match doing[thread].clone() {
+            let at = thread;
+            doing[at] = match doing[at].clone() {
                 Doing::Idle if issued == operations => {
-                    thread = (thread + 1) % doing.len();
+                    thread = (at + 1) % doing.len();
                     Doing::Idle
                 }
                 Doing::Idle => {
                     issued += 1;
-                    Doing::Calling(self.call(thread), 0)
+                    Doing::Calling(self.call(at), 0)
                 }
-                Doing::Calling(record, moved) => self.advance(thread, record, moved),
+                Doing::Calling(record, moved) => self.advance(at, record, moved),
                 Doing::Done(mut record) => {
                     finished += 1;
                     record.end = self.tick();
-                    self.records[thread].push(record);
+                    self.records[at].push(record);
                     Doing::Idle
                 }
             };
