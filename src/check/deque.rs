@@ -121,6 +121,6 @@ pub fn check(
 
 /// The values that `history` hands out are all its own and none comes twice.
 pub fn judge(history: &History, values: &Values) -> Result<(), super::removals::Broken> {
-    let table = super::removals::table(history, values)?;
+    let table = super::removals::removals(history, values)?.table;
     super::removals::lost(history, values, &table)
 }

@@ -11,7 +11,7 @@
 
 use super::cover::{Crowd, Inside, covering};
 use super::events::{Event, Events};
-use super::removals::{self, Broken, Taken};
+use super::removals::{self, Broken, Removals, Taken};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, runs, witness};
 use crate::history::{History, NEVER};
@@ -20,8 +20,10 @@ use crate::operation::Status;
 
 /// The first broken rule of a queue, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::table(history, values)?;
-    runs::judge(history, spec, values)?;
+    let Removals { table, any_bulk, .. } = removals::removals(history, values)?;
+    if any_bulk {
+        runs::judge(history, spec, values)?;
+    }
     removals::lost(history, values, &table)?;
     let mut pass = Pass::new(history, spec, values, &table);
     Events::new(history).try_for_each(|event| pass.event(event))

@@ -46,7 +46,7 @@ type Answer = (u32, u32, OperationId);
 
 /// The first broken rule of a stack, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::table(history, values)?;
+    let table = removals::removals(history, values)?.table;
     removals::lost(history, values, &table)?;
     let (ranks, answers) = rank(history, spec, values)?;
     let live: Vec<u32> =
