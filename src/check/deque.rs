@@ -51,8 +51,7 @@ impl<'a> Owned<'a> {
         let mut at = 0u32;
         for operation in thread.operations() {
             for &value in added_by(thread, operation) {
-                place[values.get(value).expect("added values have numbers")] =
-                    (at, bottom.len() as u32);
+                place[values.added(owner, value)] = (at, bottom.len() as u32);
                 at += 1;
                 bottom.push(at);
             }
@@ -108,12 +107,7 @@ impl Model for Owned<'_> {
 }
 
 /// Decides a history of distinct values; none where several threads push or take.
-pub fn check(
-    history: &History,
-    spec: &Spec,
-    values: &Values,
-    limits: &Limits,
-) -> Option<Verdict> {
+pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -> Option<Verdict> {
     let model = Owned::of(history, values, owner(history)?);
     let steps = Steps::new(history, spec, Some(values));
     Some(search::run(history, spec, &steps, model, limits))

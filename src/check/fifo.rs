@@ -58,9 +58,11 @@ impl<'a> Pass<'a> {
     fn event(&mut self, event: Event) -> Result<(), Broken> {
         let thread = &self.history.threads[event.id.thread as usize];
         match (event.operation.op.removes(), event.returns) {
-            (false, false) => self.adding(added_by(thread, event.operation), event.time),
+            (false, false) => {
+                self.adding(event.id.thread, added_by(thread, event.operation), event.time)
+            }
             (false, true) => {
-                self.have_added(added_by(thread, event.operation), event.time);
+                self.have_added(event.id.thread, added_by(thread, event.operation), event.time);
                 Ok(())
             }
             (true, false) => {
@@ -88,9 +90,9 @@ impl<'a> Pass<'a> {
 
     /// An enqueue is called: nothing that it adds may have left before what was inside by now.
     #[inline]
-    fn adding(&mut self, values: &[i64], now: u64) -> Result<(), Broken> {
+    fn adding(&mut self, thread: u32, values: &[i64], now: u64) -> Result<(), Broken> {
         for &value in values {
-            let taken = self.table[self.number(value)];
+            let taken = self.table[self.values.added(thread as usize, value)];
             if taken.end < now {
                 return Err(Broken::certain(witness::from_nowhere(self.history, value)));
             }
@@ -103,9 +105,9 @@ impl<'a> Pass<'a> {
     }
 
     #[inline]
-    fn have_added(&mut self, values: &[i64], now: u64) {
+    fn have_added(&mut self, thread: u32, values: &[i64], now: u64) {
         for &value in values {
-            let number = self.number(value);
+            let number = self.values.added(thread as usize, value);
             let taken = self.table[number];
             if taken.start > self.latest.0 {
                 self.latest = (taken.start, value);
@@ -131,7 +133,9 @@ fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
     let take = witness::takers(history, first);
     let taken = witness::takers(history, second)[0];
     let late = match take.first() {
-        Some(id) => format!("the dequeue of {first} by {} was called", witness::thread(history, *id)),
+        Some(id) => {
+            format!("the dequeue of {first} by {} was called", witness::thread(history, *id))
+        }
         None => format!("{first} was ever dequeued"),
     };
     let explanation = format!(

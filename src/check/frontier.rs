@@ -206,10 +206,7 @@ impl<'l, M: Model> Search<'l, M> {
     }
 
     /// Whether the object may be empty once the open steps have taken effect, or have not.
-    pub fn can_be_empty(
-        &mut self,
-        frontier: &Frontier<'_, M::State>,
-    ) -> Result<bool, Exhausted> {
+    pub fn can_be_empty(&mut self, frontier: &Frontier<'_, M::State>) -> Result<bool, Exhausted> {
         self.explore(frontier, 0, |model, c| model.is_empty(&c.state))?;
         Ok(!self.reached.items.is_empty())
     }

@@ -84,7 +84,11 @@ fn rank(
         if operation.op.adds() {
             let Some(number) = values_of(added_by(owner, operation)) else { continue };
             let at = &mut ranks[number];
-            if returns { at.push_return = rank } else { at.push_call = rank }
+            if returns {
+                at.push_return = rank
+            } else {
+                at.push_call = rank
+            }
             continue;
         }
         if !returns {
@@ -93,7 +97,11 @@ fn rank(
         }
         if let Some(number) = values_of(taken_by(owner, operation)) {
             let at = &mut ranks[number];
-            if returns { at.pop_return = rank } else { at.pop_call = rank }
+            if returns {
+                at.pop_return = rank
+            } else {
+                at.pop_call = rank
+            }
             if returns && at.push_call == NONE {
                 let value = taken_by(owner, operation)[0];
                 return Err(Broken::certain(witness::from_nowhere(history, value)));
@@ -256,14 +264,12 @@ fn smallest(ranks: &[Ranks], left: &[u32], events: usize) -> Vec<u32> {
 
 fn unordered(history: &History, values: &Values, ranks: &[Ranks], left: &[u32]) -> Witness {
     let numbers = smallest(ranks, left, 2 * history.len());
-    let is_among = |value: &i64| {
-        values.get(*value).is_some_and(|number| numbers.contains(&(number as u32)))
-    };
+    let is_among =
+        |value: &i64| values.get(*value).is_some_and(|number| numbers.contains(&(number as u32)));
     let mut operations = Vec::new();
     let mut named = Vec::new();
     for id in history.ids() {
-        let (thread, operation) =
-            (&history.threads[id.thread as usize], history.operation(id));
+        let (thread, operation) = (&history.threads[id.thread as usize], history.operation(id));
         let added = added_by(thread, operation).iter().find(|value| is_among(value));
         named.extend(added);
         if added.is_some() || taken_by(thread, operation).iter().any(is_among) {

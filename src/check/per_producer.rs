@@ -65,7 +65,7 @@ fn order(
             }
         }
         for &value in added_by(thread, operation) {
-            let taken = table[values.get(value).expect("added values have numbers")];
+            let taken = table[values.added(producer, value)];
             if taken.end < operation.start {
                 return Err(Broken::certain(witness::from_nowhere(history, value)));
             }
@@ -144,7 +144,7 @@ impl<'a> Pass<'a> {
             if event.returns {
                 let producer = event.id.thread as usize;
                 for &value in added_by(thread, event.operation) {
-                    let number = self.number(value);
+                    let number = self.values.added(producer, value);
                     let group = self.group(producer);
                     self.inside.added(group, number, event.time, self.table[number]);
                 }

@@ -96,7 +96,7 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
                 continue;
             }
             for &value in added_by(thread, operation) {
-                let number = values.get(value).expect("added values have numbers");
+                let number = values.added(at, value);
                 if table[number].start == NEVER {
                     let add = OperationId { thread: at as u32, index: index as u32 };
                     return Err(Broken::excusable(witness::lost(history, add, value)));

@@ -18,7 +18,10 @@ use crate::operation::{Op, Status};
 /// Where each key's state lies.
 enum Keys {
     /// Key less the lowest, where keys are close together.
-    Dense { low: i64, present: Bits },
+    Dense {
+        low: i64,
+        present: Bits,
+    },
     Sparse(FastMap<i64, bool>),
 }
 

@@ -48,9 +48,11 @@ impl<'a> Steps<'a> {
         let free = self.spec.bulk != Bulk::Run && ordered;
         self.values.is_some()
             || free
-            || !self.history.threads.iter().any(|thread| {
-                thread.operations().iter().any(|o| taken_by(thread, o).len() > 1)
-            })
+            || !self
+                .history
+                .threads
+                .iter()
+                .any(|thread| thread.operations().iter().any(|o| taken_by(thread, o).len() > 1))
     }
 
     /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.

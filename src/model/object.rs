@@ -84,10 +84,7 @@ impl Op {
 
     /// Whether the operation takes values out of a queue, stack or deque.
     pub fn removes(self) -> bool {
-        matches!(
-            self,
-            Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal
-        )
+        matches!(self, Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal)
     }
 }
 

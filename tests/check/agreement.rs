@@ -53,7 +53,9 @@ fn assert_agrees(verdict: &Verdict, explained: bool, spec: &Spec, history: &Hist
         Verdict::Consistent => explained,
         Verdict::Violation(witness) => {
             for id in &witness.operations {
-                assert!((id.index as usize) < history.threads[id.thread as usize].operations().len());
+                assert!(
+                    (id.index as usize) < history.threads[id.thread as usize].operations().len()
+                );
             }
             assert!(!witness.operations.is_empty() && !witness.explanation.is_empty());
             !explained
@@ -170,8 +172,13 @@ fn values_added_twice() {
 #[test]
 fn medium() {
     let limits = Limits::default();
-    let texts =
-        ["fifo", "lifo", "deque", "fifo-per-producer:empty=strong", "fifo-per-producer:empty=identity"];
+    let texts = [
+        "fifo",
+        "lifo",
+        "deque",
+        "fifo-per-producer:empty=strong",
+        "fifo-per-producer:empty=identity",
+    ];
     for (at, text) in texts.into_iter().enumerate() {
         let spec = spec(text);
         let mut random = Random::new(100 + at as u64);

@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 
 use interlap::history::{History, NEVER, Operation, OperationId};
-use interlap::model::{Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
+use interlap::model::{
+    Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec,
+};
 use interlap::operation::{Op, Status};
 
 /// One instant of an operation.
@@ -190,9 +192,8 @@ fn counts_right(history: &History) -> bool {
     history.ids().all(|id| {
         let empty = history.operation(id);
         empty.status != Status::Empty
-            || (0..history.threads.len() as u32).all(|thread| {
-                (empty.start..=empty.end).any(|now| surplus(thread, now) <= 0)
-            })
+            || (0..history.threads.len() as u32)
+                .all(|thread| (empty.start..=empty.end).any(|now| surplus(thread, now) <= 0))
     })
 }
 
