@@ -149,9 +149,11 @@ impl Values {
         }
         for range in &self.ranges {
             let offset = value.wrapping_sub(range.low) as u64;
-            let number = range.first as usize + offset as usize;
-            if offset <= range.span && self.used.contains(number) {
-                return Some(number);
+            if offset <= range.span {
+                let number = range.first as usize + offset as usize;
+                if self.used.contains(number) {
+                    return Some(number);
+                }
             }
         }
         None
