@@ -16,6 +16,7 @@ const SMALL: Shape = Shape {
     pending: 12,
     duplicates: 0,
     corruptions: 3,
+    hides: 4,
 };
 
 /// Longer histories: only the general search decides them too.

@@ -39,6 +39,8 @@ pub struct Shape {
     pub duplicates: usize,
     /// Most corruptions.
     pub corruptions: usize,
+    /// Percent of calls that find no room, or nothing where something is.
+    pub hides: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -208,9 +210,9 @@ impl Simulation<'_> {
             (record.status, record.results) = self.machine.answer(&record, self.random);
             return Doing::Done(record);
         }
-        let full = moved == 0 && record.op.adds() && self.random.percent(4);
-        if full {
-            record.status = Status::Full;
+        if moved == 0 && self.random.percent(self.shape.hides) {
+            // A structure may have no room, or hide what it holds.
+            record.status = if record.op.adds() { Status::Full } else { Status::Empty };
             return Doing::Done(record);
         }
         let line = if self.shape.kind == Kind::FifoPerProducer { thread } else { 0 };
@@ -293,10 +295,10 @@ impl Simulation<'_> {
             return;
         }
         let at = self.random.below(self.records[thread].len());
-        match self.random.below(6) {
+        match self.random.below(8) {
             0..=2 => self.shrink(thread, at),
             3 => self.swap(thread, at),
-            4 => {
+            4..=6 => {
                 let other = self.known_value();
                 let forget = self.random.percent(50);
                 flip(&mut self.records[thread][at], other, forget);
