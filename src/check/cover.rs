@@ -76,7 +76,7 @@ pub fn covering(
         let closed = |o: &&crate::history::Operation| o.status == Status::Ok && o.end <= end;
         for operation in thread.operations().iter().filter(closed) {
             for &value in added_by(thread, operation) {
-                let until = table[values.get(value).expect("added values have numbers")].start;
+                let until = table[values.added(at, value)].start;
                 if producer.is_none_or(|p| p == at) && until > start {
                     intervals.push((operation.end, until, value));
                 }

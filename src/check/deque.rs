@@ -51,8 +51,7 @@ impl<'a> Owned<'a> {
         let mut at = 0u32;
         for operation in thread.operations() {
             for &value in added_by(thread, operation) {
-                place[values.get(value).expect("added values have numbers")] =
-                    (at, bottom.len() as u32);
+                place[values.added(owner, value)] = (at, bottom.len() as u32);
                 at += 1;
                 bottom.push(at);
             }
@@ -116,6 +115,6 @@ pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -
 
 /// The values that `history` hands out are all its own and none comes twice.
 pub fn judge(history: &History, values: &Values) -> Result<(), super::removals::Broken> {
-    let table = super::removals::table(history, values)?;
+    let table = super::removals::removals(history, values)?.table;
     super::removals::lost(history, values, &table)
 }

@@ -10,6 +10,14 @@ use crate::history::{History, NEVER, Operation, OperationId, Thread};
 /// Up to this many threads, looking at each one's next stamp is faster than a heap.
 const SCAN_MAX: usize = 12;
 
+/// Up to this, twice a stamp and one are a number.
+const STAMP_MAX: u64 = (NEVER >> 1) - 1;
+
+#[inline]
+fn packed(time: u64, returns: bool) -> u64 {
+    if time == NEVER { NEVER } else { time << 1 | u64::from(returns) }
+}
+
 /// The call or the return of an operation. An operation whose effect is open has no return.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
@@ -24,9 +32,10 @@ pub struct Event<'a> {
 pub struct Events<'a> {
     threads: &'a [Thread],
     cursors: Vec<Cursor>,
-    /// Next stamp of each thread, or [`NEVER`].
+    /// Twice the next stamp of each thread, one more for a return; [`NEVER`] where there is none.
+    /// One comparison without a branch then finds the earliest. Not kept where there is a heap.
     due: Vec<u64>,
-    /// Only where there are too many threads to scan: the next event of each.
+    /// Where there are too many threads to scan, or too large stamps: the next event of each.
     heap: Option<BinaryHeap<Reverse<(u64, bool, u32)>>>,
 }
 
@@ -40,11 +49,15 @@ impl<'a> Events<'a> {
     pub fn new(history: &'a History) -> Events<'a> {
         let threads = &history.threads[..];
         let first = |thread: &Thread| thread.operations().first().map_or(NEVER, |o| o.start);
-        let due: Vec<u64> = threads.iter().map(first).collect();
-        let heap = (threads.len() > SCAN_MAX).then(|| {
-            let live = due.iter().enumerate().filter(|(_, time)| **time != NEVER);
-            live.map(|(thread, time)| Reverse((*time, false, thread as u32))).collect()
+        let large = |thread: &Thread| {
+            let last = thread.operations().last();
+            last.is_some_and(|o| o.start > STAMP_MAX || (o.end > STAMP_MAX && o.end != NEVER))
+        };
+        let heap = (threads.len() > SCAN_MAX || threads.iter().any(large)).then(|| {
+            let live = threads.iter().enumerate().filter(|(_, thread)| first(thread) != NEVER);
+            live.map(|(at, thread)| Reverse((first(thread), false, at as u32))).collect()
         });
+        let due = threads.iter().map(|thread| packed(first(thread), false)).collect();
         Events { threads, cursors: vec![Cursor::default(); threads.len()], due, heap }
     }
 
@@ -54,15 +67,11 @@ impl<'a> Events<'a> {
         if let Some(heap) = &mut self.heap {
             return heap.pop().map(|Reverse((_, _, thread))| thread as usize);
         }
-        let mut best = 0;
-        let mut time = *self.due.first()?;
-        for (thread, &due) in self.due.iter().enumerate().skip(1) {
-            let before_return = self.cursors[best].returns && !self.cursors[thread].returns;
-            if due < time || (due == time && before_return) {
-                (best, time) = (thread, due);
-            }
+        let (mut best, mut least) = (0, NEVER);
+        for (thread, &due) in self.due.iter().enumerate() {
+            (best, least) = if due < least { (thread, due) } else { (best, least) };
         }
-        (time != NEVER).then_some(best)
+        (least != NEVER).then_some(best)
     }
 }
 
@@ -76,7 +85,7 @@ impl<'a> Iterator for Events<'a> {
         let Cursor { index, returns } = self.cursors[thread];
         let operation = &operations[index as usize];
         let event = Event {
-            time: self.due[thread],
+            time: if returns { operation.end } else { operation.start },
             returns,
             id: OperationId { thread: thread as u32, index },
             operation,
@@ -88,7 +97,7 @@ impl<'a> Iterator for Events<'a> {
             self.cursors[thread].returns = true;
             operation.end
         };
-        self.due[thread] = due;
+        self.due[thread] = packed(due, !returns);
         if let Some(heap) = &mut self.heap
             && due != NEVER
         {

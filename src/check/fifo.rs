@@ -11,7 +11,7 @@
 
 use super::cover::{Crowd, Inside, covering};
 use super::events::{Event, Events};
-use super::removals::{self, Broken, Taken};
+use super::removals::{self, Broken, Removals, Taken};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, runs, witness};
 use crate::history::{History, NEVER};
@@ -20,8 +20,10 @@ use crate::operation::Status;
 
 /// The first broken rule of a queue, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::table(history, values)?;
-    runs::judge(history, spec, values)?;
+    let Removals { table, any_bulk, .. } = removals::removals(history, values)?;
+    if any_bulk {
+        runs::judge(history, spec, values)?;
+    }
     removals::lost(history, values, &table)?;
     let mut pass = Pass::new(history, spec, values, &table);
     Events::new(history).try_for_each(|event| pass.event(event))
@@ -56,9 +58,11 @@ impl<'a> Pass<'a> {
     fn event(&mut self, event: Event) -> Result<(), Broken> {
         let thread = &self.history.threads[event.id.thread as usize];
         match (event.operation.op.removes(), event.returns) {
-            (false, false) => self.adding(added_by(thread, event.operation), event.time),
+            (false, false) => {
+                self.adding(event.id.thread, added_by(thread, event.operation), event.time)
+            }
             (false, true) => {
-                self.have_added(added_by(thread, event.operation), event.time);
+                self.have_added(event.id.thread, added_by(thread, event.operation), event.time);
                 Ok(())
             }
             (true, false) => {
@@ -86,9 +90,9 @@ impl<'a> Pass<'a> {
 
     /// An enqueue is called: nothing that it adds may have left before what was inside by now.
     #[inline]
-    fn adding(&mut self, values: &[i64], now: u64) -> Result<(), Broken> {
+    fn adding(&mut self, thread: u32, values: &[i64], now: u64) -> Result<(), Broken> {
         for &value in values {
-            let taken = self.table[self.number(value)];
+            let taken = self.table[self.values.added(thread as usize, value)];
             if taken.end < now {
                 return Err(Broken::certain(witness::from_nowhere(self.history, value)));
             }
@@ -101,9 +105,9 @@ impl<'a> Pass<'a> {
     }
 
     #[inline]
-    fn have_added(&mut self, values: &[i64], now: u64) {
+    fn have_added(&mut self, thread: u32, values: &[i64], now: u64) {
         for &value in values {
-            let number = self.number(value);
+            let number = self.values.added(thread as usize, value);
             let taken = self.table[number];
             if taken.start > self.latest.0 {
                 self.latest = (taken.start, value);

@@ -275,7 +275,7 @@ impl<'l, M: Model> Search<'l, M> {
             return Err(Exhausted::Steps(self.steps));
         }
         match &self.limits.cancelled {
-            Some(flag) if self.steps % 1024 == 0 && flag.load(Ordering::Relaxed) => {
+            Some(flag) if self.steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
                 Err(Exhausted::Cancelled)
             }
             _ => Ok(()),

@@ -15,7 +15,7 @@ use super::removals::{self, Broken, Taken};
 use super::segments::{Coverage, Stabbing};
 use super::values::{Bits, Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, NEVER, OperationId};
+use crate::history::{History, OperationId};
 use crate::model::{Empty, Spec};
 use crate::operation::Status;
 
@@ -46,7 +46,7 @@ type Answer = (u32, u32, OperationId);
 
 /// The first broken rule of a stack, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::table(history, values)?;
+    let table = removals::removals(history, values)?.table;
     removals::lost(history, values, &table)?;
     let (ranks, answers) = rank(history, spec, values)?;
     let live: Vec<u32> =

@@ -10,6 +10,7 @@ mod frontier;
 mod hash;
 mod keyed;
 mod lifo;
+mod lone;
 mod per_producer;
 mod removals;
 mod runs;

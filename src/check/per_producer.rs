@@ -8,46 +8,64 @@
 //! Queues of different producers are independent objects; linearizability is local (Herlihy and
 //! Wing 1990). Only a "strong" empty answer reads them all at once.
 
-use super::cover::{Crowd, Inside, covering};
+use super::cover::{Inside, covering};
 use super::events::{Event, Events};
-use super::removals::{self, Broken, Taken};
+use super::removals::{self, Broken, Removals, Taken};
 use super::values::{Values, added_by, taken_by};
-use super::{Witness, runs, tally, witness};
-use crate::history::{History, NEVER};
+use super::{Witness, lone, runs, tally, witness};
+use crate::history::{History, NEVER, OperationId};
 use crate::model::{Empty, Spec};
 use crate::operation::Status;
 
 /// The first broken rule, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::table(history, values)?;
-    runs::judge(history, spec, values)?;
-    if spec.empty == Empty::Count {
+    let Removals { table, any_empty, any_bulk } = removals::removals(history, values)?;
+    if any_bulk {
+        runs::judge(history, spec, values)?;
+    }
+    if any_empty && spec.empty == Empty::Count {
         tally::judge(history, values)?;
     }
     removals::lost(history, values, &table)?;
+    let lone = if any_empty && matches!(spec.empty, Empty::Lone | Empty::Count) {
+        lone::empty_answers(history)
+    } else {
+        Vec::new()
+    };
     for producer in 0..history.threads.len() {
-        order(history, values, &table, producer)?;
+        order(history, values, &table, producer, &lone)?;
     }
-    if removals::any_empty(history, spec) {
+    if any_empty && spec.empty >= Empty::Identity {
         let mut pass = Pass::new(history, spec, values, &table);
         Events::new(history).try_for_each(|event| pass.event(event))?;
     }
     Ok(())
 }
 
-/// Whether the values of one producer were taken in the order in which it added them.
+/// Whether the values of one producer were taken in the order in which it added them, and none was
+/// inside during an "empty" answer of `lone`. While such a call is open no other takes anything, so
+/// a value that was inside when it began and is taken after it ended was inside throughout: the
+/// running maximum that decides the order decides this too.
 fn order(
     history: &History,
     values: &Values,
     table: &[Taken],
     producer: usize,
+    lone: &[OperationId],
 ) -> Result<(), Broken> {
     let thread = &history.threads[producer];
     // Of the values so far, the latest start of a dequeue, and the value.
     let mut latest = (0, 0);
+    let mut lone = lone.iter().map(|id| (*id, history.operation(*id))).peekable();
+    let wrong = |id, value| Broken::excusable(witness::empty_while_full(history, id, &[value]));
     for operation in thread.operations() {
+        while let Some((id, empty)) = lone.next_if(|(_, empty)| empty.start <= operation.end) {
+            if latest.0 > empty.end {
+                return Err(wrong(id, latest.1));
+            }
+        }
         for &value in added_by(thread, operation) {
-            let taken = table[values.get(value).expect("added values have numbers")];
+            let taken = table[values.added(producer, value)];
             if taken.end < operation.start {
                 return Err(Broken::certain(witness::from_nowhere(history, value)));
             }
@@ -60,7 +78,10 @@ fn order(
             }
         }
     }
-    Ok(())
+    match lone.find(|(_, empty)| latest.0 > empty.end) {
+        Some((id, _)) => Err(wrong(id, latest.1)),
+        None => Ok(()),
+    }
 }
 
 fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
@@ -91,7 +112,6 @@ struct Pass<'a> {
     table: &'a [Taken],
     /// By producer; by one group of all where one common instant is asked for.
     inside: Inside,
-    crowd: Crowd,
 }
 
 impl<'a> Pass<'a> {
@@ -104,7 +124,6 @@ impl<'a> Pass<'a> {
             values,
             table,
             inside: Inside::new(groups, values.len()),
-            crowd: Crowd::new(threads),
         }
     }
 
@@ -125,32 +144,26 @@ impl<'a> Pass<'a> {
             if event.returns {
                 let producer = event.id.thread as usize;
                 for &value in added_by(thread, event.operation) {
-                    let number = self.number(value);
+                    let number = self.values.added(producer, value);
                     let group = self.group(producer);
                     self.inside.added(group, number, event.time, self.table[number]);
                 }
             }
         } else if !event.returns {
-            self.crowd.enter(event.id.thread);
             for &value in taken_by(thread, event.operation) {
                 let number = self.number(value);
                 let producer = self.values.producer(number);
                 self.inside.taking(self.group(producer), number);
             }
-        } else {
-            let lone = self.crowd.leave(event.id.thread);
-            if event.operation.status == Status::Empty {
-                return self.answered_empty(event, lone);
-            }
+        } else if event.operation.status == Status::Empty {
+            return self.answered_empty(event);
         }
         Ok(())
     }
 
-    fn answered_empty(&self, event: Event, lone: bool) -> Result<(), Broken> {
+    fn answered_empty(&self, event: Event) -> Result<(), Broken> {
         let start = event.operation.start;
-        if (lone || self.empty >= Empty::Identity)
-            && let Some(group) = self.inside.covered(start)
-        {
+        if let Some(group) = self.inside.covered(start) {
             let producer = (self.empty != Empty::Strong).then_some(group);
             let span = (start, event.time);
             let inside = covering(self.history, self.values, self.table, span, producer);

@@ -5,7 +5,6 @@
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::{History, NEVER, OperationId};
-use crate::model::Spec;
 use crate::operation::Status;
 
 /// The timebox of a removal.
@@ -33,12 +32,25 @@ impl Broken {
     }
 }
 
-/// The timebox in which each value was taken, by its number.
-pub fn table(history: &History, values: &Values) -> Result<Vec<Taken>, Broken> {
+/// What was taken when.
+pub struct Removals {
+    /// The timebox in which each value was taken, by its number.
+    pub table: Vec<Taken>,
+    /// Whether some answer was "empty".
+    pub any_empty: bool,
+    /// Whether some operation took several values.
+    pub any_bulk: bool,
+}
+
+pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> {
     let mut table = vec![Taken { start: NEVER, end: NEVER }; values.len()];
+    let (mut any_empty, mut any_bulk) = (false, false);
     for thread in &history.threads {
-        for operation in thread.operations() {
-            for &value in taken_by(thread, operation) {
+        for operation in thread.operations().iter().filter(|operation| operation.op.removes()) {
+            any_empty |= operation.status == Status::Empty;
+            let taken = thread.results(operation);
+            any_bulk |= taken.len() > 1;
+            for &value in taken {
                 let Some(number) = values.get(value) else {
                     return Err(Broken::certain(witness::from_nowhere(history, value)));
                 };
@@ -49,7 +61,7 @@ pub fn table(history: &History, values: &Values) -> Result<Vec<Taken>, Broken> {
             }
         }
     }
-    Ok(table)
+    Ok(Removals { table, any_empty, any_bulk })
 }
 
 /// Whether some removal has no answer: it may have taken a value that nobody saw.
@@ -84,7 +96,7 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
                 continue;
             }
             for &value in added_by(thread, operation) {
-                let number = values.get(value).expect("added values have numbers");
+                let number = values.added(at, value);
                 if table[number].start == NEVER {
                     let add = OperationId { thread: at as u32, index: index as u32 };
                     return Err(Broken::excusable(witness::lost(history, add, value)));
@@ -93,12 +105,4 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
         }
     }
     Ok(())
-}
-
-/// Whether the history has an "empty" answer that the model may judge.
-pub fn any_empty(history: &History, spec: &Spec) -> bool {
-    spec.empty != crate::model::Empty::None
-        && history.threads.iter().any(|thread| {
-            thread.operations().iter().any(|operation| operation.status == Status::Empty)
-        })
 }

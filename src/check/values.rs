@@ -36,7 +36,7 @@ impl Bits {
 
 /// The numbers of the added values.
 pub struct Values {
-    /// Where every thread adds ascending values from a compact range of its own: the ranges.
+    /// By thread, where each adds ascending values from a compact range of its own: the range.
     ranges: Vec<Range>,
     /// Otherwise: every value's number.
     numbers: Option<FastMap<i64, u32>>,
@@ -70,54 +70,58 @@ pub fn taken_by<'a>(thread: &'a Thread, operation: &Operation) -> &'a [i64] {
     if operation.op.removes() { thread.results(operation) } else { &[] }
 }
 
-/// The range of the values that a thread adds, if they ascend without large gaps.
-fn compact(thread: &Thread) -> Option<Option<(i64, u64)>> {
-    let mut values = thread.operations().iter().flat_map(|o| added_by(thread, o)).copied();
-    let Some(low) = values.next() else { return Some(None) };
-    let (mut high, mut count) = (low, 1);
-    for value in values {
-        if value <= high {
-            return None;
+/// The range of the values that a thread adds, if they ascend without large gaps. Marks them in
+/// `used`, from its end on.
+fn compact(thread: &Thread, used: &mut Vec<u64>) -> Option<Range> {
+    let base = used.len();
+    let mut range = Range { low: 0, span: 0, first: u32::try_from(64 * base).ok()? };
+    used.push(0);
+    let mut count = 0;
+    for operation in thread.operations() {
+        for &value in added_by(thread, operation) {
+            if count == 0 {
+                range.low = value;
+            }
+            let offset = value.wrapping_sub(range.low) as u64;
+            if (count > 0 && offset <= range.span) || offset > 4 * count + 64 {
+                return None;
+            }
+            range.span = offset;
+            count += 1;
+            let word = base + (offset / 64) as usize;
+            if word >= used.len() {
+                used.resize(word + 1, 0);
+            }
+            used[word] |= 1 << (offset % 64);
         }
-        high = value;
-        count += 1;
     }
-    let span = high.wrapping_sub(low) as u64;
-    (span <= 4 * count + 64).then_some(Some((low, span)))
+    Some(range)
 }
 
 impl Values {
     pub fn of(history: &History) -> Result<Values, AddedTwice> {
-        let compact: Option<Vec<_>> = history.threads.iter().map(compact).collect();
-        match compact.and_then(|ranges| Values::dense(history, &ranges)) {
+        match Values::dense(history) {
             Some(values) => Ok(values),
             None => Values::hashed(history),
         }
     }
 
-    fn dense(history: &History, compact: &[Option<(i64, u64)>]) -> Option<Values> {
-        let (mut ranges, mut first, mut next) = (Vec::new(), Vec::new(), 0u64);
-        for range in compact {
-            first.push(u32::try_from(next).ok()?);
-            if let Some((low, span)) = *range {
-                ranges.push(Range { low, span, first: next as u32 });
-                next += span + 1;
-            }
+    fn dense(history: &History) -> Option<Values> {
+        let (mut ranges, mut used) = (Vec::with_capacity(history.threads.len()), Vec::new());
+        for thread in &history.threads {
+            ranges.push(compact(thread, &mut used)?);
         }
-        first.push(u32::try_from(next).ok()?);
-        ranges.sort_unstable_by_key(|range| range.low);
-        let apart = |two: &[Range]| two[1].low.wrapping_sub(two[0].low) as u64 > two[0].span;
-        if !ranges.windows(2).all(apart) {
+        let mut first: Vec<u32> = ranges.iter().map(|range| range.first).collect();
+        first.push(u32::try_from(64 * used.len()).ok()?);
+        let used = Bits(used);
+        let mut sorted: Vec<&Range> =
+            ranges.iter().filter(|range| used.contains(range.first as usize)).collect();
+        sorted.sort_unstable_by_key(|range| range.low);
+        let apart = |two: &[&Range]| two[1].low.wrapping_sub(two[0].low) as u64 > two[0].span;
+        if !sorted.windows(2).all(apart) {
             return None;
         }
-        let mut values = Values { ranges, numbers: None, used: Bits::new(next as usize), first };
-        for thread in &history.threads {
-            for value in thread.operations().iter().flat_map(|o| added_by(thread, o)) {
-                let number = values.number(*value).expect("every range holds its values");
-                values.used.insert(number as usize);
-            }
-        }
-        Some(values)
+        Some(Values { ranges, numbers: None, used, first })
     }
 
     fn hashed(history: &History) -> Result<Values, AddedTwice> {
@@ -137,25 +141,34 @@ impl Values {
         Ok(Values { ranges: Vec::new(), numbers: Some(numbers), used, first })
     }
 
+    /// The number of a value, if it was or may have been added.
     #[inline]
-    fn number(&self, value: i64) -> Option<u32> {
+    pub fn get(&self, value: i64) -> Option<usize> {
         if let Some(numbers) = &self.numbers {
-            return numbers.get(&value).copied();
+            return numbers.get(&value).map(|number| *number as usize);
         }
         for range in &self.ranges {
             let offset = value.wrapping_sub(range.low) as u64;
             if offset <= range.span {
-                return Some(range.first + offset as u32);
+                let number = range.first as usize + offset as usize;
+                if self.used.contains(number) {
+                    return Some(number);
+                }
             }
         }
         None
     }
 
-    /// The number of a value, if it was or may have been added.
+    /// The number of a value that `thread` adds.
     #[inline]
-    pub fn get(&self, value: i64) -> Option<usize> {
-        let number = self.number(value)? as usize;
-        self.used.contains(number).then_some(number)
+    pub fn added(&self, thread: usize, value: i64) -> usize {
+        match &self.numbers {
+            Some(numbers) => numbers[&value] as usize,
+            None => {
+                let range = self.ranges[thread];
+                range.first as usize + value.wrapping_sub(range.low) as usize
+            }
+        }
     }
 
     /// One more than the highest number.

@@ -98,7 +98,10 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
             && spec.kind == Kind::FifoPerProducer
             && spec.empty != Empty::Strong
         {
-            for queue in 0..history.threads.len() as u32 {
+            let adds = |thread: &u32| {
+                history.ids().any(|id| id.thread == *thread && !added(history, id).is_empty())
+            };
+            for queue in (0..history.threads.len() as u32).filter(adds) {
                 add(Call { queue: Some(queue), ..call }, 0);
             }
         } else if spec.bulk == Bulk::Atomic || !is_bulk(op) || status == Status::Empty {

@@ -39,6 +39,8 @@ pub struct Shape {
     pub duplicates: usize,
     /// Most corruptions.
     pub corruptions: usize,
+    /// Percent of calls that find no room, or nothing where something is.
+    pub hides: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -63,7 +65,10 @@ struct Simulation<'a> {
     shape: Shape,
     random: &'a mut Random,
     machine: Machine,
-    next_value: i64,
+    /// Every value added so far.
+    values: Vec<i64>,
+    /// Whether each thread counts in a range of its own; else all count together.
+    ranges: bool,
     two_owners: bool,
     records: Vec<Vec<Record>>,
     clock: u64,
@@ -85,12 +90,13 @@ pub fn history(shape: Shape, random: &mut Random) -> History {
     if shape.kind == Kind::Register {
         machine.cells.insert(0, 0);
     }
-    let two_owners = random.percent(10);
+    let (two_owners, ranges) = (random.percent(10), random.percent(50));
     let mut simulation = Simulation {
         shape,
         random,
         machine,
-        next_value: 0,
+        values: Vec::new(),
+        ranges,
         two_owners,
         records: vec![Vec::new(); threads],
         clock: 1,
@@ -110,20 +116,21 @@ impl Simulation<'_> {
             if self.random.percent(switch) {
                 thread = self.random.below(doing.len());
             }
-            doing[thread] = match doing[thread].clone() {
+            let at = thread;
+            doing[at] = match doing[at].clone() {
                 Doing::Idle if issued == operations => {
-                    thread = (thread + 1) % doing.len();
+                    thread = (at + 1) % doing.len();
                     Doing::Idle
                 }
                 Doing::Idle => {
                     issued += 1;
-                    Doing::Calling(self.call(thread), 0)
+                    Doing::Calling(self.call(at), 0)
                 }
-                Doing::Calling(record, moved) => self.advance(thread, record, moved),
+                Doing::Calling(record, moved) => self.advance(at, record, moved),
                 Doing::Done(mut record) => {
                     finished += 1;
                     record.end = self.tick();
-                    self.records[thread].push(record);
+                    self.records[at].push(record);
                     Doing::Idle
                 }
             };
@@ -135,20 +142,28 @@ impl Simulation<'_> {
         self.clock - 1
     }
 
-    fn value(&mut self) -> i64 {
-        if self.next_value > 0 && self.random.percent(self.shape.duplicates) {
-            return 1 + self.random.below(self.next_value as usize) as i64;
+    /// A value to add.
+    fn value(&mut self, thread: usize) -> i64 {
+        if self.random.percent(self.shape.duplicates) {
+            return self.known_value();
         }
-        self.next_value += 1;
-        self.next_value
+        let base = if self.ranges { 1000 * (3 - thread as i64) } else { 0 };
+        self.values.push(base + self.values.len() as i64);
+        self.values[self.values.len() - 1]
+    }
+
+    /// A value added before, or one that nobody adds.
+    fn known_value(&mut self) -> i64 {
+        let at = self.random.below(self.values.len() + 1);
+        self.values.get(at).copied().unwrap_or(7777)
     }
 
     fn call(&mut self, thread: usize) -> Record {
         let op = self.draw(thread);
         let small = |random: &mut Random| random.below(3) as i64;
         let args = match op {
-            Op::Enqueue | Op::Push | Op::DequePush => vec![self.value()],
-            Op::EnqueueBulk => (0..1 + self.random.below(3)).map(|_| self.value()).collect(),
+            Op::Enqueue | Op::Push | Op::DequePush => vec![self.value(thread)],
+            Op::EnqueueBulk => (0..1 + self.random.below(3)).map(|_| self.value(thread)).collect(),
             Op::DequeueBulk => vec![1 + self.random.below(3) as i64],
             Op::SetInsert | Op::SetRemove | Op::SetContains | Op::MapGet | Op::MapRemove => {
                 vec![self.random.below(2) as i64]
@@ -195,9 +210,9 @@ impl Simulation<'_> {
             (record.status, record.results) = self.machine.answer(&record, self.random);
             return Doing::Done(record);
         }
-        let full = moved == 0 && record.op.adds() && self.random.percent(4);
-        if full {
-            record.status = Status::Full;
+        if moved == 0 && self.random.percent(self.shape.hides) {
+            // A structure may have no room, or hide what it holds.
+            record.status = if record.op.adds() { Status::Full } else { Status::Empty };
             return Doing::Done(record);
         }
         let line = if self.shape.kind == Kind::FifoPerProducer { thread } else { 0 };
@@ -280,12 +295,11 @@ impl Simulation<'_> {
             return;
         }
         let at = self.random.below(self.records[thread].len());
-        let known = self.next_value.max(3) as usize;
-        match self.random.below(6) {
+        match self.random.below(8) {
             0..=2 => self.shrink(thread, at),
             3 => self.swap(thread, at),
-            4 => {
-                let other = self.random.below(known) as i64 + 1;
+            4..=6 => {
+                let other = self.known_value();
                 let forget = self.random.percent(50);
                 flip(&mut self.records[thread][at], other, forget);
             }

@@ -1,0 +1,248 @@
+//! How fast histories are checked. `cargo bench --bench checking [operations]` simulates histories
+//! of five threads, checks each, and prints a table: CPU seconds of the check alone, and the memory
+//! it took beyond the history.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use interlap::check::{Limits, Verdict, check};
+use interlap::history::{Entry, History, Thread};
+use interlap::model::{Kind, Spec};
+use interlap::operation::{Op, Status};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Counts what is allocated now, and the most that ever was.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(held, Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const THREADS: usize = 5;
+
+/// CPU seconds of this thread: other work on the machine does not count.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+struct Random(Pcg64Mcg);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
+    }
+}
+
+/// A structure in which every call happens at one instant.
+#[derive(Default)]
+struct Machine {
+    lines: Vec<VecDeque<i64>>,
+    cells: Vec<Option<i64>>,
+    added: [i64; THREADS],
+}
+
+/// A call, on its way.
+#[derive(Clone, Copy)]
+struct Call {
+    op: Op,
+    status: Status,
+    args: [i64; 2],
+    arg_count: usize,
+    result: Option<i64>,
+    start: u64,
+}
+
+/// Most values in a queue or stack, and keys of a set or map.
+const LENGTH_MAX: usize = 20;
+const KEYS: usize = 1000;
+
+impl Machine {
+    fn draw(&mut self, kind: Kind, thread: usize, random: &mut Random) -> (Op, [i64; 2], usize) {
+        let key = random.below(KEYS) as i64;
+        let pick = random.below(3);
+        let adds = random.below(2) == 0;
+        let mut value = || {
+            self.added[thread] += 1;
+            thread as i64 * 1_000_000_000 + self.added[thread]
+        };
+        match kind {
+            Kind::Set => ([Op::SetInsert, Op::SetRemove, Op::SetContains][pick], [key, 0], 1),
+            Kind::Map => match pick {
+                0 => (Op::MapPut, [key, random.below(1000) as i64], 2),
+                1 => (Op::MapGet, [key, 0], 1),
+                _ => (Op::MapRemove, [key, 0], 1),
+            },
+            Kind::Register => match pick {
+                0 => (Op::RegisterWrite, [value(), 0], 1),
+                _ => (Op::RegisterRead, [0, 0], 0),
+            },
+            Kind::Lifo if adds => (Op::Push, [value(), 0], 1),
+            Kind::Lifo => (Op::Pop, [0, 0], 0),
+            Kind::Deque if thread == 0 && pick < 2 => (Op::DequePush, [value(), 0], 1),
+            Kind::Deque if thread == 0 => (Op::DequeTake, [0, 0], 0),
+            Kind::Deque => (Op::DequeSteal, [0, 0], 0),
+            _ if adds => (Op::Enqueue, [value(), 0], 1),
+            _ => (Op::Dequeue, [0, 0], 0),
+        }
+    }
+
+    fn apply(&mut self, kind: Kind, thread: usize, call: &mut Call, random: &mut Random) {
+        match kind {
+            Kind::Set | Kind::Map | Kind::Register => self.answer(call),
+            _ => {
+                let lines = if kind == Kind::FifoPerProducer { THREADS } else { 1 };
+                let from = random.below(lines);
+                let filled = (0..lines).map(|at| (from + at) % lines);
+                let filled = filled.into_iter().find(|at| !self.lines[*at].is_empty());
+                let at = if call.op.adds() { thread % lines } else { filled.unwrap_or(0) };
+                let line = &mut self.lines[at];
+                if call.op.adds() && line.len() >= LENGTH_MAX {
+                    call.status = Status::Full;
+                } else if call.op.adds() {
+                    line.push_back(call.args[0]);
+                } else {
+                    let back = matches!(call.op, Op::Pop | Op::DequeTake);
+                    call.result = if back { line.pop_back() } else { line.pop_front() };
+                    call.status = if call.result.is_some() { Status::Ok } else { Status::Empty };
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, call: &mut Call) {
+        let register = call.op.family() == Kind::Register.family();
+        let cell = &mut self.cells[if register { 0 } else { call.args[0] as usize }];
+        let held = *cell;
+        let ok = match call.op {
+            Op::SetInsert => held.is_none(),
+            Op::RegisterWrite => true,
+            _ => held.is_some(),
+        };
+        call.status = if ok { Status::Ok } else { Status::Failed };
+        match call.op {
+            Op::SetInsert => *cell = Some(1),
+            Op::SetRemove | Op::MapRemove => *cell = None,
+            Op::MapPut => *cell = Some(call.args[1]),
+            Op::RegisterWrite => *cell = Some(call.args[0]),
+            Op::MapGet | Op::RegisterRead => call.result = held,
+            _ => {}
+        }
+    }
+}
+
+/// Threads step through call, effect and return in random turns.
+fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History {
+    let mut random = Random(Pcg64Mcg::seed_from_u64(seed));
+    let initial = (kind == Kind::Register).then_some(0);
+    let mut machine = Machine {
+        lines: vec![VecDeque::new(); THREADS],
+        cells: vec![initial; KEYS],
+        ..Machine::default()
+    };
+    let mut history = History::default();
+    for client in 0..threads {
+        let mut thread = Thread::new(client as u32);
+        thread.reserve(operations / threads + operations / 100, operations / threads * 2);
+        history.threads.push(thread);
+    }
+    let mut doing: [(u8, Option<Call>); THREADS] = [(0, None); THREADS];
+    let (mut clock, mut called, mut finished) = (1, 0, 0);
+    while finished < operations {
+        let thread = random.below(threads);
+        let (step, call) = &mut doing[thread];
+        match (*step, call.as_mut()) {
+            (1, Some(call)) => machine.apply(kind, thread, call, &mut random),
+            (2, Some(call)) => {
+                let entry = Entry {
+                    op: call.op,
+                    status: call.status,
+                    start: call.start,
+                    end: clock,
+                    args: &call.args[..call.arg_count],
+                    results: call.result.as_slice(),
+                };
+                history.threads[thread].push(entry).expect("a call is well formed");
+                clock += 1;
+                finished += 1;
+            }
+            _ if called == operations => continue,
+            _ => {
+                called += 1;
+                let (op, args, arg_count) = machine.draw(kind, thread, &mut random);
+                let status = Status::Ok;
+                *call = Some(Call { op, status, args, arg_count, result: None, start: clock });
+                clock += 1;
+            }
+        }
+        *step = (*step + 1) % 3;
+    }
+    history
+}
+
+fn measure(text: &str, operations: usize) {
+    let spec: Spec = text.parse().expect(text);
+    let history = simulate(spec.kind, THREADS, operations, 1);
+    let before = HELD.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let start = cpu_seconds();
+    let verdict = check(&history, &spec, &Limits { steps_max: u64::MAX, ..Limits::default() });
+    let seconds = cpu_seconds() - start;
+    assert_eq!(verdict, Verdict::Consistent, "{text}");
+    let extra = (PEAK.load(Relaxed) - before) as f64 / operations as f64;
+    let speed = operations as f64 / seconds / 1e6;
+    println!("{text:38} {operations:>10} {seconds:>8.3} {speed:>8.1} {extra:>8.1}");
+}
+
+/// Many histories of 3 threads x 8 operations: what bounds a fuzzer of short rounds.
+fn measure_small(text: &str) {
+    const HISTORIES: usize = 2000;
+    let spec: Spec = text.parse().expect(text);
+    let histories: Vec<History> =
+        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, 3, 24, seed)).collect();
+    let start = cpu_seconds();
+    for history in &histories {
+        std::hint::black_box(check(history, &spec, &Limits::default()));
+    }
+    let micros = (cpu_seconds() - start) / HISTORIES as f64 * 1e6;
+    println!("{text:38} {micros:>8.2}");
+}
+
+fn main() {
+    let number = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    let operations: usize = number.unwrap_or(10_000_000);
+    println!("{:38} {:>10} {:>8} {:>8} {:>8}", "model", "operations", "CPU s", "M ops/s", "B/op");
+    for text in ["set", "fifo-per-producer", "fifo-per-producer:empty=strong"] {
+        measure(text, operations);
+    }
+    measure("fifo", operations);
+    measure("lifo", operations);
+    for text in ["map", "register", "deque"] {
+        measure(text, operations / 10);
+    }
+    println!("\n{:38} {:>8}", "24 operations of 3 threads", "us");
+    for text in ["set", "fifo-per-producer", "fifo", "lifo", "deque", "map", "register"] {
+        measure_small(text);
+    }
+}

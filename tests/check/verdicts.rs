@@ -1,0 +1,236 @@
+//! What verdicts say: rules, sentences, operations; and when there is none.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use interlap::check::{Events, Limits, Overlap, Verdict, Witness, check, overlap, sequential};
+use interlap::history::{Entry, History, NEVER};
+use interlap::model::{Kind, Spec};
+use interlap::operation::{Op, Status};
+
+use super::random::{self, Random, Shape};
+
+/// A history from lines of client, operation, arguments, status, results and box.
+type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64], (u64, u64));
+
+fn history(lines: &[Line]) -> History {
+    let mut history = History::default();
+    for &(client, op, args, status, results, (start, end)) in lines {
+        let entry = Entry { op, status, start, end, args, results };
+        history.push(client, entry).expect("a well formed line");
+    }
+    history
+}
+
+fn witness(history: &History, spec: &str) -> Witness {
+    let spec: Spec = spec.parse().expect(spec);
+    match check(history, &spec, &Limits::default()) {
+        Verdict::Violation(witness) => witness,
+        verdict => panic!("{spec}: {verdict:?}"),
+    }
+}
+
+const OK: Status = Status::Ok;
+
+#[test]
+fn a_producers_order() {
+    let history = history(&[
+        (1, Op::Enqueue, &[1_000_003], OK, &[], (1, 2)),
+        (1, Op::Enqueue, &[1_000_004], OK, &[], (3, 4)),
+        (2, Op::Dequeue, &[], OK, &[1_000_004], (5, 6)),
+        (3, Op::Dequeue, &[], OK, &[1_000_003], (7, 8)),
+    ]);
+    let found = witness(&history, "fifo-per-producer");
+    assert_eq!(found.rule, "producer-order");
+    assert_eq!(found.operations.len(), 4);
+    assert_eq!(
+        found.explanation,
+        "1000003 was enqueued before 1000004 (same producer, thread 1), yet the dequeue of 1000004 \
+         had returned before the dequeue of 1000003 was called."
+    );
+    assert_eq!(witness(&history, "fifo").rule, "fifo-order");
+}
+
+#[test]
+fn rules_of_containers() {
+    let add = (1, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
+    let take = (2, Op::Dequeue, &[][..], OK, &[7][..], (3, 4));
+    let again = (3, Op::Dequeue, &[][..], OK, &[7][..], (3, 4));
+    let empty = (3, Op::Dequeue, &[][..], Status::Empty, &[][..], (5, 6));
+    for spec in ["fifo", "fifo-per-producer"] {
+        assert_eq!(witness(&history(&[add, take, again]), spec).rule, "taken-twice");
+        assert_eq!(witness(&history(&[take]), spec).rule, "from-nowhere");
+        let found = witness(&history(&[add, empty]), spec);
+        assert_eq!(found.rule, "empty-while-full");
+        assert!(found.explanation.contains("7 was inside"), "{}", found.explanation);
+        let mut lost = history(&[add]);
+        lost.drained = true;
+        assert_eq!(
+            witness(&lost, spec).explanation,
+            "7 was added by thread 1 (enqueue answered ok) and never taken out, although the \
+             structure answered empty after every call had returned."
+        );
+    }
+}
+
+#[test]
+fn bulk_results() {
+    let history = |taken: &[i64]| {
+        history(&[
+            (1, Op::EnqueueBulk, &[1, 2, 3], OK, &[], (1, 2)),
+            (2, Op::DequeueBulk, &[4], OK, taken, (1, 4)),
+        ])
+    };
+    assert_eq!(witness(&history(&[2, 1]), "fifo-per-producer").rule, "bulk-order");
+    assert_eq!(witness(&history(&[1, 3]), "fifo-per-producer:bulk=run").rule, "bulk-gap");
+}
+
+#[test]
+fn a_stack_that_hands_out_the_lower_value() {
+    let history = history(&[
+        (1, Op::Push, &[1], OK, &[], (1, 2)),
+        (1, Op::Push, &[2], OK, &[], (3, 4)),
+        (1, Op::Push, &[3], OK, &[], (5, 6)),
+        (2, Op::Pop, &[], OK, &[3], (7, 8)),
+        (2, Op::Pop, &[], OK, &[1], (9, 10)),
+        (2, Op::Pop, &[], OK, &[2], (11, 12)),
+    ]);
+    let found = witness(&history, "lifo");
+    assert_eq!(found.rule, "lifo-order");
+    assert_eq!(found.operations.len(), 4, "3 has nothing to do with it: {found:?}");
+    assert!(found.explanation.contains("1, 2"), "{}", found.explanation);
+}
+
+#[test]
+fn a_set_says_what_came_before() {
+    let history = history(&[
+        (1, Op::SetInsert, &[5], OK, &[], (1, 2)),
+        (2, Op::SetContains, &[5], Status::Failed, &[], (3, 4)),
+        (3, Op::SetInsert, &[6], OK, &[], (3, 4)),
+    ]);
+    let found = witness(&history, "set");
+    assert_eq!(found.rule, "set-answer");
+    assert_eq!(found.operations.len(), 2);
+    assert!(found.explanation.contains("contains(5) by thread 2, which answered failed"));
+}
+
+#[test]
+fn one_thread_is_held_to_every_answer() {
+    let spec = "fifo-per-producer:empty=none".parse().expect("spec");
+    let history = history(&[
+        (1, Op::Enqueue, &[7], OK, &[], (1, 2)),
+        (1, Op::Dequeue, &[], Status::Empty, &[], (3, 4)),
+    ]);
+    assert_eq!(check(&history, &spec, &Limits::default()), Verdict::Consistent);
+    let Verdict::Violation(found) = sequential(&history, &spec) else { panic!("7 is inside") };
+    assert_eq!(found.rule, "sequential");
+    assert!(found.explanation.ends_with("it should have answered 7."), "{}", found.explanation);
+}
+
+#[test]
+fn sequential_simulations_are_accepted() {
+    let mut random = Random::new(9);
+    for kind in Kind::ALL {
+        let shape = Shape {
+            kind,
+            threads: (1, 1),
+            operations: (1, 12),
+            bulk: 30,
+            pending: 20,
+            duplicates: 0,
+            corruptions: 0,
+            hides: 0,
+        };
+        for _ in 0..2000 {
+            let mut history = random::history(shape, &mut random);
+            history.threads.truncate(1);
+            assert_eq!(sequential(&history, &Spec::new(kind)), Verdict::Consistent, "{history:?}");
+        }
+    }
+}
+
+/// `count` enqueues that never return, each by a thread of its own, and one empty answer.
+fn many_open(count: u32) -> History {
+    let mut lines: Vec<Line> = (0..count)
+        .map(|client| (client, Op::Enqueue, &[1][..], Status::Pending, &[][..], (1, 2)))
+        .collect();
+    lines.push((count, Op::Dequeue, &[], OK, &[2], (3, 4)));
+    history(&lines)
+}
+
+#[test]
+fn limits_make_a_check_inconclusive() {
+    let spec = Spec::new(Kind::Fifo);
+    let reason = |history: &History, limits: &Limits| match check(history, &spec, limits) {
+        Verdict::Inconclusive(reason) => reason,
+        verdict => panic!("{verdict:?}"),
+    };
+    let open = reason(&many_open(65), &Limits::default());
+    assert!(open.contains("more than 64 steps were open"), "{open}");
+    let few = Limits { configurations_max: 10, ..Limits::default() };
+    assert!(reason(&many_open(20), &few).contains("configurations"));
+    let short = Limits { steps_max: 5, ..Limits::default() };
+    assert!(reason(&many_open(20), &short).contains("steps"));
+    let cancelled = Some(Arc::new(AtomicBool::new(true)));
+    let stopped = Limits { cancelled, ..Limits::default() };
+    assert_eq!(reason(&many_open(50), &stopped), "the check was cancelled");
+    let stranger = history(&[(1, Op::Push, &[1], OK, &[], (1, 2))]);
+    assert!(reason(&stranger, &Limits::default()).contains("does not explain"));
+}
+
+const QUEUES: Shape = Shape {
+    kind: Kind::Fifo,
+    threads: (2, 5),
+    operations: (3, 15),
+    bulk: 0,
+    pending: 20,
+    duplicates: 0,
+    corruptions: 2,
+    hides: 0,
+};
+
+#[test]
+fn events_come_in_order_and_calls_before_returns() {
+    let mut random = Random::new(4);
+    for _ in 0..2000 {
+        let mut history = random::history(QUEUES, &mut random);
+        let order = |history: &History| -> Vec<_> {
+            Events::new(history).map(|e| (e.time, e.returns, e.id.thread)).collect()
+        };
+        let events = order(&history);
+        assert!(events.is_sorted_by_key(|(time, returns, _)| (*time, *returns)));
+        let closed = history.ids().filter(|id| history.operation(*id).end != NEVER).count();
+        assert_eq!(events.len(), history.len() + closed);
+        // So many threads that a heap merges them: the same events.
+        history.threads.resize_with(20, Default::default);
+        assert_eq!(order(&history), events);
+    }
+}
+
+#[test]
+fn stamps_may_be_large() {
+    let last = NEVER - 1;
+    let history = history(&[
+        (1, Op::Enqueue, &[1], OK, &[], (last - 3, last - 2)),
+        (2, Op::Dequeue, &[], Status::Empty, &[], (last - 1, last)),
+    ]);
+    assert_eq!(witness(&history, "fifo").rule, "empty-while-full");
+}
+
+#[test]
+fn overlap_is_that_of_all_pairs() {
+    let mut random = Random::new(5);
+    for _ in 0..5000 {
+        let history = random::history(QUEUES, &mut random);
+        let touches = |a, b| {
+            let (a, b) = (history.operation(a), history.operation(b));
+            a.end >= b.start && b.end >= a.start
+        };
+        let overlapping = history
+            .ids()
+            .filter(|a| history.ids().any(|b| a.thread != b.thread && touches(*a, b)))
+            .count();
+        let expected = Overlap { operations: history.len(), overlapping };
+        assert_eq!(overlap(&history), expected);
+    }
+}
