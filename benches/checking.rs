@@ -164,7 +164,7 @@ fn simulate(kind: Kind, threads: usize, operations: usize, seed: u64) -> History
     let mut history = History::default();
     for client in 0..threads {
         let mut thread = Thread::new(client as u32);
-        thread.reserve(operations / threads + operations / 100, operations / threads * 2);
+        thread.reserve(operations / threads + operations / 100);
         history.threads.push(thread);
     }
     let mut doing: [(u8, Option<Call>); THREADS] = [(0, None); THREADS];

@@ -77,7 +77,6 @@ pub fn run_round(
     area.set_stage(Stage::Drain);
     let drained = drain(&round);
     area.set_stage(Stage::Destroy);
-    drop(round);
     drop(structure);
     Ok(drained)
 }

@@ -12,8 +12,8 @@ use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// Past this much a thread's memory is given back after each round.
-const KEPT_BYTES: usize = 4 << 20;
+/// A round with more records than this gives their memory back as they are sent.
+const KEPT_BYTES: u64 = 4 << 20;
 
 /// The mapped area. The header stays in place; the records behind it are mapped anew when they
 /// must grow, which needs `&mut` and so happens while no thread records.
@@ -103,6 +103,8 @@ impl Area {
 
     /// Appends the round's records to `sink` as frames, and gives large memory back.
     pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
+        let recorded = |thread| self.recorded(thread).load(Ordering::Acquire);
+        let large = (0..=self.threads).map(recorded).sum::<u64>() > KEPT_BYTES;
         for thread in 0..=self.threads {
             let len = self.recorded(thread).load(Ordering::Acquire) as usize;
             // SAFETY: `&mut self`: no thread records now.
@@ -112,7 +114,7 @@ impl Area {
                 if sink.len() >= RECORDS_BYTES_MAX {
                     pipe.write(sink)?;
                 }
-                if len > KEPT_BYTES {
+                if large {
                     give_back(piece)?;
                 }
             }

@@ -30,7 +30,7 @@ Exit status: 0 nothing found, 1 a finding, 2 usage or input/output error, 3 not 
 pub enum Command {
     /// Fuzz a structure: a bundled target, or your own adapter's source
     #[command(after_help = FUZZ_EXAMPLES)]
-    Fuzz(Fuzz),
+    Fuzz(Box<Fuzz>),
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),

@@ -9,14 +9,16 @@ use crate::operation::{Op, Status};
 /// End stamp of an operation that never returned.
 pub const NEVER: u64 = u64::MAX;
 
-/// One operation: 32 bytes; its arguments and results lie in its thread's value pool.
+/// One operation: 32 bytes. Its argument or result lies in it if there is but one value in all;
+/// more lie in its thread's value pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Stamp at which the timebox opened. The unit is the recorder's; only the order counts.
     pub start: u64,
     /// Stamp at which the timebox closed; [`NEVER`] where the effect is open (pending, unknown).
     pub end: u64,
-    values_at: u32,
+    /// The one value, or where in the pool the several begin.
+    value: i64,
     arg_count: u16,
     result_count: u16,
     pub op: Op,
@@ -84,20 +86,26 @@ impl Thread {
         &self.operations
     }
 
-    pub fn args(&self, operation: &Operation) -> &[i64] {
-        let at = operation.values_at as usize;
-        &self.values[at..at + operation.arg_count as usize]
+    pub fn args<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        &self.values(operation)[..operation.arg_count as usize]
     }
 
-    pub fn results(&self, operation: &Operation) -> &[i64] {
-        let at = operation.values_at as usize + operation.arg_count as usize;
-        &self.values[at..at + operation.result_count as usize]
+    pub fn results<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        &self.values(operation)[operation.arg_count as usize..]
     }
 
-    /// Sets memory aside for `operations` more with `values` values in all.
-    pub fn reserve(&mut self, operations: usize, values: usize) {
+    /// Arguments, then results.
+    fn values<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        match operation.arg_count as usize + operation.result_count as usize {
+            0 => &[],
+            1 => std::slice::from_ref(&operation.value),
+            count => &self.values[operation.value as usize..][..count],
+        }
+    }
+
+    /// Sets memory aside for so many more operations.
+    pub fn reserve(&mut self, operations: usize) {
         self.operations.reserve_exact(operations);
-        self.values.reserve_exact(values);
     }
 
     /// Whether no further operation can follow, because the last one's effect is open.
@@ -128,8 +136,6 @@ impl Thread {
                 return Err(Misfit::Order(text));
             }
         }
-        let values_at = u32::try_from(self.values.len())
-            .map_err(|_| Misfit::Shape("more than 2^32 values in one thread".to_string()))?;
         let count = |values: &[i64]| {
             u16::try_from(values.len())
                 .map_err(|_| Misfit::Shape("more than 65,535 values in a call".to_string()))
@@ -137,16 +143,31 @@ impl Thread {
         let operation = Operation {
             start: entry.start,
             end,
-            values_at,
+            value: 0,
             arg_count: count(entry.args)?,
             result_count: count(entry.results)?,
             op: entry.op,
             status: entry.status,
         };
-        self.values.extend_from_slice(entry.args);
-        self.values.extend_from_slice(entry.results);
+        let operation = Operation { value: self.keep_values(&entry), ..operation };
         self.operations.push(operation);
         Ok(())
+    }
+}
+
+impl Thread {
+    /// Keeps an entry's values, in the pool if there are several; gives the operation's `value`.
+    fn keep_values(&mut self, entry: &Entry) -> i64 {
+        match (entry.args, entry.results) {
+            ([], []) => 0,
+            ([value], []) | ([], [value]) => *value,
+            (args, results) => {
+                let at = self.values.len();
+                self.values.extend_from_slice(args);
+                self.values.extend_from_slice(results);
+                at as i64
+            }
+        }
     }
 }
 

@@ -19,13 +19,13 @@ impl Random {
         Random::new(parts.iter().fold(seed, |seed, part| mix(seed ^ mix(*part))))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Uniform in `0..end` (multiply-shift; the bias is below 2^-32 for any `end` used here).
     pub fn below(&mut self, end: u64) -> u64 {
-        ((self.next() as u128 * end as u128) >> 64) as u64
+        ((self.bits() as u128 * end as u128) >> 64) as u64
     }
 
     /// Uniform in `low..=high`.

@@ -60,13 +60,13 @@ pub struct AddedTwice;
 
 /// The values that `operation` adds, or may add where its effect is open.
 #[inline]
-pub fn added_by<'a>(thread: &'a Thread, operation: &Operation) -> &'a [i64] {
+pub fn added_by<'a>(thread: &'a Thread, operation: &'a Operation) -> &'a [i64] {
     added(operation.op, operation.status, thread.args(operation), thread.results(operation))
 }
 
 /// The values that `operation` took out.
 #[inline]
-pub fn taken_by<'a>(thread: &'a Thread, operation: &Operation) -> &'a [i64] {
+pub fn taken_by<'a>(thread: &'a Thread, operation: &'a Operation) -> &'a [i64] {
     if operation.op.removes() { thread.results(operation) } else { &[] }
 }
 

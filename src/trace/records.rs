@@ -11,6 +11,9 @@
 use crate::history::{Entry, Misfit, Thread};
 use crate::operation::{Op, Status};
 
+/// Fewest bytes a record takes.
+pub const SIZE_MIN: usize = 1 + 1 + 8 + 1 + 1 + 1;
+
 /// Most bytes a record takes that carries `values` arguments and results.
 pub const fn size_max(values: usize) -> usize {
     1 + 3 + 8 + 1 + VARINT_MAX + 3 + values * VARINT_MAX
@@ -125,12 +128,12 @@ impl Reader {
         Reader { threads, rest: Vec::new(), args: Vec::new(), results: Vec::new() }
     }
 
-    /// Sets memory aside for a thread of about so many calls, most with one value, where growing
-    /// step by step would need twice as much. Does nothing once it is set aside.
+    /// Sets memory aside for a thread of about so many calls, where growing step by step would
+    /// need twice as much. Does nothing once it is set aside.
     pub fn reserve(&mut self, calls: usize) {
         let thread = self.threads.last_mut().expect("there is one from the beginning");
         if thread.operations().is_empty() {
-            thread.reserve(calls, calls);
+            thread.reserve(calls);
         }
     }
 
@@ -311,7 +314,7 @@ mod tests {
             for piece in bytes.chunks(size) {
                 reader.feed(piece).expect("sound");
             }
-            assert_eq!(reader.finish().expect("sound"), [thread.clone()]);
+            assert_eq!(reader.finish().expect("sound"), std::slice::from_ref(&thread));
         }
     }
 

@@ -6,8 +6,10 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use super::frame::{self, Frame, FrameError, FrameReader, Hello, Records, RoundEnd, RoundStart};
-use super::records::{self, Reader, RecordError};
+use super::frame::{
+    self, Frame, FrameError, FrameReader, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
+};
+use super::records::{self, Reader, RecordError, SIZE_MIN};
 use crate::history::{History, Thread};
 use crate::plan::CALLS_MAX;
 
@@ -64,8 +66,11 @@ impl Assembler {
             return Err(RoundError::Damaged(format!("records of thread {}", records.thread)));
         };
         let (round, thread) = (start.round, records.thread);
-        if thread < start.threads && records.bytes.len() == frame::RECORDS_BYTES_MAX {
-            reader.reserve(start.calls.min(CALLS_MAX) as usize);
+        // A full frame is one of several, and only the header knows how many calls there will be.
+        let bytes = records.bytes.len();
+        let most = if bytes < RECORDS_BYTES_MAX { bytes / SIZE_MIN } else { CALLS_MAX as usize };
+        if thread < start.threads {
+            reader.reserve(most.min(start.calls as usize));
         }
         reader.feed(&records.bytes).map_err(|error| in_round(error, round, thread))
     }
@@ -140,7 +145,7 @@ pub fn write(path: &Path, hello: &Hello, round: &Round) -> io::Result<()> {
     frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
     frame::write(&mut file, &Frame::Round(round.start.clone()))?;
     for thread in &round.history.threads {
-        for piece in records::encode(thread).chunks(frame::RECORDS_BYTES_MAX) {
+        for piece in records::encode(thread).chunks(RECORDS_BYTES_MAX) {
             let records = Records { thread: thread.client, bytes: piece.to_vec() };
             frame::write(&mut file, &Frame::Records(records))?;
         }
