@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::disturb::{self, Disturber};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
-use crate::record::{Area, abandon};
+use crate::record::Area;
 use crate::timebox::{Outcome, Timebox};
 use crate::workload::{Caller, Drain, Shape, adds};
 
@@ -143,7 +143,6 @@ fn run_thread(round: &Round, thread: u32) {
             }
             Outcome::Unsupported => unsupported += 1,
             Outcome::NoRoom => break,
-            Outcome::Broken(what) => abandon(format!("{} {what}", op.name())),
         }
         added += if adds(op) { args.len() as u64 } else { 0 };
     }
@@ -163,16 +162,8 @@ fn drain(round: &Round) -> bool {
     fault::set_thread(thread);
     let local = round.structure.enter(thread);
     let mut timebox = round.timebox(thread);
-    let mut call = |op: Op, args: &[i64]| match timebox.perform(
-        round.target,
-        round.structure,
-        &local,
-        op,
-        args,
-    ) {
-        Outcome::Broken(what) => abandon(format!("{} {what}", op.name())),
-        outcome => outcome,
-    };
+    let mut call =
+        |op, args: &[i64]| timebox.perform(round.target, round.structure, &local, op, args);
     match Drain::of(&round.target.operations, round.shape) {
         Drain::UntilEmpty(op) => {
             let most = [round.shape.values_per_call() as i64];
@@ -186,9 +177,13 @@ fn drain(round: &Round) -> bool {
             }
         }
         Drain::EachKey(op, keys) => {
-            (0..keys as i64).for_each(|key| drop(call(op, &[key])));
+            for key in 0..keys as i64 {
+                call(op, &[key]);
+            }
         }
-        Drain::Once(op) => drop(call(op, &[])),
+        Drain::Once(op) => {
+            call(op, &[]);
+        }
         Drain::Nothing => {}
     }
     false

@@ -11,21 +11,20 @@ use interlap::trace::records::{Writer, size_max};
 use crate::clock::Clock;
 use crate::disturb;
 use crate::library::{Local, Structure, Target, abi, host};
+use crate::record::abandon;
 
 /// Written behind the room for results, to notice an adapter that writes past it.
 const GUARD: i64 = 0x1eaf_cafe_d00d_5afe;
 const GUARD_VALUES: usize = 8;
 
 /// What became of a call.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     Recorded(Status),
     /// The target did nothing; draw another.
     Unsupported,
     /// No room for another record.
     NoRoom,
-    /// The adapter broke its contract.
-    Broken(String),
 }
 
 /// The adapter's call as its host functions see it: `il_call` comes first, so a pointer to it is a
@@ -62,7 +61,7 @@ impl<'a> Timebox<'a> {
             op: 0,
             status: 0,
             args: std::ptr::null(),
-            results: std::ptr::null_mut(),
+            results: results.as_mut_ptr(),
             arg_count: 0,
             result_room: room as u32,
             result_count: 0,
@@ -80,7 +79,7 @@ impl<'a> Timebox<'a> {
         &self.results[..self.call.call.result_count as usize]
     }
 
-    /// Makes one call and records it.
+    /// Makes one call and records it. An adapter that breaks its contract ends the process.
     #[inline]
     pub fn perform(
         &mut self,
@@ -106,9 +105,9 @@ impl<'a> Timebox<'a> {
             let call = (&raw mut self.call).cast();
             disturb::set_inside(true);
             target.call_function()(structure.pointer(), local.pointer(), call);
-            disturb::set_inside(false);
         }
         let end = clock.close();
+        disturb::set_inside(false);
         stop_if_forked();
         self.record(before, start, end)
     }
@@ -120,7 +119,6 @@ impl<'a> Timebox<'a> {
         call.status = abi::IL_OK;
         call.args = args.as_ptr();
         call.arg_count = args.len() as u32;
-        call.results = self.results.as_mut_ptr();
         call.result_count = 0;
         call.start = 0;
         call.end = 0;
@@ -136,19 +134,16 @@ impl<'a> Timebox<'a> {
         }
         if call.result_count as usize > self.room || self.results[self.room] != GUARD {
             let (count, room) = (call.result_count, self.room);
-            return Outcome::Broken(format!("returned {count} results where {room} fit"));
+            broken(call, format!("returned {count} results where {room} fit"));
         }
         let Some(status) = Status::from_code(call.status) else {
-            return Outcome::Broken(format!(
-                "returned status {}, which is no il_status",
-                call.status
-            ));
+            broken(call, format!("returned status {}, which is no il_status", call.status));
         };
         // The adapter may have narrowed the box, never widened it.
         let start = if call.start != 0 { call.start } else { start };
         let end = if call.end != 0 { call.end } else { end };
         if start > end {
-            return Outcome::Broken("called il_box_open after il_box_close".to_string());
+            broken(call, "called il_box_open after il_box_close".to_string());
         }
         if call.start != 0 {
             self.writer.restart(start);
@@ -159,6 +154,12 @@ impl<'a> Timebox<'a> {
         self.last = end;
         Outcome::Recorded(status)
     }
+}
+
+#[cold]
+fn broken(call: &abi::il_call, what: String) -> ! {
+    let op = Op::from_code(call.op).map_or("?", Op::name);
+    abandon(format!("{op} by thread {} {what}", call.thread))
 }
 
 /// `il_box_open`: see interlap.h.
