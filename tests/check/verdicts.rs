@@ -178,6 +178,31 @@ fn limits_make_a_check_inconclusive() {
     assert!(reason(&stranger, &Limits::default()).contains("does not explain"));
 }
 
+#[test]
+fn values_added_twice_leave_some_promises_undecided() {
+    let twice = |last: Line| {
+        let add = (1, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
+        let again = (2, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
+        history(&[add, again, last])
+    };
+    let verdict = |history: &History, spec: &str| {
+        check(history, &spec.parse().expect(spec), &Limits::default())
+    };
+    let both = twice((3, Op::DequeueBulk, &[2], OK, &[7, 7], (3, 4)));
+    assert_eq!(verdict(&both, "fifo"), Verdict::Consistent);
+    assert_eq!(verdict(&both, "fifo-per-producer:bulk=atomic"), Verdict::Consistent);
+    let empty = twice((3, Op::Dequeue, &[], Status::Empty, &[], (1, 4)));
+    assert_eq!(verdict(&empty, "fifo-per-producer"), Verdict::Consistent);
+    let undecided = [
+        verdict(&both, "fifo-per-producer"),
+        verdict(&both, "fifo:bulk=run"),
+        verdict(&empty, "fifo-per-producer:empty=count"),
+    ];
+    for verdict in undecided {
+        assert!(matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
+    }
+}
+
 const QUEUES: Shape = Shape {
     kind: Kind::Fifo,
     threads: (2, 5),
