@@ -111,8 +111,8 @@ fn call<'a, M: Model>(
 
 fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
     let explanation = format!(
-        "When {} returned, no order of the operations until then explained all answers; {} others \
-         were under way.",
+        "No order of the operations called before its return explains {}; {} others were under way \
+         then.",
         witness::call(history, failed),
         others.len()
     );
