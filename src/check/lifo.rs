@@ -262,27 +262,17 @@ fn smallest(ranks: &[Ranks], left: &[u32], events: usize) -> Vec<u32> {
     }
 }
 
+/// The values that cannot be ordered, by name.
 fn unordered(history: &History, values: &Values, ranks: &[Ranks], left: &[u32]) -> Witness {
     let numbers = smallest(ranks, left, 2 * history.len());
-    let is_among =
-        |value: &i64| values.get(*value).is_some_and(|number| numbers.contains(&(number as u32)));
-    let mut operations = Vec::new();
     let mut named = Vec::new();
-    for id in history.ids() {
-        let (thread, operation) = (&history.threads[id.thread as usize], history.operation(id));
-        let added = added_by(thread, operation).iter().find(|value| is_among(value));
-        named.extend(added);
-        if added.is_some() || taken_by(thread, operation).iter().any(is_among) {
-            operations.push((operation.start, id));
+    for thread in &history.threads {
+        for &value in thread.operations().iter().flat_map(|o| added_by(thread, o)) {
+            let number = values.get(value).expect("added values have numbers") as u32;
+            if numbers.contains(&number) {
+                named.push(value);
+            }
         }
     }
-    operations.sort_unstable();
-    let list = named.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-    let explanation = format!(
-        "No order within the timeboxes has the pushes and pops of {list} last in, first out: \
-         whichever was pushed last when one of them was popped was another. Any one of them left \
-         out, the rest could be ordered."
-    );
-    let operations = operations.into_iter().map(|(_, id)| id).collect();
-    Witness { rule: "lifo-order", explanation, operations }
+    witness::unstacked(history, &named)
 }

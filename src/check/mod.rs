@@ -88,8 +88,8 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     }
 }
 
-/// Decides any history of a queue, stack or deque by the general search alone: exact, but only for
-/// histories of few operations at once. `check` resorts to it by itself.
+/// Decides any history by the general search alone: for comparison, `check` resorts to it by itself.
+/// Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they imply.
 pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match refuse(history, spec) {
         Some(refusal) => Verdict::Inconclusive(refusal),

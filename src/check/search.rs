@@ -9,24 +9,30 @@ use super::steps::{Step, Steps};
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Empty, Kind, Model, Producers, Sequence, Spec};
+use crate::model::{Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
 use crate::operation::Status;
 
-/// Decides a queue, stack or deque. `values` is none where some value was added twice.
+/// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     if !steps.decidable() {
         return Verdict::Inconclusive(
-            "some value was added twice, so the order within bulk results cannot be judged: add \
-             distinct values"
+            "some value was added twice, so neither the order within bulk results nor the counts \
+             behind empty answers can be judged: add distinct values"
                 .to_string(),
         );
     }
-    if spec.kind == Kind::FifoPerProducer {
-        let threads = history.threads.len();
-        return run(history, spec, &steps, Producers { threads }, limits);
+    let initial = (spec.kind == Kind::Register).then_some(0);
+    match spec.kind {
+        Kind::Fifo | Kind::Lifo | Kind::Deque => run(history, spec, &steps, Sequence, limits),
+        Kind::FifoPerProducer => {
+            let threads = history.threads.len();
+            run(history, spec, &steps, Producers { threads }, limits)
+        }
+        Kind::Set | Kind::Map | Kind::Register => {
+            run(history, spec, &steps, Dictionary { initial }, limits)
+        }
     }
-    run(history, spec, &steps, Sequence, limits)
 }
 
 /// Searches with any object whose state the steps of `steps` make sense to.
@@ -105,8 +111,8 @@ fn call<'a, M: Model>(
 
 fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
     let explanation = format!(
-        "When {} returned, no order of the operations until then explained all answers; {} others \
-         were under way.",
+        "No order of the operations called before its return explains {}; {} others were under way \
+         then.",
         witness::call(history, failed),
         others.len()
     );

@@ -4,7 +4,7 @@
 //! know when they happen.
 
 use super::values::{Values, taken_by};
-use crate::history::{History, OperationId};
+use crate::history::{History, Operation, OperationId, Thread};
 use crate::model::{Bulk, Call, Empty, Kind, Spec};
 use crate::operation::{Op, Status};
 
@@ -41,18 +41,18 @@ impl<'a> Steps<'a> {
         Steps { history, spec: *spec, values, producers, untaken: added.saturating_sub(taken) }
     }
 
-    /// Whether steps can be told at all: a producer's order within one result is known only where
-    /// every value has one producer.
+    /// Whether the model's promises can be told at all: which producer's a value is, and where it
+    /// stands among the others, is known only where every value is added once.
     pub fn decidable(&self) -> bool {
-        let ordered = self.spec.kind != Kind::FifoPerProducer || self.spec.bulk == Bulk::Atomic;
-        let free = self.spec.bulk != Bulk::Run && ordered;
+        let Spec { kind, empty, bulk } = self.spec;
+        let any = |test: &dyn Fn(&Thread, &Operation) -> bool| {
+            let threads = self.history.threads.iter();
+            threads.into_iter().any(|thread| thread.operations().iter().any(|o| test(thread, o)))
+        };
+        let free = bulk == Bulk::Atomic || (bulk == Bulk::Element && kind == Kind::Fifo);
         self.values.is_some()
-            || free
-            || !self
-                .history
-                .threads
-                .iter()
-                .any(|thread| thread.operations().iter().any(|o| taken_by(thread, o).len() > 1))
+            || ((free || !any(&|thread, o| taken_by(thread, o).len() > 1))
+                && (empty != Empty::Count || !any(&|_, o| o.status == Status::Empty)))
     }
 
     /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.

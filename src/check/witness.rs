@@ -122,3 +122,44 @@ pub fn empty_while_full(history: &History, empty: OperationId, inside: &[i64]) -
     };
     Witness { rule: "empty-while-full", explanation, operations }
 }
+
+/// Values whose pushes and pops cannot be last in, first out; any one left out, the rest can.
+pub fn unstacked(history: &History, values: &[i64]) -> Witness {
+    let calls = |value: &i64| adders(history, *value).into_iter().chain(takers(history, *value));
+    let mut operations: Vec<_> = values.iter().flat_map(calls).collect();
+    operations.sort_by_key(|id| history.operation(*id).start);
+    let pair = match values {
+        [a, b] => passed_over(history, *a, *b).or_else(|| passed_over(history, *b, *a)),
+        _ => None,
+    };
+    let explanation = pair.unwrap_or_else(|| {
+        let list = values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        format!(
+            "No order within the timeboxes has the pushes and pops of {list} last in, first out. \
+             Any one of these values left out, there is one for the rest."
+        )
+    });
+    Witness { rule: "lifo-order", explanation, operations }
+}
+
+/// Why `lower` cannot have been popped when it was, if `upper` was surely above it throughout.
+fn passed_over(history: &History, lower: i64, upper: i64) -> Option<String> {
+    let (push, above) = (adders(history, lower)[0], adders(history, upper)[0]);
+    let (pop, later) = (*takers(history, lower).first()?, takers(history, upper).first().copied());
+    let before = |a, b| history.operation(a).end < history.operation(b).start;
+    let surely =
+        before(push, above) && before(above, pop) && later.is_none_or(|later| before(pop, later));
+    let end = match later {
+        Some(_) => format!("had returned before pop of {upper} was called"),
+        None => format!("returned while {upper} was never popped"),
+    };
+    surely.then(|| {
+        format!(
+            "{upper} was pushed by {} after {lower} had been pushed by {}, and lay above it; yet \
+             pop of {lower} by {} was called after that and {end}.",
+            thread(history, above),
+            thread(history, push),
+            thread(history, pop)
+        )
+    })
+}

@@ -42,7 +42,7 @@ pub enum Empty {
     /// queue, per producer as `Identity` for queues per producer).
     Lone,
     /// Per producer, at some instant in its box, no more enqueues had returned than successful
-    /// dequeues had been called.
+    /// dequeues had been called. (A dequeue without an answer counts for every producer.)
     Count,
     /// Per producer, at some instant in its box, no element was certainly inside; the instants may
     /// differ between producers.
@@ -54,7 +54,8 @@ pub enum Empty {
 /// When the elements of one bulk operation move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bulk {
-    /// Each at its own instant within the box; those of one producer in their order.
+    /// Each at its own instant within the box; those of one producer in their order. (A single
+    /// queue has one order: there a result is in it throughout.)
     Element,
     /// As `Element`, and the elements of one producer in one result are consecutive ones.
     Run,

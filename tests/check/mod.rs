@@ -2,5 +2,7 @@
 
 mod agreement;
 mod brute;
+mod corrupt;
+mod machine;
 mod random;
 mod verdicts;

@@ -1,13 +1,14 @@
 //! Random histories. A seed and a model come in; a history goes out that a simulated structure
 //! could have given, with up to three corruptions. Does not know whether it is still explained.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use interlap::history::{Entry, History};
 use interlap::model::Kind;
 use interlap::operation::{Op, Status};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::corrupt::{corrupt, tie};
+use super::machine::Machine;
 
 pub struct Random(Pcg64Mcg);
 
@@ -43,21 +44,15 @@ pub struct Shape {
     pub hides: usize,
 }
 
+/// One operation.
 #[derive(Clone, Debug)]
-struct Record {
-    op: Op,
-    status: Status,
-    start: u64,
-    end: u64,
-    args: Vec<i64>,
-    results: Vec<i64>,
-}
-
-/// The structure, as it would be if every call were one instant (or several, in bulk).
-#[derive(Default)]
-struct Machine {
-    lines: BTreeMap<usize, VecDeque<i64>>,
-    cells: BTreeMap<i64, i64>,
+pub struct Record {
+    pub op: Op,
+    pub status: Status,
+    pub start: u64,
+    pub end: u64,
+    pub args: Vec<i64>,
+    pub results: Vec<i64>,
 }
 
 /// A history under construction.
@@ -246,10 +241,11 @@ impl Simulation<'_> {
             self.drain();
         }
         for _ in 0..self.random.below(self.shape.corruptions + 1) {
-            self.corrupt();
+            let wrong = self.known_value();
+            corrupt(&mut self.records, wrong, self.random);
         }
         if self.random.percent(30) {
-            self.tie();
+            tie(&mut self.records);
         }
         let mut history = History { drained: drains, ..History::default() };
         for (client, records) in self.records.iter().enumerate() {
@@ -287,147 +283,5 @@ impl Simulation<'_> {
             }
         }
         self.records.push(records);
-    }
-
-    fn corrupt(&mut self) {
-        let thread = self.random.below(self.records.len());
-        if self.records[thread].is_empty() {
-            return;
-        }
-        let at = self.random.below(self.records[thread].len());
-        match self.random.below(8) {
-            0..=2 => self.shrink(thread, at),
-            3 => self.swap(thread, at),
-            4..=6 => {
-                let other = self.known_value();
-                let forget = self.random.percent(50);
-                flip(&mut self.records[thread][at], other, forget);
-            }
-            _ => drop(self.records[thread].remove(at)),
-        }
-    }
-
-    fn shrink(&mut self, thread: usize, at: usize) {
-        let Record { start, end, .. } = self.records[thread][at];
-        let from = start + self.random.below((end - start + 1) as usize) as u64;
-        let to = from + self.random.below((end - from + 1) as usize) as u64;
-        (self.records[thread][at].start, self.records[thread][at].end) = (from, to);
-    }
-
-    /// Exchanges the answers of two operations of one kind.
-    fn swap(&mut self, thread: usize, at: usize) {
-        let first = self.records[thread][at].clone();
-        let other = self.random.below(self.records.len());
-        let like = |record: &Record| {
-            record.op == first.op
-                && !record.status.is_open()
-                && record.args.len() == first.args.len()
-                && record.results.len() == first.results.len()
-        };
-        let Some(with) = self.records[other].iter().position(like) else { return };
-        if first.status.is_open() {
-            return;
-        }
-        let second = self.records[other][with].clone();
-        self.records[thread][at].status = second.status;
-        self.records[thread][at].results = second.results;
-        self.records[other][with].status = first.status;
-        self.records[other][with].results = first.results;
-    }
-
-    /// Makes stamps of different threads equal, never two of one thread.
-    fn tie(&mut self) {
-        for records in &mut self.records {
-            let mut earliest = 0;
-            for record in records {
-                record.start = (record.start / 2).max(earliest);
-                record.end = (record.end / 2).max(record.start);
-                earliest = record.end + 1;
-            }
-        }
-    }
-}
-
-/// Changes what an operation answered.
-fn flip(record: &mut Record, other: i64, forget: bool) {
-    if record.op.adds() || record.status.is_open() {
-        return;
-    }
-    if record.op.removes() {
-        if record.status == Status::Empty {
-            (record.status, record.results) = (Status::Ok, vec![other]);
-        } else if forget || record.results.len() > 1 {
-            (record.status, record.results) = (Status::Empty, Vec::new());
-        } else {
-            record.results = vec![other];
-        }
-        return;
-    }
-    match record.op {
-        Op::RegisterRead => record.results = vec![other % 3],
-        Op::RegisterWrite => record.results = if forget { Vec::new() } else { vec![other % 3] },
-        Op::MapGet if record.status == Status::Failed => {
-            (record.status, record.results) = (Status::Ok, vec![other % 3]);
-        }
-        _ => {
-            let ok = record.status == Status::Ok;
-            record.status = if ok { Status::Failed } else { Status::Ok };
-            record.results.clear();
-        }
-    }
-}
-
-impl Machine {
-    /// Moves the next element of a queue, stack or deque operation; says whether more are to come.
-    fn transfer(
-        &mut self,
-        record: &mut Record,
-        line: usize,
-        moved: usize,
-        random: &mut Random,
-    ) -> bool {
-        if record.op.adds() {
-            self.lines.entry(line).or_default().push_back(record.args[moved]);
-            return moved + 1 < record.args.len();
-        }
-        self.lines.retain(|_, values| !values.is_empty());
-        let full = self.lines.len();
-        if full == 0 {
-            if moved == 0 {
-                record.status = Status::Empty;
-            }
-            return false;
-        }
-        let values = self.lines.values_mut().nth(random.below(full)).expect("one of them");
-        let front = matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
-        let value = if front { values.pop_front() } else { values.pop_back() };
-        record.results.push(value.expect("it is not empty"));
-        record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]
-    }
-
-    fn answer(&mut self, record: &Record, random: &mut Random) -> (Status, Vec<i64>) {
-        let key = if record.op.family().name() == "register" { 0 } else { record.args[0] };
-        let held = self.cells.get(&key).copied();
-        let last = record.args.last().copied();
-        let told = if random.percent(50) { Vec::from_iter(held) } else { Vec::new() };
-        let (ok, next, results) = match record.op {
-            Op::SetInsert => (held.is_none(), Some(1), Vec::new()),
-            Op::SetRemove => (held.is_some(), None, Vec::new()),
-            Op::SetContains => (held.is_some(), held, Vec::new()),
-            Op::MapGet | Op::RegisterRead => (held.is_some(), held, Vec::from_iter(held)),
-            Op::MapPut if held.is_none() && random.percent(50) => (true, last, Vec::new()),
-            Op::MapPut => (held.is_some(), last, told),
-            Op::RegisterWrite => (true, last, told),
-            Op::MapInsertIfAbsent if held.is_none() => (true, last, Vec::new()),
-            Op::MapInsertIfAbsent => (false, held, told),
-            Op::MapRemove => (held.is_some(), None, told),
-            _ if held == Some(record.args[record.args.len() - 2]) => (true, last, Vec::new()),
-            _ => (false, held, told),
-        };
-        match next {
-            Some(value) => drop(self.cells.insert(key, value)),
-            None => drop(self.cells.remove(&key)),
-        }
-        (if ok { Status::Ok } else { Status::Failed }, results)
     }
 }

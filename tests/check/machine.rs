@@ -1,0 +1,70 @@
+//! A structure that works. Calls come in one instant at a time, right answers go out. Written apart
+//! from the sequential objects that the checkers use.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use interlap::operation::{Op, Status};
+
+use super::random::{Random, Record};
+
+/// The structure, as it would be if every call were one instant (or several, in bulk).
+#[derive(Default)]
+pub struct Machine {
+    lines: BTreeMap<usize, VecDeque<i64>>,
+    pub cells: BTreeMap<i64, i64>,
+}
+
+impl Machine {
+    /// Moves the next element of a queue, stack or deque operation; says whether more are to come.
+    pub fn transfer(
+        &mut self,
+        record: &mut Record,
+        line: usize,
+        moved: usize,
+        random: &mut Random,
+    ) -> bool {
+        if record.op.adds() {
+            self.lines.entry(line).or_default().push_back(record.args[moved]);
+            return moved + 1 < record.args.len();
+        }
+        self.lines.retain(|_, values| !values.is_empty());
+        let full = self.lines.len();
+        if full == 0 {
+            if moved == 0 {
+                record.status = Status::Empty;
+            }
+            return false;
+        }
+        let values = self.lines.values_mut().nth(random.below(full)).expect("one of them");
+        let front = matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
+        let value = if front { values.pop_front() } else { values.pop_back() };
+        record.results.push(value.expect("it is not empty"));
+        record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]
+    }
+
+    pub fn answer(&mut self, record: &Record, random: &mut Random) -> (Status, Vec<i64>) {
+        let key = if record.op.family().name() == "register" { 0 } else { record.args[0] };
+        let held = self.cells.get(&key).copied();
+        let last = record.args.last().copied();
+        let told = if random.percent(50) { Vec::from_iter(held) } else { Vec::new() };
+        let (ok, next, results) = match record.op {
+            Op::SetInsert => (held.is_none(), Some(1), Vec::new()),
+            Op::SetRemove => (held.is_some(), None, Vec::new()),
+            Op::SetContains => (held.is_some(), held, Vec::new()),
+            Op::MapGet | Op::RegisterRead => (held.is_some(), held, Vec::from_iter(held)),
+            Op::MapPut if held.is_none() && random.percent(50) => (true, last, Vec::new()),
+            Op::MapPut => (held.is_some(), last, told),
+            Op::RegisterWrite => (true, last, told),
+            Op::MapInsertIfAbsent if held.is_none() => (true, last, Vec::new()),
+            Op::MapInsertIfAbsent => (false, held, told),
+            Op::MapRemove => (held.is_some(), None, told),
+            _ if held == Some(record.args[record.args.len() - 2]) => (true, last, Vec::new()),
+            _ => (false, held, told),
+        };
+        match next {
+            Some(value) => drop(self.cells.insert(key, value)),
+            None => drop(self.cells.remove(&key)),
+        }
+        (if ok { Status::Ok } else { Status::Failed }, results)
+    }
+}
