@@ -1,9 +1,14 @@
 // cds::container::SkipListSet with hazard pointers.
 //
+// Without contains: in version 2.3.3 it may answer "present" for a key whose removal has returned.
+// Its fast path (find_fastpath in cds/intrusive/impl/skip_list.h) looks at the mark of the link it
+// follows, which tells whether the predecessor is removed, and not at the found node's own. To see
+// it: interlap fuzz cds_skiplist_set --cflag -DWITH_CONTAINS
+//
 // The tower heights are drawn by our own generator: the library's are seeded from the clock, and a
 // round must be the same when it is run again.
-// Guarantee: linearizable set (class documentation of cds::container::SkipListSet; Herlihy and
-// Shavit, "The Art of Multiprocessor Programming", 14.4).
+// Guarantee: linearizable insert and remove (class documentation of cds::container::SkipListSet;
+// Herlihy and Shavit, "The Art of Multiprocessor Programming", 14.4).
 // interlap: -lcds
 #include <cds/container/skip_list_set_hp.h>
 #include <cds/version.h>
@@ -36,5 +41,8 @@ struct Target : targets::CdsSet<SkipList> {
     static constexpr auto library = "cds::container::SkipListSet<cds::gc::HP>";
     static constexpr auto version = CDS_VERSION_STRING;
     static constexpr auto model = "set";
+#ifndef WITH_CONTAINS
+    bool contains(Local &, int64_t) = delete;
+#endif
 };
 INTERLAP_TARGET(Target)

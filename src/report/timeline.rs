@@ -123,7 +123,7 @@ mod tests {
         let expected = "  \
   thread 0   ├───A───┤
   thread 1       ├───B───┤
-  drain                      ├──C…
+  drain                      ├─C─…
 
   A  thread 0   enqueue(7) -> ok                   [0, 8]
   B  thread 1   dequeue() -> 7                     [4, 18]
