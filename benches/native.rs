@@ -1,5 +1,5 @@
-//! The native engine's figures: what a timebox costs over the bare call, how many calls are recorded
-//! in a second, and how much memory long rounds take until they are checked.
+//! The native engine's figures: what a timebox costs over the bare call, how many calls are
+//! recorded in a second, and how much memory long rounds take until they are checked.
 //! `cargo bench --bench native`
 
 use std::path::{Path, PathBuf};
@@ -97,7 +97,8 @@ fn memory(target: &str, threads: u64, calls: u64, empty: u64) {
     };
     let per_call = |bytes: u64| bytes as f64 / operations as f64;
     println!(
-        "  {target:<14} {threads:>2} x {calls:<9} {:>5.1} B per call, {:>5.1} in all, {seconds:.1} s, {}",
+        "  {target:<14} {threads:>2} x {calls:<9} {:>5.1} B per call, {:>5.1} in all, \
+         {seconds:.1} s, {}",
         per_call(peak.saturating_sub(empty)),
         per_call(peak),
         json["outcome"].as_str().unwrap_or("?"),

@@ -15,7 +15,7 @@
  *       enter(s, 0)  enter(s, 1)  ...                   on each thread, before its first call
  *       call(s, local, call) ...                        on all threads at once
  *       leave(s, local) ...                             on each thread, after its last call
- *       enter(s, threads), call ..., leave              the drain: one thread reads all that is left
+ *       enter(s, threads), call ..., leave              the drain: one thread takes what is left
  *     destroy(s)                                        one thread
  *
  * Everything below is plain C11. Fields marked [in] are set by interlap, [out] by the adapter.
@@ -136,7 +136,7 @@ typedef struct il_call {
 /* What a structure is created with. */
 typedef struct il_config {
     const il_host *host;    /* [in] for il_error */
-    const char *directory;  /* [in] an empty directory of this process, deleted for you at the end */
+    const char *directory;  /* [in] an empty directory of this process; deleted at its end */
     uint64_t seed;          /* [in] differs from round to round */
     uint32_t threads;       /* [in] threads 0 .. threads-1 will call; thread `threads` drains */
     uint32_t round;         /* [in] counts up within one process */
@@ -154,7 +154,7 @@ typedef struct il_target {
     uint32_t struct_size;   /* sizeof(il_target) */
     const char *library;    /* what is tested: "moodycamel::ConcurrentQueue" */
     const char *version;    /* its version, or "" */
-    const char *model;      /* the default model: "fifo", "fifo-per-producer:empty=lone", "set", ... */
+    const char *model;      /* the default model: "fifo", "fifo-per-producer:empty=count", ... */
     const il_operation *operations;
     uint32_t operation_count;
     uint32_t thread_max;    /* most threads that may call at once; 0: any number */

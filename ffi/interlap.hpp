@@ -17,11 +17,11 @@
  *
  *     queue     bool enqueue(int64_t value)                        false: full
  *               bool dequeue(int64_t &value)                       false: empty
- *               size_t enqueue_bulk(const int64_t *values, size_t n)   how many, or bool: all or none
+ *               size_t enqueue_bulk(const int64_t *values, size_t n)   how many, or bool
  *               size_t dequeue_bulk(int64_t *values, size_t most)      how many
  *     stack     bool push(int64_t value)      bool pop(int64_t &value)
- *     deque     bool push(int64_t value)      bool take(int64_t &value)    bool steal(int64_t &value)
- *     set       bool insert(int64_t key)      bool remove(int64_t key)     bool contains(int64_t key)
+ *     deque     bool push(int64_t value)     bool take(int64_t &value)   bool steal(int64_t &value)
+ *     set       bool insert(int64_t key)     bool remove(int64_t key)    bool contains(int64_t key)
  *     map       bool get(int64_t key, int64_t &value)
  *               bool put(int64_t key, int64_t value)               or void
  *               bool insert_if_absent(int64_t key, int64_t value)
@@ -160,7 +160,8 @@ template <class T> struct offer {
 
     static constexpr bool is_deque = has<take_method, T, out> || has<steal_method, T, out>;
     static constexpr bool is_map = has<get_method, T, in, out>;
-    static constexpr bool is_set = !is_map && (has<contains_method, T, in> || has<insert_method, T, in>);
+    static constexpr bool is_set =
+        !is_map && (has<contains_method, T, in> || has<insert_method, T, in>);
     static constexpr bool is_stack = has<pop_method, T, out>;
     static constexpr bool is_register = has<read_method, T>;
 
@@ -203,7 +204,8 @@ template <class T> struct offer {
         }
     }
 
-    template <class M, class... A> static void plain(il_call *c, status no, T &t, local &l, A... a) {
+    template <class M, class... A>
+    static void plain(il_call *c, status no, T &t, local &l, A... a) {
         c->status = static_cast<uint32_t>(answer<M>(no, t, l, a...));
     }
 

@@ -1,5 +1,5 @@
 //! What a timebox costs: the same calls of a target with and without a box, on one thread. A
-//! library comes in, nanoseconds per call go out. Started by `cargo bench`; see `benches/native.rs`.
+//! library comes in, nanoseconds per call go out. `benches/native.rs` starts it.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -81,6 +81,7 @@ fn run(job: &Path) -> io::Result<()> {
         area_fd: Some(area.descriptor()),
         code: code_range(&job.library),
     })))?;
+    wait_for_go_ahead()?;
     let bye = rounds(&job, &target, clock, &mut area, &mut pipe)?;
     pipe.send(&bye)
 }
@@ -172,6 +173,15 @@ fn take_standard_output() -> io::Result<Pipe> {
     // A larger pipe lets the threads run on while the main program checks; a refusal is harmless.
     let _ = rustix::pipe::fcntl_setpipe_size(&pipe, 1 << 20);
     Ok(Pipe::new(File::from(pipe)))
+}
+
+/// Waits until the main program holds the record area open and closes our standard input; from then
+/// on it is empty, for the target.
+fn wait_for_go_ahead() -> io::Result<()> {
+    io::copy(&mut io::stdin(), &mut io::sink())?;
+    let nothing = File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(nothing)?;
+    Ok(())
 }
 
 /// Where the target's code is mapped, so that a crash can be told by source line.

@@ -141,7 +141,10 @@ fn run_thread(round: &Round, thread: u32) {
                 caller.observe(op, &args, status, timebox.results());
                 (made, unsupported) = (made + 1, 0);
             }
-            Outcome::Unsupported => unsupported += 1,
+            Outcome::Unsupported => {
+                caller.withdraw();
+                unsupported += 1;
+            }
             Outcome::NoRoom => break,
         }
         added += if adds(op) { args.len() as u64 } else { 0 };

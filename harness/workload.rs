@@ -170,6 +170,8 @@ pub struct Caller {
     bulk: u64,
     block_size: u64,
     next_value: i64,
+    /// `next_value` before the last call was drawn.
+    value_before: i64,
     pause: u64,
     /// The last value seen under each key, for compare-exchange.
     seen: Vec<i64>,
@@ -196,6 +198,7 @@ impl Caller {
             bulk: shape.bulk,
             block_size: shape.block_size,
             next_value: i64::from(thread + 1) * shape.value_stride,
+            value_before: 0,
             pause: shape.pause,
             seen: vec![0; shape.keys as usize],
         }
@@ -223,6 +226,7 @@ impl Caller {
             self.phase_calls = self.random.log_between(PHASE_CALLS.0, PHASE_CALLS.1);
         }
         self.phase_calls -= 1;
+        self.value_before = self.next_value;
         let table = &self.tables[self.phase];
         let (_, total) = table[table.len() - 1];
         let drawn = self.random.below(total);
@@ -230,6 +234,12 @@ impl Caller {
         args.clear();
         self.arguments(op, args);
         op
+    }
+
+    /// The last call was not made: its values are free again. (There are as many as the calls of
+    /// the round need, so that those of two threads never meet.)
+    pub fn withdraw(&mut self) {
+        self.next_value = self.value_before;
     }
 
     fn arguments(&mut self, op: Op, args: &mut Vec<i64>) {
@@ -347,7 +357,7 @@ mod tests {
         let shape = Shape::draw(&Plan::new("x", seed), &QUEUE, &info(), round);
         let mut caller = Caller::new(&shape, thread);
         let mut args = Vec::new();
-        (0..50).map(|_| (caller.next(&mut args), args.clone())).collect()
+        (0..shape.calls.min(50)).map(|_| (caller.next(&mut args), args.clone())).collect()
     }
 
     #[test]

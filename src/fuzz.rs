@@ -1,6 +1,6 @@
 //! A run: starts harnesses one after the other, judges every round they send, keeps what is found.
-//! A plan and limits come in; findings on disk and a summary go out. What happens on the way is told
-//! to an [`Observer`]; nothing is printed here.
+//! A plan and limits come in; findings on disk and a summary go out. What happens on the way is
+//! told to an [`Observer`]; nothing is printed here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::check::{self, Limits, Verdict};
 use crate::fault::Fault;
 use crate::finding::{Finding, REPORT_FILE, Stored};
-use crate::history::{Entry, History, Thread};
+use crate::history::{History, Thread};
 use crate::model::Spec;
 use crate::operation::Op;
 use crate::plan::{Job, Plan};
@@ -389,16 +389,7 @@ fn in_one_thread(history: &History) -> Option<History> {
     ids.sort_by_key(|id| history.operation(*id).start);
     let mut one = History { threads: vec![Thread::new(0)], drained: history.drained };
     for id in ids {
-        let operation = history.operation(id);
-        let entry = Entry {
-            op: operation.op,
-            status: operation.status,
-            start: operation.start,
-            end: operation.end,
-            args: history.args(id),
-            results: history.results(id),
-        };
-        one.threads[0].push(entry).ok()?;
+        one.threads[0].push(history.entry(id)).ok()?;
     }
     Some(one)
 }

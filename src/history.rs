@@ -206,6 +206,27 @@ impl History {
         self.threads[id.thread as usize].results(self.operation(id))
     }
 
+    /// The history of these operations alone.
+    pub fn only(&self, ids: &[OperationId]) -> History {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        let mut only = History { threads: Vec::new(), drained: self.drained };
+        let threads = self.threads.iter().map(|thread| Thread::new(thread.client));
+        only.threads.extend(threads);
+        for id in ids {
+            let entry = self.entry(id);
+            let pushed = only.threads[id.thread as usize].push(entry);
+            pushed.expect("they follow each other as they did");
+        }
+        only
+    }
+
+    /// An operation with its values.
+    pub fn entry(&self, id: OperationId) -> Entry<'_> {
+        let Operation { op, status, start, end, .. } = *self.operation(id);
+        Entry { op, status, start, end, args: self.args(id), results: self.results(id) }
+    }
+
     /// Every operation's name, thread by thread.
     pub fn ids(&self) -> impl Iterator<Item = OperationId> + '_ {
         self.threads.iter().enumerate().flat_map(|(thread, t)| {

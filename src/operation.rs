@@ -1,6 +1,6 @@
 //! The vocabulary of operations: what can be called on a structure, with how many arguments, and
-//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them; the
-//! harness asserts that the two agree. Knows nothing of models, threads or time.
+//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them;
+//! the harness asserts that the two agree. Knows nothing of models, threads or time.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,13 @@
 //! A harness process under supervision. A job comes in; rounds, and what became of the process, go
-//! out as events. Whatever the target does to the harness (crash, exit, hang, fork, fill its output)
-//! ends here as an event. Does not judge what was recorded.
+//! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
+//! here as an event. Does not judge what was recorded.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ impl Harness {
             .with_context(|| format!("cannot write {}", job_file.display()))?;
         let mut child = Command::new(program)
             .arg(job_file)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
@@ -88,9 +88,12 @@ impl Harness {
             .with_context(|| format!("cannot start {}", program.display()))?;
         let (sender, piped) = sync_channel(1);
         let area = Arc::new(OnceLock::new());
-        let stdout = child.stdout.take().expect("it is piped");
         let (area_of_reader, pid) = (Arc::clone(&area), child.id());
-        std::thread::spawn(move || read_frames(stdout, pid, &area_of_reader, &sender));
+        let pipes = Pipes {
+            frames: child.stdout.take().expect("it is piped"),
+            go_ahead: child.stdin.take(),
+        };
+        std::thread::spawn(move || read_frames(pipes, pid, &area_of_reader, &sender));
         let output = Arc::new(Mutex::new(VecDeque::new()));
         let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
         std::thread::spawn(move || keep_output(stderr, &kept));
@@ -212,8 +215,15 @@ fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
     said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
 }
 
-fn read_frames(pipe: ChildStdout, pid: u32, area: &OnceLock<File>, sender: &SyncSender<Piped>) {
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, pipe));
+/// The reading thread's ends of the pipes. Closing `go_ahead` lets the harness begin: it waits
+/// until its record area is held open here, so that no early death takes the records along.
+struct Pipes {
+    frames: ChildStdout,
+    go_ahead: Option<ChildStdin>,
+}
+
+fn read_frames(mut pipes: Pipes, pid: u32, area: &OnceLock<File>, sender: &SyncSender<Piped>) {
+    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, pipes.frames));
     let mut assembler = Assembler::default();
     let mut rounds = Vec::new();
     let mut operations = 0;
@@ -221,6 +231,7 @@ fn read_frames(pipe: ChildStdout, pid: u32, area: &OnceLock<File>, sender: &Sync
         let piped = match frames.next_frame() {
             Ok(Some(Frame::Hello(hello))) => {
                 open_area(pid, &hello, area);
+                drop(pipes.go_ahead.take());
                 Piped::Hello(hello)
             }
             Ok(Some(Frame::Problem(text))) => Piped::Problem(text),

@@ -10,9 +10,9 @@ namespace targets {
 
 // Each thread is its own producer, found through a hash table of thread ids.
 //
-// Bulk operations of no element are not passed on: version 1.0.3 takes them through code written for
-// one element at least, and ends in failed assertions ("tailBlock != nullptr" and others) within
-// seconds. `interlap fuzz moodycamel --cflag -DPASS_EMPTY_BULK` shows it.
+// Bulk operations of no element are not passed on: version 1.0.3 takes them through code written
+// for one element at least, and ends in failed assertions within seconds.
+// `interlap fuzz moodycamel --cflag -DPASS_EMPTY_BULK` shows it.
 template <class Traits> struct ImplicitQueue {
     static constexpr auto library = "moodycamel::ConcurrentQueue";
     static constexpr auto model = "fifo-per-producer";

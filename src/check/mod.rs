@@ -88,7 +88,7 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     }
 }
 
-/// Decides any history by the general search alone: for comparison, `check` resorts to it by itself.
+/// Decides any history by the general search alone, for comparison; `check` resorts to it itself.
 /// Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they imply.
 pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match refuse(history, spec) {

@@ -136,13 +136,21 @@ impl Sets {
 }
 
 pub fn check(history: &History) -> Verdict {
+    match first_unexplained(history) {
+        None => Verdict::Consistent,
+        Some(failed) => Verdict::Violation(unexplained(history, failed)),
+    }
+}
+
+/// The first operation, in the order of returns, whose answer no order brings about.
+fn first_unexplained(history: &History) -> Option<OperationId> {
     let idle = Open { key: 0, end: NEVER, want: Want::Nothing };
     let mut sets = Sets { keys: Keys::of(history), open: vec![idle; history.threads.len()] };
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if event.returns {
             if !sets.settle(thread) {
-                return Verdict::Violation(unexplained(history, event.id));
+                return Some(event.id);
             }
             sets.open[thread].want = Want::Nothing;
         } else {
@@ -154,40 +162,81 @@ pub fn check(history: &History) -> Verdict {
             sets.open[thread] = Open { key, end: event.operation.end, want };
         }
     }
-    Verdict::Consistent
+    None
 }
 
-/// The failed operation, those on its key that overlap it, and the key's last two flips before.
+/// Operations beyond which a witness is not cut down: it takes a check for each of them.
+const CUT_DOWN_MAX: usize = 200;
+
+/// The operations on the failed one's key since the last instant at which none was under way and
+/// the key's state was therefore known; without those that change nothing and are not needed.
 fn unexplained(history: &History, failed: OperationId) -> Witness {
-    let operation = history.operation(failed);
     let key = history.args(failed)[0];
-    let (mut flips, mut around) = (Vec::new(), Vec::new());
-    for id in history.ids().filter(|id| *id != failed && history.args(*id)[0] == key) {
-        let other = history.operation(id);
-        if other.end < operation.start {
-            if matches!(want(other.op, other.status), Want::Flip(_)) {
-                flips.push((other.end, id));
-            }
-        } else if other.start <= operation.end {
-            around.push((other.start, id));
+    let last = history.operation(failed).end;
+    let on_key =
+        |id: &OperationId| history.args(*id)[0] == key && history.operation(*id).start <= last;
+    let mut ids: Vec<_> = history.ids().filter(on_key).collect();
+    ids.sort_by_key(|id| (history.operation(*id).start, *id));
+    let from = last_quiet(history, &ids, failed);
+    let insert = present_since(history, &ids[..from]);
+    let mut needed: Vec<_> = insert.into_iter().chain(ids[from..].iter().copied()).collect();
+    if needed.len() <= CUT_DOWN_MAX {
+        cut_down(history, &mut needed, failed);
+    }
+    let before = if insert.is_some() { "present" } else { "absent" };
+    let since = needed.len() - usize::from(insert.is_some());
+    let explanation = format!(
+        "Key {key} was {before} at first. No order of the {since} operations on it since then \
+         explains their answers; the one that none can bring about is {}.",
+        witness::call(history, failed)
+    );
+    Witness { rule: "set-answer", explanation, operations: needed }
+}
+
+/// Index of the first of `ids` (by start) after the last instant before `failed` at which no
+/// operation on the key was under way.
+fn last_quiet(history: &History, ids: &[OperationId], failed: OperationId) -> usize {
+    let (mut quiet, mut ended) = (0, 0);
+    for (index, id) in ids.iter().enumerate() {
+        let operation = history.operation(*id);
+        if operation.start > history.operation(failed).start {
+            break;
+        }
+        if operation.start > ended {
+            quiet = index;
+        }
+        ended = ended.max(operation.end);
+    }
+    quiet
+}
+
+/// The last insert that succeeded, if the key is present after all of `ids`: insertions and
+/// removals that succeed alternate.
+fn present_since(history: &History, ids: &[OperationId]) -> Option<OperationId> {
+    let flips = |from: bool| {
+        ids.iter().filter(move |id| {
+            let operation = history.operation(**id);
+            want(operation.op, operation.status) == Want::Flip(from)
+        })
+    };
+    let present = flips(false).count() > flips(true).count();
+    flips(false).max_by_key(|id| history.operation(**id).end).filter(|_| present).copied()
+}
+
+/// Leaves out, one by one, what changes nothing and is not needed for the contradiction.
+fn cut_down(history: &History, needed: &mut Vec<OperationId>, failed: OperationId) {
+    let mut index = 0;
+    while index < needed.len() {
+        let operation = history.operation(needed[index]);
+        let changes = !matches!(want(operation.op, operation.status), Want::See(_));
+        if changes || needed[index] == failed {
+            index += 1;
+            continue;
+        }
+        let left_out = needed.remove(index);
+        if first_unexplained(&history.only(needed)).is_none() {
+            needed.insert(index, left_out);
+            index += 1;
         }
     }
-    flips.sort_unstable();
-    around.sort_unstable();
-    let flips = &flips[flips.len().saturating_sub(2)..];
-    let before = match flips {
-        [] => "no operation had changed that key before".to_string(),
-        _ => {
-            let calls: Vec<_> = flips.iter().map(|(_, id)| witness::call(history, *id)).collect();
-            format!("the last changes of that key before it were: {}", calls.join("; "))
-        }
-    };
-    let explanation = format!(
-        "No order of the operations on key {key} explains {}: {before}, and the {} operations on \
-         that key which overlap it cannot bring about what it saw.",
-        witness::call(history, failed),
-        around.len()
-    );
-    let ids = flips.iter().chain(&around).map(|(_, id)| *id);
-    Witness { rule: "set-answer", explanation, operations: ids.chain([failed]).collect() }
 }

@@ -7,9 +7,9 @@
 //! {"thread": 1, "op": "dequeue", "start": 12, "end": 19, "status": "ok", "results": [7]}
 //! {"thread": 1, "op": "dequeue", "start": 20, "end": null, "status": "pending"}
 //! ```
-//! `start` and `end` are integers of any unit; only their order counts. `status` is `ok` where it is
-//! left out; `args` and `results` are empty. Operations, statuses and their arguments are those of
-//! `ffi/interlap.h`.
+//! `start` and `end` are integers of any unit; only their order counts. `status` is `ok` where
+//! it is left out; `args` and `results` are empty. Operations, statuses and their arguments are
+//! those of `ffi/interlap.h`.
 
 use serde::{Deserialize, Serialize};
 

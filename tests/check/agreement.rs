@@ -59,6 +59,10 @@ fn assert_agrees(verdict: &Verdict, explained: bool, spec: &Spec, history: &Hist
                 );
             }
             assert!(!witness.operations.is_empty() && !witness.explanation.is_empty());
+            if witness.rule == "set-answer" {
+                let alone = history.only(&witness.operations);
+                assert!(!brute::explained(&alone, spec), "{witness:?} is explained");
+            }
             !explained
         }
         Verdict::Inconclusive(_) => false,

@@ -100,8 +100,8 @@ fn a_stack_that_hands_out_the_lower_value() {
     assert_eq!(found.operations.len(), 4, "3 has nothing to do with it: {found:?}");
     assert_eq!(
         found.explanation,
-        "2 was pushed by thread 1 after 1 had been pushed by thread 1, and lay above it; yet pop of \
-         1 by thread 2 was called after that and had returned before pop of 2 was called."
+        "2 was pushed by thread 1 after 1 had been pushed by thread 1, and lay above it; yet pop \
+         of 1 by thread 2 was called after that and had returned before pop of 2 was called."
     );
 }
 

@@ -59,7 +59,9 @@ static void call(void *structure, void *local, il_call *call) {{
     (void)structure; (void)local; (void)call;
     {call}
 }}
-static const il_operation operations[] = {{{{IL_ENQUEUE, 0}}, {{IL_DEQUEUE, 0}}, {{IL_DEQUEUE_BULK, 0}}}};
+static const il_operation operations[] = {{
+    {{IL_ENQUEUE, 0}}, {{IL_DEQUEUE, 0}}, {{IL_DEQUEUE_BULK, 0}},
+}};
 static const il_target target = {{
     .abi_version = IL_ABI_VERSION, .struct_size = sizeof(il_target),
     .library = "", .version = "", .model = "fifo",
