@@ -12,7 +12,7 @@ RUST_MIN = 1.95
 .PHONY: fuzz test bench deps
 
 fuzz: deps
-	cargo build --release --quiet
+	cargo build --release
 	target/release/interlap fuzz $(TARGET) --for $(FOR)
 
 test: deps

@@ -5,6 +5,7 @@
 mod cover;
 mod deque;
 mod events;
+mod evidence;
 mod fifo;
 mod frontier;
 mod hash;

@@ -11,7 +11,7 @@
 use super::events::Events;
 use super::hash::FastMap;
 use super::values::Bits;
-use super::{Verdict, Witness, witness};
+use super::{Verdict, evidence};
 use crate::history::{History, NEVER, OperationId};
 use crate::operation::{Op, Status};
 
@@ -64,7 +64,7 @@ impl Keys {
 
 /// What an operation asks of its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Want {
+pub(super) enum Want {
     /// Flip it from absent (false) or present (true).
     Flip(bool),
     /// Find it absent or present.
@@ -80,7 +80,7 @@ struct Open {
     want: Want,
 }
 
-fn want(op: Op, status: Status) -> Want {
+pub(super) fn want(op: Op, status: Status) -> Want {
     match (op, status) {
         (Op::SetInsert, Status::Ok) => Want::Flip(false),
         (Op::SetRemove, Status::Ok) => Want::Flip(true),
@@ -138,12 +138,12 @@ impl Sets {
 pub fn check(history: &History) -> Verdict {
     match first_unexplained(history) {
         None => Verdict::Consistent,
-        Some(failed) => Verdict::Violation(unexplained(history, failed)),
+        Some(failed) => Verdict::Violation(evidence::of(history, failed)),
     }
 }
 
 /// The first operation, in the order of returns, whose answer no order brings about.
-fn first_unexplained(history: &History) -> Option<OperationId> {
+pub(super) fn first_unexplained(history: &History) -> Option<OperationId> {
     let idle = Open { key: 0, end: NEVER, want: Want::Nothing };
     let mut sets = Sets { keys: Keys::of(history), open: vec![idle; history.threads.len()] };
     for event in Events::new(history) {
@@ -163,80 +163,4 @@ fn first_unexplained(history: &History) -> Option<OperationId> {
         }
     }
     None
-}
-
-/// Operations beyond which a witness is not cut down: it takes a check for each of them.
-const CUT_DOWN_MAX: usize = 200;
-
-/// The operations on the failed one's key since the last instant at which none was under way and
-/// the key's state was therefore known; without those that change nothing and are not needed.
-fn unexplained(history: &History, failed: OperationId) -> Witness {
-    let key = history.args(failed)[0];
-    let last = history.operation(failed).end;
-    let on_key =
-        |id: &OperationId| history.args(*id)[0] == key && history.operation(*id).start <= last;
-    let mut ids: Vec<_> = history.ids().filter(on_key).collect();
-    ids.sort_by_key(|id| (history.operation(*id).start, *id));
-    let from = last_quiet(history, &ids, failed);
-    let insert = present_since(history, &ids[..from]);
-    let mut needed: Vec<_> = insert.into_iter().chain(ids[from..].iter().copied()).collect();
-    if needed.len() <= CUT_DOWN_MAX {
-        cut_down(history, &mut needed, failed);
-    }
-    let before = if insert.is_some() { "present" } else { "absent" };
-    let since = needed.len() - usize::from(insert.is_some());
-    let explanation = format!(
-        "Key {key} was {before} at first. No order of the {since} operations on it since then \
-         explains their answers; the one that none can bring about is {}.",
-        witness::call(history, failed)
-    );
-    Witness { rule: "set-answer", explanation, operations: needed }
-}
-
-/// Index of the first of `ids` (by start) after the last instant before `failed` at which no
-/// operation on the key was under way.
-fn last_quiet(history: &History, ids: &[OperationId], failed: OperationId) -> usize {
-    let (mut quiet, mut ended) = (0, 0);
-    for (index, id) in ids.iter().enumerate() {
-        let operation = history.operation(*id);
-        if operation.start > history.operation(failed).start {
-            break;
-        }
-        if operation.start > ended {
-            quiet = index;
-        }
-        ended = ended.max(operation.end);
-    }
-    quiet
-}
-
-/// The last insert that succeeded, if the key is present after all of `ids`: insertions and
-/// removals that succeed alternate.
-fn present_since(history: &History, ids: &[OperationId]) -> Option<OperationId> {
-    let flips = |from: bool| {
-        ids.iter().filter(move |id| {
-            let operation = history.operation(**id);
-            want(operation.op, operation.status) == Want::Flip(from)
-        })
-    };
-    let present = flips(false).count() > flips(true).count();
-    flips(false).max_by_key(|id| history.operation(**id).end).filter(|_| present).copied()
-}
-
-/// Leaves out, one by one, what changes nothing and is not needed for the contradiction.
-fn cut_down(history: &History, needed: &mut Vec<OperationId>, failed: OperationId) {
-    let mut index = 0;
-    while index < needed.len() {
-        let operation = history.operation(needed[index]);
-        let changes = !matches!(want(operation.op, operation.status), Want::See(_));
-        if changes || needed[index] == failed {
-            index += 1;
-            continue;
-        }
-        let left_out = needed.remove(index);
-        if first_unexplained(&history.only(needed)).is_none() {
-            needed.insert(index, left_out);
-            index += 1;
-        }
-    }
 }

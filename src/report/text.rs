@@ -89,7 +89,7 @@ fn picture(stored: &Stored, operations: &[OperationId]) -> String {
     let mut text = timeline::draw(history, operations, drain, unit);
     if operations.len() > timeline::OPERATIONS_MAX {
         let (shown, all) = (timeline::OPERATIONS_MAX, operations.len());
-        writeln!(text, "  ({shown} of {all} operations shown)").expect("writing to a string");
+        writeln!(text, "\n  The last {shown} of {all} operations.").expect("writing to a string");
     }
     text + "\n  Time runs to the right, not to scale; [start, end] in nanoseconds.\n"
 }

@@ -8,7 +8,7 @@ use crate::operation::Status;
 
 /// Columns between two neighbouring instants.
 const STEP: usize = 4;
-/// More operations than letters are not drawn.
+/// More operations than letters are not drawn; the last ones are.
 pub const OPERATIONS_MAX: usize = 26;
 
 /// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times in
@@ -17,7 +17,7 @@ pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
-    ids.truncate(OPERATIONS_MAX);
+    let ids = &ids[ids.len().saturating_sub(OPERATIONS_MAX)..];
     let mut instants: Vec<u64> = ids
         .iter()
         .flat_map(|id| [history.operation(*id).start, history.operation(*id).end])
@@ -36,7 +36,7 @@ pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64
     }
     text.push('\n');
     let zero = instants.first().copied().unwrap_or(0);
-    for (letter, id) in letters().zip(&ids) {
+    for (letter, id) in letters().zip(ids) {
         let line = legend(history, *id, drain, zero, ns_per_unit);
         writeln!(text, "  {letter}  {line}").expect("writing to a string");
     }
