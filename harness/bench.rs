@@ -15,15 +15,31 @@ use crate::library::{Local, Structure, Target, abi, host};
 use crate::timebox::{Outcome, Timebox};
 
 const CALLS: usize = 2_000_000;
-const REPEATS: usize = 7;
+const REPEATS: usize = 15;
 
-/// Medians over the repeats, in nanoseconds per call.
+/// Nanoseconds per call.
 #[derive(Serialize)]
 struct Figures {
     clock: plan::Clock,
-    bare: f64,
-    recorded: f64,
+    /// The call alone; in its box, recorded; the two fenced stamps alone.
+    bare: Samples,
+    recorded: Samples,
+    stamps: Samples,
+    /// What the box adds: the minima's difference. Other processes only ever add to a time.
     timebox: f64,
+}
+
+#[derive(Serialize)]
+struct Samples {
+    min: f64,
+    median: f64,
+}
+
+impl Samples {
+    fn of(mut samples: Vec<f64>) -> Samples {
+        samples.sort_by(f64::total_cmp);
+        Samples { min: samples[0], median: samples[samples.len() / 2] }
+    }
 }
 
 /// Prints the figures of a target that offers an operation without arguments, as JSON.
@@ -33,13 +49,19 @@ pub fn run(library: &Path) -> Result<(), String> {
     let structure = target.create(Path::new("/nonexistent"), 0, 1, 0)?;
     let local = structure.enter(0);
     let op = target.operations[0].0;
-    let (mut bare, mut recorded) = (Vec::new(), Vec::new());
+    let (mut bare, mut recorded, mut stamps) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..REPEATS {
+        stamps.push(time(|| {
+            for _ in 0..CALLS {
+                black_box((clock.open(), clock.close()));
+            }
+        }));
         bare.push(time(|| bare_calls(&target, &structure, &local, op)));
         recorded.push(recorded_calls(&target, &structure, &local, op, clock)?);
     }
-    let (bare, recorded) = (median(bare), median(recorded));
-    let figures = Figures { clock: info.clock, bare, recorded, timebox: recorded - bare };
+    let (bare, recorded, stamps) = (Samples::of(bare), Samples::of(recorded), Samples::of(stamps));
+    let timebox = recorded.min - bare.min;
+    let figures = Figures { clock: info.clock, bare, recorded, stamps, timebox };
     println!("{}", serde_json::to_string(&figures).map_err(|error| error.to_string())?);
     Ok(())
 }
@@ -95,9 +117,4 @@ fn time(calls: impl FnOnce()) -> f64 {
     let started = Instant::now();
     calls();
     started.elapsed().as_nanos() as f64 / CALLS as f64
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }

@@ -19,6 +19,10 @@ use interlap::tsc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     Tsc,
+    /// On AMD's processors `mfence` waits for everything before it and holds back everything after
+    /// it (AMD64 Architecture Programmer's Manual, volume 2, "Serializing Instructions"), so that
+    /// the `lfence` behind it is not needed.
+    TscAmd,
     Monotonic,
 }
 
@@ -31,17 +35,21 @@ impl Clock {
             plan::Clock::Auto => tsc::refusal().or_else(skew),
         };
         let (clock, used, unit) = match refused {
-            None => (Clock::Tsc, plan::Clock::Tsc, nanoseconds_per_cycle()),
+            None => (Clock::of_counter(), plan::Clock::Tsc, nanoseconds_per_cycle()),
             Some(_) => (Clock::Monotonic, plan::Clock::Monotonic, 1.0),
         };
         (clock, ClockInfo { clock: used, refused, nanoseconds_per_unit: unit })
+    }
+
+    fn of_counter() -> Clock {
+        if tsc::is_amd() { Clock::TscAmd } else { Clock::Tsc }
     }
 
     /// A stamp from before everything that follows.
     #[inline(always)]
     pub fn open(self) -> u64 {
         match self {
-            Clock::Tsc => arch::rdtsc_then_fence(),
+            Clock::Tsc | Clock::TscAmd => arch::rdtsc_then_fence(),
             Clock::Monotonic => {
                 let stamp = monotonic();
                 arch::drain_stores();
@@ -55,6 +63,7 @@ impl Clock {
     pub fn close(self) -> u64 {
         match self {
             Clock::Tsc => arch::fence_then_rdtsc(),
+            Clock::TscAmd => arch::amd_fence_then_rdtsc(),
             Clock::Monotonic => {
                 arch::drain_stores();
                 monotonic()
@@ -105,6 +114,15 @@ mod arch {
         // SAFETY: as above.
         unsafe { _rdtsc() }
     }
+
+    #[inline(always)]
+    pub fn amd_fence_then_rdtsc() -> u64 {
+        // SAFETY: as above.
+        unsafe {
+            _mm_mfence();
+            _rdtsc()
+        }
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -118,6 +136,10 @@ mod arch {
     }
 
     pub fn fence_then_rdtsc() -> u64 {
+        unreachable!("tsc::refusal refuses the counter on other processors")
+    }
+
+    pub fn amd_fence_then_rdtsc() -> u64 {
         unreachable!("tsc::refusal refuses the counter on other processors")
     }
 }
@@ -171,7 +193,7 @@ mod tests {
 
     #[test]
     fn stamps_of_one_thread_strictly_increase() {
-        for clock in [Clock::Tsc, Clock::Monotonic] {
+        for clock in [Clock::of_counter(), Clock::Monotonic] {
             let mut last = 0;
             for _ in 0..10_000 {
                 let start = clock.open_after(last);

@@ -105,9 +105,14 @@ pub enum Status {
 impl Status {
     /// The status with this `il_status` code; `IL_UNSUPPORTED` is never recorded and has none.
     pub fn from_code(code: u32) -> Option<Status> {
-        [Status::Ok, Status::Empty, Status::Full, Status::Failed, Status::Unknown]
-            .into_iter()
-            .find(|status| *status as u32 == code)
+        match code {
+            0 => Some(Status::Ok),
+            1 => Some(Status::Empty),
+            2 => Some(Status::Full),
+            3 => Some(Status::Failed),
+            4 => Some(Status::Unknown),
+            _ => None,
+        }
     }
 
     pub fn name(self) -> &'static str {

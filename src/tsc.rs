@@ -13,6 +13,13 @@ pub fn refusal() -> Option<String> {
     judge(&cpuinfo, fs::read_to_string(sources).ok().as_deref())
 }
 
+/// Whether this is a processor of AMD's.
+pub fn is_amd() -> bool {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let vendor = cpuinfo.lines().find(|line| line.starts_with("vendor_id"));
+    vendor.is_some_and(|line| line.ends_with("AuthenticAMD"))
+}
+
 /// The judgement on the text of /proc/cpuinfo and, where it can be read, the list of clock sources
 /// that the kernel still trusts.
 pub fn judge(cpuinfo: &str, clock_sources: Option<&str>) -> Option<String> {

@@ -53,8 +53,9 @@ impl<'a> Writer<'a> {
     /// Writes what is known before the call. The start stamp follows by [`Writer::start`].
     #[inline]
     pub fn call(&mut self, op: Op, args: &[i64]) {
-        self.byte(op as u8);
-        self.values(args);
+        let mut at = put_byte(self.bytes, self.at, op as u8);
+        at = put_values(self.bytes, at, args);
+        self.at = at;
     }
 
     #[inline]
@@ -73,33 +74,38 @@ impl<'a> Writer<'a> {
     /// Writes what is known after the call.
     #[inline]
     pub fn answer(&mut self, status: u8, duration: u64, results: &[i64]) {
-        self.byte(status);
-        self.varint(duration);
-        self.values(results);
+        let mut at = put_byte(self.bytes, self.at, status);
+        at = put_varint(self.bytes, at, duration);
+        at = put_values(self.bytes, at, results);
+        self.at = at;
     }
+}
 
-    #[inline]
-    fn values(&mut self, values: &[i64]) {
-        self.varint(values.len() as u64);
-        for &value in values {
-            self.varint(((value << 1) ^ (value >> 63)) as u64);
-        }
-    }
+// The position goes in and comes out by value: kept in the writer it would be stored and loaded
+// for every byte.
 
-    #[inline]
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.at] = byte;
-        self.at += 1;
+#[inline]
+fn put_values(bytes: &mut [u8], at: usize, values: &[i64]) -> usize {
+    let mut at = put_varint(bytes, at, values.len() as u64);
+    for &value in values {
+        at = put_varint(bytes, at, ((value << 1) ^ (value >> 63)) as u64);
     }
+    at
+}
 
-    #[inline]
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.byte(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.byte(value as u8);
+#[inline]
+fn put_varint(bytes: &mut [u8], mut at: usize, mut value: u64) -> usize {
+    while value >= 0x80 {
+        at = put_byte(bytes, at, value as u8 | 0x80);
+        value >>= 7;
     }
+    put_byte(bytes, at, value as u8)
+}
+
+#[inline]
+fn put_byte(bytes: &mut [u8], at: usize, byte: u8) -> usize {
+    bytes[at] = byte;
+    at + 1
 }
 
 /// Turns one client's records, in pieces of any size, into its operations: one thread, or several
