@@ -159,12 +159,32 @@ fn is_bulk(op: Op) -> bool {
 const BIAS: u64 = 8;
 const PHASE_CALLS: (u64, u64) = (4, 256);
 
+/// Operations with the sums of their weights and of those before them.
+type Table = Vec<(Op, u64)>;
+
+/// What a thread does for some calls.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Balanced,
+    Filling,
+    Emptying,
+    /// Adding and removing in turn: the structure stays at the edge of empty, where most of the
+    /// hard cases are.
+    InTurn,
+}
+
+const PHASES: [Phase; 4] = [Phase::Balanced, Phase::Filling, Phase::Emptying, Phase::InTurn];
+
 /// Draws the calls of one thread.
 pub struct Caller {
     random: Random,
-    /// Cumulative weights for each phase: balanced, filling, emptying.
-    tables: [Vec<(Op, u64)>; 3],
-    phase: usize,
+    balanced: Table,
+    filling: Table,
+    emptying: Table,
+    /// Only what adds, only what removes; both empty where a thread cannot do either.
+    adding: Table,
+    removing: Table,
+    phase: Phase,
     phase_calls: u64,
     keys: u64,
     bulk: u64,
@@ -180,19 +200,29 @@ pub struct Caller {
 impl Caller {
     pub fn new(shape: &Shape, thread: u32) -> Caller {
         let seed = shape.seed;
-        let table = |bias: fn(Op) -> bool| {
+        let table = |factor: &dyn Fn(Op) -> u64| -> Table {
             let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
             let mut sum = 0;
             let weighted = allowed.map(|&(op, _, weight)| {
-                sum += if bias(op) { weight * BIAS } else { weight };
+                sum += weight * factor(op);
                 (op, sum)
             });
             weighted.collect()
         };
+        let only = |kind: fn(Op) -> bool| table(&|op| u64::from(kind(op)));
+        let more = |kind: fn(Op) -> bool| table(&|op| if kind(op) { BIAS } else { 1 });
+        let (adding, removing) = match (only(adds), only(removes)) {
+            (adding, removing) if total(&adding) > 0 && total(&removing) > 0 => (adding, removing),
+            _ => (Table::new(), Table::new()),
+        };
         Caller {
             random: Random::of(seed, &[shape.round, 1 + u64::from(thread)]),
-            tables: [table(|_| false), table(adds), table(removes)],
-            phase: 0,
+            balanced: table(&|_| 1),
+            filling: more(adds),
+            emptying: more(removes),
+            adding,
+            removing,
+            phase: Phase::Balanced,
             phase_calls: 0,
             keys: shape.keys,
             bulk: shape.bulk,
@@ -206,7 +236,7 @@ impl Caller {
 
     /// Whether this thread has anything to do in this round.
     pub fn is_idle(&self) -> bool {
-        self.tables[0].last().is_none_or(|(_, sum)| *sum == 0)
+        total(&self.balanced) == 0
     }
 
     /// Turns of the processor's pause before the first call.
@@ -222,14 +252,20 @@ impl Caller {
     /// The next call; its arguments are left in `args`.
     pub fn next(&mut self, args: &mut Vec<i64>) -> Op {
         if self.phase_calls == 0 {
-            self.phase = self.random.below(3) as usize;
+            self.phase = *self.random.pick(&PHASES);
             self.phase_calls = self.random.log_between(PHASE_CALLS.0, PHASE_CALLS.1);
         }
         self.phase_calls -= 1;
         self.value_before = self.next_value;
-        let table = &self.tables[self.phase];
-        let (_, total) = table[table.len() - 1];
-        let drawn = self.random.below(total);
+        let table = match self.phase {
+            Phase::Filling => &self.filling,
+            Phase::Emptying => &self.emptying,
+            Phase::InTurn if self.adding.is_empty() => &self.balanced,
+            Phase::InTurn if self.phase_calls % 2 == 1 => &self.adding,
+            Phase::InTurn => &self.removing,
+            Phase::Balanced => &self.balanced,
+        };
+        let drawn = self.random.below(total(table));
         let op = table.iter().find(|(_, sum)| drawn < *sum).expect("below the last sum").0;
         args.clear();
         self.arguments(op, args);
@@ -301,6 +337,10 @@ impl Caller {
         };
         size.min(self.bulk)
     }
+}
+
+fn total(table: &Table) -> u64 {
+    table.last().map_or(0, |(_, sum)| *sum)
 }
 
 /// The calls of the drain: what tells everything that is still inside.

@@ -39,7 +39,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     // Lets go of the lock between looking and taking.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
     let answer = tool.fuzz("racy.cpp", &racy, &["--for", "30s", "--findings", "1"]);
-    answer.expect(1, &["No order of the calls explains", "Reproduce with", "thread 0"]);
+    answer.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
     let finding = tool.only_finding();
     let finding = finding.to_str().expect("UTF-8");
     let trace = format!("{finding}/trace.mpk");
