@@ -3,9 +3,8 @@
 // Bug: line D5 of the paper is missing (marked "BUG" below). Between its reads of `head` and `tail`
 // the dummy may be dequeued, used again and become the last node: then `head` and `tail` agree,
 // the node has no successor, and dequeue answers "empty" although the queue never was.
-// Native: no, not with random calls: others must use the dummy again between two adjacent loads,
-// and it takes a queue that stays short but never is empty (each thread enqueues and dequeues in
-// turn: then within a second).
+// Native: yes, with threads stalled in the middle of calls and phases that enqueue and dequeue in
+// turn: others must use the dummy again between two adjacent loads, in a short queue.
 #include "../ms_queue.hpp"
 
 struct NotRechecked {

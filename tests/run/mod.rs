@@ -5,3 +5,4 @@ mod adapters;
 mod bad_targets;
 mod commands;
 mod tool;
+mod twins;
