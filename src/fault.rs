@@ -126,9 +126,18 @@ impl Fault {
     /// assertion is shortened to what failed and where.
     pub fn message(&self) -> Option<String> {
         let telling = |line: &&str| {
-            ["Assertion", "terminate called", "what():", "ERROR:", "corrupt", "free()", "malloc"]
-                .iter()
-                .any(|mark| line.contains(mark))
+            [
+                "Assertion",
+                "terminate called",
+                "what():",
+                "fatal runtime error",
+                "ERROR:",
+                "corrupt",
+                "free()",
+                "malloc",
+            ]
+            .iter()
+            .any(|mark| line.contains(mark))
         };
         let line = self.output.lines().map(str::trim).rfind(telling)?;
         Some(assertion(line).unwrap_or_else(|| line.to_string()))

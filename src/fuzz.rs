@@ -210,6 +210,8 @@ impl Run<'_> {
         if let Some((name, _)) = self.options.plan.weights.iter().find(|(name, _)| !named(name)) {
             bail!("adapter {adapter} offers no operation '{name}' to give a weight to");
         }
+        // Loading the target does not count: on a busy machine it can take a while.
+        self.started = Instant::now();
         self.observer.started(&hello, &model);
         self.hello = Some((hello, model));
         Ok(())
@@ -329,6 +331,8 @@ impl Run<'_> {
         let time = |max: Duration| self.started.elapsed() >= max;
         let ending = if self.options.stop.load(Ordering::Relaxed) {
             Some(Ending::Stopped)
+        } else if self.hello.is_none() {
+            None
         } else if self.findings.len() >= self.options.findings_max {
             Some(Ending::Findings)
         } else if self.options.duration_max.is_some_and(time) {
@@ -357,7 +361,7 @@ impl Run<'_> {
         for stored in &self.findings {
             save(stored)?;
         }
-        let (hello, model) = self.hello.context("the run ended before the target was loaded")?;
+        let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.expect("the loop in fuzz runs until there is one");
         Ok(Summary { hello, model, statistics: self.statistics, findings: self.findings, ending })
     }
