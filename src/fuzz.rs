@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::check::{self, Limits, Verdict};
 use crate::fault::Fault;
 use crate::finding::{Finding, REPORT_FILE, Stored};
-use crate::history::{History, Thread};
+use crate::judge::{Judge, Judged};
 use crate::model::Spec;
 use crate::operation::Op;
 use crate::plan::{Job, Plan};
@@ -114,6 +114,7 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
         next_round: 0,
         ending: None,
         growth_told: false,
+        judge: Judge::start(),
     };
     while run.ending.is_none() {
         let target_files = scratch.path().join(format!("target-{}", run.next_round));
@@ -145,6 +146,7 @@ struct Run<'a> {
     next_round: u64,
     ending: Option<Ending>,
     growth_told: bool,
+    judge: Judge,
 }
 
 impl Run<'_> {
@@ -219,17 +221,13 @@ impl Run<'_> {
 
     fn judge(&mut self, round: Round, harness: &Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
-        let overlap = check::overlap(&round.history);
+        let Judged { round, overlap, verdict, alone } =
+            self.judge.judge(round, *model, self.limits());
         self.statistics.rounds += 1;
         self.statistics.operations += overlap.operations as u64;
         self.statistics.overlapping += overlap.overlapping as u64;
         let rate = calls_per_second(&round, hello.clock.nanoseconds_per_unit);
         self.statistics.calls_per_second_max = self.statistics.calls_per_second_max.max(rate);
-        let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
-        let verdict = match &alone {
-            Some(history) => check::sequential(history, model),
-            None => check::check(&round.history, model, &self.limits()),
-        };
         let (hello, model) = (hello.clone(), model.to_string());
         match verdict {
             Verdict::Consistent => Ok(()),
@@ -385,15 +383,4 @@ fn calls_per_second(round: &Round, ns_per_unit: f64) -> f64 {
     }
     let seconds = last.saturating_sub(first) as f64 * ns_per_unit / 1e9;
     if seconds > 0.0 { calls as f64 / seconds } else { 0.0 }
-}
-
-/// The operations as one thread's in their order; none if any two overlap.
-fn in_one_thread(history: &History) -> Option<History> {
-    let mut ids: Vec<_> = history.ids().collect();
-    ids.sort_by_key(|id| history.operation(*id).start);
-    let mut one = History { threads: vec![Thread::new(0)], drained: history.drained };
-    for id in ids {
-        one.threads[0].push(history.entry(id)).ok()?;
-    }
-    Some(one)
 }

@@ -15,6 +15,7 @@ pub mod fuzz;
 pub mod head;
 pub mod history;
 pub mod includes;
+pub mod judge;
 pub mod model;
 pub mod operation;
 pub mod packages;

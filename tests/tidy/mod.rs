@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 21] = [
+const MAY_NAME: [(&str, &[&str]); 22] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
@@ -21,6 +21,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
     ("trace", &["history", "model", "operation", "plan"]),
     ("fault", &["history", "trace"]),
     ("supervise", &["fault", "plan", "trace"]),
+    ("judge", &["check", "history", "model", "trace"]),
     ("finding", &["check", "fault", "history", "plan", "random", "trace"]),
     ("cache", &[]),
     ("includes", &["cache"]),
@@ -36,7 +37,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "check",
             "fault",
             "finding",
-            "history",
+            "judge",
             "model",
             "operation",
             "plan",

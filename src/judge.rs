@@ -1,0 +1,73 @@
+//! Judges rounds on a thread of low priority. Rounds come in, judged rounds go out, one at a time.
+//! On few processors the checker would otherwise take turns with the target's threads, which then
+//! hardly run at the same instant; like this it waits until they wait for it. Knows nothing of
+//! findings.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::check::{self, Limits, Overlap, Verdict};
+use crate::history::{History, Thread};
+use crate::model::Spec;
+use crate::trace::rounds::Round;
+
+/// Niceness of the judging thread.
+const NICE: i32 = 15;
+
+/// A round with what was found out about it.
+pub struct Judged {
+    pub round: Round,
+    pub overlap: Overlap,
+    pub verdict: Verdict,
+    /// The history as one thread's, where the round was sequential and was judged as such.
+    pub alone: Option<History>,
+}
+
+/// The judging thread; ends when dropped.
+pub struct Judge {
+    rounds: Sender<(Round, Spec, Limits)>,
+    judged: Receiver<Judged>,
+}
+
+impl Judge {
+    pub fn start() -> Judge {
+        let (rounds, inbox) = channel::<(Round, Spec, Limits)>();
+        let (outbox, judged) = channel();
+        std::thread::spawn(move || {
+            // A thread's own priority, on Linux. A refusal costs speed only.
+            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+            for (round, model, limits) in inbox {
+                if outbox.send(judge(round, &model, &limits)).is_err() {
+                    return;
+                }
+            }
+        });
+        Judge { rounds, judged }
+    }
+
+    pub fn judge(&self, round: Round, model: Spec, limits: Limits) -> Judged {
+        let sent = self.rounds.send((round, model, limits));
+        sent.expect("the thread lives until this is dropped");
+        self.judged.recv().expect("each round is answered")
+    }
+}
+
+fn judge(round: Round, model: &Spec, limits: &Limits) -> Judged {
+    let overlap = check::overlap(&round.history);
+    let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
+    let verdict = match &alone {
+        Some(history) => check::sequential(history, model),
+        None => check::check(&round.history, model, limits),
+    };
+    Judged { round, overlap, verdict, alone }
+}
+
+/// The operations as one thread's in their order; none if any two overlap.
+fn in_one_thread(history: &History) -> Option<History> {
+    let mut ids: Vec<_> = history.ids().collect();
+    ids.sort_by_key(|id| history.operation(*id).start);
+    let mut one = History { threads: vec![Thread::new(0)], drained: history.drained };
+    for id in ids {
+        one.threads[0].push(history.entry(id)).ok()?;
+    }
+    Some(one)
+}
