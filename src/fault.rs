@@ -46,6 +46,9 @@ pub struct Fault {
     pub output: String,
     /// Every call up to the fault; those under way are pending.
     pub history: History,
+    /// Whether the history has every call. Where the target overwrote records it has not, and must
+    /// not be judged: what is missing could make a good history look bad.
+    pub complete: bool,
 }
 
 impl FaultKind {
@@ -87,6 +90,7 @@ impl Fault {
             location: None,
             output,
             history: History::default(),
+            complete: true,
         }
     }
 
@@ -103,12 +107,12 @@ impl Fault {
         }
         if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy) {
             for thread in 0..snapshot.records.len() {
-                let records = snapshot.thread_records(area, thread).unwrap_or_default();
                 let mut reader = Reader::new(thread as u32);
-                // What the target may have overwritten is left out; the fault itself stands.
-                if reader.feed(&records).is_ok() {
-                    self.history.threads.extend(reader.finish().unwrap_or_default());
-                }
+                let records = snapshot.thread_records(area, thread).ok();
+                let fed = records.is_some_and(|records| reader.feed(&records).is_ok());
+                let threads = if fed { reader.finish().ok() } else { None };
+                self.complete &= threads.is_some();
+                self.history.threads.extend(threads.unwrap_or_default());
             }
             self.history.threads.retain(|thread| !thread.operations().is_empty());
         }

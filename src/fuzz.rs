@@ -256,7 +256,10 @@ impl Run<'_> {
             let adapter = &self.options.plan.build.adapter;
             bail!("adapter {adapter}: {}\n{}", fault.sentence(), fault.output.trim_end());
         };
-        let verdict = check::check(&fault.history, &model, &self.limits());
+        let verdict = match fault.complete {
+            true => check::check(&fault.history, &model, &self.limits()),
+            false => Verdict::Inconclusive("the target overwrote records".to_string()),
+        };
         let finding = Finding::fault(&fault, &self.options.plan, &model.to_string());
         let round = Round {
             start: RoundStart {

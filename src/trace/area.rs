@@ -119,6 +119,9 @@ impl Snapshot {
     /// The records of one thread.
     pub fn thread_records(&self, file: &File, thread: usize) -> io::Result<Vec<u8>> {
         let (offset, len) = self.records[thread];
+        if len > file.metadata()?.len() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "overwritten record area"));
+        }
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
