@@ -100,7 +100,9 @@ fn rounds(
     let mut pool = Pool::new(job.plan.pin);
     let mut frames = Vec::new();
     let mut memory = Memory::new(job);
-    for round in job.round_first..job.round_end.unwrap_or(u64::MAX) {
+    for round in
+        (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize)
+    {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, round);
         let drained = match native::run_round(target, area, &mut pool, &shape, &setting) {
             Ok(drained) => drained,
@@ -131,7 +133,7 @@ fn send_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.send(frames, pipe)?;
-    let end = RoundEnd { round: shape.round, drained, fault: None };
+    let end = RoundEnd { round: shape.round, drained, fault: None, steps: None };
     interlap::trace::frame::write(frames, &Frame::End(end))?;
     pipe.write(frames)
 }

@@ -15,6 +15,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 /// A round with more records than this gives their memory back as they are sent.
 const KEPT_BYTES: u64 = 4 << 20;
 
+/// Where the records begin: behind the header and the outbox.
+const RECORDS_AT: usize = area::HEADER_BYTES + area::OUTBOX_BYTES;
+
 /// The mapped area. The header stays in place; the records behind it are mapped anew when they
 /// must grow, which needs `&mut` and so happens while no thread records.
 pub struct Area {
@@ -36,9 +39,9 @@ impl Area {
     pub fn create() -> io::Result<Area> {
         let file = File::from(rustix::fs::memfd_create("interlap-records", MemfdFlags::CLOEXEC)?);
         let len = 1 << 20;
-        rustix::fs::ftruncate(&file, (area::HEADER_BYTES + len) as u64)?;
-        let header = map(&file, 0, area::HEADER_BYTES)?;
-        let records = map(&file, area::HEADER_BYTES, len)?;
+        rustix::fs::ftruncate(&file, (RECORDS_AT + len) as u64)?;
+        let header = map(&file, 0, RECORDS_AT)?;
+        let records = map(&file, RECORDS_AT, len)?;
         let area = Area { file, header, records, len, bytes_per_thread: 0, threads: 0 };
         area.word(area::WORD_MAGIC).store(area::MAGIC, Ordering::Release);
         Ok(area)
@@ -65,15 +68,15 @@ impl Area {
         let bytes_per_thread = bytes_per_thread.next_multiple_of(4096);
         let len = bytes_per_thread * (threads as usize + 1);
         if len > self.len {
-            rustix::fs::ftruncate(&self.file, (area::HEADER_BYTES + len) as u64)?;
-            let records = map(&self.file, area::HEADER_BYTES, len)?;
+            rustix::fs::ftruncate(&self.file, (RECORDS_AT + len) as u64)?;
+            let records = map(&self.file, RECORDS_AT, len)?;
             // SAFETY: nothing borrows the old mapping: every borrow of it borrows `self`.
             unsafe { rustix::mm::munmap(self.records.cast(), self.len) }?;
             (self.records, self.len) = (records, len);
         }
         (self.bytes_per_thread, self.threads) = (bytes_per_thread, threads);
         for thread in 0..=threads as usize {
-            let offset = area::HEADER_BYTES + thread * bytes_per_thread;
+            let offset = RECORDS_AT + thread * bytes_per_thread;
             self.word(area::WORD_TABLE + 2 * thread).store(offset as u64, Ordering::Relaxed);
             self.recorded(thread as u32).store(0, Ordering::Relaxed);
         }

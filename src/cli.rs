@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::model::Spec;
-use crate::plan::{BULK_MAX, CALLS_MAX, Clock, FreshThreads};
+use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap};
 use crate::trace::area::THREADS_MAX;
 
 /// Fuzzes concurrent data structures in native libraries.
@@ -87,6 +87,8 @@ pub struct Fuzz {
     #[command(flatten)]
     pub workload: Workload,
     #[command(flatten)]
+    pub control: Control,
+    #[command(flatten)]
     pub run: Run,
     /// Rounds to do; as many as fit in the time if not given
     #[arg(long, value_name = "N")]
@@ -157,6 +159,27 @@ pub struct Workload {
     pub memory: u64,
 }
 
+/// How the controlled engine schedules.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Controlled engine")]
+pub struct Control {
+    /// Scheduling policy, as in walk:5, pct:3, pos; another in each round if not given
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+    /// What the threads run on; thread: slower, for debuggers, with the same schedules
+    #[arg(long, value_enum, default_value = "fiber")]
+    pub carrier: Carrier,
+    /// What becomes of freed memory: handed out again at once, never, or some rounds each
+    #[arg(long, value_enum, default_value = "some")]
+    pub heap: Heap,
+    /// Switch threads at plain loads and stores too
+    #[arg(long)]
+    pub plain_points: bool,
+    /// Steps of a round after which it counts as a livelock
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
+    pub steps: u64,
+}
+
 /// How long, and what is printed.
 #[derive(Args, Debug)]
 pub struct Run {
@@ -181,6 +204,7 @@ pub struct Format {
 pub enum EngineChoice {
     Auto,
     Native,
+    Controlled,
 }
 
 #[derive(Args, Debug)]

@@ -123,6 +123,7 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
             plan: options.plan.clone(),
             library: options.library.clone(),
             round_first: run.next_round,
+            round_step: 1,
             round_end: options.rounds_max,
             directory: target_files.clone(),
         };
@@ -269,7 +270,12 @@ impl Run<'_> {
                 sequential: false,
                 fresh: false,
             },
-            end: RoundEnd { round: fault.round, drained: false, fault: Some(fault.sentence()) },
+            end: RoundEnd {
+                round: fault.round,
+                drained: false,
+                fault: Some(fault.sentence()),
+                steps: None,
+            },
             history: fault.history,
         };
         if let Verdict::Violation(witness) = verdict {

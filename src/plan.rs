@@ -18,6 +18,43 @@ pub const BULK_MAX: u64 = 4096;
 pub enum Engine {
     /// Operating-system threads on this machine's processors.
     Native,
+    /// One thread at a time, switched as the seed says.
+    Controlled,
+}
+
+/// What the threads of the controlled engine run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// All on one operating-system thread, each with the thread-local storage of its own.
+    Fiber,
+    /// An operating-system thread each, of which one runs: slower, for debuggers.
+    Thread,
+}
+
+/// What the controlled engine's heap does with freed blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heap {
+    /// One or the other in each round, as the seed says.
+    Some,
+    /// The block freed last is handed out first, which provokes ABA.
+    Reuse,
+    /// Never handed out again, which shows every use after free.
+    Keep,
+}
+
+/// How the controlled engine schedules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Control {
+    /// A policy as `crate::schedule` writes it; none: another in each round, as the seed says.
+    pub policy: Option<String>,
+    pub carrier: Carrier,
+    pub heap: Heap,
+    /// Plain loads and stores are scheduling points too.
+    pub plain_points: bool,
+    /// Steps of a round after which it counts as a livelock.
+    pub steps_max: u64,
 }
 
 /// Where the stamps of timeboxes come from.
@@ -77,6 +114,7 @@ pub struct Plan {
     pub disturb: bool,
     /// Memory the harness may take, in MiB.
     pub memory_mib_max: u64,
+    pub control: Control,
 }
 
 impl Plan {
@@ -101,6 +139,13 @@ impl Plan {
             pin: true,
             disturb: true,
             memory_mib_max: 4096,
+            control: Control {
+                policy: None,
+                carrier: Carrier::Fiber,
+                heap: Heap::Some,
+                plain_points: false,
+                steps_max: 100_000,
+            },
         }
     }
 }
@@ -153,8 +198,26 @@ impl fmt::Display for Plan {
         if self.clock != default.clock {
             option("--clock", &value_name(&self.clock))?;
         }
+        if self.engine == Engine::Controlled {
+            option("--engine", "controlled")?;
+        }
+        if let Some(policy) = &self.control.policy {
+            option("--policy", policy)?;
+        }
+        if self.control.carrier != default.control.carrier {
+            option("--carrier", &value_name(&self.control.carrier))?;
+        }
+        if self.control.heap != default.control.heap {
+            option("--heap", &value_name(&self.control.heap))?;
+        }
+        if self.control.steps_max != default.control.steps_max {
+            option("--steps", &self.control.steps_max.to_string())?;
+        }
         if self.memory_mib_max != default.memory_mib_max {
             option("--memory", &self.memory_mib_max.to_string())?;
+        }
+        if self.control.plain_points {
+            write!(f, " --plain-points")?;
         }
         if !self.pin {
             write!(f, " --no-pin")?;
@@ -189,8 +252,9 @@ pub struct Job {
     pub plan: Plan,
     /// The compiled adapter.
     pub library: PathBuf,
-    /// Rounds to do: the first, and one past the last if there is a last.
+    /// Rounds to do: the first, how far apart, and one past the last if there is a last.
     pub round_first: u64,
+    pub round_step: u64,
     pub round_end: Option<u64>,
     /// A directory of this process alone, for the target's files.
     pub directory: PathBuf,

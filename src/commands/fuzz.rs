@@ -14,7 +14,7 @@ use crate::cli::{self, EngineChoice};
 use crate::compile::{Flavour, Request, Toolchain};
 use crate::finding::Finding;
 use crate::fuzz::{self, Ending, Options, Statistics, Summary};
-use crate::plan::{Build, Engine, Plan};
+use crate::plan::{Build, Control, Engine, Plan};
 use crate::report::progress::{Progress, summary_line};
 use crate::sources::Sources;
 
@@ -139,6 +139,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
         },
         engine: match workload.engine {
             EngineChoice::Auto | EngineChoice::Native => Engine::Native,
+            EngineChoice::Controlled => Engine::Controlled,
         },
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
@@ -152,6 +153,13 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
         pin: !workload.no_pin,
         disturb: !workload.no_disturb,
         memory_mib_max: workload.memory,
+        control: Control {
+            policy: args.control.policy.clone(),
+            carrier: args.control.carrier,
+            heap: args.control.heap,
+            plain_points: args.control.plain_points,
+            steps_max: args.control.steps,
+        },
     })
 }
 

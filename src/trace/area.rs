@@ -4,8 +4,9 @@
 //!
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
-//! word 8 faulting thread (or NO_THREAD)
+//! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox
 //! word 64 + 2t   offset of thread t's records in the file     65 + 2t   bytes recorded so far
+//! byte 4096      the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
 //! Words are 64-bit little endian. Thread `threads` is the one that drains.
 
@@ -17,6 +18,8 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Most threads of a round.
 pub const THREADS_MAX: usize = 64;
 pub const HEADER_BYTES: usize = 4096;
+/// Room for frames behind the header.
+pub const OUTBOX_BYTES: usize = 1 << 20;
 
 pub const WORD_MAGIC: usize = 0;
 pub const WORD_STAGE: usize = 1;
@@ -27,6 +30,7 @@ pub const WORD_CODE: usize = 5;
 pub const WORD_ADDRESS: usize = 6;
 pub const WORD_PC: usize = 7;
 pub const WORD_THREAD: usize = 8;
+pub const WORD_OUTBOX: usize = 9;
 pub const WORD_TABLE: usize = 64;
 pub const WORDS: usize = WORD_TABLE + 2 * (THREADS_MAX + 1);
 
@@ -85,6 +89,8 @@ pub struct Snapshot {
     pub stage: Stage,
     pub round: u64,
     pub signal: Option<SignalNote>,
+    /// Bytes in the outbox.
+    outbox: u64,
     /// Offset and length of each thread's records.
     pub records: Vec<(u64, u64)>,
 }
@@ -110,6 +116,7 @@ impl Snapshot {
                 program_counter: word(WORD_PC),
                 thread: u32::try_from(thread).ok(),
             }),
+            outbox: word(WORD_OUTBOX),
             records: (0..=threads)
                 .map(|t| (word(WORD_TABLE + 2 * t), word(WORD_TABLE + 2 * t + 1)))
                 .collect(),
@@ -124,6 +131,14 @@ impl Snapshot {
         }
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// The frames that never reached the pipe: those of rounds that were over when the harness
+    /// ended. The last ones on the pipe may be among them.
+    pub fn outbox(&self, file: &File) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; (self.outbox as usize).min(OUTBOX_BYTES)];
+        file.read_exact_at(&mut bytes, HEADER_BYTES as u64)?;
         Ok(bytes)
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 /// Most record bytes in one frame, so that neither side holds a whole long round twice.
 pub const RECORDS_BYTES_MAX: usize = 1 << 20;
@@ -23,6 +23,9 @@ pub enum Frame {
     Records(Records),
     /// The round is over.
     End(RoundEnd),
+    /// The controlled engine ended the round, whose records are in the record area; nothing more
+    /// follows.
+    Fault(Detected),
     /// The adapter broke its contract or cannot go on; nothing more follows.
     Problem(String),
     /// The harness ends by its own will.
@@ -99,6 +102,65 @@ pub struct RoundEnd {
     pub drained: bool,
     /// What ended the harness in this round, in words; none: the round ran to its end.
     pub fault: Option<String>,
+    /// What the controlled engine counted.
+    pub steps: Option<Box<Steps>>,
+}
+
+/// What the controlled engine counted in a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    /// The scheduling policy, as `crate::schedule` names it.
+    pub policy: String,
+    pub steps: u64,
+    pub switches: u64,
+    /// Hash of which thread ran at each step.
+    pub schedule: u64,
+    /// Atomic and volatile accesses and fences of the target that were seen, and its calls of
+    /// locks and other things that block.
+    pub atomics: u64,
+    pub blocking: u64,
+    /// Pairs of a writing and a reading place in the target's code, by different threads, that
+    /// this process had not seen before: a hash each, equal in all processes.
+    pub pairs: Vec<u64>,
+    /// Blocks that were not freed when the structure had been destroyed, and their bytes.
+    pub leaked_blocks: u64,
+    pub leaked_bytes: u64,
+}
+
+/// A fault that the controlled engine saw coming, as opposed to one that ended the process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detected {
+    pub kind: DetectedKind,
+    pub round: u64,
+    /// The thread at fault, if it is one thread's.
+    pub thread: Option<u32>,
+    /// What happened where, the fault itself first.
+    pub places: Vec<Place>,
+    pub steps: Box<Steps>,
+}
+
+/// Something that happened at a place in the target's code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// In words, as in "thread 1 waits for the mutex at 0x10".
+    pub what: String,
+    /// Address of the code, to be looked up; none where it is not known.
+    pub code: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DetectedKind {
+    /// Every thread waits for another.
+    Deadlock,
+    /// Too many steps.
+    Livelock,
+    UseAfterFree,
+    DoubleFree,
+    /// A free of what is no block, or the start of none.
+    BadFree,
+    /// An access between two blocks.
+    OutOfBounds,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,7 +302,7 @@ mod tests {
         for frame in [
             Frame::Hello(Box::new(hello)),
             Frame::Records(Records { thread: 3, bytes: vec![1, 2, 3] }),
-            Frame::End(RoundEnd { round: 1, drained: true, fault: None }),
+            Frame::End(RoundEnd { round: 1, drained: true, fault: None, steps: None }),
         ] {
             write(&mut bytes, &frame).expect("memory");
         }

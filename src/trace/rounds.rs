@@ -53,7 +53,7 @@ impl Assembler {
             }
             Frame::Records(records) => self.records(&records)?,
             Frame::End(end) => return self.end(end).map(Some),
-            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) => {}
+            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) | Frame::Fault(_) => {}
         }
         Ok(None)
     }
