@@ -65,6 +65,9 @@ pub enum Clock {
     Auto,
     Tsc,
     Monotonic,
+    /// Steps of the controlled engine, which has no other.
+    #[value(skip)]
+    Steps,
 }
 
 /// Whether each round has threads of its own or all share the same ones.

@@ -21,7 +21,7 @@ use crate::sources::Sources;
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let plan = plan(args, &workshop)?;
-    let library = workshop.compile(&plan.build)?;
+    let library = workshop.compile(&plan)?;
     let options = Options {
         plan,
         library,
@@ -88,11 +88,15 @@ impl Workshop {
     }
 
     /// The adapter's shared library, compiled if need be.
-    pub fn compile(&self, build: &Build) -> Result<PathBuf> {
+    pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
+        let build = &plan.build;
         let adapter = self.find(&build.adapter)?;
         let request = Request {
             source: adapter.source,
-            flavour: Flavour::Plain,
+            flavour: match plan.engine {
+                Engine::Native => Flavour::Plain,
+                Engine::Controlled => Flavour::Hooked,
+            },
             include_dirs: build.include_dirs.clone(),
             libraries: build.libraries.clone(),
             flags: [adapter.head.flags, build.flags.clone()].concat(),
@@ -255,7 +259,7 @@ pub fn rerun(
 ) -> Result<Options> {
     Ok(Options {
         plan: plan.clone(),
-        library: Workshop::open()?.compile(&plan.build)?,
+        library: Workshop::open()?.compile(plan)?,
         harness: harness_program()?,
         duration_max: Some(run.duration),
         rounds_max: None,
