@@ -7,7 +7,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 
 use interlap::random::Random;
-use interlap::schedule::{Access, Pending, Policy, Profile, THREADS_MAX, View};
+pub use interlap::schedule::Access;
+use interlap::schedule::{Pending, Policy, Profile, THREADS_MAX, View};
 
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
@@ -257,11 +258,16 @@ pub fn start_caller(thread: usize, start: Start, argument: *mut c_void) -> std::
 /// Starts a thread of the target; none if there are too many, or no memory.
 pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
     let e = &ENGINE;
-    let thread = e.next_thread.get();
-    if thread >= THREADS_MAX || begin(thread, start, argument, true).is_err() {
-        return None;
-    }
-    e.next_thread.set(thread + 1);
+    let next = e.next_thread.get();
+    let ended = |thread: &usize| has_ended(*thread) && environment::threads::may_be_reused(*thread);
+    // Threads that have ended serve again only when all others are taken: a descriptor that is
+    // used too late then shows.
+    let thread = match next < THREADS_MAX {
+        true => next,
+        false => (e.callers.get() + 1..THREADS_MAX).find(ended)?,
+    };
+    begin(thread, start, argument, true).ok()?;
+    e.next_thread.set(next.max(thread + 1));
     Some(thread)
 }
 
