@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -223,7 +223,7 @@ struct Pipes {
 }
 
 fn read_frames(mut pipes: Pipes, pid: u32, area: &OnceLock<File>, sender: &SyncSender<Piped>) {
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, pipes.frames));
+    let mut frames = FrameReader::new(pipes.frames);
     let mut assembler = Assembler::default();
     let mut rounds = Vec::new();
     let mut operations = 0;
