@@ -160,6 +160,20 @@ pub enum DetectedKind {
     OutOfBounds,
 }
 
+impl DetectedKind {
+    /// Short stable name, part of a finding's signature.
+    pub fn name(self) -> &'static str {
+        match self {
+            DetectedKind::Deadlock => "deadlock",
+            DetectedKind::Livelock => "livelock",
+            DetectedKind::UseAfterFree => "use after free",
+            DetectedKind::DoubleFree => "double free",
+            DetectedKind::BadFree => "bad free",
+            DetectedKind::OutOfBounds => "out of bounds",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bye {
     /// Round to go on with; none: all rounds asked for are done.
