@@ -160,6 +160,7 @@ fn send_round(
 /// Watches the process grow.
 struct Memory {
     round_first: u64,
+    round_step: u64,
     growth_bytes_max: u64,
     first: Option<(u64, u64)>,
     looked: Instant,
@@ -168,8 +169,8 @@ struct Memory {
 impl Memory {
     fn new(job: &Job) -> Memory {
         let growth_bytes_max = (job.plan.memory_mib_max << 20) / 4;
-        let (round_first, looked) = (job.round_first, Instant::now());
-        Memory { round_first, growth_bytes_max, first: None, looked }
+        let (round_first, round_step) = (job.round_first, job.round_step);
+        Memory { round_first, round_step, growth_bytes_max, first: None, looked: Instant::now() }
     }
 
     /// After each round: how much the process has grown, once that is too much to go on.
@@ -178,7 +179,8 @@ impl Memory {
             return None;
         }
         self.looked = Instant::now();
-        let (now, rounds) = (fault::resident_bytes(), round + 1 - self.round_first);
+        let (now, rounds) =
+            (fault::resident_bytes(), (round - self.round_first) / self.round_step + 1);
         let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
         let bytes = now.saturating_sub(bytes_first);
         let grown = bytes > self.growth_bytes_max;
