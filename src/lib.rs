@@ -23,6 +23,7 @@ pub mod plan;
 pub mod random;
 pub mod report;
 pub mod scaffold;
+pub mod schedule;
 pub mod sources;
 pub mod supervise;
 pub mod trace;

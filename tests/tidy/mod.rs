@@ -9,11 +9,12 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 22] = [
+const MAY_NAME: [(&str, &[&str]); 23] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
     ("packages", &[]),
+    ("schedule", &["random"]),
     ("history", &["operation"]),
     ("model", &["operation"]),
     ("plan", &[]),
