@@ -23,6 +23,8 @@ mod walk;
 
 #[cfg(test)]
 mod simulator;
+#[cfg(test)]
+mod tests;
 
 use crate::random::Random;
 
