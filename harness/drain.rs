@@ -1,5 +1,5 @@
-//! The drain: after all threads are done, one reads all that is left, so that loss shows. What a call
-//! is comes in; whether the structure was emptied goes out.
+//! The drain: after all threads are done, one reads all that is left, so that loss shows. What a
+//! call is comes in; whether the structure was emptied goes out.
 
 use interlap::operation::{Op, Status};
 

@@ -22,6 +22,11 @@ const STEP_NANOSECONDS: u64 = 1_000;
 const IDLE_STEPS_MAX: u32 = 100;
 const IDLE_STEPS_AGAIN: u32 = 20;
 
+/// Steps of one call after which its thread lets others go first now and then, even if it changes
+/// memory: what it waits for may be the work of a thread that the policy would never choose, and
+/// then the loop is the schedule's fault, not the target's.
+const CALL_STEPS_MAX: u32 = 1_000;
+
 /// A round may take so many times the steps that count as a livelock, if it changes memory.
 const BUSY_FACTOR: u64 = 100;
 
@@ -71,6 +76,8 @@ struct Thread {
     of_target: Cell<bool>,
     /// Steps since it last changed memory.
     idle: Cell<u32>,
+    /// Steps since its last operation boundary.
+    call_steps: Cell<u32>,
     /// Calls of the structure it has begun.
     calls: Cell<u32>,
     /// Code of its last scheduling point.
@@ -122,6 +129,7 @@ static ENGINE: Engine = Engine {
             argument: Cell::new(std::ptr::null_mut()),
             of_target: Cell::new(false),
             idle: Cell::new(0),
+            call_steps: Cell::new(0),
             calls: Cell::new(0),
             place: Cell::new(0),
             steps: Cell::new(0),
@@ -188,6 +196,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     for thread in &e.threads {
         thread.state.set(State::None);
         thread.idle.set(0);
+        thread.call_steps.set(0);
         thread.calls.set(0);
         thread.steps.set(0);
         thread.place.set(0);
@@ -377,6 +386,7 @@ pub fn changed() {
 pub fn boundary() {
     let whole = ENGINE.whole_calls.replace(false);
     changed();
+    ENGINE.threads[current()].call_steps.set(0);
     decide(0, Access::None, false);
     ENGINE.whole_calls.set(whole);
 }
@@ -421,6 +431,9 @@ fn decide(address: usize, access: Access, mut yields: bool) {
             yields = true;
         }
     }
+    let call_steps = own.call_steps.get() + 1;
+    own.call_steps.set(call_steps);
+    yields |= call_steps > CALL_STEPS_MAX && call_steps.is_multiple_of(IDLE_STEPS_AGAIN);
     let idle_steps = step - e.changed_at.get();
     if idle_steps > e.steps_max.get() || step > e.steps_max.get() * BUSY_FACTOR {
         detect::livelock(step);

@@ -296,9 +296,10 @@ fn set_head(block: usize, value: Head) {
 /// For allocator.c: what `operator new` does when there is no memory. The C++ library's own throws.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
-    let new: extern "C-unwind" fn(usize) -> *mut u8 = match next(c"_Znwm") {
+    type New = extern "C-unwind" fn(usize) -> *mut u8;
+    let new = match next(c"_Znwm") {
         // SAFETY: `operator new(size_t)` has this type.
-        Some(new) => unsafe { std::mem::transmute::<usize, _>(new) },
+        Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
         None => crate::record::abandon("out of memory".to_string()),
     };
     let before = hooks::set_controls(false);

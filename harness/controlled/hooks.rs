@@ -23,8 +23,8 @@ pub fn controls() -> bool {
     il_controls.load(Ordering::Relaxed) != 0
 }
 
-/// Says whether the code that runs now is the target's, and so its memory the arena's; gives what it
-/// was.
+/// Says whether the code that runs now is the target's, and so its memory the arena's; gives what
+/// it was.
 #[inline]
 pub fn set_controls(controls: bool) -> bool {
     heap::set_allocates(controls);

@@ -4,6 +4,7 @@
 mod adapters;
 mod bad_targets;
 mod commands;
+mod controlled;
 mod fake;
 mod jobs;
 mod tool;

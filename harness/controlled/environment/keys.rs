@@ -3,7 +3,8 @@
 //! target was loaded) stays the C library's; what threads under control set it to is kept here, as
 //! their destructors must run when a virtual thread ends, which the C library knows nothing of.
 //!
-//! Keys outlive a round, as static variables do; values end with it.
+//! What a round leaves ends with it: values, and the keys it made, as the static variables that
+//! held their numbers are put back.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -78,7 +79,7 @@ impl Key {
     /// The key begins to exist, unless it does.
     fn make(&self, at: usize, destructor: Option<Destructor>) -> bool {
         let number = self.number.load(Relaxed);
-        let made = number % 2 == 0
+        let made = number.is_multiple_of(2)
             && self.number.compare_exchange(number, number + 1, Relaxed, Relaxed).is_ok();
         if made {
             let destructor = destructor.map_or(ptr::null_mut(), |d| d as *mut c_void);
@@ -214,7 +215,9 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
     }
 }
 
-/// Forgets all values.
+/// Forgets all values, and the keys that were made under control.
 pub(super) fn reset() {
+    let made = REAL_KEYS..KEYS_END.load(Relaxed).max(REAL_KEYS);
+    ALL[made].iter().for_each(Key::end);
     (0..=OUTSIDE).for_each(begin_life);
 }

@@ -1,6 +1,6 @@
 //! The C library's own functions behind those replaced here, each by the name it hides. All are
-//! looked up before `main`, or by the first call of any, if that comes earlier: later a thread could
-//! have to wait for the loader, which may be waiting for that thread.
+//! looked up before `main`, or by the first call of any, if that comes earlier: later a thread
+//! could have to wait for the loader, which may be waiting for that thread.
 
 #![allow(non_snake_case)] // One is of the C++ library.
 
@@ -192,7 +192,7 @@ functions! {
         priority: *mut c_uint,
         until: *const timespec
     ) -> ssize_t;
-    fn msgrcv(queue: c_int, into: *mut c_void, bytes: size_t, kind: c_long, flags: c_int) -> ssize_t;
+    fn msgrcv(id: c_int, into: *mut c_void, bytes: size_t, kind: c_long, flags: c_int) -> ssize_t;
     fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int;
     fn mtx_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) -> c_int;
     fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int;
@@ -328,7 +328,7 @@ functions! {
     fn sleep(seconds: c_uint) -> c_uint;
     fn srand(seed: c_uint);
     fn srandom(seed: c_uint);
-    fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
+    fn syscall(call: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
     fn thrd_create(
         into: *mut pthread_t,
         function: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,

@@ -1,0 +1,92 @@
+//! The controlled engine: it finds what it must, never accuses what is correct, and the same seed
+//! is the same bytes, whatever the threads run on.
+
+use std::path::Path;
+
+use super::tool::Tool;
+
+/// Every twin whose bug shows under sequential consistency, found within so many rounds.
+#[test]
+fn twins_are_found_and_confirmed_in_a_fresh_process() {
+    let tool = Tool::new();
+    for twin in [
+        "treiber_aba",
+        "ms_queue_no_recheck",
+        "ms_queue_untagged",
+        "harris_set_marked_contains",
+        "ring_mpmc_early_publish",
+        "ring_spsc_early_publish",
+        "set_undecided_insert",
+        "atomic_register_split_cas",
+        "mutex_map_lost_update",
+    ] {
+        let answer = tool.run(&[
+            "fuzz",
+            twin,
+            "--engine",
+            "controlled",
+            "--seed",
+            "5",
+            "--rounds",
+            "20000",
+            "--findings",
+            "1",
+        ]);
+        answer.expect(1, &["Reproduce with", "Reproduced in a fresh process"]);
+    }
+}
+
+#[test]
+fn correct_structures_are_not_accused() {
+    let tool = Tool::new();
+    for target in [
+        "treiber_stack",
+        "ms_queue",
+        "harris_set",
+        "unordered_set",
+        "ring_mpmc",
+        "ring_spsc",
+        "chase_lev",
+        "mutex_map",
+        "atomic_register",
+    ] {
+        let answer = tool.run(&["fuzz", target, "--engine", "controlled", "--rounds", "10000"]);
+        answer.expect(0, &[target, "Nothing found"]);
+    }
+}
+
+/// The recorded history of a seed's first finding.
+fn history(tool: &Tool, folder: &str, options: &[&str]) -> Vec<u8> {
+    let out = tool.dir.path().join(folder);
+    let out = out.to_str().expect("UTF-8");
+    let command = [
+        "fuzz",
+        "ms_queue_no_recheck",
+        "--engine",
+        "controlled",
+        "--seed",
+        "11",
+        "--jobs",
+        "1",
+        "--findings",
+        "1",
+        "--out",
+        out,
+    ];
+    tool.run(&[&command[..], options].concat()).expect(1, &["Reproduced in a fresh process"]);
+    let findings = std::fs::read_dir(out).expect("findings").flatten();
+    let mut traces = findings.map(|finding| finding.path().join("trace.mpk"));
+    let trace = traces.find(|trace| Path::is_file(trace)).expect("a finding");
+    let shown =
+        tool.run(&["show", trace.parent().and_then(Path::to_str).expect("UTF-8"), "--history"]);
+    shown.out.into_bytes()
+}
+
+#[test]
+fn the_same_seed_is_the_same_history_on_both_carriers() {
+    let tool = Tool::new();
+    let first = history(&tool, "first", &[]);
+    assert!(!first.is_empty());
+    assert_eq!(first, history(&tool, "again", &[]), "in another process");
+    assert_eq!(first, history(&tool, "threads", &["--carrier", "thread"]), "on real threads");
+}
