@@ -89,7 +89,7 @@ fn read(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<String
     let hello = &trace.hello;
     let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
     let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
-    let ns_per_unit = hello.clock.nanoseconds_per_unit;
+    let ns_per_unit = hello.clock.shown().0;
     let subject = |round: rounds::Round| Subject {
         name: format!("{name}, round {}", round.start.round),
         history: round.history,

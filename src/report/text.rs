@@ -110,13 +110,13 @@ fn block(stored: &Stored) -> String {
 fn picture(stored: &Stored, operations: &[OperationId]) -> String {
     let history = &stored.round.history;
     let drain = stored.round.start.threads;
-    let unit = stored.hello.clock.nanoseconds_per_unit;
+    let (unit, name) = stored.hello.clock.shown();
     let mut text = timeline::draw(history, operations, drain, unit);
     if operations.len() > timeline::OPERATIONS_MAX {
         let (shown, all) = (timeline::OPERATIONS_MAX, operations.len());
         writeln!(text, "\n  The last {shown} of {all} operations.").expect("writing to a string");
     }
-    text + "\n  Time runs to the right, not to scale; [start, end] in nanoseconds.\n"
+    text + &format!("\n  Time runs to the right, not to scale; [start, end] in {name}.\n")
 }
 
 fn last_operations(history: &History) -> Vec<OperationId> {

@@ -11,8 +11,8 @@ const STEP: usize = 4;
 /// More operations than letters are not drawn; the last ones are.
 pub const OPERATIONS_MAX: usize = 26;
 
-/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times in
-/// nanoseconds after the first start.
+/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times
+/// after the first start, a unit of a stamp being `ns_per_unit` of what it is told in.
 pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));

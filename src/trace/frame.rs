@@ -69,8 +69,18 @@ pub struct ClockInfo {
     pub clock: Clock,
     /// Why it is not the time stamp counter.
     pub refused: Option<String>,
-    /// Nanoseconds of one unit of a stamp.
+    /// Nanoseconds of one unit of a stamp; 0 where the units are steps.
     pub nanoseconds_per_unit: f64,
+}
+
+impl ClockInfo {
+    /// What people are shown of one unit of a stamp: how many, and of what.
+    pub fn shown(&self) -> (f64, &'static str) {
+        match self.clock {
+            Clock::Steps => (1.0, "steps of the schedule"),
+            _ => (self.nanoseconds_per_unit, "nanoseconds"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
