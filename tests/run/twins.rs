@@ -44,7 +44,8 @@ fn michael_scott_without_the_second_look() {
 
 #[test]
 fn michael_scott_without_tags() {
-    found("ms_queue_untagged", &["taken-twice of", "lost of", "fifo-order of", "hang", "empty"]);
+    let rules = ["taken-twice of", "from-nowhere of", "lost of", "fifo-order of", "hang", "empty"];
+    found("ms_queue_untagged", &rules);
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! How many rounds a second the main program takes in from its harnesses: read, decoded, judged
+//! and counted. `cargo bench --bench pipeline [jobs]` lets scripts that copy prepared rounds of 24
+//! calls to the pipe stand for the harnesses, and prints rounds a second and CPU time per round.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use interlap::fuzz::{Observer, Options, Statistics, fuzz};
+use interlap::history::{Entry, Thread};
+use interlap::model::Spec;
+use interlap::operation::{Op, Status};
+use interlap::plan::{Clock, Engine, Plan, Shard};
+use interlap::trace::frame::{
+    Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
+    write,
+};
+use interlap::trace::records;
+use rustix::time::{ClockId, clock_gettime};
+
+const ROUNDS: u64 = 100_000;
+const SCRIPT: &str = r#"#!/bin/sh
+cd "$(dirname "$0")"
+cat hello
+cat >/dev/null
+exec cat rounds-$(grep -o '"round_first":[0-9]*' "$1" | grep -o '[0-9]*$')
+"#;
+
+/// One thread's calls: it adds a value and takes one, four times, while the others do.
+fn calls(thread: u32) -> Vec<u8> {
+    let mut calls = Thread::new(thread);
+    for at in 0..4i64 {
+        let (value, start) = (1000 * i64::from(thread) + at, 100 * at as u64 + u64::from(thread));
+        let status = Status::Ok;
+        let (args, results) = (&[value][..], &[][..]);
+        let add = Entry { op: Op::Enqueue, status, start, end: start + 10, args, results };
+        let (start, end, args, results) = (start + 50, start + 60, results, args);
+        let take = Entry { op: Op::Dequeue, status, start, end, args, results };
+        calls.push(add).and_then(|()| calls.push(take)).expect("calls in order");
+    }
+    records::encode(&calls)
+}
+
+fn round(bytes: &mut Vec<u8>, round: u64) {
+    let start = RoundStart { round, threads: 3, calls: 8, sequential: false, fresh: false };
+    let mut put = |frame| write(bytes, &frame).expect("memory");
+    put(Frame::Round(start));
+    for thread in 0..3 {
+        put(Frame::Records(Records { thread, bytes: calls(thread) }));
+    }
+    let steps = Some(Box::new(Steps {
+        policy: "pct:3".to_string(),
+        steps: 400,
+        switches: 40,
+        schedule: round.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        atomics: 300,
+        blocking: 0,
+        pairs: Vec::new(),
+        leaked_blocks: 0,
+        leaked_bytes: 0,
+    }));
+    put(Frame::End(RoundEnd { round, drained: true, fault: None, steps }));
+}
+
+/// Writes what the harnesses send.
+fn prepare(folder: &Path, jobs: u64, plan: &Plan) {
+    let target = TargetInfo {
+        library: String::new(),
+        version: String::new(),
+        model: "fifo-per-producer".to_string(),
+        operations: vec![Op::Enqueue as u32, Op::Dequeue as u32],
+        thread_max: 0,
+        capacity: 0,
+        block_size: 0,
+    };
+    let clock = ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 1.0 };
+    let (version, plan) = (TRACE_VERSION, plan.clone());
+    let hello = Hello { version, plan, target, clock, area_fd: None, code: None };
+    let file = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("room");
+    let mut bytes = Vec::new();
+    write(&mut bytes, &Frame::Hello(Box::new(hello))).expect("memory");
+    file("hello", &bytes);
+    for job in 0..jobs {
+        let mut bytes = Vec::new();
+        (0..ROUNDS).for_each(|number| round(&mut bytes, job + jobs * number));
+        write(&mut bytes, &Frame::Bye(Bye { next_round: None, grown: None })).expect("memory");
+        file(&format!("rounds-{job}"), &bytes);
+    }
+    file("harness", SCRIPT.as_bytes());
+    let mode = PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("harness"), mode).expect("our own file");
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn started(&mut self, _: &Hello, _: &Spec) {}
+    fn progressed(&mut self, _: &Statistics) {}
+    fn found(&mut self, stored: &interlap::finding::Stored) {
+        panic!("good rounds are accused: {}", stored.finding.signature);
+    }
+    fn warned(&mut self, _: &str) {}
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+fn main() {
+    let number = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
+    let jobs: u64 = number.unwrap_or(2);
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let plan = Plan { engine: Engine::Controlled, ..Plan::new("bench", 1) };
+    prepare(folder.path(), jobs, &plan);
+    let options = Options {
+        plan,
+        jobs,
+        shard: Shard::ALL,
+        library: "none".into(),
+        harness: folder.path().join("harness"),
+        duration_max: Some(Duration::from_secs(600)),
+        rounds_max: Some(jobs * ROUNDS),
+        findings_max: 1,
+        hang_max: Duration::from_secs(60),
+        directory: folder.path().join("findings"),
+        stop: Default::default(),
+        wanted: None,
+    };
+    let before = cpu_seconds();
+    let summary = fuzz(&options, &mut Quiet).expect("it runs");
+    let cpu = cpu_seconds() - before;
+    let rounds = summary.statistics.rounds;
+    assert_eq!(rounds, jobs * ROUNDS);
+    let (rate, micros) =
+        (rounds as f64 / summary.statistics.elapsed.as_secs_f64(), cpu / rounds as f64 * 1e6);
+    println!("{jobs} jobs: {rate:.0} rounds of 24 calls a second, {micros:.2} us of CPU time each");
+    println!("goal: 30000 rounds a second beside the harnesses");
+}
