@@ -7,6 +7,7 @@
 
 mod bench;
 mod clock;
+mod controlled;
 mod disturb;
 mod fault;
 mod library;

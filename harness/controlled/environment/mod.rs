@@ -1,0 +1,87 @@
+//! The environment of a target under control: every function of the C library through which its
+//! threads meet, wait, start, end, sleep, or learn what is not the same in each run. The linker
+//! prefers the definitions here to those of the C library, for targets and for the C++ library
+//! alike (the harness is linked with -rdynamic). Outside of control each calls the function that it
+//! hides (`real`).
+//!
+//! Calls of the target come in; scheduling points, waits and wakes go to the engine. A lock keeps
+//! its state where glibc keeps it, in its own memory, so static initialisers, copies and memory
+//! used again need no care, and what is here holds no list of locks. Nothing here depends on an
+//! address, on real time, or on what carries the threads. Knows nothing of schedules.
+//!
+//! A thread runs alone between two scheduling points, so what follows a point is one atomic step.
+//! Each acquisition has one point before it; each release one before it, so that others see the
+//! lock held, and one after it, so that they see what the caller does next.
+
+#[macro_use]
+mod real;
+mod barrier;
+mod blocking_calls;
+mod c11;
+mod condition;
+mod futex;
+mod keys;
+mod mutex;
+mod once;
+mod random;
+mod rwlock;
+mod semaphore;
+mod spin;
+pub mod threads;
+mod time;
+
+use libc::c_int;
+
+use super::engine::{self, Access};
+
+/// Virtual threads; the engine's limit.
+const THREADS: usize = 64;
+
+/// Number of a virtual thread, or this: outside of control.
+const OUTSIDE: usize = THREADS;
+
+/// Forgets what belongs to one round. Allocates nothing. `seed` decides what the target's sources
+/// of random numbers give.
+#[allow(dead_code)] // Called by the engine.
+pub fn reset(seed: u64) {
+    random::reset(seed);
+    time::reset();
+    threads::reset();
+    futex::reset();
+}
+
+/// Number of the running virtual thread, [`OUTSIDE`] outside of control.
+fn row() -> usize {
+    if engine::controls() { engine::current() } else { OUTSIDE }
+}
+
+/// What `gettid` gives on a virtual thread, and what a lock names as its owner: the same whatever
+/// carries the thread. The kernel gives no such numbers (they end at 2^22).
+fn identity(thread: usize) -> u32 {
+    0x4000_0000 + thread as u32
+}
+
+/// At the start of each function that acquires or waits: counts it, and lets others run first.
+fn before(address: usize, access: Access) {
+    engine::blocking_call();
+    time::did_something();
+    engine::point(address, access);
+}
+
+/// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
+fn released(address: usize, most: usize) {
+    engine::wake(address, most);
+    engine::changed();
+    engine::point(address, Access::None);
+}
+
+fn set_errno(error: c_int) {
+    // SAFETY: gives the calling thread's errno, which is always there.
+    unsafe { *libc::__errno_location() = error };
+}
+
+/// The answer of a function that reports errors through errno.
+fn fails(error: c_int) -> c_int {
+    set_errno(error);
+    -1
+}

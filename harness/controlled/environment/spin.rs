@@ -1,0 +1,54 @@
+//! `pthread_spin_*`. Whoever finds the lock held waits instead of spinning: to others that is the
+//! same, and a deadlock is seen at once. State as in glibc: 0 is free.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use libc::{EBUSY, c_int, pthread_spinlock_t};
+
+use super::{before, engine, real, released};
+use engine::{Access, Wait};
+
+/// # Safety
+/// `lock` points to an initialised spin lock.
+unsafe fn state<'a>(lock: *mut pthread_spinlock_t) -> &'a AtomicU32 {
+    // SAFETY: a spin lock is one word, which only one thread at a time looks at.
+    unsafe { &*lock.cast::<AtomicU32>() }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_lock(lock));
+    before(lock.addr(), Access::Write);
+    // SAFETY: the caller's lock.
+    let state = unsafe { state(lock) };
+    while state.load(Relaxed) != 0 {
+        engine::block(lock.addr(), Wait::Other, None);
+    }
+    state.store(1, Relaxed);
+    engine::changed();
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_trylock(lock));
+    before(lock.addr(), Access::Write);
+    // SAFETY: the caller's lock.
+    let state = unsafe { state(lock) };
+    if state.load(Relaxed) != 0 {
+        return EBUSY;
+    }
+    state.store(1, Relaxed);
+    engine::changed();
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_unlock(lock));
+    before(lock.addr(), Access::Write);
+    // SAFETY: the caller's lock.
+    unsafe { state(lock) }.store(0, Relaxed);
+    released(lock.addr(), 1);
+    0
+}

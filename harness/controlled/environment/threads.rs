@@ -1,0 +1,402 @@
+//! Threads that the target starts, joins, detaches and ends, and the destructors of `thread_local`
+//! objects. What becomes of a thread's result is kept here; threads themselves are the engine's.
+//!
+//! `pthread_exit` runs the destructors of thread-local objects and keys, but unwinds no C++ frames:
+//! destructors of local objects do not run. Attributes are ignored but for the detached state.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use libc::{
+    EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
+};
+
+use super::keys;
+use super::{THREADS, before, engine, real, time};
+use engine::{Access, Wait, Woken};
+
+pub(super) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
+
+/// Destructors of thread-local objects that a thread may have waiting.
+const DESTRUCTORS_MAX: usize = 256;
+
+/// Keys of waits for the end of a thread: one each, outside of all memory.
+const JOINS: usize = usize::MAX - THREADS;
+
+/// Nobody waits for the thread's end.
+const NOBODY: usize = usize::MAX;
+
+/// What is known of a thread's end.
+#[repr(u8)]
+enum State {
+    /// The target did not start it, or it is over and done with.
+    Unknown,
+    Joinable,
+    Detached,
+    /// Over, and nobody has its result yet.
+    Ended,
+}
+
+const UNKNOWN: u8 = State::Unknown as u8;
+const JOINABLE: u8 = State::Joinable as u8;
+const DETACHED: u8 = State::Detached as u8;
+const ENDED: u8 = State::Ended as u8;
+
+struct Thread {
+    state: AtomicU8,
+    start: AtomicPtr<c_void>,
+    argument: AtomicPtr<c_void>,
+    result: AtomicPtr<c_void>,
+    /// The thread that waits for its end, or [`NOBODY`].
+    joiner: AtomicUsize,
+    destructors: [Pending; DESTRUCTORS_MAX],
+    pending: AtomicUsize,
+}
+
+/// A destructor, and the object that it destroys.
+struct Pending {
+    destructor: AtomicPtr<c_void>,
+    object: AtomicPtr<c_void>,
+}
+
+static ALL: [Thread; THREADS] = [const {
+    Thread {
+        state: AtomicU8::new(UNKNOWN),
+        start: AtomicPtr::new(ptr::null_mut()),
+        argument: AtomicPtr::new(ptr::null_mut()),
+        result: AtomicPtr::new(ptr::null_mut()),
+        joiner: AtomicUsize::new(NOBODY),
+        destructors: [const {
+            Pending {
+                destructor: AtomicPtr::new(ptr::null_mut()),
+                object: AtomicPtr::new(ptr::null_mut()),
+            }
+        }; DESTRUCTORS_MAX],
+        pending: AtomicUsize::new(0),
+    }
+}; THREADS];
+
+/// Bit t: there may be something to forget of thread t.
+static USED: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn reset() {
+    let used = USED.swap(0, Relaxed);
+    for (number, thread) in ALL.iter().enumerate() {
+        if used >> number & 1 != 0 {
+            thread.forget();
+        }
+    }
+    keys::reset();
+}
+
+/// Whether the number of a thread that is over may be given to another: its result has been taken,
+/// or nobody may want it.
+#[allow(dead_code)] // Called by the engine.
+pub fn may_be_reused(thread: usize) -> bool {
+    ALL[thread].state.load(Relaxed) == UNKNOWN
+}
+
+/// Runs on a thread that is about to end: destructors of its thread-local objects, the latest
+/// first, then those of its keys; then whoever waits for its end goes on.
+#[allow(dead_code)] // Called by the engine.
+pub fn thread_ends() {
+    let thread = &ALL[engine::current()];
+    while thread.destroy_latest() {}
+    keys::destroy_values();
+    while thread.destroy_latest() {}
+    match thread.state.load(Relaxed) {
+        JOINABLE => thread.state.store(ENDED, Relaxed),
+        _ => thread.forget(),
+    }
+    engine::wake(JOINS + engine::current(), usize::MAX);
+    engine::changed();
+}
+
+impl Thread {
+    fn forget(&self) {
+        self.state.store(UNKNOWN, Relaxed);
+        self.joiner.store(NOBODY, Relaxed);
+        self.pending.store(0, Relaxed);
+    }
+
+    /// Runs the destructor that was registered last; whether there was one.
+    fn destroy_latest(&self) -> bool {
+        let Some(at) = self.pending.load(Relaxed).checked_sub(1) else { return false };
+        self.pending.store(at, Relaxed);
+        let destructor = self.destructors[at].destructor.load(Relaxed);
+        let object = self.destructors[at].object.load(Relaxed);
+        // SAFETY: stored from a destructor by `__cxa_thread_atexit`.
+        let destructor = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
+        // SAFETY: registered for this object, and run once.
+        unsafe { destructor(object) };
+        true
+    }
+}
+
+/// What a thread that the target started runs.
+extern "C-unwind" fn run(_argument: *mut c_void) -> *mut c_void {
+    let thread = &ALL[engine::current()];
+    // SAFETY: stored from a start function by `start`.
+    let start = unsafe { std::mem::transmute::<*mut c_void, Start>(thread.start.load(Relaxed)) };
+    // SAFETY: the target's function, with the argument it wanted.
+    let result = unsafe { start(thread.argument.load(Relaxed)) };
+    thread.result.store(result, Relaxed);
+    result
+}
+
+/// Starts a thread and gives its descriptor.
+pub(super) fn start(start: Start, argument: *mut c_void, detached: bool) -> pthread_t {
+    before(0, Access::None);
+    let Some(number) = engine::spawn(run, ptr::null_mut()) else {
+        engine::cannot_control("more than 64 threads in a round");
+    };
+    let thread = &ALL[number];
+    thread.forget();
+    USED.fetch_or(1 << number, Relaxed);
+    thread.state.store(if detached { DETACHED } else { JOINABLE }, Relaxed);
+    thread.start.store(start as *mut c_void, Relaxed);
+    thread.argument.store(argument, Relaxed);
+    thread.result.store(ptr::null_mut(), Relaxed);
+    keys::begin_life(number);
+    engine::changed();
+    engine::pthread(number)
+}
+
+/// Whether threads with these attributes are detached; null: they are not.
+///
+/// # Safety
+/// `attributes` is null or points to initialised attributes.
+unsafe fn is_detached(attributes: *const pthread_attr_t) -> bool {
+    let mut state = libc::PTHREAD_CREATE_JOINABLE;
+    if !attributes.is_null() {
+        // SAFETY: the caller's attributes, and room for the answer.
+        unsafe { real::pthread_attr_getdetachstate(attributes, &mut state) };
+    }
+    state == libc::PTHREAD_CREATE_DETACHED
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    into: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    function: Start,
+    argument: *mut c_void,
+) -> c_int {
+    outside_control!(pthread_create(into, attributes, function, argument));
+    // SAFETY: the caller's attributes, and where it wants the descriptor, before the thread runs.
+    unsafe { *into = start(function, argument, is_detached(attributes)) };
+    engine::point(0, Access::None);
+    0
+}
+
+/// Waits for a thread's end and takes its result.
+fn wait_for(number: usize, deadline: Option<u64>) -> Result<*mut c_void, c_int> {
+    before(0, Access::None);
+    let thread = &ALL[number];
+    if number == engine::current() {
+        return Err(EDEADLK);
+    }
+    if thread.joiner.load(Relaxed) != NOBODY {
+        return Err(EINVAL);
+    }
+    thread.joiner.store(engine::current(), Relaxed);
+    let ended = loop {
+        match thread.state.load(Relaxed) {
+            ENDED => break Ok(thread.result.load(Relaxed)),
+            JOINABLE => {}
+            _ => break Err(EINVAL),
+        }
+        if engine::block(JOINS + number, Wait::Join, deadline) == Woken::Timeout {
+            break Err(ETIMEDOUT);
+        }
+    };
+    thread.joiner.store(NOBODY, Relaxed);
+    if ended.is_ok() {
+        thread.forget();
+    }
+    ended
+}
+
+/// Waits for the end of any thread, also of one that was started outside of control.
+pub(super) fn join(pthread: pthread_t, deadline: Option<u64>) -> Result<*mut c_void, c_int> {
+    if let Some(number) = engine::thread_of(pthread) {
+        return wait_for(number, deadline);
+    }
+    let mut result = ptr::null_mut();
+    // SAFETY: the caller's descriptor, and room for the result.
+    match unsafe { real::pthread_tryjoin_np(pthread, &mut result) } {
+        0 => Ok(result),
+        EBUSY => engine::cannot_control("a wait for a thread that was started outside of a round"),
+        error => Err(error),
+    }
+}
+
+/// # Safety
+/// `into` is null or has room for a result.
+unsafe fn answer(joined: Result<*mut c_void, c_int>, into: *mut *mut c_void) -> c_int {
+    match joined {
+        Ok(result) => {
+            if !into.is_null() {
+                // SAFETY: where the caller wants the result.
+                unsafe { *into = result };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_join(pthread: pthread_t, into: *mut *mut c_void) -> c_int {
+    outside_control!(pthread_join(pthread, into));
+    // SAFETY: where the caller wants the result.
+    unsafe { answer(join(pthread, None), into) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_timedjoin_np(
+    pthread: pthread_t,
+    into: *mut *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    outside_control!(pthread_timedjoin_np(pthread, into, until));
+    // SAFETY: the caller's arguments.
+    unsafe { join_until(pthread, into, libc::CLOCK_REALTIME, until) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_clockjoin_np(
+    pthread: pthread_t,
+    into: *mut *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    outside_control!(pthread_clockjoin_np(pthread, into, clock, until));
+    // SAFETY: the caller's arguments.
+    unsafe { join_until(pthread, into, clock, until) }
+}
+
+/// # Safety
+/// As for `pthread_clockjoin_np`.
+unsafe fn join_until(
+    pthread: pthread_t,
+    into: *mut *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's time, null for none, and where it wants the result.
+    unsafe {
+        match until.is_null() {
+            true => answer(join(pthread, None), into),
+            false => match time::deadline(clock, until) {
+                Ok(deadline) => answer(join(pthread, deadline), into),
+                Err(error) => error,
+            },
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_tryjoin_np(pthread: pthread_t, into: *mut *mut c_void) -> c_int {
+    outside_control!(pthread_tryjoin_np(pthread, into));
+    match engine::thread_of(pthread).map(|number| &ALL[number]) {
+        Some(thread) if thread.state.load(Relaxed) == JOINABLE => {
+            before(0, Access::None);
+            EBUSY
+        }
+        // SAFETY: where the caller wants the result.
+        _ => unsafe { answer(join(pthread, None), into) },
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_detach(pthread: pthread_t) -> c_int {
+    outside_control!(pthread_detach(pthread));
+    let Some(number) = engine::thread_of(pthread) else {
+        // SAFETY: the caller's descriptor, of a thread that the C library started.
+        return unsafe { real::pthread_detach(pthread) };
+    };
+    match ALL[number].state.load(Relaxed) {
+        JOINABLE => ALL[number].state.store(DETACHED, Relaxed),
+        ENDED => ALL[number].forget(),
+        _ => return EINVAL,
+    }
+    0
+}
+
+/// Ends the running thread with this result.
+pub(super) fn exit(result: *mut c_void) -> ! {
+    ALL[engine::current()].result.store(result, Relaxed);
+    engine::exit_thread()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+    if !engine::controls() {
+        // SAFETY: the caller's argument.
+        unsafe { real::pthread_exit(result) }
+    }
+    exit(result)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(pthread: pthread_t) -> c_int {
+    outside_control!(pthread_cancel(pthread));
+    engine::cannot_control("pthread_cancel")
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
+    outside_control!(pthread_kill(pthread, signal));
+    let other = engine::thread_of(pthread).filter(|&thread| thread != engine::current());
+    match (other.map(|thread| ALL[thread].state.load(Relaxed)), signal) {
+        // SAFETY: the caller's arguments; to itself, or to a thread started outside of control.
+        (None, _) => unsafe { real::pthread_kill(pthread, signal) },
+        (Some(ENDED), _) => ESRCH,
+        (Some(_), 0) => 0,
+        (Some(_), _) => engine::cannot_control("a signal to another thread"),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_sigqueue(
+    pthread: pthread_t,
+    signal: c_int,
+    value: libc::sigval,
+) -> c_int {
+    outside_control!(pthread_sigqueue(pthread, signal, value));
+    engine::cannot_control("pthread_sigqueue")
+}
+
+/// Registers the destructor of a thread-local object: what compilers emit.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_thread_atexit(
+    destructor: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's arguments. The C++ library does no more than this either.
+    unsafe { __cxa_thread_atexit_impl(destructor, object, library) }
+}
+
+/// The same by the name that the C++ library and Rust's use.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_thread_atexit_impl(
+    destructor: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    outside_control!(__cxa_thread_atexit_impl(destructor, object, library));
+    let thread = &ALL[engine::current()];
+    let at = thread.pending.load(Relaxed);
+    let Some(pending) = thread.destructors.get(at) else {
+        engine::cannot_control("a thread with more than 256 thread-local objects");
+    };
+    USED.fetch_or(1 << engine::current(), Relaxed);
+    pending.destructor.store(destructor as *mut c_void, Relaxed);
+    pending.object.store(object, Relaxed);
+    thread.pending.store(at + 1, Relaxed);
+    0
+}
