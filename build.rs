@@ -21,7 +21,26 @@ fn main() {
         .expect("bindgen reads ffi/interlap.h; it needs libclang (Debian: libclang-dev)")
         .write_to_file(out.join("interlap_h.rs"))
         .expect("OUT_DIR is writable");
+    compile_hooks(&out);
     fs::write(out.join("embedded.rs"), embedded()).expect("OUT_DIR is writable");
+}
+
+/// The harness's C parts, and its symbols made visible to the targets it loads: nothing in the
+/// program itself calls them, so the linker must be told to keep them.
+fn compile_hooks(out: &Path) {
+    let folder = Path::new("harness/controlled");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    cc::Build::new()
+        .files(["hooks.c", "allocator.c", "annotations.c"].map(|name| folder.join(name)))
+        .flags(["-std=gnu11", "-mcx16", "-fno-builtin", "-fno-strict-aliasing"])
+        .opt_level(2)
+        .cargo_metadata(false)
+        .compile("interlap_hooks");
+    let archive = out.join("libinterlap_hooks.a");
+    let keep = format!("-Wl,--whole-archive,{},--no-whole-archive", archive.display());
+    for argument in ["-rdynamic", &keep] {
+        println!("cargo::rustc-link-arg-bin=interlap-harness={argument}");
+    }
 }
 
 /// `&[("ffi/interlap.h", include_str!(...)), ...]` of every file a target is compiled from.

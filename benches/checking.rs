@@ -1,15 +1,22 @@
 //! How fast histories are checked. `cargo bench --bench checking [operations]` simulates histories
 //! of five threads, checks each, and prints a table: CPU seconds of the check alone, and the memory
-//! it took beyond the history.
+//! it took beyond the history. Also what a short round costs from the pipe to the verdict.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use interlap::check::{Limits, Verdict, check};
+use interlap::check::{Limits, Verdict, check, overlap};
 use interlap::history::{Entry, History, Thread};
 use interlap::model::{Kind, Spec};
 use interlap::operation::{Op, Status};
+use interlap::plan::{Clock, Plan};
+use interlap::trace::frame::{
+    self, ClockInfo, Frame, FrameReader, Hello, Records, RoundEnd, RoundStart, Steps,
+    TRACE_VERSION, TargetInfo,
+};
+use interlap::trace::records;
+use interlap::trace::rounds::Assembler;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::time::{ClockId, clock_gettime};
@@ -229,6 +236,85 @@ fn measure_small(text: &str) {
     println!("{text:38} {micros:>8.2}");
 }
 
+/// A stream of rounds as a harness of the controlled engine sends it, header first.
+fn stream(histories: &[History]) -> Vec<u8> {
+    let target = TargetInfo {
+        library: String::new(),
+        version: String::new(),
+        model: String::new(),
+        operations: Vec::new(),
+        thread_max: 0,
+        capacity: 0,
+        block_size: 0,
+    };
+    let clock = ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 1.0 };
+    let (version, plan) = (TRACE_VERSION, Plan::new("bench", 1));
+    let hello = Hello { version, plan, target, clock, area_fd: None, code: None };
+    let mut bytes = Vec::new();
+    let mut put = |frame| frame::write(&mut bytes, &frame).expect("memory");
+    put(Frame::Hello(Box::new(hello)));
+    for (round, history) in histories.iter().enumerate() {
+        let round = round as u64;
+        let threads = history.threads.len() as u32;
+        put(Frame::Round(RoundStart { round, threads, calls: 8, sequential: false, fresh: false }));
+        for thread in &history.threads {
+            let bytes = records::encode(thread);
+            put(Frame::Records(Records { thread: thread.client, bytes }));
+        }
+        let steps = Steps {
+            policy: "pct:3".to_string(),
+            steps: 400,
+            switches: 40,
+            schedule: round.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            atomics: 300,
+            blocking: 0,
+            pairs: Vec::new(),
+            leaked_blocks: 0,
+            leaked_bytes: 0,
+        };
+        let steps = Some(Box::new(steps));
+        put(Frame::End(RoundEnd { round, drained: false, fault: None, steps }));
+    }
+    bytes
+}
+
+/// The same histories, from the bytes on the pipe to the verdict.
+fn measure_pipeline(text: &str) {
+    const HISTORIES: usize = 20_000;
+    /// As many as the reading thread hands on at once.
+    const BATCH: usize = 500;
+    let spec: Spec = text.parse().expect(text);
+    let histories: Vec<History> =
+        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, 3, 24, seed)).collect();
+    let bytes = stream(&histories);
+    drop(histories);
+    let mut frames = FrameReader::new(&bytes[..]);
+    let mut assembler = Assembler::default();
+    let mut seconds = [0.0; 3];
+    let mut rounds = Vec::new();
+    for _ in 0..HISTORIES / BATCH {
+        let start = cpu_seconds();
+        while rounds.len() < BATCH {
+            let frame = frames.next_frame().expect("sound").expect("as many as were written");
+            rounds.extend(assembler.feed(frame).expect("sound"));
+        }
+        let decoded = cpu_seconds();
+        for round in &rounds {
+            std::hint::black_box(overlap(&round.history));
+        }
+        let counted = cpu_seconds();
+        for round in rounds.drain(..) {
+            std::hint::black_box(check(&round.history, &spec, &Limits::default()));
+        }
+        seconds[0] += decoded - start;
+        seconds[1] += counted - decoded;
+        seconds[2] += cpu_seconds() - counted;
+    }
+    let [decode, count, check] = seconds.map(|seconds| seconds / HISTORIES as f64 * 1e6);
+    let all = decode + count + check;
+    println!("{text:38} {decode:>8.2} {count:>8.2} {check:>8.2} {all:>8.2}");
+}
+
 fn main() {
     let number = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
     let operations: usize = number.unwrap_or(10_000_000);
@@ -245,4 +331,12 @@ fn main() {
     for text in ["set", "fifo-per-producer", "fifo", "lifo", "deque", "map", "register"] {
         measure_small(text);
     }
+    println!(
+        "\n{:38} {:>8} {:>8} {:>8} {:>8}",
+        "us per round", "decode", "overlap", "check", "all"
+    );
+    for text in ["set", "fifo-per-producer", "fifo", "lifo", "deque", "map", "register"] {
+        measure_pipeline(text);
+    }
+    println!("goal: under 10 us");
 }

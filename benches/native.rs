@@ -10,7 +10,7 @@ use interlap::cache::Cache;
 use interlap::compile::{Request, Toolchain};
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
-use interlap::plan::Plan;
+use interlap::plan::{Plan, Shard};
 use interlap::sources::Sources;
 use interlap::trace::frame::Hello;
 
@@ -56,6 +56,8 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let options = Options {
         plan,
+        jobs: 1,
+        shard: Shard::ALL,
         library: library.to_path_buf(),
         harness: harness.to_path_buf(),
         duration_max: None,

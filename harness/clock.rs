@@ -16,6 +16,8 @@ use interlap::plan;
 use interlap::trace::frame::ClockInfo;
 use interlap::tsc;
 
+use crate::controlled::engine;
+
 /// A source of stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
@@ -25,13 +27,15 @@ pub enum Clock {
     /// the `lfence` behind it is not needed.
     TscAmd,
     Monotonic,
+    /// The steps of the controlled engine.
+    Steps,
 }
 
 impl Clock {
     /// The clock a plan asks for, and what to tell people about it.
     pub fn choose(wish: plan::Clock) -> (Clock, ClockInfo) {
         let refused = match wish {
-            plan::Clock::Tsc => None,
+            plan::Clock::Tsc | plan::Clock::Steps => None,
             plan::Clock::Monotonic => Some("CLOCK_MONOTONIC was asked for".to_string()),
             plan::Clock::Auto => tsc::refusal().or_else(skew),
         };
@@ -40,6 +44,11 @@ impl Clock {
             Some(_) => (Clock::Monotonic, plan::Clock::Monotonic, 1.0),
         };
         (clock, ClockInfo { clock: used, refused, nanoseconds_per_unit: unit })
+    }
+
+    /// What to tell people about the clock of the controlled engine.
+    pub fn steps() -> ClockInfo {
+        ClockInfo { clock: plan::Clock::Steps, refused: None, nanoseconds_per_unit: 0.0 }
     }
 
     fn of_counter() -> Clock {
@@ -56,6 +65,7 @@ impl Clock {
                 arch::drain_stores();
                 stamp
             }
+            Clock::Steps => engine::tick(),
         }
     }
 
@@ -69,6 +79,7 @@ impl Clock {
                 arch::drain_stores();
                 monotonic()
             }
+            Clock::Steps => engine::tick(),
         }
     }
 

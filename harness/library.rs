@@ -43,13 +43,19 @@ impl Role {
 
 type CallFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut abi::il_call);
 
+/// The functions of a target.
+#[derive(Clone, Copy)]
+pub struct Functions {
+    pub create: unsafe extern "C" fn(*const abi::il_config) -> *mut c_void,
+    pub destroy: unsafe extern "C" fn(*mut c_void),
+    pub enter: Option<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>,
+    pub leave: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    pub call: CallFunction,
+}
+
 /// A loaded target. Never unloaded: threads may still hold its thread-local destructors.
 pub struct Target {
-    create: unsafe extern "C" fn(*const abi::il_config) -> *mut c_void,
-    destroy: unsafe extern "C" fn(*mut c_void),
-    enter: Option<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>,
-    leave: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
-    call: CallFunction,
+    functions: Functions,
     pub operations: Vec<(Op, Role)>,
     pub info: TargetInfo,
 }
@@ -95,18 +101,26 @@ impl Target {
         let description = unsafe { &*description };
         let missing = |name: &str| format!("il_target.{name} is NULL");
         Ok(Target {
-            create: description.create.ok_or_else(|| missing("create"))?,
-            destroy: description.destroy.ok_or_else(|| missing("destroy"))?,
-            enter: description.enter,
-            leave: description.leave,
-            call: description.call.ok_or_else(|| missing("call"))?,
+            functions: Functions {
+                create: description.create.ok_or_else(|| missing("create"))?,
+                destroy: description.destroy.ok_or_else(|| missing("destroy"))?,
+                enter: description.enter,
+                leave: description.leave,
+                call: description.call.ok_or_else(|| missing("call"))?,
+            },
             operations: operations(description)?,
             info: info(description)?,
         })
     }
 
+    #[inline]
     pub fn call_function(&self) -> CallFunction {
-        self.call
+        self.functions.call
+    }
+
+    /// The same target, called through other functions.
+    pub fn map_functions(self, map: impl FnOnce(Functions) -> Functions) -> Target {
+        Target { functions: map(self.functions), ..self }
     }
 
     /// A new structure.
@@ -127,12 +141,20 @@ impl Target {
             round: round as u32,
         };
         // SAFETY: the configuration and its string outlive the call.
-        let pointer = unsafe { (self.create)(&config) };
+        let pointer = unsafe { (self.functions.create)(&config) };
         match pointer.is_null() {
             true => Err("create returned NULL without il_error".to_string()),
             false => Ok(Structure { target: self, pointer }),
         }
     }
+}
+
+/// Loads the C++ library for the whole process, if there is one: targets share it.
+pub fn load_cxx_library() {
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+    // SAFETY: runs the constructors of the C++ library, which every C++ target runs.
+    let library = unsafe { Library::open(Some("libstdc++.so.6"), RTLD_NOW | RTLD_GLOBAL) };
+    library.into_iter().for_each(std::mem::forget);
 }
 
 fn info(description: &abi::il_target) -> Result<TargetInfo, String> {
@@ -201,7 +223,7 @@ impl Structure<'_> {
 
     /// Prepares the calling thread for its calls.
     pub fn enter(&self, thread: u32) -> Local<'_> {
-        let pointer = match self.target.enter {
+        let pointer = match self.target.functions.enter {
             // SAFETY: the structure is alive, and `thread` is the caller's own number.
             Some(enter) => unsafe { enter(self.pointer, thread) },
             None => ptr::null_mut(),
@@ -213,7 +235,7 @@ impl Structure<'_> {
 impl Drop for Structure<'_> {
     fn drop(&mut self) {
         // SAFETY: made by create, dropped once; every Local borrows the structure and is gone.
-        unsafe { (self.target.destroy)(self.pointer) }
+        unsafe { (self.target.functions.destroy)(self.pointer) }
     }
 }
 
@@ -231,7 +253,7 @@ impl Local<'_> {
 
 impl Drop for Local<'_> {
     fn drop(&mut self) {
-        if let Some(leave) = self.structure.target.leave {
+        if let Some(leave) = self.structure.target.functions.leave {
             // SAFETY: `pointer` came from enter on this thread (Local is not Send) and the
             // structure is still alive.
             unsafe { leave(self.structure.pointer, self.pointer) }

@@ -9,6 +9,7 @@ mod bench;
 mod clock;
 mod controlled;
 mod disturb;
+mod drain;
 mod fault;
 mod library;
 mod native;
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use interlap::plan::{Job, OWN_FAILURE};
+use interlap::plan::{Engine, Job, OWN_FAILURE};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{
     Bye, CodeRange, Frame, Growth, Hello, RoundEnd, RoundStart, TRACE_VERSION,
@@ -41,6 +42,7 @@ const MEMORY_LOOK: Duration = Duration::from_millis(2);
 fn main() -> ExitCode {
     // A panic on a pooled thread would leave the others waiting for ever.
     std::panic::set_hook(Box::new(|panic| {
+        controlled::release();
         eprintln!("{OWN_FAILURE} {panic}");
         std::process::abort();
     }));
@@ -64,14 +66,24 @@ fn main() -> ExitCode {
 fn run(job: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     let mut pipe = take_standard_output()?;
-    fault::limit(job.plan.memory_mib_max);
+    let controlled = job.plan.engine == Engine::Controlled;
+    let reserved = if controlled { controlled::RESERVED_MIB } else { 0 };
+    fault::limit(job.plan.memory_mib_max + reserved);
     fault::install();
     timebox::watch_for_forks();
-    let target = match Target::load(&job.library) {
+    let target = match controlled {
+        true => controlled::load(&job.library, &job.plan.control),
+        false => Target::load(&job.library),
+    };
+    let target = match target {
         Ok(target) => target,
         Err(problem) => return pipe.send(&Frame::Problem(problem)),
     };
-    let (clock, clock_info) = Clock::choose(job.plan.clock);
+    let (clock, clock_info) = match controlled {
+        true => (Clock::Steps, Clock::steps()),
+        false => Clock::choose(job.plan.clock),
+    };
+    let code = code_range(&job.library);
     let mut area = Area::create()?;
     fault::watch(&area);
     pipe.send(&Frame::Hello(Box::new(Hello {
@@ -80,10 +92,16 @@ fn run(job: &Path) -> io::Result<()> {
         target: target.info.clone(),
         clock: clock_info,
         area_fd: Some(area.descriptor()),
-        code: code_range(&job.library),
+        code,
     })))?;
     wait_for_go_ahead()?;
-    let bye = rounds(&job, &target, clock, &mut area, &mut pipe)?;
+    let bye = match controlled {
+        true => {
+            let base = code.map_or(0, |code| code.base);
+            controlled::rounds(&job, &target, base, &mut area, &mut pipe)?
+        }
+        false => rounds(&job, &target, clock, &mut area, &mut pipe)?,
+    };
     pipe.send(&bye)
 }
 
@@ -142,6 +160,7 @@ fn send_round(
 /// Watches the process grow.
 struct Memory {
     round_first: u64,
+    round_step: u64,
     growth_bytes_max: u64,
     first: Option<(u64, u64)>,
     looked: Instant,
@@ -150,8 +169,8 @@ struct Memory {
 impl Memory {
     fn new(job: &Job) -> Memory {
         let growth_bytes_max = (job.plan.memory_mib_max << 20) / 4;
-        let (round_first, looked) = (job.round_first, Instant::now());
-        Memory { round_first, growth_bytes_max, first: None, looked }
+        let (round_first, round_step) = (job.round_first, job.round_step);
+        Memory { round_first, round_step, growth_bytes_max, first: None, looked: Instant::now() }
     }
 
     /// After each round: how much the process has grown, once that is too much to go on.
@@ -160,7 +179,8 @@ impl Memory {
             return None;
         }
         self.looked = Instant::now();
-        let (now, rounds) = (fault::resident_bytes(), round + 1 - self.round_first);
+        let (now, rounds) =
+            (fault::resident_bytes(), (round - self.round_first) / self.round_step + 1);
         let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
         let bytes = now.saturating_sub(bytes_first);
         let grown = bytes > self.growth_bytes_max;

@@ -9,24 +9,22 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::{Backoff, CachePadded};
-use interlap::operation::{Op, Status};
+use interlap::operation::Op;
 use interlap::random::mix;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 
 use crate::clock::Clock;
 use crate::disturb::{self, Disturber};
+use crate::drain::{SURPLUS, drain};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
 use crate::record::Area;
 use crate::timebox::{Outcome, Timebox};
-use crate::workload::{Caller, Drain, Shape, adds};
+use crate::workload::{Caller, Shape, adds};
 
 /// Calls in a row that a target may answer "unsupported" before a thread gives up.
 const UNSUPPORTED_MAX: u64 = 10_000;
-
-/// Calls of a drain beyond one for each value that was added.
-const DRAIN_SURPLUS: u64 = 16;
 
 /// What all threads of a round share.
 struct Round<'a> {
@@ -54,7 +52,7 @@ pub fn run_round(
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
     let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
     let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
-    let drain_bytes = (values + DRAIN_SURPLUS as usize) * size_max(1) + size_max(2 * room);
+    let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
     area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     area.set_stage(Stage::Create);
@@ -75,7 +73,7 @@ pub fn run_round(
     pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
     setting.disturber.set_active(false);
     area.set_stage(Stage::Drain);
-    let drained = drain(&round);
+    let drained = drain_alone(&round);
     area.set_stage(Stage::Destroy);
     drop(structure);
     Ok(drained)
@@ -160,36 +158,15 @@ fn pause(turns: u64) {
 }
 
 /// Reads all that is left, alone. Whether the structure was emptied.
-fn drain(round: &Round) -> bool {
+fn drain_alone(round: &Round) -> bool {
     let thread = round.shape.threads;
     fault::set_thread(thread);
     let local = round.structure.enter(thread);
     let mut timebox = round.timebox(thread);
     let mut call =
         |op, args: &[i64]| timebox.perform(round.target, round.structure, &local, op, args);
-    match Drain::of(&round.target.operations, round.shape) {
-        Drain::UntilEmpty(op) => {
-            let most = [round.shape.values_per_call() as i64];
-            let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
-            // A broken structure may hand out values for ever; a few more than went in prove it.
-            for _ in 0..round.added.load(Ordering::Relaxed) + DRAIN_SURPLUS {
-                match call(op, args) {
-                    Outcome::Recorded(Status::Ok) => {}
-                    outcome => return outcome == Outcome::Recorded(Status::Empty),
-                }
-            }
-        }
-        Drain::EachKey(op, keys) => {
-            for key in 0..keys as i64 {
-                call(op, &[key]);
-            }
-        }
-        Drain::Once(op) => {
-            call(op, &[]);
-        }
-        Drain::Nothing => {}
-    }
-    false
+    let added = round.added.load(Ordering::Relaxed);
+    drain(&round.target.operations, round.shape, added, &mut call)
 }
 
 /// A thread's share of a round, on its way to a pooled thread.

@@ -5,7 +5,8 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use interlap::trace::area::{self, Stage};
 use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
@@ -18,6 +19,25 @@ const KEPT_BYTES: u64 = 4 << 20;
 /// Where the records begin: behind the header and the outbox.
 const RECORDS_AT: usize = area::HEADER_BYTES + area::OUTBOX_BYTES;
 
+/// The outbox is sent when it holds so much, or after so long.
+const POST_BYTES: usize = 60 << 10;
+const POST_TIME: Duration = Duration::from_millis(20);
+const _: () = assert!(POST_BYTES < area::OUTBOX_BYTES);
+
+/// The header of the area, for [`send_last`].
+static HEADER: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The frames in the outbox behind this header.
+fn outbox<'a>(header: *mut u8) -> &'a [u8] {
+    // SAFETY: `header` is that of an area, whose header and outbox stay mapped for the process's
+    // life; only the thread that calls this changes the outbox.
+    unsafe {
+        let used = AtomicU64::from_ptr(header.cast::<u64>().add(area::WORD_OUTBOX));
+        let used = (used.load(Ordering::Acquire) as usize).min(area::OUTBOX_BYTES);
+        std::slice::from_raw_parts(header.add(area::HEADER_BYTES), used)
+    }
+}
+
 /// The mapped area. The header stays in place; the records behind it are mapped anew when they
 /// must grow, which needs `&mut` and so happens while no thread records.
 pub struct Area {
@@ -27,6 +47,8 @@ pub struct Area {
     len: usize,
     bytes_per_thread: usize,
     threads: u32,
+    /// When the outbox was last sent.
+    posted: Instant,
 }
 
 // SAFETY: threads reach the area only through `words` (atomics) and `thread_bytes`, whose callers
@@ -42,7 +64,9 @@ impl Area {
         rustix::fs::ftruncate(&file, (RECORDS_AT + len) as u64)?;
         let header = map(&file, 0, RECORDS_AT)?;
         let records = map(&file, RECORDS_AT, len)?;
-        let area = Area { file, header, records, len, bytes_per_thread: 0, threads: 0 };
+        let posted = Instant::now();
+        let area = Area { file, header, records, len, bytes_per_thread: 0, threads: 0, posted };
+        HEADER.store(header, Ordering::Release);
         area.word(area::WORD_MAGIC).store(area::MAGIC, Ordering::Release);
         Ok(area)
     }
@@ -104,6 +128,46 @@ impl Area {
         unsafe { std::slice::from_raw_parts_mut(self.records.add(offset), self.bytes_per_thread) }
     }
 
+    /// Appends the round's records to `sink` as frames.
+    pub fn write_records(&mut self, sink: &mut Vec<u8>) -> io::Result<()> {
+        for thread in 0..=self.threads {
+            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+            // SAFETY: `&mut self`: no thread records now.
+            let bytes = unsafe { self.thread_bytes(thread) };
+            for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
+                frame::write(sink, &Frame::Records(Records { thread, bytes: piece.to_vec() }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the frames of a round that is over into the outbox, and sends that when it is full or
+    /// has waited: so that a write does not cost more than a round. Empties `frames`.
+    pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
+        let used = self.word(area::WORD_OUTBOX).load(Ordering::Relaxed) as usize;
+        if used + frames.len() > POST_BYTES || self.posted.elapsed() > POST_TIME {
+            self.flush(pipe)?;
+            return pipe.write(frames);
+        }
+        // SAFETY: inside the outbox, which is mapped behind the header and used here alone.
+        unsafe {
+            let outbox = self.header.add(area::HEADER_BYTES + used);
+            std::ptr::copy_nonoverlapping(frames.as_ptr(), outbox, frames.len());
+        }
+        let used = (used + frames.len()) as u64;
+        self.word(area::WORD_OUTBOX).store(used, Ordering::Release);
+        frames.clear();
+        Ok(())
+    }
+
+    /// Sends what is in the outbox.
+    pub fn flush(&mut self, pipe: &mut Pipe) -> io::Result<()> {
+        pipe.0.write_all(outbox(self.header))?;
+        self.word(area::WORD_OUTBOX).store(0, Ordering::Release);
+        self.posted = Instant::now();
+        Ok(())
+    }
+
     /// Appends the round's records to `sink` as frames, and gives large memory back.
     pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         let recorded = |thread| self.recorded(thread).load(Ordering::Acquire);
@@ -163,9 +227,16 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 /// Ends the process because the adapter broke its contract or cannot go on. Called on any thread
 /// while the target runs; no frame is then on its way, because those go out between rounds.
 pub fn abandon(problem: String) -> ! {
-    let mut bytes = Vec::new();
+    send_last(&Frame::Problem(problem))
+}
+
+/// Sends what is in the outbox and this frame, and ends the process.
+pub fn send_last(last: &Frame) -> ! {
+    crate::controlled::release();
+    let header = HEADER.load(Ordering::Acquire);
+    let mut bytes = if header.is_null() { Vec::new() } else { outbox(header).to_vec() };
     let pipe = PIPE.load(Ordering::Acquire);
-    if pipe >= 0 && frame::write(&mut bytes, &Frame::Problem(problem)).is_ok() {
+    if pipe >= 0 && frame::write(&mut bytes, last).is_ok() {
         // SAFETY: the descriptor is open as long as the process lives (see Pipe::new).
         let pipe = unsafe { BorrowedFd::borrow_raw(pipe) };
         let mut rest = &bytes[..];

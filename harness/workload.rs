@@ -3,7 +3,7 @@
 //! of a compare-exchange depends on what the thread has seen. Knows nothing of time and memory.
 
 use interlap::operation::{Op, Status};
-use interlap::plan::{FreshThreads, Plan};
+use interlap::plan::{Engine, FreshThreads, Plan};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
 use interlap::trace::frame::TargetInfo;
@@ -16,6 +16,8 @@ pub const SEQUENTIAL_ROUNDS: u64 = 16;
 
 const SHORT_CALLS: (u64, u64) = (2, 64);
 const LONG_CALLS: (u64, u64) = (512, 20_000);
+/// Of the controlled engine: every interleaving counts, not every call.
+const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
 /// What one round is like.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +97,11 @@ fn size(
     let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
     let most = plan.threads.min(bound).max(1);
     let long = !sequential && random.one_in(12);
-    let range = if long { LONG_CALLS } else { SHORT_CALLS };
+    let range = match plan.engine {
+        Engine::Controlled => CONTROLLED_CALLS,
+        Engine::Native if long => LONG_CALLS,
+        Engine::Native => SHORT_CALLS,
+    };
     let drawn = random.log_between(range.0, range.1);
     let calls = plan.calls.unwrap_or(drawn);
     if sequential {

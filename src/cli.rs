@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::model::Spec;
-use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap};
+use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, Shard};
 use crate::trace::area::THREADS_MAX;
 
 /// Fuzzes concurrent data structures in native libraries.
@@ -31,10 +31,14 @@ pub enum Command {
     /// Fuzz a structure: a bundled target, or your own adapter's source
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(Box<Fuzz>),
+    /// Join the findings and statistics of several runs of one target
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(Merge),
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
-    /// See a finding again: check its history, then run its plan until it recurs
+    /// See a finding again: check its history, then run its round, or with native threads its plan
+    /// until it recurs
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Replay),
     /// Show a finding
@@ -55,7 +59,18 @@ Examples:
   interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
   interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
-  interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json";
+  interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
+  interlap fuzz my_queue.cpp --engine controlled --jobs 8
+  interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  interlap fuzz moodycamel --seed 1 --shard 0/2 --out a      on one machine
+  interlap fuzz moodycamel --seed 1 --shard 1/2 --out b      on another
+  interlap merge a b --out both
+
+Of a finding that several runs have, the shortest history is kept. Schedules that several runs had
+count several times; pairs count once.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -90,13 +105,20 @@ pub struct Fuzz {
     pub control: Control,
     #[command(flatten)]
     pub run: Run,
-    /// Rounds to do; as many as fit in the time if not given
+    /// Rounds to do, numbered from 0; as many as fit in the time if not given
     #[arg(long, value_name = "N")]
     pub rounds: Option<u64>,
+    /// Processes that do rounds at a time; one for each processor with the controlled engine if not
+    /// given, always one with the native engine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+    /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
+    #[arg(long, value_name = "i/n", default_value_t = Shard::ALL, hide_default_value = true)]
+    pub shard: Shard,
     /// Stop after so many distinct findings
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
-    /// Directory that gets a directory for each finding
+    /// Directory that gets a directory for each finding, and the run's numbers (run.json)
     #[arg(long, value_name = "DIR", default_value = "findings")]
     pub out: PathBuf,
 }
@@ -205,6 +227,18 @@ pub enum EngineChoice {
     Auto,
     Native,
     Controlled,
+}
+
+#[derive(Args, Debug)]
+pub struct Merge {
+    /// Directories that `interlap fuzz --out` wrote
+    #[arg(required = true, value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Directory for what they have together
+    #[arg(long, value_name = "DIR", default_value = "merged")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]

@@ -1,16 +1,16 @@
-//! A fault: the target ended its process, or hangs. What the process left behind (status, record
-//! area, output) comes in; one value that says where, when and how goes out, with the history up to
-//! that moment. Does not know how the process was run.
+//! A fault: the target ended its process, hangs, or did what the controlled engine does not let
+//! pass. What the process left behind (status, record area, output, the engine's words) comes in;
+//! one value that says where, when and how goes out, with the history up to that moment. Does not
+//! know how the process was run.
 
 use std::fs::File;
-use std::path::Path;
-use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
 use crate::history::History;
+use crate::symbols::SourceLines;
 use crate::trace::area::{Snapshot, Stage};
-use crate::trace::frame::CodeRange;
+use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
 use crate::trace::records::Reader;
 
 /// How the process ended.
@@ -25,6 +25,28 @@ pub enum FaultKind {
     Hang { seconds: u64, threads: String },
     /// Memory ran out.
     OutOfMemory,
+    /// The controlled engine saw it coming and ended the round.
+    Detected(DetectedKind),
+}
+
+/// Something that happened on the way to a fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPlace {
+    /// In the engine's words.
+    what: String,
+    code: Option<u64>,
+    /// Function and source line, where they could be found out.
+    location: Option<String>,
+}
+
+impl FaultPlace {
+    /// "freed by thread 0's call #2 pop(), in Stack::pop at stack.hpp:40".
+    fn words(&self) -> String {
+        match &self.location {
+            Some(location) => format!("{}, in {location}", self.what),
+            None => self.what.clone(),
+        }
+    }
 }
 
 /// What became of the process.
@@ -42,6 +64,10 @@ pub struct Fault {
     program_counter: Option<u64>,
     /// Function and source line of the fault, where they could be found out.
     pub location: Option<String>,
+    /// What the engine says happened where, the fault itself first.
+    pub places: Vec<FaultPlace>,
+    /// What the engine counted up to the fault.
+    pub steps: Option<Box<Steps>>,
     /// The last of what the target printed.
     pub output: String,
     /// Every call up to the fault; those under way are pending.
@@ -66,6 +92,7 @@ impl FaultKind {
             FaultKind::Exit(code) => format!("exit({code})"),
             FaultKind::Hang { .. } => "hang".to_string(),
             FaultKind::OutOfMemory => "out of memory".to_string(),
+            FaultKind::Detected(kind) => kind.name().to_string(),
         }
     }
 }
@@ -88,9 +115,26 @@ impl Fault {
             address: None,
             program_counter: None,
             location: None,
+            places: Vec::new(),
+            steps: None,
             output,
             history: History::default(),
             complete: true,
+        }
+    }
+
+    /// A fault that the engine saw coming.
+    pub fn detected(detected: Detected, output: String) -> Fault {
+        let places = detected.places.into_iter().map(|place| FaultPlace {
+            what: place.what,
+            code: place.code,
+            location: None,
+        });
+        Fault {
+            thread: detected.thread,
+            places: places.collect(),
+            steps: Some(detected.steps),
+            ..Fault::new(FaultKind::Detected(detected.kind), output, detected.round)
         }
     }
 
@@ -118,12 +162,40 @@ impl Fault {
         }
     }
 
-    /// Looks the faulting instruction up in the target's debugging information.
-    pub fn locate(&mut self, library: &Path, code: Option<CodeRange>) {
-        let (Some(at), Some(code)) = (self.program_counter, code) else { return };
-        if (code.start..code.end).contains(&at) {
-            self.location = source_line(library, at - code.base);
+    /// Looks the places of the fault up in the target's debugging information.
+    pub fn locate(&mut self, lines: &mut SourceLines, code: Option<CodeRange>) {
+        let Some(code) = code else { return };
+        let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
+        let places = self.places.iter_mut().map(|place| (place.code, &mut place.location));
+        let (addresses, locations): (Vec<u64>, Vec<&mut Option<String>>) = places
+            .chain([(self.program_counter, &mut self.location)])
+            .filter_map(|(at, location)| Some((inside(at)? - code.base, location)))
+            .unzip();
+        for (location, line) in locations.into_iter().zip(lines.find(&addresses)) {
+            *location = line;
         }
+    }
+
+    /// Where the fault lies, without what differs between two sightings of it: the source lines,
+    /// or for threads that were caught wherever they happened to be, the functions.
+    pub fn site(&self) -> Option<String> {
+        let mut sites: Vec<&str> = Vec::new();
+        for location in self.places.iter().filter_map(|place| place.location.as_deref()) {
+            let function = location.rsplit_once(" at ").map_or(location, |(function, _)| function);
+            let livelock = self.kind == FaultKind::Detected(DetectedKind::Livelock);
+            sites.push(if livelock { function } else { location });
+        }
+        if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
+        {
+            sites.sort_unstable();
+        }
+        sites.dedup();
+        (!sites.is_empty()).then(|| sites.join(", "))
+    }
+
+    /// What happened where, a line each.
+    pub fn place_lines(&self) -> Vec<String> {
+        self.places.iter().map(FaultPlace::words).collect()
     }
 
     /// The line of output that explains the fault best: a failed assertion, an exception. An
@@ -145,6 +217,14 @@ impl Fault {
         };
         let line = self.output.lines().map(str::trim).rfind(telling)?;
         Some(assertion(line).unwrap_or_else(|| line.to_string()))
+    }
+
+    /// What happened, with its places, in one line.
+    pub fn words(&self) -> String {
+        match &self.place_lines()[..] {
+            [] => self.sentence(),
+            places => format!("{}: {}.", self.sentence().trim_end_matches('.'), places.join("; ")),
+        }
     }
 
     /// One sentence: what happened, to which thread, in doing what.
@@ -173,6 +253,33 @@ impl Fault {
                 format!("No progress for {seconds} s while {doing}; {threads}.")
             }
             FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
+            FaultKind::Detected(kind) => {
+                let what = self.detected_sentence(*kind, &who);
+                match self.stage {
+                    Stage::Calls => format!("{what}."),
+                    _ => format!("{what}, while {doing}."),
+                }
+            }
+        }
+    }
+
+    fn detected_sentence(&self, kind: DetectedKind, who: &str) -> String {
+        match kind {
+            DetectedKind::Deadlock => {
+                "Deadlock: every thread that has not ended waits for another".to_string()
+            }
+            DetectedKind::Livelock => {
+                let steps = self.steps.as_ref().map_or(0, |steps| steps.steps);
+                format!("Livelock: the round did not end within {steps} steps")
+            }
+            DetectedKind::UseAfterFree => format!("{who} accessed memory that had been freed"),
+            DetectedKind::DoubleFree => format!("{who} freed memory that had been freed before"),
+            DetectedKind::BadFree => {
+                format!("{who} freed an address at which no allocated block begins")
+            }
+            DetectedKind::OutOfBounds => {
+                format!("{who} accessed memory outside of every allocated block")
+            }
         }
     }
 }
@@ -184,21 +291,6 @@ fn assertion(line: &str) -> Option<String> {
     let place = line.split(": ").nth(1)?;
     let place = place.rsplit('/').next().unwrap_or(place);
     Some(format!("{} at {place}", what.trim_end_matches('.')))
-}
-
-/// `function at file:line`, by binutils' addr2line; none where it is missing or knows nothing.
-fn source_line(library: &Path, address: u64) -> Option<String> {
-    let output = Command::new("addr2line")
-        .args(["-f", "-C", "-s", "-e"])
-        .arg(library)
-        .arg(format!("{address:#x}"))
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let (function, line) = text.trim_end().split_once('\n')?;
-    let line = line.split(" (").next().unwrap_or(line);
-    let known = !function.starts_with("??");
-    known.then(|| format!("{function} at {line}"))
 }
 
 fn signal_name(signal: i32) -> &'static str {
@@ -219,6 +311,7 @@ fn signal_name(signal: i32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::frame::Place;
 
     #[test]
     fn memory_that_runs_out_is_told_from_a_failed_assertion() {
@@ -236,5 +329,54 @@ mod tests {
         let output = "hello\nx: /a/x.cpp:3: f(): Assertion `false' failed.\nAborted\n";
         let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 0);
         assert_eq!(fault.message().as_deref(), Some("Assertion `false' failed at x.cpp:3"));
+    }
+
+    fn detected(kind: DetectedKind) -> Fault {
+        let place = |what: &str, code| Place { what: what.to_string(), code };
+        let steps = Steps {
+            policy: "pos".to_string(),
+            steps: 7,
+            switches: 1,
+            schedule: 1,
+            atomics: 1,
+            blocking: 0,
+            pairs: Vec::new(),
+            leaked_blocks: 0,
+            leaked_bytes: 0,
+        };
+        let places = vec![
+            place("accessed by thread 1's call #3 pop()", Some(0x5010)),
+            place("freed by thread 0's call #2 pop()", None),
+        ];
+        let detected = Detected { kind, round: 9, thread: Some(1), places, steps: Box::new(steps) };
+        let mut fault = Fault::detected(detected, String::new());
+        fault.stage = Stage::Calls;
+        fault.threads = 2;
+        fault
+    }
+
+    #[test]
+    fn a_detected_fault_lists_its_places() {
+        let mut fault = detected(DetectedKind::UseAfterFree);
+        fault.places[0].location = Some("Stack::pop at stack.hpp:31".to_string());
+        assert_eq!(
+            fault.words(),
+            "Thread 1 accessed memory that had been freed: accessed by thread 1's call #3 pop(), \
+             in Stack::pop at stack.hpp:31; freed by thread 0's call #2 pop()."
+        );
+        assert_eq!(fault.site().as_deref(), Some("Stack::pop at stack.hpp:31"));
+        assert_eq!(fault.kind.name(), "use after free");
+    }
+
+    #[test]
+    fn a_livelock_is_named_by_functions_and_a_deadlock_by_lines() {
+        for (kind, site) in
+            [(DetectedKind::Livelock, "f, g"), (DetectedKind::Deadlock, "f at x.h:2, g at x.h:1")]
+        {
+            let mut fault = detected(kind);
+            fault.places[0].location = Some("g at x.h:1".to_string());
+            fault.places[1].location = Some("f at x.h:2".to_string());
+            assert_eq!(fault.site().as_deref(), Some(site));
+        }
     }
 }

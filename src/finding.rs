@@ -32,7 +32,15 @@ pub enum What {
     /// No order of the operations explains the answers.
     Violation { rule: String, explanation: String, operations: Vec<OperationId> },
     /// The target ended its process, or hangs.
-    Fault { kind: FaultKind, stage: Stage, sentence: String, message: Option<String> },
+    Fault {
+        kind: FaultKind,
+        stage: Stage,
+        sentence: String,
+        /// What happened where, the fault itself first; only of faults that the engine detected.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        places: Vec<String>,
+        message: Option<String>,
+    },
 }
 
 /// What is stored as `finding.json`.
@@ -52,6 +60,10 @@ pub struct Finding {
     pub after_rounds: u64,
     pub after_seconds: f64,
     pub sightings: u64,
+    /// Whether its round, run alone in a fresh process, showed it again; none where it was not
+    /// tried, as with native threads.
+    #[serde(default)]
+    pub confirmed: Option<bool>,
 }
 
 impl Finding {
@@ -71,11 +83,13 @@ impl Finding {
     pub fn fault(fault: &Fault, plan: &Plan, model: &str) -> Finding {
         let place = fault.location.clone().or_else(|| fault.message()).unwrap_or_default();
         let (kind, doing) = (fault.kind.name(), fault.stage.doing());
-        let signature = format!("{kind} {doing}: {}", plain(&place));
+        let place = fault.site().unwrap_or_else(|| plain(&place));
+        let signature = format!("{kind} {doing}: {place}");
         let what = What::Fault {
             kind: fault.kind.clone(),
             stage: fault.stage,
             sentence: fault.sentence(),
+            places: fault.place_lines(),
             message: fault.message(),
         };
         Finding::new(what, signature.trim_end_matches(": ").to_string(), plan, model)
@@ -94,6 +108,7 @@ impl Finding {
             after_rounds: 0,
             after_seconds: 0.0,
             sightings: 1,
+            confirmed: None,
         }
     }
 }

@@ -51,7 +51,8 @@ impl Judge {
     }
 }
 
-fn judge(round: Round, model: &Spec, limits: &Limits) -> Judged {
+/// Judges a round on the calling thread.
+pub fn judge(round: Round, model: &Spec, limits: &Limits) -> Judged {
     let overlap = check::overlap(&round.history);
     let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
     let verdict = match &alone {

@@ -65,6 +65,9 @@ pub enum Clock {
     Auto,
     Tsc,
     Monotonic,
+    /// Steps of the controlled engine, which has no other.
+    #[value(skip)]
+    Steps,
 }
 
 /// Whether each round has threads of its own or all share the same ones.
@@ -241,6 +244,38 @@ pub fn quoted(word: &str) -> String {
         return word.to_string();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Which of a plan's rounds a run does: of `count` runs, this is the one with number `index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    pub index: u64,
+    pub count: u64,
+}
+
+impl Shard {
+    pub const ALL: Shard = Shard { index: 0, count: 1 };
+}
+
+/// As in `--shard 2/8`.
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(index, count)| {
+            Some(Shard { index: index.parse().ok()?, count: count.parse().ok()? })
+        });
+        match parts {
+            Some(shard) if shard.index < shard.count && shard.count <= 1 << 20 => Ok(shard),
+            _ => Err("expected i/n with 0 <= i < n, as in 0/8".to_string()),
+        }
+    }
 }
 
 /// How a harness begins a line about an error of its own, as opposed to one of the target.

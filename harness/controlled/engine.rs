@@ -1,24 +1,31 @@
-//! Stands in for the engine: the functions that the environment calls, without an engine behind
-//! them. Nothing is ever under control.
-#![allow(dead_code)]
+//! The engine: one thread of the target runs at a time, and at each scheduling point a policy says
+//! who is next. Hooks (`hooks`, `heap`, `environment`) come in with what a thread is about to do
+//! and go out when it may; time is the number of the step. Where the points come from is their
+//! business, how threads are switched the carrier's, who is next the policy's.
 
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    None,
-    Read,
-    Write,
-}
+use interlap::random::Random;
+pub use interlap::schedule::Access;
+use interlap::schedule::{Pending, Policy, Profile, THREADS_MAX, View};
 
-/// Why a thread goes on after [`block`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    Signal,
-    Timeout,
-}
+use super::carrier::{self, Carrier, OUTSIDE};
+use super::coverage;
+use super::{detect, environment, hooks};
 
-/// What a thread waits for.
+/// Virtual time of one step, in nanoseconds.
+const STEP_NANOSECONDS: u64 = 1_000;
+
+/// Steps in a row in which a thread changes nothing, after which it is taken to spin and lets
+/// others go first; then again after so many.
+const IDLE_STEPS_MAX: u32 = 100;
+const IDLE_STEPS_AGAIN: u32 = 20;
+
+/// A round may take so many times the steps that count as a livelock, if it changes memory.
+const BUSY_FACTOR: u64 = 100;
+
+/// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     Mutex,
@@ -34,79 +41,566 @@ pub enum Wait {
     Other,
 }
 
-/// Whether the caller is the target's code under the controlled engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    Signal,
+    Timeout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not begun, or ended.
+    None,
+    Runnable,
+    Blocked {
+        on: usize,
+        why: Wait,
+        deadline: Option<u64>,
+    },
+}
+
+/// The first function of a thread.
+pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+struct Thread {
+    state: Cell<State>,
+    woken: Cell<Woken>,
+    start: Cell<Option<Start>>,
+    argument: Cell<*mut c_void>,
+    /// The target's own thread, as opposed to one that the harness calls it from.
+    of_target: Cell<bool>,
+    /// Steps since it last changed memory.
+    idle: Cell<u32>,
+    /// Calls of the structure it has begun.
+    calls: Cell<u32>,
+    /// Code of its last scheduling point.
+    place: Cell<usize>,
+    steps: Cell<u32>,
+}
+
+struct Engine {
+    carrier: Cell<Carrier>,
+    threads: [Thread; THREADS_MAX],
+    runnable: Cell<u64>,
+    current: Cell<usize>,
+    step: Cell<u64>,
+    switches: Cell<u64>,
+    schedule: Cell<u64>,
+    /// Step of the last change of memory by any thread.
+    changed_at: Cell<u64>,
+    /// What blocked threads skipped, in virtual nanoseconds.
+    skipped: Cell<u64>,
+    deadline_next: Cell<u64>,
+    steps_max: Cell<u64>,
+    /// Only operation boundaries are scheduling points: calls do not overlap.
+    whole_calls: Cell<bool>,
+    pending: UnsafeCell<[Pending; THREADS_MAX]>,
+    policy: UnsafeCell<Option<Policy>>,
+    wakes: UnsafeCell<Option<Random>>,
+    /// Where callers end and the target's own threads begin.
+    callers: Cell<usize>,
+    /// Every round starts with this many or more threads ended.
+    next_thread: Cell<usize>,
+    atomics: Cell<u64>,
+    blocking: Cell<u64>,
+    decisions: Cell<u64>,
+    profiling: Cell<bool>,
+    contended: UnsafeCell<Vec<(u64, [u32; THREADS_MAX])>>,
+}
+
+// SAFETY: used by the thread that runs under control, or by the one outside while none does: never
+// by two at a time, and passed on with release and acquire where these are two real threads.
+unsafe impl Sync for Engine {}
+
+static ENGINE: Engine = Engine {
+    carrier: Cell::new(Carrier::Fiber),
+    threads: [const {
+        Thread {
+            state: Cell::new(State::None),
+            woken: Cell::new(Woken::Signal),
+            start: Cell::new(None),
+            argument: Cell::new(std::ptr::null_mut()),
+            of_target: Cell::new(false),
+            idle: Cell::new(0),
+            calls: Cell::new(0),
+            place: Cell::new(0),
+            steps: Cell::new(0),
+        }
+    }; THREADS_MAX],
+    runnable: Cell::new(0),
+    current: Cell::new(OUTSIDE),
+    step: Cell::new(0),
+    switches: Cell::new(0),
+    schedule: Cell::new(0),
+    changed_at: Cell::new(0),
+    skipped: Cell::new(0),
+    deadline_next: Cell::new(u64::MAX),
+    steps_max: Cell::new(0),
+    whole_calls: Cell::new(false),
+    pending: UnsafeCell::new([Pending { address: 0, access: Access::None }; THREADS_MAX]),
+    policy: UnsafeCell::new(None),
+    wakes: UnsafeCell::new(None),
+    callers: Cell::new(0),
+    next_thread: Cell::new(0),
+    atomics: Cell::new(0),
+    blocking: Cell::new(0),
+    decisions: Cell::new(0),
+    profiling: Cell::new(false),
+    contended: UnsafeCell::new(Vec::new()),
+};
+
+/// Addresses a profile counts.
+const PROFILED_MAX: usize = 256;
+
+/// How a round is to be scheduled.
+pub struct Order {
+    pub policy: Policy,
+    /// Of everything random that is not the policy's.
+    pub seed: u64,
+    /// Threads that call; the one with this number makes, drains and destroys the structure.
+    pub callers: usize,
+    pub steps_max: u64,
+    pub whole_calls: bool,
+    /// Count what a profile holds.
+    pub profiling: bool,
+}
+
+/// What a round came to.
+pub struct Outcome {
+    pub steps: u64,
+    pub switches: u64,
+    pub schedule: u64,
+    pub atomics: u64,
+    pub blocking: u64,
+    /// Threads that the target started and that have not ended.
+    pub left_running: usize,
+}
+
+pub fn set_carrier(carrier: Carrier) {
+    ENGINE.carrier.set(carrier);
+    // SAFETY: no round runs yet.
+    unsafe { (*ENGINE.contended.get()).reserve_exact(PROFILED_MAX) };
+}
+
+/// Carries out a round: the thread `order.callers` runs `main(argument)`, and whatever it starts.
+pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<Outcome> {
+    let e = &ENGINE;
+    for thread in &e.threads {
+        thread.state.set(State::None);
+        thread.idle.set(0);
+        thread.calls.set(0);
+        thread.steps.set(0);
+        thread.place.set(0);
+    }
+    for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
+        count.set(0);
+    }
+    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable] {
+        count.set(0);
+    }
+    e.deadline_next.set(u64::MAX);
+    e.steps_max.set(order.steps_max);
+    e.whole_calls.set(order.whole_calls);
+    e.profiling.set(order.profiling);
+    e.callers.set(order.callers);
+    e.next_thread.set(order.callers + 1);
+    // SAFETY: outside of all rounds nobody else uses them.
+    unsafe {
+        *e.policy.get() = Some(order.policy);
+        *e.wakes.get() = Some(Random::new(order.seed));
+        (*e.contended.get()).clear();
+        *e.pending.get() = [Pending::default(); THREADS_MAX];
+    }
+    coverage::begin();
+    begin(order.callers, main, argument, false)?;
+    e.current.set(order.callers);
+    e.carrier.get().switch(OUTSIDE, order.callers);
+    Ok(Outcome {
+        steps: e.step.get(),
+        switches: e.switches.get(),
+        schedule: e.schedule.get(),
+        atomics: e.atomics.get(),
+        blocking: e.blocking.get(),
+        left_running: e.threads.iter().filter(|t| t.state.get() != State::None).count(),
+    })
+}
+
+/// What a round that was run with `profiling` counted.
+pub fn profile() -> Profile {
+    let e = &ENGINE;
+    // SAFETY: the round is over.
+    let counts = unsafe { (*e.contended.get()).clone() };
+    let per_thread = std::array::from_fn(|thread| e.threads[thread].steps.get());
+    Profile { steps: e.decisions.get(), counts, per_thread }
+}
+
+/// Readies a thread; it runs when it is chosen.
+fn begin(thread: usize, start: Start, argument: *mut c_void, of_target: bool) -> std::io::Result<()> {
+    let e = &ENGINE;
+    let controls = hooks::set_controls(false);
+    let prepared = e.carrier.get().prepare(thread);
+    hooks::set_controls(controls);
+    prepared?;
+    let new = &e.threads[thread];
+    new.start.set(Some(start));
+    new.argument.set(argument);
+    new.of_target.set(of_target);
+    new.state.set(State::Runnable);
+    e.runnable.set(e.runnable.get() | 1 << thread);
+    Ok(())
+}
+
+/// Starts the caller with this number.
+pub fn start_caller(thread: usize, start: Start, argument: *mut c_void) -> std::io::Result<()> {
+    begin(thread, start, argument, false)
+}
+
+/// Starts a thread of the target; none if there are too many, or no memory.
+pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
+    let e = &ENGINE;
+    let next = e.next_thread.get();
+    let ended = |thread: &usize| has_ended(*thread) && environment::threads::may_be_reused(*thread);
+    // Threads that have ended serve again only when all others are taken: a descriptor that is
+    // used too late then shows.
+    let thread = match next < THREADS_MAX {
+        true => next,
+        false => (e.callers.get() + 1..THREADS_MAX).find(ended)?,
+    };
+    begin(thread, start, argument, true).ok()?;
+    e.next_thread.set(next.max(thread + 1));
+    Some(thread)
+}
+
+/// The life of a virtual thread, on its own stack.
+pub fn run_thread() -> ! {
+    let own = &ENGINE.threads[current()];
+    hooks::set_controls(own.of_target.get());
+    let start = own.start.get().expect("a thread is begun with a function");
+    start(own.argument.get());
+    exit_thread()
+}
+
+/// Ends the running thread.
+pub fn exit_thread() -> ! {
+    let e = &ENGINE;
+    let me = e.current.get();
+    hooks::set_controls(true);
+    environment::threads::thread_ends();
+    hooks::set_controls(false);
+    e.threads[me].state.set(State::None);
+    e.runnable.set(e.runnable.get() & !(1 << me));
+    wake(join_key(me), usize::MAX);
+    if me == e.callers.get() {
+        e.current.set(OUTSIDE);
+        e.carrier.get().leave(me, OUTSIDE);
+    }
+    let next = choose(false);
+    e.current.set(next);
+    note_switch(next);
+    e.carrier.get().leave(me, next)
+}
+
+/// What `block` is given to wait for the end of a thread.
+pub fn join_key(thread: usize) -> usize {
+    thread + 1
+}
+
+/// Whether a thread has ended.
+pub fn has_ended(thread: usize) -> bool {
+    ENGINE.threads[thread].state.get() == State::None
+}
+
+#[inline(always)]
+pub fn current() -> usize {
+    ENGINE.current.get()
+}
+
 #[inline(always)]
 pub fn controls() -> bool {
-    false
+    hooks::controls()
 }
 
-/// The running virtual thread, 0..64.
-pub fn current() -> usize {
-    unimplemented!()
+/// Ends the process: the target does what this engine cannot control.
+pub fn cannot_control(what: &str) -> ! {
+    hooks::set_controls(false);
+    crate::record::abandon(format!("{} {what}", super::CANNOT))
 }
 
-/// A scheduling point before an access.
-pub fn point(_address: usize, _access: Access) {
-    unimplemented!()
+pub fn pthread(thread: usize) -> libc::pthread_t {
+    carrier::pthread(thread)
 }
 
-/// A scheduling point; the others go first.
-pub fn yield_now() {
-    unimplemented!()
+pub fn thread_of(pthread: libc::pthread_t) -> Option<usize> {
+    carrier::thread_of(pthread)
 }
 
-/// Memory that others may spin on or wait for has changed.
-pub fn changed() {
-    unimplemented!()
+/// How many calls of the structure a thread has begun.
+pub fn calls(thread: usize) -> u32 {
+    ENGINE.threads[thread].calls.get()
 }
 
-/// Blocks the current thread until `wake(on, ..)` picks it or virtual time reaches `deadline`.
-pub fn block(_on: usize, _why: Wait, _deadline: Option<u64>) -> Woken {
-    unimplemented!()
-}
-
-/// Wakes up to `most` threads that wait for `on`; how many. No scheduling point.
-pub fn wake(_on: usize, _most: usize) -> usize {
-    unimplemented!()
+/// A stamp: later than all before it.
+#[inline]
+pub fn tick() -> u64 {
+    let step = ENGINE.step.get() + 1;
+    ENGINE.step.set(step);
+    step
 }
 
 /// Virtual nanoseconds since the round began.
 pub fn now() -> u64 {
-    unimplemented!()
+    ENGINE.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
 }
 
-/// Counts a call of a lock or of another function that may block.
 pub fn blocking_call() {
-    unimplemented!()
+    ENGINE.blocking.set(ENGINE.blocking.get() + 1);
 }
 
-/// Starts a virtual thread; none if there are too many. No scheduling point: the caller runs on,
-/// and the new thread not before the next one. A thread whose number is handed out is one for which
-/// `environment::threads::may_be_reused` holds. Exceptions pass through `start`, so that one that
-/// nobody catches ends the process with the words of the C++ library.
-pub fn spawn(
-    _start: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
-    _argument: *mut c_void,
-) -> Option<usize> {
-    unimplemented!()
+pub fn count_atomic(place: usize) {
+    ENGINE.atomics.set(ENGINE.atomics.get() + 1);
+    ENGINE.threads[current()].place.set(place);
 }
 
-/// What `pthread_self` gives on a virtual thread.
-pub fn pthread(_thread: usize) -> libc::pthread_t {
-    unimplemented!()
+/// Memory that others may wait for has changed.
+pub fn changed() {
+    hooks::take_changed();
+    ENGINE.threads[current()].idle.set(0);
+    ENGINE.changed_at.set(ENGINE.step.get());
 }
 
-/// The virtual thread with this descriptor.
-pub fn thread_of(_pthread: libc::pthread_t) -> Option<usize> {
-    unimplemented!()
+/// Between two calls of the structure.
+pub fn boundary() {
+    let whole = ENGINE.whole_calls.replace(false);
+    changed();
+    decide(0, Access::None, false);
+    ENGINE.whole_calls.set(whole);
 }
 
-/// Ends the current virtual thread after its destructors.
-pub fn exit_thread() -> ! {
-    unimplemented!()
+pub fn call_begins() {
+    let calls = &ENGINE.threads[current()].calls;
+    calls.set(calls.get() + 1);
 }
 
-/// Ends the process: the target does what this engine cannot control.
-pub fn cannot_control(_what: &str) -> ! {
-    unimplemented!()
+pub fn call_ends() {
+    // SAFETY: the policy is used here and in `choose` only, neither of which calls the other.
+    if let Some(policy) = unsafe { &mut *ENGINE.policy.get() } {
+        policy.operation_ended(current());
+    }
+}
+
+/// A scheduling point before an access.
+#[inline]
+pub fn point(address: usize, access: Access) {
+    decide(address, access, false);
+}
+
+/// A scheduling point at which the others go first.
+pub fn yield_now() {
+    decide(0, Access::None, true);
+}
+
+fn decide(address: usize, access: Access, mut yields: bool) {
+    let e = &ENGINE;
+    let me = e.current.get();
+    let own = &e.threads[me];
+    let step = e.step.get() + 1;
+    e.step.set(step);
+    own.steps.set(own.steps.get() + 1);
+    if hooks::take_changed() {
+        own.idle.set(0);
+        e.changed_at.set(step);
+    } else {
+        own.idle.set(own.idle.get() + 1);
+        if own.idle.get() > IDLE_STEPS_MAX {
+            own.idle.set(IDLE_STEPS_MAX - IDLE_STEPS_AGAIN);
+            yields = true;
+        }
+    }
+    let idle_steps = step - e.changed_at.get();
+    if idle_steps > e.steps_max.get() || step > e.steps_max.get() * BUSY_FACTOR {
+        detect::livelock(step);
+    }
+    if now() >= e.deadline_next.get() {
+        expire();
+    }
+    // SAFETY: nobody else uses it now; see `Engine`.
+    unsafe { (*e.pending.get())[me] = Pending { address: address as u64, access } };
+    if e.runnable.get() == 1 << me || (e.whole_calls.get() && !yields) {
+        return;
+    }
+    if e.profiling.get() {
+        count(me, address);
+    }
+    let next = choose(yields);
+    if next != me {
+        switch(me, next);
+    }
+}
+
+/// Counts an access for the profile.
+fn count(me: usize, address: usize) {
+    let e = &ENGINE;
+    e.decisions.set(e.decisions.get() + 1);
+    if address == 0 {
+        return;
+    }
+    // SAFETY: nobody else uses it now; it has room for all it gets, so nothing is allocated.
+    let counts = unsafe { &mut *e.contended.get() };
+    let address = address as u64;
+    if let Some((_, threads)) = counts.iter_mut().find(|(known, _)| *known == address) {
+        threads[me] += 1;
+    } else if counts.len() < PROFILED_MAX {
+        let mut threads = [0; THREADS_MAX];
+        threads[me] = 1;
+        counts.push((address, threads));
+    }
+}
+
+/// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
+/// it is a deadlock.
+fn choose(yields: bool) -> usize {
+    let e = &ENGINE;
+    while e.runnable.get() == 0 {
+        let deadline = e.deadline_next.get();
+        if deadline == u64::MAX {
+            detect::deadlock();
+        }
+        e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
+        expire();
+    }
+    // SAFETY: nobody else uses them now; the policy calls nothing of ours.
+    let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
+    let view = View {
+        current: e.current.get(),
+        runnable: e.runnable.get(),
+        yields,
+        step: e.step.get(),
+        pending,
+    };
+    policy.as_mut().expect("a round has a policy").next(&view)
+}
+
+fn switch(from: usize, to: usize) {
+    let e = &ENGINE;
+    e.current.set(to);
+    note_switch(to);
+    let controls = hooks::set_controls(false);
+    e.carrier.get().switch(from, to);
+    hooks::set_controls(controls);
+}
+
+fn note_switch(to: usize) {
+    let e = &ENGINE;
+    e.switches.set(e.switches.get() + 1);
+    let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
+    e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+}
+
+/// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
+pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
+    let e = &ENGINE;
+    let me = e.current.get();
+    let own = &e.threads[me];
+    own.state.set(State::Blocked { on, why, deadline });
+    e.runnable.set(e.runnable.get() & !(1 << me));
+    if let Some(deadline) = deadline {
+        e.deadline_next.set(e.deadline_next.get().min(deadline));
+    }
+    e.step.set(e.step.get() + 1);
+    let next = choose(false);
+    if next != me {
+        switch(me, next);
+    }
+    own.woken.get()
+}
+
+/// Wakes up to `most` threads that wait for `on`, chosen by the seed; how many.
+pub fn wake(on: usize, most: usize) -> usize {
+    let e = &ENGINE;
+    let mut waiting = 0u64;
+    for (at, thread) in e.threads.iter().enumerate() {
+        if matches!(thread.state.get(), State::Blocked { on: other, .. } if other == on) {
+            waiting |= 1 << at;
+        }
+    }
+    let mut woken = 0;
+    while waiting != 0 && woken < most {
+        let mut rest = waiting;
+        // SAFETY: nobody else uses it now.
+        if let Some(random) = unsafe { &mut *e.wakes.get() } {
+            for _ in 0..random.below(waiting.count_ones().into()) {
+                rest &= rest - 1;
+            }
+        }
+        let thread = rest.trailing_zeros() as usize;
+        waiting &= !(1 << thread);
+        unblock(thread, Woken::Signal);
+        woken += 1;
+    }
+    woken
+}
+
+fn unblock(thread: usize, woken: Woken) {
+    let e = &ENGINE;
+    e.threads[thread].state.set(State::Runnable);
+    e.threads[thread].woken.set(woken);
+    e.threads[thread].idle.set(0);
+    e.runnable.set(e.runnable.get() | 1 << thread);
+}
+
+/// Wakes the threads whose deadline has come.
+fn expire() {
+    let e = &ENGINE;
+    let now = now();
+    let mut next = u64::MAX;
+    for at in 0..THREADS_MAX {
+        if let State::Blocked { deadline: Some(deadline), .. } = e.threads[at].state.get() {
+            if deadline <= now {
+                unblock(at, Woken::Timeout);
+            } else {
+                next = next.min(deadline);
+            }
+        }
+    }
+    e.deadline_next.set(next);
+}
+
+/// What a thread does, in words, with the code of its last scheduling point.
+pub struct Doing {
+    pub thread: usize,
+    pub waits: Option<(Wait, usize)>,
+    pub place: usize,
+}
+
+/// Every thread that has begun and not ended.
+pub fn doing() -> Vec<Doing> {
+    let threads = ENGINE.threads.iter().enumerate();
+    let alive = threads.filter(|(_, thread)| thread.state.get() != State::None);
+    alive
+        .map(|(at, thread)| {
+            let waits = match thread.state.get() {
+                State::Blocked { on, why, .. } => Some((why, on)),
+                _ => None,
+            };
+            Doing { thread: at, waits, place: thread.place.get() }
+        })
+        .collect()
+}
+
+/// What the round has counted so far.
+pub fn counted() -> Outcome {
+    let e = &ENGINE;
+    Outcome {
+        steps: e.step.get(),
+        switches: e.switches.get(),
+        schedule: e.schedule.get(),
+        atomics: e.atomics.get(),
+        blocking: e.blocking.get(),
+        left_running: 0,
+    }
+}
+
+/// Which threads call; the next makes, drains and destroys.
+pub fn callers() -> usize {
+    ENGINE.callers.get()
 }

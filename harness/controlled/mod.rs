@@ -1,4 +1,191 @@
-//! The controlled engine: one thread of the target runs at a time, switched as the seed says.
+//! The controlled engine: every schedule a function of its seed. One thread of the target runs at a
+//! time; the target is compiled with `-fsanitize=thread`, whose calls come to us instead of to a
+//! race detector, and libraries' calls of locks, threads, memory and time come to us because this
+//! program defines them.
+//!
+//! A job comes in; rounds go out, through the record area's outbox. `engine` decides, `carrier`
+//! switches, `hooks`, `heap` and `environment` are where the target comes in.
 
+pub mod carrier;
+mod coverage;
+mod detect;
 pub mod engine;
-pub mod environment;
+mod environment;
+mod gate;
+mod heap;
+mod hooks;
+mod layout;
+mod round;
+mod storage;
+
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use interlap::plan::{Control, Heap, Job};
+use interlap::random::{Random, mix};
+use interlap::schedule::{Policy, Profile, Spec};
+use interlap::trace::area::Stage;
+use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart};
+
+use crate::library::Target;
+use crate::record::{Area, Pipe};
+use crate::workload::Shape;
+use carrier::Carrier;
+use engine::Order;
+
+/// How a target says that this engine is not for it. The main program knows the words.
+pub const CANNOT: &str = "cannot control:";
+
+/// Parts of a round's seed.
+const OF_POLICY: u64 = 1 << 40;
+const OF_HEAP: u64 = OF_POLICY + 1;
+const OF_WAKES: u64 = OF_POLICY + 2;
+
+/// The round under way, for reports of faults.
+static ROUND: AtomicU64 = AtomicU64::new(0);
+static POLICY: Mutex<String> = Mutex::new(String::new());
+
+fn round() -> u64 {
+    ROUND.load(Ordering::Relaxed)
+}
+
+fn policy_name() -> String {
+    POLICY.lock().expect("no thread panics holding it").clone()
+}
+
+/// Leaves control, for good: what follows is ours.
+pub fn release() {
+    hooks::set_controls(false);
+}
+
+/// Address space needed beyond the target's own.
+pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
+
+/// Loads the target so that it can be controlled.
+pub fn load(library: &Path, control: &Control) -> Result<Target, String> {
+    let cannot = |error: io::Error| format!("{CANNOT} {error}");
+    layout::reserve().map_err(cannot)?;
+    engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
+    hooks::set_plain_points(control.plain_points);
+    // The C++ library's own memory must not be the target's, so it is loaded before.
+    crate::library::load_cxx_library();
+    heap::set_allocates(true);
+    let target = Target::load(library);
+    heap::set_allocates(false);
+    let target = target?.map_functions(gate::wrap);
+    if let Some(warning) = storage::remember() {
+        eprintln!("interlap: {warning}");
+    }
+    Ok(target)
+}
+
+/// Carries out the rounds of the job; gives the last frame.
+pub fn rounds(
+    job: &Job,
+    target: &Target,
+    base: u64,
+    area: &mut Area,
+    pipe: &mut Pipe,
+) -> io::Result<Frame> {
+    coverage::set_base(base as usize);
+    let spec = match job.plan.control.policy.as_deref().map(str::parse::<Spec>).transpose() {
+        Ok(spec) => spec,
+        Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),
+    };
+    let mut frames = Vec::new();
+    let numbers = (job.round_first..job.round_end.unwrap_or(u64::MAX))
+        .step_by(job.round_step as usize);
+    for number in numbers {
+        let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
+        let spec = spec.clone().unwrap_or_else(|| Spec::drawn(job.plan.seed, number));
+        let done = match one(job, target, area, &shape, &spec) {
+            Ok(done) => done,
+            Err(problem) => {
+                area.flush(pipe)?;
+                return Ok(Frame::Problem(problem));
+            }
+        };
+        area.set_stage(Stage::Sent);
+        write_round(&shape, &done, area, &mut frames)?;
+        area.post(&mut frames, pipe)?;
+        if done.counted.left_running > 0 {
+            // Threads that outlive their round would be in the way of the next.
+            area.flush(pipe)?;
+            return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown: None }));
+        }
+    }
+    area.flush(pipe)?;
+    Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+}
+
+/// One round; where its policy needs lengths, after a run of the same round without switches
+/// inside calls, which is as much part of the round.
+fn one(
+    job: &Job,
+    target: &Target,
+    area: &mut Area,
+    shape: &Shape,
+    spec: &Spec,
+) -> Result<round::Done, String> {
+    ROUND.store(shape.round, Ordering::Relaxed);
+    let mut profile = None;
+    if spec.wants_profile() && !shape.sequential {
+        let first = Spec::List(Vec::new());
+        run(job, target, area, shape, &first, None)?;
+        profile = Some(engine::profile());
+    }
+    run(job, target, area, shape, spec, profile.as_ref())
+}
+
+fn run(
+    job: &Job,
+    target: &Target,
+    area: &mut Area,
+    shape: &Shape,
+    spec: &Spec,
+    profile: Option<&Profile>,
+) -> Result<round::Done, String> {
+    let control = &job.plan.control;
+    let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
+    let reuse = match control.heap {
+        Heap::Reuse => true,
+        Heap::Keep => false,
+        Heap::Some => Random::new(part(OF_HEAP)).one_in(2),
+    };
+    *POLICY.lock().expect("no thread panics holding it") = spec.name();
+    heap::reset(reuse);
+    storage::restore();
+    environment::reset(part(OF_WAKES));
+    let callers = shape.threads as usize;
+    let order = Order {
+        policy: Policy::new(spec, part(OF_POLICY), callers, profile),
+        seed: part(OF_WAKES),
+        callers,
+        steps_max: control.steps_max,
+        whole_calls: shape.sequential,
+        profiling: matches!(spec, Spec::List(list) if list.is_empty()),
+    };
+    round::run(target, area, shape, &job.directory, order)
+}
+
+fn write_round(
+    shape: &Shape,
+    done: &round::Done,
+    area: &mut Area,
+    frames: &mut Vec<u8>,
+) -> io::Result<()> {
+    let start = Frame::Round(RoundStart {
+        round: shape.round,
+        threads: shape.threads,
+        calls: shape.calls,
+        sequential: shape.sequential,
+        fresh: true,
+    });
+    interlap::trace::frame::write(frames, &start)?;
+    area.write_records(frames)?;
+    let steps = Some(Box::new(detect::steps(&done.counted)));
+    let end = RoundEnd { round: shape.round, drained: done.drained, fault: None, steps };
+    interlap::trace::frame::write(frames, &Frame::End(end))
+}

@@ -7,46 +7,75 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::engine::{engine_for, jobs_for};
+use super::workshop::{Workshop, harness_program};
 use super::{Outcome, print_json, stop_flag};
-use crate::cache::Cache;
-use crate::catalog::{Adapter, Catalog, Origin};
+use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
-use crate::compile::{Flavour, Request, Toolchain};
 use crate::finding::Finding;
-use crate::fuzz::{self, Ending, Options, Statistics, Summary};
-use crate::plan::{Build, Control, Engine, Plan};
+use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
+use crate::ledger::Ledger;
+use crate::plan::{Build, Control, Engine, Plan, Shard};
+use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
-use crate::sources::Sources;
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     let workshop = Workshop::open()?;
-    let plan = plan(args, &workshop)?;
-    let library = workshop.compile(&plan.build)?;
-    let options = Options {
-        plan,
-        library,
-        harness: harness_program()?,
-        duration_max: Some(args.run.duration),
-        rounds_max: args.rounds,
-        findings_max: args.findings as usize,
-        hang_max: args.run.hang,
-        directory: args.out.clone(),
-        stop: stop_flag()?,
-        wanted: None,
+    let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
+    let options = options(args, plan, &workshop, &stop)?;
+    let (options, summary) = match carry_out(args, &options) {
+        Err(error) if args.workload.engine == EngineChoice::Auto && error.is::<Uncontrolled>() => {
+            eprintln!("warning: {error:#}; going on with native threads");
+            let plan = Plan { engine: Engine::Native, ..options.plan };
+            let options = self::options(args, plan, &workshop, &stop)?;
+            let summary = carry_out(args, &options)?;
+            (options, summary)
+        }
+        summary => (options, summary?),
     };
-    if !args.run.format.json {
-        eprintln!("{}", options.plan);
-    }
-    let mut progress = Progress::new(options.duration_max, args.run.format.json);
-    let summary = fuzz::fuzz(&options, &mut progress);
-    progress.finish();
-    let summary = summary?;
+    Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan))?;
     } else {
         print_summary(&summary);
     }
     Ok(outcome(&summary))
+}
+
+fn options(
+    args: &cli::Fuzz,
+    plan: Plan,
+    workshop: &Workshop,
+    stop: &Arc<AtomicBool>,
+) -> Result<Options> {
+    let (jobs, warning) = jobs_for(plan.engine, args.jobs);
+    if let Some(warning) = warning {
+        eprintln!("warning: {warning}");
+    }
+    Ok(Options {
+        library: workshop.compile(&plan)?,
+        plan,
+        jobs,
+        shard: args.shard,
+        harness: harness_program()?,
+        duration_max: Some(args.run.duration),
+        rounds_max: args.rounds,
+        findings_max: args.findings as usize,
+        hang_max: args.run.hang,
+        directory: args.out.clone(),
+        stop: Arc::clone(stop),
+        wanted: None,
+    })
+}
+
+fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
+    if !args.run.format.json {
+        eprintln!("{}", options.plan);
+    }
+    let mut progress = Progress::new(options.duration_max, args.run.format.json);
+    let summary = fuzz::fuzz(options, &mut progress);
+    progress.finish();
+    summary
 }
 
 /// Found, if anything was; not decided, if no round was.
@@ -58,64 +87,6 @@ pub fn outcome(summary: &Summary) -> Outcome {
             Outcome::NotDecided
         }
         (true, _) => Outcome::NothingFound,
-    }
-}
-
-/// Where adapters are found and compiled.
-pub struct Workshop {
-    toolchain: Toolchain,
-    catalog: Catalog,
-}
-
-impl Workshop {
-    pub fn open() -> Result<Workshop> {
-        let sources = Sources::EMBEDDED;
-        let toolchain = Toolchain::new(Cache::of_user()?, sources)?;
-        let catalog = Catalog::new(sources, toolchain.tree());
-        Ok(Workshop { toolchain, catalog })
-    }
-
-    pub fn toolchain(&self) -> &Toolchain {
-        &self.toolchain
-    }
-
-    pub fn catalog(&self) -> &Catalog {
-        &self.catalog
-    }
-
-    fn find(&self, name_or_path: &str) -> Result<Adapter> {
-        Ok(self.catalog.find(name_or_path)?)
-    }
-
-    /// The adapter's shared library, compiled if need be.
-    pub fn compile(&self, build: &Build) -> Result<PathBuf> {
-        let adapter = self.find(&build.adapter)?;
-        let request = Request {
-            source: adapter.source,
-            flavour: Flavour::Plain,
-            include_dirs: build.include_dirs.clone(),
-            libraries: build.libraries.clone(),
-            flags: [adapter.head.flags, build.flags.clone()].concat(),
-        };
-        let compiled = self.toolchain.compile(&request)?;
-        if !compiled.warnings.trim().is_empty() {
-            eprintln!("{}", compiled.warnings.trim_end());
-        }
-        Ok(compiled.library)
-    }
-}
-
-/// The harness lies beside this program.
-pub fn harness_program() -> Result<PathBuf> {
-    let own = std::env::current_exe().context("cannot find this program's own path")?;
-    let harness = own.with_file_name("interlap-harness");
-    match harness.is_file() {
-        true => Ok(harness),
-        false => anyhow::bail!(
-            "{} is missing; build it with `cargo build --release` or install both programs with \
-             `cargo install --path .`",
-            harness.display()
-        ),
     }
 }
 
@@ -137,10 +108,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.clone(),
         },
-        engine: match workload.engine {
-            EngineChoice::Auto | EngineChoice::Native => Engine::Native,
-            EngineChoice::Controlled => Engine::Controlled,
-        },
+        engine: engine_for(workload.engine),
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
@@ -173,6 +141,10 @@ fn fresh_seed() -> u64 {
 /// The run in a few lines, on standard output.
 fn print_summary(summary: &Summary) {
     println!("{}", summary_line(&summary.statistics));
+    if let Some(covered) = &summary.statistics.coverage {
+        println!("{}", coverage::table(covered).trim_end());
+        coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
+    }
     for (reason, rounds) in &summary.statistics.inconclusive {
         println!("not decided in {rounds} rounds: {reason}");
     }
@@ -203,12 +175,11 @@ pub struct Json<'a> {
     model: String,
     command: String,
     plan: &'a Plan,
-    rounds: u64,
-    operations: u64,
-    overlapping: u64,
-    seconds: f64,
-    faults: u64,
-    inconclusive: &'a std::collections::BTreeMap<String, u64>,
+    #[serde(flatten)]
+    statistics: &'a Statistics,
+    /// Whether the controlled engine's rounds have ceased to bring anything new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saturated: Option<bool>,
     findings: Vec<JsonFinding<'a>>,
     outcome: Outcome,
 }
@@ -222,8 +193,7 @@ struct JsonFinding<'a> {
 
 impl<'a> Json<'a> {
     pub fn of(summary: &'a Summary, plan: &'a Plan) -> Json<'a> {
-        let Statistics { rounds, operations, overlapping, elapsed, faults, .. } =
-            &summary.statistics;
+        let statistics = &summary.statistics;
         let finding = |stored: &'a crate::finding::Stored| JsonFinding {
             directory: &stored.directory,
             finding: &stored.finding,
@@ -233,12 +203,8 @@ impl<'a> Json<'a> {
             model: summary.model.to_string(),
             command: plan.to_string(),
             plan,
-            rounds: *rounds,
-            operations: *operations,
-            overlapping: *overlapping,
-            seconds: elapsed.as_secs_f64(),
-            faults: *faults,
-            inconclusive: &summary.statistics.inconclusive,
+            statistics,
+            saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
             findings: summary.findings.iter().map(finding).collect(),
             outcome: outcome(summary),
         }
@@ -255,7 +221,9 @@ pub fn rerun(
 ) -> Result<Options> {
     Ok(Options {
         plan: plan.clone(),
-        library: Workshop::open()?.compile(&plan.build)?,
+        jobs: jobs_for(plan.engine, None).0,
+        shard: Shard::ALL,
+        library: Workshop::open()?.compile(plan)?,
         harness: harness_program()?,
         duration_max: Some(run.duration),
         rounds_max: None,

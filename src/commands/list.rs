@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::fuzz::Workshop;
+use super::workshop::Workshop;
 use super::{Outcome, print_json};
 use crate::availability::{MissingHeader, missing_headers};
 use crate::catalog::{Adapter, Origin};

@@ -1,9 +1,12 @@
 //! What each command does: [`run`] carries a parsed command line out and gives the exit status.
 
 mod check;
+mod engine;
 mod fuzz;
 mod list;
+mod merge;
 mod replay;
+mod workshop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,6 +33,7 @@ pub const ERROR_STATUS: u8 = 2;
 pub fn run(command: &Command) -> ExitCode {
     let outcome = match command {
         Command::Fuzz(args) => fuzz::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Show(args) => replay::show(args),

@@ -1,6 +1,7 @@
 //! `interlap replay` and `interlap show`: a stored finding, seen again.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -9,9 +10,10 @@ use super::{Outcome, print_json, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
-use crate::finding::{Stored, What};
+use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
+use crate::plan::Engine;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::text;
 use crate::trace::jsonl;
@@ -37,6 +39,9 @@ struct Replayed<'a> {
     history: Option<&'static str>,
     /// Whether the plan showed the finding again; none if it was not run.
     recurred: Option<bool>,
+    /// Whether it recurred by the same history, record by record; of the controlled engine only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identical: Option<bool>,
     rounds: u64,
     seconds: f64,
 }
@@ -52,6 +57,7 @@ pub fn run(args: &cli::Replay) -> Result<Outcome> {
         signature: &stored.finding.signature,
         history: history.as_ref().map(|(name, _)| *name),
         recurred: None,
+        identical: None,
         rounds: 0,
         seconds: 0.0,
     };
@@ -60,7 +66,10 @@ pub fn run(args: &cli::Replay) -> Result<Outcome> {
     }
     let violated = replayed.history == Some("violation");
     if !args.history_only {
-        run_again(&stored, args, &mut replayed)?;
+        match stored.finding.plan.engine {
+            Engine::Native => run_again(&stored, args, &mut replayed)?,
+            Engine::Controlled => run_round_again(&stored, args, &mut replayed)?,
+        }
     }
     if json {
         print_json(&replayed)?;
@@ -102,6 +111,32 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
             format!("The recorded history, checked again: not decided ({reason})."),
         ),
     }))
+}
+
+/// Runs the finding's round alone: with the controlled engine it is the same each time.
+fn run_round_again(stored: &Stored, args: &cli::Replay, replayed: &mut Replayed) -> Result<()> {
+    let Finding { plan, signature, round, .. } = &stored.finding;
+    let started = Instant::now();
+    let sightings = tempfile::tempdir()?;
+    let options = rerun(plan, signature, sightings.path(), &args.run, stop_flag()?)?;
+    let seen = fuzz::again(&options, *round)?;
+    let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
+    let identical = same.map(|sighting| sighting.round.history == stored.round.history);
+    replayed.recurred = Some(same.is_some());
+    replayed.identical = identical;
+    (replayed.rounds, replayed.seconds) = (1, started.elapsed().as_secs_f64());
+    if !args.run.format.json {
+        let what = match identical {
+            Some(true) => "the same again, and the history is identical, record by record.",
+            Some(false) => {
+                "the same verdict again, but by another history: something besides the plan \
+                 decides what happens (addresses, time, what the target keeps between runs)."
+            }
+            None => "it did not show this again; something besides the plan decides it.",
+        };
+        println!("Round {round}, run alone in a fresh process: {what}");
+    }
+    Ok(())
 }
 
 /// Runs the plan until the finding recurs or time is up.

@@ -25,6 +25,7 @@ impl Flavour {
     fn name(self) -> &'static str {
         match self {
             Flavour::Plain => "plain",
+            Flavour::Hooked => "hooked",
         }
     }
 
@@ -34,6 +35,9 @@ impl Flavour {
             // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
             // not by the process that loads the library.
             Flavour::Plain => (&["-O2", "-g"], &["-Wl,--no-undefined"]),
+            // The hooks are the harness's, so that something is undefined. Not linked with
+            // -fsanitize=thread, which would bring in the hooks of a race detector.
+            Flavour::Hooked => (&["-O2", "-g", "-fsanitize=thread"], &[]),
         }
     }
 }
@@ -132,6 +136,9 @@ fn compile(
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
     add(request.flavour.flags().0);
+    if request.flavour == Flavour::Hooked {
+        add(hooked(compiler.is_clang()));
+    }
     // One library's symbols must stay its own: two builds of one template in one process would
     // otherwise be merged by the loader, and a seeded bug would silently vanish.
     add(&["-fPIC", "-fvisibility=hidden", "-pthread"]);
@@ -152,6 +159,28 @@ fn compile(
     arguments.extend(of_compiler.flat_map(Flag::words).map(OsString::from));
     arguments.extend(last_dirs.into_iter().flat_map(include));
     arguments
+}
+
+/// What hooks are called: none at function entry and exit; volatile accesses apart from plain ones;
+/// 16-byte atomics too. Libraries are not told (`__SANITIZE_THREAD__`): they would not run the code
+/// that their users run.
+fn hooked(clang: bool) -> &'static [&'static str] {
+    match clang {
+        true => &[
+            "-mllvm",
+            "-tsan-instrument-func-entry-exit=0",
+            "-mllvm",
+            "-tsan-distinguish-volatile",
+            "-mcx16",
+        ],
+        false => &[
+            "--param=tsan-instrument-func-entry-exit=0",
+            "--param=tsan-distinguish-volatile=1",
+            "-mcx16",
+            "-Wno-tsan",
+            "-U__SANITIZE_THREAD__",
+        ],
+    }
 }
 
 fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {

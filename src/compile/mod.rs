@@ -31,6 +31,8 @@ pub enum Flavour {
     /// As its users build it: optimised, with debug information, nothing added.
     #[default]
     Plain,
+    /// Each access calls a hook, for the controlled engine.
+    Hooked,
 }
 
 /// All that decides a library besides the content of files and the compiler's version. A plan

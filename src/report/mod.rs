@@ -1,6 +1,7 @@
 //! What people are told: [`text`] renders findings, [`timeline`] draws operations, [`progress`]
-//! shows how a run is getting on. Nothing here decides anything.
+//! shows how a run is getting on, [`coverage`] what it has covered. Nothing here decides anything.
 
+pub mod coverage;
 pub mod progress;
 pub mod text;
 pub mod timeline;

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::finding::Stored;
 use crate::fuzz::{Observer, Statistics};
 use crate::model::Spec;
-use crate::report::text;
+use crate::report::{coverage, text};
 use crate::trace::frame::Hello;
 
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
@@ -67,8 +67,9 @@ pub fn summary_line(statistics: &Statistics) -> String {
         0 => String::new(),
         n => format!(", {n} rounds undecided"),
     };
+    let covered = statistics.coverage.as_ref().map(coverage::in_line).unwrap_or_default();
     format!(
-        "{:.0} s: {} rounds ({}/s), {} operations ({}/s), {overlap:.0} % overlapped, \
+        "{:.0} s: {} rounds ({}/s), {} operations ({}/s), {overlap:.0} % overlapped{covered}, \
          {} findings{undecided}",
         seconds,
         short(statistics.rounds as f64),
@@ -80,7 +81,7 @@ pub fn summary_line(statistics: &Statistics) -> String {
 }
 
 /// A count as people read it: 950, 12.3 k, 4.56 M.
-fn short(count: f64) -> String {
+pub fn short(count: f64) -> String {
     match count {
         n if n >= 1e9 => format!("{:.2} G", n / 1e9),
         n if n >= 1e6 => format!("{:.2} M", n / 1e6),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::finding::{Stored, What};
 use crate::history::{History, OperationId};
-use crate::plan::{Plan, quoted};
+use crate::plan::{Engine, Plan, quoted};
 use crate::report::timeline;
 use crate::trace::frame::TargetInfo;
 
@@ -24,6 +24,15 @@ pub fn render(stored: &Stored) -> String {
         text.push('\n');
     };
     line(subject(plan, target, &finding.model));
+    if finding.confirmed == Some(false) {
+        line(String::new());
+        line(wrap(&format!(
+            "NOT REPRODUCED: round {}, run alone in a fresh process, did not show this again. \
+             Something besides the plan decides it: what earlier rounds left behind in the \
+             process, addresses, time, or a race that the engine does not see.",
+            finding.round
+        )));
+    }
     line(String::new());
     match &finding.what {
         What::Violation { rule, explanation, operations } => {
@@ -32,8 +41,9 @@ pub fn render(stored: &Stored) -> String {
             line(String::new());
             line(picture(stored, operations));
         }
-        What::Fault { sentence, message, .. } => {
+        What::Fault { sentence, places, message, .. } => {
             line(wrap(sentence));
+            places.iter().for_each(|place| line(format!("  - {place}")));
             if let Some(message) = message {
                 line(format!("It said: {message}"));
             }
@@ -72,12 +82,27 @@ fn block(stored: &Stored) -> String {
         "Where",
         format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
     );
-    row("Reproduce with", format!("interlap replay {directory}"));
+    match finding.confirmed {
+        Some(true) => row("Confirmed", "Reproduced in a fresh process.".to_string()),
+        Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
+        None => {}
+    }
+    match finding.plan.engine {
+        Engine::Controlled => row(
+            "Reproduce with",
+            format!("interlap replay {directory}  # that round alone, the same each time"),
+        ),
+        Engine::Native => {
+            row("Reproduce with", format!("interlap replay {directory}  # until it recurs"))
+        }
+    }
     row("Found with", finding.plan.to_string());
-    row(
-        "Break at it with",
-        "not possible: native threads are scheduled differently each time".to_string(),
-    );
+    if finding.plan.engine == Engine::Native {
+        row(
+            "Break at it with",
+            "not possible: native threads are scheduled differently each time".to_string(),
+        );
+    }
     row("Picture at", format!("interlap show {directory}"));
     text + RULE + "\n"
 }

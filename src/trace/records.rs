@@ -111,7 +111,9 @@ fn put_byte(bytes: &mut [u8], at: usize, byte: u8) -> usize {
 /// Turns one client's records, in pieces of any size, into its operations: one thread, or several
 /// where operations of unknown outcome retire them (see [`Thread::client`]).
 pub struct Reader {
-    threads: Vec<Thread>,
+    current: Thread,
+    /// Those before it, which are retired.
+    done: Vec<Thread>,
     rest: Vec<u8>,
     args: Vec<i64>,
     results: Vec<i64>,
@@ -130,16 +132,20 @@ pub enum RecordError {
 
 impl Reader {
     pub fn new(client: u32) -> Reader {
-        let threads = vec![Thread::new(client)];
-        Reader { threads, rest: Vec::new(), args: Vec::new(), results: Vec::new() }
+        Reader {
+            current: Thread::new(client),
+            done: Vec::new(),
+            rest: Vec::new(),
+            args: Vec::new(),
+            results: Vec::new(),
+        }
     }
 
     /// Sets memory aside for a thread of about so many calls, where growing step by step would
     /// need twice as much. Does nothing once it is set aside.
     pub fn reserve(&mut self, calls: usize) {
-        let thread = self.threads.last_mut().expect("there is one from the beginning");
-        if thread.operations().is_empty() {
-            thread.reserve(calls);
+        if self.current.operations().is_empty() {
+            self.current.reserve(calls);
         }
     }
 
@@ -160,8 +166,30 @@ impl Reader {
 
     /// The threads, the last operation pending if the records end inside a call.
     pub fn finish(mut self) -> Result<Vec<Thread>, RecordError> {
+        let mut threads = Vec::new();
+        self.hand_out(&mut threads)?;
+        Ok(threads)
+    }
+
+    /// As [`Reader::finish`], ready for the next round's records afterwards.
+    pub fn hand_out(&mut self, threads: &mut Vec<Thread>) -> Result<(), RecordError> {
+        self.end_inside_a_call()?;
+        threads.append(&mut self.done);
+        let next = Thread::new(self.current.client);
+        threads.push(std::mem::replace(&mut self.current, next));
+        Ok(())
+    }
+
+    /// Forgets what was read.
+    pub fn clear(&mut self) {
+        self.current = Thread::new(self.current.client);
+        self.done.clear();
+        self.rest.clear();
+    }
+
+    fn end_inside_a_call(&mut self) -> Result<(), RecordError> {
         if self.rest.is_empty() {
-            return Ok(self.threads);
+            return Ok(());
         }
         let rest = std::mem::take(&mut self.rest);
         let mut cursor = Cursor { bytes: &rest, at: 0 };
@@ -169,8 +197,7 @@ impl Reader {
         if cursor.at != rest.len() {
             return Err(RecordError::Short);
         }
-        self.push(op, Status::Pending, start, start, &[])?;
-        Ok(self.threads)
+        self.push(op, Status::Pending, start, start, &[])
     }
 
     /// Reads whole records; returns how many bytes they took.
@@ -217,13 +244,12 @@ impl Reader {
         end: u64,
         results: &[i64],
     ) -> Result<(), RecordError> {
-        let mut last = self.threads.last_mut().expect("there is one from the beginning");
-        if last.is_retired() {
-            let client = last.client;
-            last = self.threads.push_mut(Thread::new(client));
+        if self.current.is_retired() {
+            let next = Thread::new(self.current.client);
+            self.done.push(std::mem::replace(&mut self.current, next));
         }
         let entry = Entry { op, status, start, end, args: &self.args, results };
-        last.push(entry).map_err(|misfit| match misfit {
+        self.current.push(entry).map_err(|misfit| match misfit {
             Misfit::Shape(text) => RecordError::Adapter(text),
             Misfit::Order(text) => RecordError::Damaged(text),
         })

@@ -3,7 +3,7 @@
 //! missing could make a good history look bad. And back: a round into frames.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::frame::{
@@ -35,7 +35,9 @@ pub enum RoundError {
 /// Collects the frames of the round that is under way.
 #[derive(Default)]
 pub struct Assembler {
-    current: Option<(RoundStart, Vec<Reader>)>,
+    current: Option<RoundStart>,
+    /// One for each client so far, used again in every round.
+    readers: Vec<Reader>,
 }
 
 impl Assembler {
@@ -49,7 +51,10 @@ impl Assembler {
         match frame {
             Frame::Round(start) => {
                 let threads = start.threads.min(super::area::THREADS_MAX as u32);
-                self.current = Some((start, (0..=threads).map(Reader::new).collect()));
+                let known = self.readers.len() as u32;
+                self.readers.extend((known..=threads).map(Reader::new));
+                self.readers.iter_mut().for_each(Reader::clear);
+                self.current = Some(start);
             }
             Frame::Records(records) => self.records(&records)?,
             Frame::End(end) => return self.end(end).map(Some),
@@ -59,10 +64,11 @@ impl Assembler {
     }
 
     fn records(&mut self, records: &Records) -> Result<(), RoundError> {
-        let Some((start, readers)) = &mut self.current else {
+        let Some(start) = &self.current else {
             return Err(RoundError::Damaged("records outside a round".to_string()));
         };
-        let Some(reader) = readers.get_mut(records.thread as usize) else {
+        let reader = self.readers.get_mut(records.thread as usize);
+        let Some(reader) = reader.filter(|_| records.thread <= start.threads) else {
             return Err(RoundError::Damaged(format!("records of thread {}", records.thread)));
         };
         let (round, thread) = (start.round, records.thread);
@@ -76,14 +82,14 @@ impl Assembler {
     }
 
     fn end(&mut self, end: RoundEnd) -> Result<Round, RoundError> {
-        let (start, readers) = match self.current.take() {
-            Some((start, readers)) if start.round == end.round => (start, readers),
+        let start = match self.current.take() {
+            Some(start) if start.round == end.round => start,
             _ => return Err(RoundError::Damaged("the end of a round that did not begin".into())),
         };
-        let mut threads = Vec::with_capacity(readers.len());
-        for (thread, reader) in readers.into_iter().enumerate() {
-            let read = reader.finish();
-            threads.extend(read.map_err(|error| in_round(error, start.round, thread as u32))?);
+        let mut threads = Vec::with_capacity(start.threads as usize + 1);
+        for (thread, reader) in self.readers.iter_mut().enumerate() {
+            let read = reader.hand_out(&mut threads);
+            read.map_err(|error| in_round(error, start.round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
         let history = History { threads, drained: end.drained };
@@ -113,7 +119,7 @@ pub struct Trace {
 
 /// Reads a trace file; what stands before a cut is kept.
 pub fn read(path: &Path) -> Result<Trace, RoundError> {
-    let mut frames = FrameReader::new(BufReader::new(File::open(path).map_err(FrameError::Io)?));
+    let mut frames = FrameReader::new(File::open(path).map_err(FrameError::Io)?);
     let hello = match frames.next_frame()? {
         Some(Frame::Hello(hello)) => hello,
         Some(Frame::Problem(what)) => return Err(RoundError::Damaged(what)),

@@ -20,7 +20,7 @@ fn a_correct_queue_is_not_accused() {
     assert_eq!(json["outcome"], "nothing-found");
     assert!(json["rounds"].as_u64() > Some(100), "{json}");
     assert!(json["overlapping"].as_u64() > Some(100), "{json}");
-    assert!(!tool.dir.path().join("findings").exists());
+    assert!(tool.findings().is_empty());
 }
 
 #[test]
@@ -51,6 +51,58 @@ fn a_violation_is_shown_checked_and_replayed() {
     tool.run(&["check", file.to_str().expect("UTF-8")]).expect(1, &["violates fifo"]);
     let replay = tool.run(&["replay", finding, "--for", "30s"]);
     replay.expect(1, &["the same violation", "It recurred after"]);
+}
+
+#[test]
+fn a_finding_of_the_controlled_engine_is_run_again_before_it_is_told() {
+    let tool = Tool::new();
+    let more = ["--for", "20s", "--engine", "controlled", "--jobs", "2"];
+    let answer = tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &more);
+    answer.expect(1, &["Reproduced in a fresh process.", "that round alone"]);
+    let finding = tool.only_finding();
+    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--json"]);
+    replay.expect(1, &[]);
+    let json = replay.json();
+    assert_eq!((&json["recurred"], &json["rounds"]), (&true.into(), &1.into()), "{json}");
+}
+
+#[test]
+fn shards_are_merged() {
+    let tool = Tool::new();
+    let fuzz = |target: &str, shard: &str, out: &str| {
+        let text = if target == "good.cpp" { QUEUE.to_string() } else { dequeue(NOT_FIFO) };
+        let more = ["--rounds", "40", "--for", "60s", "--shard", shard, "--out", out];
+        tool.fuzz(target, &text, &more);
+    };
+    fuzz("lifo.cpp", "0/2", "a");
+    fuzz("lifo.cpp", "1/2", "b");
+    fuzz("lifo.cpp", "1/4", "c");
+    fuzz("good.cpp", "0/1", "d");
+    let merged = tool.run(&["merge", "a", "b", "--out", "both", "--json"]);
+    merged.expect(1, &[]);
+    assert!(!merged.err.contains("warning"), "{}", merged.err);
+    let json = merged.json();
+    let sightings: u64 = ["a", "b"].map(|dir| sightings(&tool, dir)).iter().sum();
+    assert_eq!(json["details"][0]["sightings"], sightings, "{json}");
+    assert_eq!(json["parts"].as_array().map(Vec::len), Some(2));
+    tool.run(&["merge", "both", "c"]).expect(1, &["have rounds in common", "seen"]);
+    tool.run(&["merge", "d", "a"]).expect(2, &["runs of different targets: good"]);
+    tool.run(&["merge", "a", "nowhere"]).expect(2, &["nowhere", "`interlap fuzz --out` wrote"]);
+    tool.run(&["fuzz", "ring_spsc", "--shard", "2/2"]).expect(2, &["0 <= i < n"]);
+}
+
+fn sightings(tool: &Tool, dir: &str) -> u64 {
+    let text = std::fs::read(tool.dir.path().join(dir).join("run.json")).expect("a ledger");
+    let json: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    json["statistics"]["sightings"].as_u64().expect("a number")
+}
+
+#[test]
+fn native_threads_have_one_job() {
+    let more = ["--rounds", "20", "--jobs", "3"];
+    Tool::new()
+        .fuzz("queue.cpp", QUEUE, &more)
+        .expect(0, &["--jobs: the native engine", "20 rounds"]);
 }
 
 #[test]

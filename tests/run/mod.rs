@@ -4,5 +4,7 @@
 mod adapters;
 mod bad_targets;
 mod commands;
+mod fake;
+mod jobs;
 mod tool;
 mod twins;

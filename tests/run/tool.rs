@@ -48,10 +48,16 @@ impl Tool {
         self.run(&args)
     }
 
+    /// The findings' directories.
+    pub fn findings(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.dir.path().join("findings")).expect("findings");
+        let paths = entries.map(|entry| entry.expect("entry").path());
+        paths.filter(|path| path.is_dir()).collect()
+    }
+
     /// The one finding's directory.
     pub fn only_finding(&self) -> PathBuf {
-        let entries = std::fs::read_dir(self.dir.path().join("findings")).expect("findings");
-        let mut paths: Vec<_> = entries.map(|entry| entry.expect("entry").path()).collect();
+        let mut paths = self.findings();
         assert_eq!(paths.len(), 1, "{paths:?}");
         paths.remove(0)
     }

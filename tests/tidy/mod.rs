@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 22] = [
+const MAY_NAME: [(&str, &[&str]); 25] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
@@ -19,7 +19,9 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
     ("plan", &[]),
     ("check", &["history", "model", "operation"]),
     ("trace", &["history", "model", "operation", "plan"]),
-    ("fault", &["history", "trace"]),
+    ("symbols", &[]),
+    ("saturation", &[]),
+    ("fault", &["history", "symbols", "trace"]),
     ("supervise", &["fault", "plan", "trace"]),
     ("judge", &["check", "history", "model", "trace"]),
     ("finding", &["check", "fault", "history", "plan", "random", "trace"]),
@@ -42,10 +44,13 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
             "operation",
             "plan",
             "report",
+            "saturation",
             "supervise",
+            "symbols",
             "trace",
         ],
     ),
+    ("ledger", &["finding", "fuzz", "plan"]),
 ];
 
 /// What the harness may name of the library.

@@ -78,7 +78,7 @@ impl Key {
     /// The key begins to exist, unless it does.
     fn make(&self, at: usize, destructor: Option<Destructor>) -> bool {
         let number = self.number.load(Relaxed);
-        let made = !self.exists()
+        let made = number % 2 == 0
             && self.number.compare_exchange(number, number + 1, Relaxed, Relaxed).is_ok();
         if made {
             let destructor = destructor.map_or(ptr::null_mut(), |d| d as *mut c_void);

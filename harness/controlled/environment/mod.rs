@@ -42,7 +42,6 @@ const OUTSIDE: usize = THREADS;
 
 /// Forgets what belongs to one round. Allocates nothing. `seed` decides what the target's sources
 /// of random numbers give.
-#[allow(dead_code)] // Called by the engine.
 pub fn reset(seed: u64) {
     random::reset(seed);
     time::reset();

@@ -93,14 +93,12 @@ pub(super) fn reset() {
 
 /// Whether the number of a thread that is over may be given to another: its result has been taken,
 /// or nobody may want it.
-#[allow(dead_code)] // Called by the engine.
 pub fn may_be_reused(thread: usize) -> bool {
     ALL[thread].state.load(Relaxed) == UNKNOWN
 }
 
 /// Runs on a thread that is about to end: destructors of its thread-local objects, the latest
 /// first, then those of its keys; then whoever waits for its end goes on.
-#[allow(dead_code)] // Called by the engine.
 pub fn thread_ends() {
     let thread = &ALL[engine::current()];
     while thread.destroy_latest() {}

@@ -2,13 +2,15 @@
 //! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
 //! here as an event. Does not judge what was recorded.
 
+mod reading;
+
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,15 +20,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::fault::{Fault, FaultKind};
 use crate::plan::{Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
-use crate::trace::frame::{Bye, Frame, FrameReader, Hello};
-use crate::trace::rounds::{Assembler, Round, RoundError};
+use crate::trace::frame::{Bye, Hello};
+use crate::trace::rounds::Round;
+use reading::{Piped, Pipes, read_frames};
 
-/// Operations after which rounds are handed on even if more are waiting in the pipe.
-const BATCH_OPERATIONS: usize = 16_384;
 /// Last bytes of the target's output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// How often the process is looked after when it sends nothing.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long the pipe may stay open after the process was killed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long a process may take to load its target and say hello.
 const HELLO_MAX: Duration = Duration::from_secs(60);
 
@@ -45,15 +48,6 @@ pub enum Event {
     Quiet,
 }
 
-/// What the reading thread found in the pipe.
-enum Piped {
-    Hello(Box<Hello>),
-    Rounds(Vec<Round>),
-    Problem(String),
-    Bye(Bye),
-    Broken(RoundError),
-}
-
 /// A running harness. Killed, with every process the target left behind, when dropped.
 pub struct Harness {
     child: Child,
@@ -62,8 +56,8 @@ pub struct Harness {
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
-    hello: Option<Box<Hello>>,
-    library: PathBuf,
+    /// Hung and was killed, then; what it had left to say is still on its way.
+    hung: Option<(FaultKind, Instant)>,
     round_first: u64,
 }
 
@@ -97,33 +91,25 @@ impl Harness {
         let output = Arc::new(Mutex::new(VecDeque::new()));
         let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
         std::thread::spawn(move || keep_output(stderr, &kept));
-        let progress = (0, Instant::now());
-        let (library, round_first) = (job.library.clone(), job.round_first);
-        let hello = None;
-        Ok(Harness { child, piped, output, area, hang_max, progress, hello, library, round_first })
+        let (progress, round_first) = ((0, Instant::now()), job.round_first);
+        Ok(Harness { child, piped, output, area, hang_max, progress, hung: None, round_first })
     }
 
     /// The next event; [`Event::Quiet`] after a moment without any.
     pub fn next_event(&mut self) -> Result<Event> {
         match self.piped.recv_timeout(LOOK) {
-            Ok(Piped::Hello(hello)) => {
-                self.hello = Some(hello.clone());
-                Ok(Event::Hello(hello))
-            }
+            Ok(Piped::Hello(hello)) => Ok(Event::Hello(hello)),
             Ok(Piped::Rounds(rounds)) => {
                 self.progress.1 = Instant::now();
                 Ok(Event::Rounds(rounds))
             }
+            Ok(Piped::Detected(detected)) => {
+                let fault = Fault::detected(*detected, self.output());
+                Ok(Event::Fault(Box::new(self.with_records(fault))))
+            }
             Ok(Piped::Problem(text)) => Ok(Event::Problem(text)),
             Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
-            Ok(Piped::Broken(RoundError::Frame(_))) => Ok(self.ended()?),
-            Ok(Piped::Broken(RoundError::Damaged(what))) => Ok(Event::Problem(format!(
-                "the harness sent a damaged trace ({what}); the target may have overwritten memory"
-            ))),
-            Ok(Piped::Broken(error @ RoundError::Adapter { .. })) => {
-                Ok(Event::Problem(error.to_string()))
-            }
-            Err(RecvTimeoutError::Disconnected) => Ok(self.ended()?),
+            Err(RecvTimeoutError::Disconnected) => self.ended(),
             Err(RecvTimeoutError::Timeout) => self.look(),
         }
     }
@@ -136,6 +122,10 @@ impl Harness {
 
     /// No frame has come for a moment: is the process alive and getting on?
     fn look(&mut self) -> Result<Event> {
+        if let Some((_, killed)) = &self.hung {
+            let over = killed.elapsed() > LAST_WORDS;
+            return if over { self.ended() } else { Ok(Event::Quiet) };
+        }
         if self.child.try_wait()?.is_some() {
             // A process that the target forked may still hold the pipe open.
             self.kill_group();
@@ -157,17 +147,20 @@ impl Harness {
         self.kill_group();
         self.child.wait()?;
         let seconds = patience.as_secs();
-        let kind = FaultKind::Hang { seconds, threads };
-        Ok(Event::Fault(Box::new(self.fault(kind))))
+        self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
+        Ok(Event::Quiet)
     }
 
     /// The pipe is closed without a farewell: the process has died or is about to.
     fn ended(&mut self) -> Result<Event> {
+        if let Some((kind, _)) = self.hung.take() {
+            return Ok(Event::Fault(Box::new(self.fault(kind))));
+        }
         let patience = Instant::now();
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,
-                None if patience.elapsed() > Duration::from_secs(2) => {
+                None if patience.elapsed() > LAST_WORDS => {
                     self.kill_group();
                     break self.child.wait()?;
                 }
@@ -184,13 +177,14 @@ impl Harness {
 
     /// Everything that is known about the process's end.
     fn fault(&self, kind: FaultKind) -> Fault {
-        let area = self.area.get();
-        let snapshot = area.and_then(|area| Snapshot::read(area).ok());
-        let code = self.hello.as_ref().and_then(|hello| hello.code);
-        let mut fault = Fault::new(kind, self.output(), self.round_first);
-        if let (Some(area), Some(snapshot)) = (area, snapshot) {
+        self.with_records(Fault::new(kind, self.output(), self.round_first))
+    }
+
+    fn with_records(&self, mut fault: Fault) -> Fault {
+        if let Some(area) = self.area.get()
+            && let Ok(snapshot) = Snapshot::read(area)
+        {
             fault.add_snapshot(area, &snapshot);
-            fault.locate(&self.library, code);
         }
         fault
     }
@@ -213,62 +207,6 @@ impl Drop for Harness {
 fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
     let said = output.lines().any(|line| line.starts_with(OWN_FAILURE));
     said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
-}
-
-/// The reading thread's ends of the pipes. Closing `go_ahead` lets the harness begin: it waits
-/// until its record area is held open here, so that no early death takes the records along.
-struct Pipes {
-    frames: ChildStdout,
-    go_ahead: Option<ChildStdin>,
-}
-
-fn read_frames(mut pipes: Pipes, pid: u32, area: &OnceLock<File>, sender: &SyncSender<Piped>) {
-    let mut frames = FrameReader::new(BufReader::with_capacity(1 << 16, pipes.frames));
-    let mut assembler = Assembler::default();
-    let mut rounds = Vec::new();
-    let mut operations = 0;
-    loop {
-        let piped = match frames.next_frame() {
-            Ok(Some(Frame::Hello(hello))) => {
-                open_area(pid, &hello, area);
-                drop(pipes.go_ahead.take());
-                Piped::Hello(hello)
-            }
-            Ok(Some(Frame::Problem(text))) => Piped::Problem(text),
-            Ok(Some(Frame::Bye(bye))) => Piped::Bye(bye),
-            Ok(Some(frame)) => match assembler.feed(frame) {
-                Ok(round) => {
-                    operations += round.as_ref().map_or(0, |round| round.history.len());
-                    rounds.extend(round);
-                    let more = frames.has_buffered() || assembler.is_inside_a_round();
-                    if rounds.is_empty() || (more && operations < BATCH_OPERATIONS) {
-                        continue;
-                    }
-                    operations = 0;
-                    Piped::Rounds(std::mem::take(&mut rounds))
-                }
-                Err(error) => Piped::Broken(error),
-            },
-            Ok(None) => break,
-            Err(error) => Piped::Broken(error.into()),
-        };
-        let last = matches!(piped, Piped::Problem(_) | Piped::Bye(_) | Piped::Broken(_));
-        if !rounds.is_empty() && sender.send(Piped::Rounds(std::mem::take(&mut rounds))).is_err() {
-            return;
-        }
-        if sender.send(piped).is_err() || last {
-            return;
-        }
-    }
-    let _ = sender.send(Piped::Rounds(rounds));
-}
-
-/// The record area is a memory file of the harness; held open here it outlives the harness.
-fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
-    let path = hello.area_fd.map(|fd| format!("/proc/{pid}/fd/{fd}"));
-    if let Some(file) = path.and_then(|path| File::open(path).ok()) {
-        let _ = area.set(file);
-    }
 }
 
 fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {

@@ -1,0 +1,133 @@
+/* The allocator's entry points: under control the target's blocks come from the arena (`heap.rs`),
+ * and each call is a scheduling point; all others go to the C library. operator new and delete are
+ * here so that a report names the line that allocates, not the C++ library's. Not instrumented. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+extern uint8_t il_allocates; /* memory comes from the arena, not from the C library */
+void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
+int il_release(void *block, uintptr_t caller); /* 0: not a block of the arena */
+size_t il_block_size(const void *block);       /* 0: not a block of the arena */
+void *il_cxx_new_failed(size_t size);          /* throws std::bad_alloc */
+
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
+
+static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
+    if (!il_allocates) {
+        return alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size);
+    }
+    void *block = il_allocate(size, alignment, caller);
+    if (!block) errno = ENOMEM;
+    return block;
+}
+
+static inline void release(void *block, uintptr_t caller) {
+    if (block && !il_release(block, caller)) __libc_free(block);
+}
+
+EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
+EXPORT void free(void *block) { release(block, CALLER); }
+
+EXPORT void *calloc(size_t count, size_t size) {
+    if (!il_allocates) return __libc_calloc(count, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *block = allocate(bytes, 16, CALLER);
+    return block ? memset(block, 0, bytes) : NULL;
+}
+
+EXPORT void *realloc(void *block, size_t size) {
+    size_t old = block ? il_block_size(block) : 0;
+    if (!old && (block || !il_allocates)) return __libc_realloc(block, size);
+    void *moved = allocate(size, 16, CALLER);
+    if (block && moved) {
+        memcpy(moved, block, old < size ? old : size);
+        release(block, CALLER);
+    }
+    return moved;
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(block, bytes);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size) { return allocate(size, alignment, CALLER); }
+EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    return allocate(size, alignment, CALLER);
+}
+EXPORT void *valloc(size_t size) { return allocate(size, 4096, CALLER); }
+EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1))) return EINVAL;
+    void *allocated = allocate(size, alignment, CALLER);
+    if (!allocated) return ENOMEM;
+    *block = allocated;
+    return 0;
+}
+size_t il_libc_usable_size(void *block);
+EXPORT size_t malloc_usable_size(void *block) {
+    size_t size = block ? il_block_size(block) : 0;
+    return size ? size : il_libc_usable_size(block);
+}
+
+/* operator new and delete, by their mangled names (Itanium C++ ABI, 5.1.3): `m` is size_t. */
+static inline void *new(size_t size, size_t alignment, uintptr_t caller) {
+    void *block = allocate(size ? size : 1, alignment, caller);
+    return block ? block : il_cxx_new_failed(size);
+}
+EXPORT void *_Znwm(size_t size) { return new(size, 16, CALLER); }
+EXPORT void *_Znam(size_t size) { return new(size, 16, CALLER); }
+EXPORT void *_ZnwmSt11align_val_t(size_t size, size_t a) { return new(size, a, CALLER); }
+EXPORT void *_ZnamSt11align_val_t(size_t size, size_t a) { return new(size, a, CALLER); }
+EXPORT void *_ZnwmRKSt9nothrow_t(size_t size, void *n) {
+    (void)n;
+    return allocate(size ? size : 1, 16, CALLER);
+}
+EXPORT void *_ZnamRKSt9nothrow_t(size_t size, void *n) {
+    (void)n;
+    return allocate(size ? size : 1, 16, CALLER);
+}
+EXPORT void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t a, void *n) {
+    (void)n;
+    return allocate(size ? size : 1, a, CALLER);
+}
+EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t a, void *n) {
+    (void)n;
+    return allocate(size ? size : 1, a, CALLER);
+}
+EXPORT void _ZdlPv(void *block) { release(block, CALLER); }
+EXPORT void _ZdaPv(void *block) { release(block, CALLER); }
+EXPORT void _ZdlPvm(void *block, size_t s) { (void)s, release(block, CALLER); }
+EXPORT void _ZdaPvm(void *block, size_t s) { (void)s, release(block, CALLER); }
+EXPORT void _ZdlPvSt11align_val_t(void *block, size_t a) { (void)a, release(block, CALLER); }
+EXPORT void _ZdaPvSt11align_val_t(void *block, size_t a) { (void)a, release(block, CALLER); }
+EXPORT void _ZdlPvmSt11align_val_t(void *block, size_t s, size_t a) {
+    (void)s, (void)a, release(block, CALLER);
+}
+EXPORT void _ZdaPvmSt11align_val_t(void *block, size_t s, size_t a) {
+    (void)s, (void)a, release(block, CALLER);
+}
+EXPORT void _ZdlPvRKSt9nothrow_t(void *block, void *n) { (void)n, release(block, CALLER); }
+EXPORT void _ZdaPvRKSt9nothrow_t(void *block, void *n) { (void)n, release(block, CALLER); }
+EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *block, size_t a, void *n) {
+    (void)a, (void)n, release(block, CALLER);
+}
+EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *block, size_t a, void *n) {
+    (void)a, (void)n, release(block, CALLER);
+}

@@ -1,0 +1,150 @@
+//! Faults that the engine sees before they do harm: what a thread was about to do comes in, a frame
+//! for the main program goes out, and the process ends. What was recorded so far is in the record
+//! area.
+
+use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
+
+use super::engine::{self, Wait};
+use super::{coverage, heap, hooks};
+
+/// Something a thread did to a block of memory.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Act {
+    /// Address of the code.
+    code: usize,
+    thread: u32,
+    /// How many calls of the structure the thread had begun.
+    call: u32,
+}
+
+impl Act {
+    /// What the running thread does now, about to be reported.
+    fn reported(code: usize) -> Act {
+        let act = Act::now(code);
+        hooks::set_controls(false);
+        act
+    }
+
+    /// What the running thread does now.
+    pub fn now(code: usize) -> Act {
+        let thread = engine::current();
+        let call = if thread < engine::callers() + 1 { engine::calls(thread) } else { 0 };
+        Act { code, thread: thread as u32, call }
+    }
+
+    fn who(self) -> String {
+        who(self.thread as usize, self.call)
+    }
+}
+
+/// "thread 2 in its call 5".
+fn who(thread: usize, call: u32) -> String {
+    match thread.cmp(&engine::callers()) {
+        std::cmp::Ordering::Less if call == 0 => format!("thread {thread} before its first call"),
+        std::cmp::Ordering::Less => format!("thread {thread} in its call {call}"),
+        std::cmp::Ordering::Equal => "the thread that creates, drains and destroys".to_string(),
+        std::cmp::Ordering::Greater => format!("thread {thread}, which the target started,"),
+    }
+}
+
+fn place(what: String, code: usize) -> Place {
+    Place { what, code: (code != 0).then_some(code as u64) }
+}
+
+pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
+    let now = Act::reported(code);
+    let (verb, offset) = (if write { "wrote to" } else { "read from" }, address - block);
+    let places = vec![
+        place(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), code),
+        place(format!("{} had freed the block", freed.who()), freed.code),
+    ];
+    fault(DetectedKind::UseAfterFree, Some(now.thread), places)
+}
+
+pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
+    let now = Act::reported(code);
+    let places = vec![
+        place(format!("{} freed a block that was freed already", now.who()), code),
+        place(format!("{} had freed it", freed.who()), freed.code),
+    ];
+    fault(DetectedKind::DoubleFree, Some(now.thread), places)
+}
+
+pub fn bad_free(address: usize, code: usize) -> ! {
+    let now = Act::reported(code);
+    let what = format!("{} freed {address:#x}, where no block begins", now.who());
+    fault(DetectedKind::BadFree, Some(now.thread), vec![place(what, code)])
+}
+
+pub fn out_of_bounds(_address: usize, write: bool, code: usize) -> ! {
+    let now = Act::reported(code);
+    let verb = if write { "wrote to" } else { "read from" };
+    let what = format!("{} {verb} memory between two blocks of the heap", now.who());
+    fault(DetectedKind::OutOfBounds, Some(now.thread), vec![place(what, code)])
+}
+
+pub fn livelock(_step: u64) -> ! {
+    fault(DetectedKind::Livelock, None, everybody())
+}
+
+pub fn deadlock() -> ! {
+    fault(DetectedKind::Deadlock, None, everybody())
+}
+
+fn everybody() -> Vec<Place> {
+    hooks::set_controls(false);
+    let doing = engine::doing().into_iter();
+    doing
+        .map(|doing| {
+            let who = who(doing.thread, engine::calls(doing.thread));
+            let what = match doing.waits {
+                Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
+                Some((why, on)) => format!("{who} waits for {} at {on:#x}", name(why)),
+                None => format!("{who} runs"),
+            };
+            place(what, doing.place)
+        })
+        .collect()
+}
+
+fn name(why: Wait) -> &'static str {
+    match why {
+        Wait::Mutex => "the mutex",
+        Wait::ReadLock => "the read lock",
+        Wait::WriteLock => "the write lock",
+        Wait::Condition => "the condition variable",
+        Wait::Semaphore => "the semaphore",
+        Wait::Barrier => "the barrier",
+        Wait::Once => "the once flag",
+        Wait::Futex => "the futex",
+        Wait::Join => "the end of a thread",
+        Wait::Sleep => "time to pass",
+        Wait::Other => "something",
+    }
+}
+
+/// Tells the main program, and ends the process.
+fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
+    hooks::set_controls(false);
+    let round = super::round();
+    let steps = Box::new(steps(&engine::counted()));
+    let detected = Detected { kind, round, thread, places, steps };
+    crate::record::send_last(&Frame::Fault(detected))
+}
+
+/// What a round counted, as it is sent.
+pub fn steps(counted: &engine::Outcome) -> Steps {
+    let (leaked_blocks, leaked_bytes) = heap::live();
+    Steps {
+        policy: super::policy_name(),
+        steps: counted.steps,
+        switches: counted.switches,
+        schedule: counted.schedule,
+        atomics: counted.atomics,
+        blocking: counted.blocking,
+        pairs: coverage::new_pairs(),
+        leaked_blocks,
+        leaked_bytes,
+    }
+}

@@ -1,0 +1,332 @@
+//! The target's heap: an arena at a fixed address, taken anew for each round. Sizes come in,
+//! addresses go out that depend on nothing but the calls before. Each 16 bytes have a byte of
+//! shadow that says whether they are allocated, so that an access to freed memory, a second free
+//! and a free of something else are noticed at once. Knows nothing of schedules; what is wrong is
+//! told to `detect`.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
+use super::{detect, engine, hooks};
+
+/// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
+/// same numbers.
+const NOTHING: u8 = 0;
+const ALLOCATED: u8 = 1;
+const FREED: u8 = 2;
+
+/// What new memory holds: a pattern, since what an earlier round left would make this one depend
+/// on it.
+const JUNK: u8 = 0xa5;
+
+/// Size classes: see `room_of`.
+const CLASSES: usize = 33 + 64;
+const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
+const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
+
+/// Whether `malloc` takes from the arena; read by allocator.c.
+#[unsafe(no_mangle)]
+static il_allocates: AtomicU8 = AtomicU8::new(0);
+
+#[unsafe(no_mangle)]
+static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
+
+/// What lies before each block.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Head {
+    /// Bytes asked for.
+    size: usize,
+    /// Bytes of the block, a multiple of 16.
+    room: usize,
+    /// Who allocated it, and who freed it, as `detect::Actor` packs them, with the code's address.
+    allocated: detect::Act,
+    freed: detect::Act,
+    /// The next free block of this class.
+    next: usize,
+    magic: u64,
+}
+const HEAD: usize = size_of::<Head>();
+const _: () = assert!(HEAD.is_multiple_of(GRANULE));
+
+/// All state of the arena.
+struct Arena {
+    /// First address not handed out.
+    end: Cell<usize>,
+    /// What was handed out before the first round.
+    base: Cell<usize>,
+    reuse: Cell<bool>,
+    free: [Cell<usize>; CLASSES],
+    live_blocks: Cell<u64>,
+    live_bytes: Cell<u64>,
+    storage: Cell<usize>,
+}
+
+// SAFETY: only the thread that runs under control uses it, and the one that holds the token in
+// place of it: never two at a time.
+unsafe impl Sync for Arena {}
+
+static HEAP: Arena = Arena {
+    end: Cell::new(ARENA),
+    base: Cell::new(ARENA),
+    reuse: Cell::new(false),
+    free: [const { Cell::new(0) }; CLASSES],
+    live_blocks: Cell::new(0),
+    live_bytes: Cell::new(0),
+    storage: Cell::new(0),
+};
+
+/// Blocks still allocated, and their bytes.
+pub fn live() -> (u64, u64) {
+    (HEAP.live_blocks.get(), HEAP.live_bytes.get())
+}
+
+/// Lets `malloc` take from the arena, or not; gives what it was.
+pub fn set_allocates(allocates: bool) -> bool {
+    il_allocates.swap(allocates.into(), Ordering::Relaxed) != 0
+}
+
+/// Everything that was allocated until now belongs to all rounds. Where it and its shadow are, and
+/// their sizes.
+pub fn at_load() -> [(usize, usize); 2] {
+    HEAP.base.set(HEAP.end.get());
+    let bytes = HEAP.end.get() - ARENA;
+    [(ARENA, bytes), (SHADOW, bytes / GRANULE)]
+}
+
+/// Forgets the blocks of the last round.
+pub fn reset(reuse: bool) {
+    let (base, end) = (HEAP.base.get(), HEAP.end.get());
+    let shadow: *mut u8 = ptr::with_exposed_provenance_mut(SHADOW + (base - ARENA) / GRANULE);
+    // SAFETY: the shadow of what the last round had; mapped.
+    unsafe { ptr::write_bytes(shadow, NOTHING, (end - base) / GRANULE) };
+    HEAP.end.set(base);
+    HEAP.reuse.set(reuse);
+    HEAP.free.iter().for_each(|class| class.set(0));
+    HEAP.live_blocks.set(0);
+    HEAP.live_bytes.set(0);
+}
+
+/// Runs `make` while `malloc` hands out thread-local storage of `thread`: see `storage::touch`.
+pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
+    let at = super::layout::storage(thread);
+    HEAP.storage.set(HEAP.storage.get().max(at));
+    let before = set_allocates(true);
+    let made = make();
+    set_allocates(before);
+    HEAP.storage.set(0);
+    made
+}
+
+/// Sizes of up to 512 bytes have a class each; above, each power of two.
+fn room_of(size: usize) -> (usize, usize) {
+    let granules = size.div_ceil(GRANULE).max(1);
+    if granules <= 32 {
+        return (granules * GRANULE, granules);
+    }
+    let room = granules.next_power_of_two();
+    (room * GRANULE, 33 + room.trailing_zeros() as usize)
+}
+
+/// For allocator.c: a block, or null where the arena is full.
+#[unsafe(no_mangle)]
+extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut u8 {
+    if HEAP.storage.get() != 0 {
+        return take_storage(size, alignment.max(64));
+    }
+    if size > ARENA_BYTES / 4 || alignment > ARENA_BYTES / 4 {
+        return ptr::null_mut();
+    }
+    if hooks::controls() {
+        engine::point(0, interlap::schedule::Access::None);
+    }
+    let (room, class) = room_of(size);
+    let block = match HEAP.free[class].get() {
+        block if block != 0 && alignment <= GRANULE => {
+            HEAP.free[class].set(head(block).next);
+            block
+        }
+        _ => match take(room, alignment) {
+            Some(block) => block,
+            None => return ptr::null_mut(),
+        },
+    };
+    let new = Head {
+        size,
+        room,
+        allocated: detect::Act::now(caller),
+        freed: detect::Act::default(),
+        next: 0,
+        magic: BLOCK_MAGIC,
+    };
+    set_head(block, new);
+    mark(block, room, ALLOCATED);
+    HEAP.live_blocks.set(HEAP.live_blocks.get() + 1);
+    HEAP.live_bytes.set(HEAP.live_bytes.get() + size as u64);
+    let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
+    // SAFETY: a block of `room` bytes that belongs to nobody yet.
+    unsafe { ptr::write_bytes(pointer, JUNK, room) };
+    pointer
+}
+
+/// New memory behind all blocks: room for the head, then the block.
+fn take(room: usize, alignment: usize) -> Option<usize> {
+    let block = (HEAP.end.get() + HEAD).next_multiple_of(alignment.max(GRANULE));
+    let end = block.checked_add(room)?;
+    if end > ARENA + ARENA_BYTES {
+        return None;
+    }
+    HEAP.end.set(end);
+    Some(block)
+}
+
+fn take_storage(size: usize, alignment: usize) -> *mut u8 {
+    let at = HEAP.storage.get().next_multiple_of(alignment);
+    HEAP.storage.set(at + size);
+    ptr::with_exposed_provenance_mut(at)
+}
+
+/// For allocator.c: frees a block; 0 if it is none of the arena's.
+#[unsafe(no_mangle)]
+extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
+    let address = block.expose_provenance();
+    if address.wrapping_sub(super::layout::STORAGE) < super::layout::STORAGE_BYTES * 64 {
+        return 1;
+    }
+    if address.wrapping_sub(ARENA) >= ARENA_BYTES {
+        return 0;
+    }
+    if hooks::controls() {
+        engine::point(address, interlap::schedule::Access::Write);
+        check_free(address, caller);
+    }
+    let mut freed = head(address);
+    if freed.magic != BLOCK_MAGIC {
+        return 1;
+    }
+    HEAP.live_blocks.set(HEAP.live_blocks.get().saturating_sub(1));
+    HEAP.live_bytes.set(HEAP.live_bytes.get().saturating_sub(freed.size as u64));
+    freed.freed = detect::Act::now(caller);
+    freed.magic = FREED_MAGIC;
+    mark(address, freed.room, FREED);
+    let (_, class) = room_of(freed.room);
+    // A block of the load is never handed out again: rounds put its content back.
+    if HEAP.reuse.get() && address >= HEAP.base.get() {
+        freed.next = HEAP.free[class].replace(address);
+    }
+    set_head(address, freed);
+    1
+}
+
+fn check_free(address: usize, caller: usize) {
+    let start = address.is_multiple_of(GRANULE) && address >= ARENA + HEAD;
+    let magic = if start { head(address).magic } else { 0 };
+    match (magic, shadow(address)) {
+        (BLOCK_MAGIC, ALLOCATED) => {}
+        (FREED_MAGIC, FREED) => detect::double_free(address, head(address).freed, caller),
+        _ => detect::bad_free(address, caller),
+    }
+}
+
+/// For allocator.c: the size of a block of the arena.
+#[unsafe(no_mangle)]
+extern "C" fn il_block_size(block: *const u8) -> usize {
+    let address = block.expose_provenance();
+    if address.wrapping_sub(ARENA) >= ARENA_BYTES { 0 } else { head(address).size.max(1) }
+}
+
+/// For hooks.c: an access to arena memory that is not allocated. Under `reuse` the block may have
+/// been handed out again; then the access looks good, as it does without interlap.
+#[unsafe(no_mangle)]
+extern "C" fn il_bad_access(address: usize, size: u32, access: u32, caller: usize) {
+    bad_access(address, size as usize, access == 2, caller);
+}
+
+pub fn bad_access(address: usize, size: usize, write: bool, caller: usize) -> ! {
+    match freed_block(address).or_else(|| freed_block(address + size - 1)) {
+        Some(block) => detect::use_after_free(address, block, head(block).freed, write, caller),
+        None => detect::out_of_bounds(address, write, caller),
+    }
+}
+
+/// The start of the freed block that holds the address.
+fn freed_block(address: usize) -> Option<usize> {
+    let mut at = address & !(GRANULE - 1);
+    while shadow(at) == FREED {
+        at -= GRANULE;
+    }
+    let block = at + GRANULE;
+    (block <= address && head(block).magic == FREED_MAGIC).then_some(block)
+}
+
+/// Whether the address is in the arena and not allocated.
+#[inline]
+pub fn is_bad(address: usize, size: usize) -> bool {
+    let inside = address.wrapping_sub(ARENA) < ARENA_BYTES;
+    inside && (shadow(address) != ALLOCATED || shadow(address + size - 1) != ALLOCATED)
+}
+
+#[inline]
+fn shadow(address: usize) -> u8 {
+    let shadow: *const u8 = ptr::with_exposed_provenance(SHADOW + (address - ARENA) / GRANULE);
+    // SAFETY: the shadow of an address in the arena.
+    unsafe { shadow.read() }
+}
+
+fn mark(block: usize, room: usize, state: u8) {
+    let shadow: *mut u8 = ptr::with_exposed_provenance_mut(SHADOW + (block - ARENA) / GRANULE);
+    // SAFETY: the shadow of a block in the arena.
+    unsafe { ptr::write_bytes(shadow, state, room / GRANULE) };
+}
+
+fn head(block: usize) -> Head {
+    let head: *const Head = ptr::with_exposed_provenance(block - HEAD);
+    // SAFETY: in the arena, aligned to 16, any bytes are a Head.
+    unsafe { head.read() }
+}
+
+fn set_head(block: usize, value: Head) {
+    let head: *mut Head = ptr::with_exposed_provenance_mut(block - HEAD);
+    // SAFETY: as above; the bytes before a block are its head.
+    unsafe { head.write(value) }
+}
+
+/// For allocator.c: what `operator new` does when there is no memory. The C++ library's own throws.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
+    let new: extern "C-unwind" fn(usize) -> *mut u8 = match next(c"_Znwm") {
+        // SAFETY: `operator new(size_t)` has this type.
+        Some(new) => unsafe { std::mem::transmute::<usize, _>(new) },
+        None => crate::record::abandon("out of memory".to_string()),
+    };
+    let before = hooks::set_controls(false);
+    // More than there can be, so that it throws std::bad_alloc.
+    let allocated = new(isize::MAX as usize);
+    hooks::set_controls(before);
+    allocated
+}
+
+/// For allocator.c: `malloc_usable_size` of the C library.
+#[unsafe(no_mangle)]
+extern "C" fn il_libc_usable_size(block: *mut u8) -> usize {
+    match next(c"malloc_usable_size") {
+        Some(function) => {
+            // SAFETY: the function of this name has this type; `block` is the C library's.
+            unsafe {
+                let function =
+                    std::mem::transmute::<usize, extern "C" fn(*mut u8) -> usize>(function);
+                function(block)
+            }
+        }
+        None => 0,
+    }
+}
+
+/// The definition that ours hides.
+fn next(name: &std::ffi::CStr) -> Option<usize> {
+    // SAFETY: looks a name up, and changes nothing.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    (!found.is_null()).then(|| found.expose_provenance())
+}

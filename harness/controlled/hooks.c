@@ -1,0 +1,242 @@
+/* The hooks: what code compiled with -fsanitize=thread calls at each access, the allocator, and
+ * the other functions whose caller's address matters. Each asks the engine (Rust, `hooks.rs` and
+ * `heap.rs`) first and then does what was asked, plainly: one thread runs at a time, so nothing can
+ * come in between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
+ *
+ * The interface is that of LLVM's compiler-rt (lib/tsan/rtl/tsan_interface.h and
+ * tsan_interface_atomic.h); GCC calls the same functions. Memory orders are those of <stdatomic.h>.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+enum { READ = 1, WRITE = 2 };
+
+/* Owned by the engine: whether the target's code runs under control; whether a store has changed
+ * memory since the last scheduling point; whether plain accesses are scheduling points. */
+extern uint8_t il_controls;
+extern uint8_t il_changed;
+extern uint8_t il_plain_points;
+
+/* The state of each 16 bytes of the arena (see heap.rs): 1 is allocated. */
+extern uint8_t *const il_shadow;
+#define ARENA UINT64_C(0x100000000000)
+#define ARENA_SIZE UINT64_C(0x40000000)
+#define ALLOCATED 1
+
+/* An atomic or volatile access: a scheduling point. On return the access may be made. */
+void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
+void il_fence(uint32_t order, uintptr_t caller);
+void il_plain_point(uintptr_t address, uint32_t access);
+void il_bad_access(uintptr_t address, uint32_t size, uint32_t access, uintptr_t caller);
+void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
+int il_release(void *block, uintptr_t caller);
+size_t il_block_size(const void *block);
+
+static inline int is_bad(uintptr_t address, size_t size) {
+    uint64_t offset = address - ARENA;
+    if (offset >= ARENA_SIZE) return 0;
+    return il_shadow[offset >> 4] != ALLOCATED || il_shadow[(offset + size - 1) >> 4] != ALLOCATED;
+}
+
+static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
+    if (!il_controls) return;
+    uintptr_t address = (uintptr_t)at;
+    if (UNLIKELY(il_plain_points)) il_plain_point(address, access);
+    if (UNLIKELY(size && is_bad(address, size))) {
+        il_bad_access(address, (uint32_t)size, access, caller);
+    }
+}
+
+/* ------------------------------------------------------------------------------ plain accesses */
+
+#define PLAIN(N)                                                                                   \
+    EXPORT void __tsan_read##N(void *p) { plain(p, N, READ, CALLER); }                             \
+    EXPORT void __tsan_write##N(void *p) { plain(p, N, WRITE, CALLER); }                           \
+    EXPORT void __tsan_read_write##N(void *p) { plain(p, N, WRITE, CALLER); }                      \
+    EXPORT void __tsan_unaligned_read##N(void *p) { plain(p, N, READ, CALLER); }                   \
+    EXPORT void __tsan_unaligned_write##N(void *p) { plain(p, N, WRITE, CALLER); }                 \
+    EXPORT void __tsan_unaligned_read_write##N(void *p) { plain(p, N, WRITE, CALLER); }            \
+    EXPORT void __tsan_volatile_read##N(void *p) {                                                 \
+        if (il_controls) il_access((uintptr_t)p, N, READ, __ATOMIC_RELAXED, CALLER);               \
+    }                                                                                              \
+    EXPORT void __tsan_volatile_write##N(void *p) {                                                \
+        if (!il_controls) return;                                                                  \
+        il_access((uintptr_t)p, N, WRITE, __ATOMIC_RELAXED, CALLER);                               \
+        il_changed = 1;                                                                            \
+    }                                                                                              \
+    EXPORT void __tsan_unaligned_volatile_read##N(void *p) {                                       \
+        if (il_controls) il_access((uintptr_t)p, N, READ, __ATOMIC_RELAXED, CALLER);               \
+    }                                                                                              \
+    EXPORT void __tsan_unaligned_volatile_write##N(void *p) {                                      \
+        if (!il_controls) return;                                                                  \
+        il_access((uintptr_t)p, N, WRITE, __ATOMIC_RELAXED, CALLER);                               \
+        il_changed = 1;                                                                            \
+    }
+PLAIN(1) PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
+
+EXPORT void __tsan_read_range(void *p, size_t size) { plain(p, size, READ, CALLER); }
+EXPORT void __tsan_write_range(void *p, size_t size) { plain(p, size, WRITE, CALLER); }
+EXPORT void __tsan_vptr_update(void **p, void *value) { (void)value, plain(p, 8, WRITE, CALLER); }
+EXPORT void __tsan_vptr_read(void **p) { plain(p, 8, READ, CALLER); }
+EXPORT void __tsan_func_entry(void *pc) { (void)pc; }
+EXPORT void __tsan_func_exit(void) {}
+EXPORT void __tsan_init(void) {}
+
+EXPORT void *__tsan_memcpy(void *to, const void *from, size_t size) {
+    plain((void *)from, size, READ, CALLER);
+    plain(to, size, WRITE, CALLER);
+    return memcpy(to, from, size);
+}
+EXPORT void *__tsan_memmove(void *to, const void *from, size_t size) {
+    plain((void *)from, size, READ, CALLER);
+    plain(to, size, WRITE, CALLER);
+    return memmove(to, from, size);
+}
+EXPORT void *__tsan_memset(void *to, int value, size_t size) {
+    plain(to, size, WRITE, CALLER);
+    return memset(to, value, size);
+}
+
+/* ----------------------------------------------------------------------------- atomic accesses */
+
+static inline void atomic(volatile const void *at, uint32_t size, uint32_t access, int order,
+                          uintptr_t caller) {
+    if (il_controls) il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
+}
+
+/* Outside of control (constructors that run when the target is loaded, the native engine) other
+ * threads may run, so these are true atomic operations; seq_cst is as strong as any order. 16 bytes
+ * are done in two halves under control and by libatomic's way (a lock-free cmpxchg16b) outside. */
+#define RMW(B, T, NAME, EXPRESSION)                                                                \
+    EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
+        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        T old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                         \
+        do new = (T)(EXPRESSION);                                                                  \
+        while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+        if (new != old) il_changed = 1;                                                            \
+        return old;                                                                                \
+    }
+#define EXCHANGE_IF(B, T, STRENGTH)                                                                \
+    EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
+                                                              int order, int fail_order) {         \
+        (void)fail_order;                                                                          \
+        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        T before = *expected;                                                                      \
+        int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
+                                               __ATOMIC_SEQ_CST);                                  \
+        if (done && before != value) il_changed = 1;                                               \
+        return done;                                                                               \
+    }
+#define ATOMIC(B, T)                                                                               \
+    EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
+        atomic(p, sizeof(T), READ, order, CALLER);                                                 \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+    }                                                                                              \
+    EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
+        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        if (__atomic_load_n(p, __ATOMIC_RELAXED) != value) il_changed = 1;                         \
+        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
+    }                                                                                              \
+    RMW(B, T, exchange, value)                                                                     \
+    RMW(B, T, fetch_add, old + value)                                                              \
+    RMW(B, T, fetch_sub, old - value)                                                              \
+    RMW(B, T, fetch_and, old & value)                                                              \
+    RMW(B, T, fetch_or, old | value)                                                               \
+    RMW(B, T, fetch_xor, old ^ value)                                                              \
+    RMW(B, T, fetch_nand, ~(old & value))                                                          \
+    EXCHANGE_IF(B, T, strong)                                                                      \
+    EXCHANGE_IF(B, T, weak)                                                                        \
+    EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
+                                                     int order, int fail_order) {                  \
+        (void)fail_order;                                                                          \
+        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        T before = expected;                                                                       \
+        if (__atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,                  \
+                                        __ATOMIC_SEQ_CST)                                          \
+            && before != value) {                                                                  \
+            il_changed = 1;                                                                        \
+        }                                                                                          \
+        return expected;                                                                           \
+    }
+ATOMIC(8, uint8_t)
+ATOMIC(16, uint16_t)
+ATOMIC(32, uint32_t)
+ATOMIC(64, uint64_t)
+
+typedef unsigned __int128 uint128;
+
+/* The one instruction there is for 16 bytes: compares and, if equal, exchanges. The processor
+ * demands alignment of 16, as the types have. */
+static inline uint128 exchange16(volatile uint128 *p, uint128 expected, uint128 value) {
+    return __sync_val_compare_and_swap(p, expected, value);
+}
+static inline uint128 load16(const volatile uint128 *p) {
+    return exchange16((volatile uint128 *)p, 0, 0);
+}
+
+#define RMW16(NAME, EXPRESSION)                                                                    \
+    EXPORT uint128 __tsan_atomic128_##NAME(volatile uint128 *p, uint128 value, int order) {        \
+        atomic(p, 16, WRITE, order, CALLER);                                                       \
+        for (uint128 old = load16(p);;) {                                                          \
+            uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
+            if (seen == old) {                                                                     \
+                if (new != old) il_changed = 1;                                                    \
+                return old;                                                                        \
+            }                                                                                      \
+            old = seen;                                                                            \
+        }                                                                                          \
+    }
+RMW16(exchange, value)
+RMW16(fetch_add, old + value)
+RMW16(fetch_sub, old - value)
+RMW16(fetch_and, old & value)
+RMW16(fetch_or, old | value)
+RMW16(fetch_xor, old ^ value)
+RMW16(fetch_nand, ~(old & value))
+
+EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
+    atomic(p, 16, READ, order, CALLER);
+    return load16(p);
+}
+EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order) {
+    __tsan_atomic128_exchange(p, value, order);
+}
+static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value) {
+    uint128 seen = exchange16(p, expected, value);
+    if (seen == expected && expected != value) il_changed = 1;
+    return seen;
+}
+EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
+                                                    uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, WRITE, order, CALLER);
+    uint128 wanted = *expected;
+    *expected = exchange16_counted(p, wanted, value);
+    return *expected == wanted;
+}
+EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
+                                                  uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, WRITE, order, CALLER);
+    uint128 wanted = *expected;
+    *expected = exchange16_counted(p, wanted, value);
+    return *expected == wanted;
+}
+EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
+                                                     uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, WRITE, order, CALLER);
+    return exchange16_counted(p, expected, value);
+}
+
+EXPORT void __tsan_atomic_thread_fence(int order) {
+    if (il_controls) il_fence((uint32_t)order, CALLER);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

@@ -1,0 +1,160 @@
+//! The target's variables: what libraries keep in thread-local storage and in their writable data.
+//! Both are put back as they were when the target had been loaded, at the start of each round (and
+//! thread), so that no round leaves anything to the next. The C library's, the C++ library's and
+//! our own are left alone: they serve the harness as well.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use interlap::schedule::THREADS_MAX;
+
+use super::heap;
+
+/// Libraries whose data is not the target's: part of the name.
+const SYSTEM: [&str; 9] = [
+    "libc.so", "libstdc++", "libc++", "ld-linux", "libm.so", "libgcc_s", "libpthread", "libdl.so",
+    "linux-vdso",
+];
+
+/// More writable data than this is not put back: it would take longer than the round.
+const DATA_BYTES_MAX: usize = 4 << 20;
+
+/// Thread-local variables of one library.
+struct Local {
+    /// The loader's number for it.
+    module: usize,
+    /// What they are at first; zeros follow.
+    image: &'static [u8],
+    bytes: usize,
+    /// Where each thread's lie.
+    at: [AtomicUsize; THREADS_MAX],
+}
+
+/// A stretch of writable memory, and what it held when the target had been loaded.
+struct Data {
+    at: usize,
+    image: Box<[u8]>,
+}
+
+#[derive(Default)]
+struct Found {
+    locals: Vec<Local>,
+    data: Vec<Data>,
+}
+
+static TARGET: OnceLock<Found> = OnceLock::new();
+
+/// Takes note of the target, which has just been loaded. Gives why its data cannot be put back.
+pub fn remember() -> Option<String> {
+    let mut found = Found::default();
+    // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    for (at, bytes) in heap::at_load() {
+        found.data.push(Data { at, image: copy(at, bytes) });
+    }
+    let bytes: usize = found.data.iter().map(|data| data.image.len()).sum();
+    let refused = (bytes > DATA_BYTES_MAX).then(|| {
+        found.data.clear();
+        format!("the target has {} MiB of static data, which rounds leave to the next", bytes >> 20)
+    });
+    let _ = TARGET.set(found);
+    refused
+}
+
+/// Puts static data and what the target allocated while it was loaded back.
+pub fn restore() {
+    let Some(found) = TARGET.get() else { return };
+    for data in &found.data {
+        let at = ptr::with_exposed_provenance_mut(data.at);
+        // SAFETY: writable memory of a library that stays loaded, or of the arena, as noted; no
+        // code of the target runs now.
+        unsafe { ptr::copy_nonoverlapping(data.image.as_ptr(), at, data.image.len()) };
+    }
+}
+
+unsafe extern "C" {
+    /// Of the loader: where the calling thread's variables of a library are; made if need be.
+    fn __tls_get_addr(index: *const [usize; 2]) -> *mut c_void;
+}
+
+/// Has the calling thread, the carrier of `thread`, get its storage now, at a fixed address: the
+/// loader would otherwise take it from the heap when the target first asks.
+pub fn touch(thread: usize) {
+    let Some(found) = TARGET.get() else { return };
+    for local in &found.locals {
+        let at = heap::in_storage(thread, || {
+            // SAFETY: the module is loaded and stays so.
+            unsafe { __tls_get_addr(&[local.module, 0]) }
+        });
+        local.at[thread].store(at.expose_provenance(), Ordering::Release);
+    }
+}
+
+/// Makes the thread-local variables of `thread` as they are in a new thread.
+pub fn renew(thread: usize) {
+    let Some(found) = TARGET.get() else { return };
+    for local in &found.locals {
+        let at = local.at[thread].load(Ordering::Acquire);
+        let pointer: *mut u8 = ptr::with_exposed_provenance_mut(at);
+        // SAFETY: `touch` got the address for `bytes` bytes; the thread has not begun or has
+        // ended, so nobody uses them.
+        unsafe {
+            ptr::copy_nonoverlapping(local.image.as_ptr(), pointer, local.image.len());
+            ptr::write_bytes(pointer.add(local.image.len()), 0, local.bytes - local.image.len());
+        }
+    }
+}
+
+/// Notes one library, if it is the target's.
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call; `found` as given to
+    // dl_iterate_phdr.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
+    // SAFETY: a string of the loader; empty for the program itself.
+    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
+    if name.is_empty() || SYSTEM.iter().any(|system| name.contains(system)) {
+        return 0;
+    }
+    // SAFETY: the loader's table of this length.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let base = info.dlpi_addr as usize;
+    let protected = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
+    let protected_end = protected
+        .map_or(0, |header| (base + (header.p_vaddr + header.p_memsz) as usize) & !4095);
+    for header in headers {
+        let at = base + header.p_vaddr as usize;
+        let bytes = header.p_memsz as usize;
+        if header.p_type == libc::PT_TLS {
+            found.locals.push(local(info, at, header.p_filesz as usize, bytes));
+        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
+            // What lies before `protected_end` was made read-only after relocation.
+            let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
+            found.data.push(Data { at: start, image: copy(start, at + bytes - start) });
+        }
+    }
+    0
+}
+
+fn local(info: &libc::dl_phdr_info, image: usize, image_bytes: usize, bytes: usize) -> Local {
+    let image = ptr::with_exposed_provenance(image);
+    // SAFETY: the segment lies in a library that is never unloaded, and is not written.
+    let image = unsafe { std::slice::from_raw_parts(image, image_bytes) };
+    let at = [const { AtomicUsize::new(0) }; THREADS_MAX];
+    Local { module: info.dlpi_tls_modid, image, bytes, at }
+}
+
+fn copy(at: usize, bytes: usize) -> Box<[u8]> {
+    let pointer: *const u8 = ptr::with_exposed_provenance(at);
+    let mut image = vec![0; bytes];
+    // SAFETY: mapped, readable memory of that length: a library's segment or the arena's start.
+    unsafe { ptr::copy_nonoverlapping(pointer, image.as_mut_ptr(), bytes) };
+    image.into_boxed_slice()
+}
+

@@ -1,0 +1,43 @@
+//! The drain: after all threads are done, one reads all that is left, so that loss shows. What a call
+//! is comes in; whether the structure was emptied goes out.
+
+use interlap::operation::{Op, Status};
+
+use crate::library::Role;
+use crate::timebox::Outcome;
+use crate::workload::{Drain, Shape};
+
+/// Calls of a drain beyond one for each value that was added.
+pub const SURPLUS: u64 = 16;
+
+/// Reads all that is left, alone. Whether the structure was emptied.
+pub fn drain(
+    operations: &[(Op, Role)],
+    shape: &Shape,
+    added: u64,
+    call: &mut dyn FnMut(Op, &[i64]) -> Outcome,
+) -> bool {
+    match Drain::of(operations, shape) {
+        Drain::UntilEmpty(op) => {
+            let most = [shape.values_per_call() as i64];
+            let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
+            // A broken structure may hand out values for ever; a few more than went in prove it.
+            for _ in 0..added + SURPLUS {
+                match call(op, args) {
+                    Outcome::Recorded(Status::Ok) => {}
+                    outcome => return outcome == Outcome::Recorded(Status::Empty),
+                }
+            }
+        }
+        Drain::EachKey(op, keys) => {
+            for key in 0..keys as i64 {
+                call(op, &[key]);
+            }
+        }
+        Drain::Once(op) => {
+            call(op, &[]);
+        }
+        Drain::Nothing => {}
+    }
+    false
+}

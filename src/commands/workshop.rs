@@ -1,0 +1,71 @@
+//! Where adapters are found and compiled, and where the harness lies.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::engine::flavour_for;
+use crate::cache::Cache;
+use crate::catalog::{Adapter, Catalog};
+use crate::compile::{Request, Toolchain};
+use crate::plan::Plan;
+use crate::sources::Sources;
+
+/// Finds adapters and compiles them.
+pub struct Workshop {
+    toolchain: Toolchain,
+    catalog: Catalog,
+}
+
+impl Workshop {
+    pub fn open() -> Result<Workshop> {
+        let sources = Sources::EMBEDDED;
+        let toolchain = Toolchain::new(Cache::of_user()?, sources)?;
+        let catalog = Catalog::new(sources, toolchain.tree());
+        Ok(Workshop { toolchain, catalog })
+    }
+
+    pub fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub fn find(&self, name_or_path: &str) -> Result<Adapter> {
+        Ok(self.catalog.find(name_or_path)?)
+    }
+
+    /// The shared library of the plan's adapter, compiled for its engine if need be.
+    pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
+        let build = &plan.build;
+        let adapter = self.find(&build.adapter)?;
+        let request = Request {
+            source: adapter.source,
+            flavour: flavour_for(plan.engine),
+            include_dirs: build.include_dirs.clone(),
+            libraries: build.libraries.clone(),
+            flags: [adapter.head.flags, build.flags.clone()].concat(),
+        };
+        let compiled = self.toolchain.compile(&request)?;
+        if !compiled.warnings.trim().is_empty() {
+            eprintln!("{}", compiled.warnings.trim_end());
+        }
+        Ok(compiled.library)
+    }
+}
+
+/// The harness lies beside this program.
+pub fn harness_program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("cannot find this program's own path")?;
+    let harness = own.with_file_name("interlap-harness");
+    match harness.is_file() {
+        true => Ok(harness),
+        false => anyhow::bail!(
+            "{} is missing; build it with `cargo build --release` or install both programs with \
+             `cargo install --path .`",
+            harness.display()
+        ),
+    }
+}

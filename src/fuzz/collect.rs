@@ -1,0 +1,241 @@
+//! What the jobs of a run tell, put together: notes come in; findings on disk, statistics and the
+//! run's end go out. Of a finding that is known, the shortest sighting is kept. What happens is
+//! told to the [`Observer`]. Knows nothing of processes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::statistics::Counting;
+use super::worker::{Note, Sighting};
+use super::{Ending, Observer, Options, Summary, Uncontrolled, again};
+use crate::finding::{REPORT_FILE, Stored};
+use crate::model::Spec;
+use crate::plan::Engine;
+use crate::report::text;
+use crate::trace::frame::{Growth, Hello};
+
+/// Time between two looks at the clock, and between two reports of progress.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Collects until all jobs have ended.
+pub(super) struct Collector<'a> {
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    /// For confirmations.
+    scratch: &'a Path,
+    started: Instant,
+    ticked: Instant,
+    counting: Counting,
+    findings: Vec<Stored>,
+    by_signature: HashMap<String, usize>,
+    hello: Option<(Box<Hello>, Spec)>,
+    ending: Option<Ending>,
+    growth_told: bool,
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(
+        options: &'a Options,
+        observer: &'a mut dyn Observer,
+        scratch: &'a Path,
+    ) -> Collector<'a> {
+        Collector {
+            options,
+            observer,
+            scratch,
+            started: Instant::now(),
+            ticked: Instant::now(),
+            counting: Counting::default(),
+            findings: Vec::new(),
+            by_signature: HashMap::new(),
+            hello: None,
+            ending: None,
+            growth_told: false,
+        }
+    }
+
+    /// Takes notes until each of `jobs` has told its end; sets `quit` once no more are wanted.
+    pub fn collect(
+        mut self,
+        notes: Receiver<Note>,
+        quit: &AtomicBool,
+        mut jobs: u64,
+    ) -> Result<Summary> {
+        while jobs > 0 {
+            match notes.recv_timeout(TICK) {
+                Ok(Note::Ended(ended)) => {
+                    ended?;
+                    jobs -= 1;
+                }
+                Ok(note) => self.take(note)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.is_over() {
+                quit.store(true, Ordering::Relaxed);
+            }
+            if self.ticked.elapsed() >= TICK {
+                self.tick();
+            }
+        }
+        self.finish()
+    }
+
+    fn tick(&mut self) {
+        self.ticked = Instant::now();
+        self.counting.tick(self.started.elapsed());
+        if self.hello.is_some() {
+            self.observer.progressed(&self.counting.statistics);
+        }
+    }
+
+    fn take(&mut self, note: Note) -> Result<()> {
+        match note {
+            Note::Hello(hello, model) => self.meet(hello, model),
+            Note::Tally(tally) => {
+                self.counting.add(*tally);
+                // Where every access is a scheduling point, a target may well have no other kind.
+                if self.counting.is_blind() && !self.options.plan.control.plain_points {
+                    bail!(Uncontrolled::Blind);
+                }
+            }
+            Note::Seen(sighting) => self.seen(*sighting)?,
+            Note::Growth(growth) => self.tell_growth(growth),
+            Note::Ended(_) => {}
+        }
+        Ok(())
+    }
+
+    fn meet(&mut self, hello: Box<Hello>, model: Spec) {
+        if self.hello.is_none() {
+            // Loading the target does not count: on a busy machine it can take a while.
+            self.started = Instant::now();
+            self.observer.started(&hello, &model);
+            self.hello = Some((hello, model));
+        }
+    }
+
+    /// Keeps a finding: a new one as it is; of one that is known, the shortest sighting.
+    fn seen(&mut self, sighting: Sighting) -> Result<()> {
+        if matches!(self.ending, Some(Ending::Findings | Ending::Wanted | Ending::NotSequential)) {
+            return Ok(());
+        }
+        self.counting.add_sighting(sighting.policy.as_deref());
+        self.counting.tick(self.started.elapsed());
+        let signature = &sighting.finding.signature;
+        if self.options.wanted.as_ref() == Some(signature) {
+            self.ending = Some(Ending::Wanted);
+        } else if sighting.sequential {
+            self.ending = Some(Ending::NotSequential);
+        }
+        let known = self.by_signature.get(signature).copied();
+        let Sighting { mut finding, hello, round, output, .. } = sighting;
+        finding.after_rounds = self.counting.statistics.rounds;
+        finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
+        let directory = self.options.directory.join(&finding.name);
+        let mut stored = Stored { finding, hello, round, output, directory };
+        if let Some(known) = known {
+            return self.replace(known, stored);
+        }
+        self.confirm(&mut stored);
+        save(&stored)?;
+        self.observer.found(&stored);
+        self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
+        self.findings.push(stored);
+        self.counting.statistics.findings = self.findings.len();
+        Ok(())
+    }
+
+    /// One more sighting of a known finding.
+    fn replace(&mut self, known: usize, mut stored: Stored) -> Result<()> {
+        let first = &mut self.findings[known];
+        first.finding.sightings += 1;
+        if stored.round.history.len() >= first.round.history.len() {
+            return Ok(());
+        }
+        stored.finding.sightings = first.finding.sightings;
+        stored.finding.after_rounds = first.finding.after_rounds;
+        stored.finding.after_seconds = first.finding.after_seconds;
+        save(&stored)?;
+        self.findings[known] = stored;
+        Ok(())
+    }
+
+    /// Runs the finding's round again in a fresh process, where that gives the same round.
+    fn confirm(&mut self, stored: &mut Stored) {
+        let pointless = self.options.plan.engine != Engine::Controlled
+            || self.options.wanted.is_some()
+            || self.options.stop.load(Ordering::Relaxed);
+        if pointless {
+            return;
+        }
+        match again::again_in(self.options, stored.finding.round, self.scratch) {
+            Ok(seen) => {
+                let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
+                stored.finding.confirmed = Some(seen.iter().any(same));
+            }
+            Err(error) => {
+                let round = stored.finding.round;
+                self.observer.warned(&format!("round {round} could not be run again: {error:#}"));
+            }
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        let time = |max: Duration| self.started.elapsed() >= max;
+        let ending = if self.options.stop.load(Ordering::Relaxed) {
+            Some(Ending::Stopped)
+        } else if self.hello.is_none() {
+            None
+        } else if self.findings.len() >= self.options.findings_max {
+            Some(Ending::Findings)
+        } else if self.options.duration_max.is_some_and(time) {
+            Some(Ending::Time)
+        } else {
+            None
+        };
+        self.ending = self.ending.or(ending);
+        self.ending.is_some()
+    }
+
+    fn tell_growth(&mut self, growth: Growth) {
+        if self.growth_told {
+            return;
+        }
+        self.growth_told = true;
+        let (mib, rounds) = (growth.bytes >> 20, growth.rounds);
+        self.observer.warned(&format!(
+            "the target's process grew by {mib} MiB in {rounds} rounds and was started anew: \
+             destroy or leave may not free everything that create, enter and the calls took"
+        ));
+    }
+
+    fn finish(mut self) -> Result<Summary> {
+        // Shorter sightings have taken the places of confirmed ones.
+        for mut stored in std::mem::take(&mut self.findings) {
+            if stored.finding.confirmed.is_none() {
+                self.confirm(&mut stored);
+            }
+            save(&stored)?;
+            self.findings.push(stored);
+        }
+        self.tick();
+        let (hello, model) = self.hello.context("stopped before the target was loaded")?;
+        let ending = self.ending.unwrap_or(Ending::Rounds);
+        let (statistics, pairs) = self.counting.into_parts();
+        Ok(Summary { hello, model, statistics, pairs, findings: self.findings, ending })
+    }
+}
+
+/// Writes a finding's directory, with its report in words.
+pub fn save(stored: &Stored) -> Result<()> {
+    stored.save()?;
+    let path = stored.directory.join(REPORT_FILE);
+    std::fs::write(&path, text::render(stored))
+        .with_context(|| format!("cannot write {}", path.display()))
+}

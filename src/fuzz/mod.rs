@@ -1,0 +1,159 @@
+//! A run: jobs side by side, each a thread with a harness (see [`worker`]), and one that collects
+//! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
+//! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
+
+mod again;
+mod collect;
+mod statistics;
+mod worker;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::finding::Stored;
+use crate::model::Spec;
+use crate::plan::{Plan, Shard};
+use crate::trace::frame::Hello;
+use collect::Collector;
+use worker::{Lane, Note, Worker};
+
+pub use again::again;
+pub use collect::save;
+pub use statistics::{Coverage, Grown, Policy, Statistics};
+pub use worker::Sighting;
+
+/// Notes that may wait to be collected, so that a run whose every round is a finding does not pile
+/// them up.
+const NOTES_MAX: usize = 64;
+
+/// What is wanted of a run besides its plan.
+pub struct Options {
+    pub plan: Plan,
+    /// Harness processes at a time, each with rounds of its own.
+    pub jobs: u64,
+    /// Which of the plan's rounds are this run's.
+    pub shard: Shard,
+    /// The compiled adapter and the harness program.
+    pub library: PathBuf,
+    pub harness: PathBuf,
+    pub duration_max: Option<Duration>,
+    /// One past the last round.
+    pub rounds_max: Option<u64>,
+    /// Distinct findings after which the run ends.
+    pub findings_max: usize,
+    /// Time without any progress that counts as a hang.
+    pub hang_max: Duration,
+    /// Where findings go, a directory each.
+    pub directory: PathBuf,
+    /// Set from outside to end the run; what was found is kept.
+    pub stop: Arc<AtomicBool>,
+    /// End as soon as a finding with this signature is seen.
+    pub wanted: Option<String>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Time,
+    Rounds,
+    Findings,
+    /// The wanted finding was seen.
+    Wanted,
+    Stopped,
+    /// The target does not follow its model even when called from one thread at a time.
+    NotSequential,
+}
+
+/// What a run leaves behind.
+pub struct Summary {
+    pub hello: Box<Hello>,
+    pub model: Spec,
+    pub statistics: Statistics,
+    /// The pairs that `statistics` counts, sorted.
+    pub pairs: Vec<u64>,
+    /// Each distinct finding, in the order of their first sightings.
+    pub findings: Vec<Stored>,
+    pub ending: Ending,
+}
+
+/// Why the controlled engine is of no use for a target.
+#[derive(Debug, thiserror::Error)]
+pub enum Uncontrolled {
+    #[error(
+        "the controlled engine is blind to this target: in 64 rounds it saw no atomic access and \
+         no lock. What the threads share is then accessed by inline assembly or by code in a \
+         prebuilt library, between whose instructions no thread can be switched. Build the \
+         library's sources into the adapter, use the compiler's atomics (std::atomic, __atomic) \
+         instead of assembly, or use --engine native"
+    )]
+    Blind,
+    /// In the harness's words.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Told what happens during a run.
+pub trait Observer {
+    fn started(&mut self, hello: &Hello, model: &Spec);
+    fn progressed(&mut self, statistics: &Statistics);
+    /// A finding that was not seen before in this run; its directory is written.
+    fn found(&mut self, stored: &Stored);
+    fn warned(&mut self, warning: &str);
+}
+
+/// Carries the plan out.
+pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
+    let scratch = scratch()?;
+    let quit = AtomicBool::new(false);
+    let collector = Collector::new(options, observer, scratch.path());
+    let (sender, notes) = sync_channel(NOTES_MAX);
+    std::thread::scope(|scope| {
+        for job in 0..options.jobs {
+            let (sender, quit, scratch) = (sender.clone(), &quit, scratch.path());
+            let scratch = scratch.join(format!("job-{job}"));
+            let lane = options.lane(job);
+            scope.spawn(move || {
+                let done = std::fs::create_dir(&scratch)
+                    .context("cannot make a temporary directory")
+                    .and_then(|()| {
+                        let mut tell = |note| send(&sender, note, quit);
+                        Worker::new(options, lane, &scratch, &mut tell).run()
+                    });
+                let _ = sender.send(Note::Ended(done));
+            });
+        }
+        drop(sender);
+        let summary = collector.collect(notes, &quit, options.jobs);
+        // After an error the jobs do not know yet that nobody listens.
+        quit.store(true, Ordering::Relaxed);
+        summary
+    })
+}
+
+/// Whether more notes are wanted.
+fn send(sender: &SyncSender<Note>, note: Note, quit: &AtomicBool) -> bool {
+    let is_idle = matches!(&note, Note::Tally(tally) if tally.is_empty());
+    (is_idle || sender.send(note).is_ok()) && !quit.load(Ordering::Relaxed)
+}
+
+impl Options {
+    /// The rounds of job `job`: those of shard i of n are i, i + n, i + 2n, ..., dealt out in turn,
+    /// so that a shard is the same on a machine with more jobs.
+    fn lane(&self, job: u64) -> Lane {
+        let Shard { index, count } = self.shard;
+        Lane { first: index + count * job, step: count * self.jobs, end: self.rounds_max }
+    }
+}
+
+fn scratch() -> Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix("interlap-")
+        .tempdir()
+        .context("cannot make a temporary directory")
+}

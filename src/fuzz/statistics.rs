@@ -1,0 +1,334 @@
+//! How far a run has got. What a job's worker counted comes in as a [`Tally`] now and then; totals
+//! and what was new of late go out as [`Statistics`], which a run keeps and prints.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Overlap;
+use crate::saturation::{Recent, Sketch};
+use crate::trace::frame::Steps;
+
+/// How far a run has got.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    pub rounds: u64,
+    pub operations: u64,
+    /// Operations that overlapped one of another thread.
+    pub overlapping: u64,
+    #[serde(rename = "seconds", with = "seconds")]
+    pub elapsed: Duration,
+    /// Calls per second of the fastest round, from its first call to its last.
+    pub calls_per_second_max: f64,
+    #[serde(rename = "distinct_findings")]
+    pub findings: usize,
+    /// Violations and faults seen, known ones included.
+    pub sightings: u64,
+    /// Harness processes that ended in a fault.
+    pub faults: u64,
+    /// Rounds that could not be decided within the limits, by reason.
+    pub inconclusive: BTreeMap<String, u64>,
+    /// Of the controlled engine's rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+}
+
+/// What the controlled engine's rounds have covered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    pub rounds: u64,
+    /// Those of the last ten seconds.
+    pub recent_rounds: Option<u64>,
+    /// By name.
+    pub policies: BTreeMap<String, Policy>,
+    /// Distinct schedules, about.
+    pub schedules: Grown,
+    /// Distinct pairs of a writing and a reading place in the target's code.
+    pub pairs: Grown,
+    /// Rounds after which some memory was not freed, and how much.
+    pub leaky_rounds: u64,
+    pub leaked_blocks: u64,
+    pub leaked_bytes: u64,
+}
+
+/// What one scheduling policy has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    pub rounds: u64,
+    /// Violations and faults seen.
+    pub hits: u64,
+    /// Schedules that no round before had.
+    pub schedules: Grown,
+}
+
+/// A count, and how much of it came in the last ten seconds; none before there were as many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Grown {
+    pub total: u64,
+    pub recent: Option<u64>,
+}
+
+impl Statistics {
+    /// Adds another run's. What is new of late is not known of both.
+    pub fn join(&mut self, other: Statistics) {
+        self.rounds += other.rounds;
+        self.operations += other.operations;
+        self.overlapping += other.overlapping;
+        self.elapsed += other.elapsed;
+        self.calls_per_second_max = self.calls_per_second_max.max(other.calls_per_second_max);
+        self.findings += other.findings;
+        self.sightings += other.sightings;
+        self.faults += other.faults;
+        for (reason, rounds) in other.inconclusive {
+            *self.inconclusive.entry(reason).or_default() += rounds;
+        }
+        if let Some(coverage) = other.coverage {
+            self.coverage.get_or_insert_default().join(coverage);
+        }
+    }
+}
+
+impl Coverage {
+    /// Adds another run's. Schedules that both runs had count twice; pairs are not added, because
+    /// many are the same: who has the pairs themselves must count them.
+    fn join(&mut self, other: Coverage) {
+        self.rounds += other.rounds;
+        self.recent_rounds = None;
+        let add = |one: &mut Grown, other: Grown| {
+            *one = Grown { total: one.total + other.total, recent: None };
+        };
+        for (name, other) in other.policies {
+            let policy = self.policies.entry(name).or_default();
+            policy.rounds += other.rounds;
+            policy.hits += other.hits;
+            add(&mut policy.schedules, other.schedules);
+        }
+        add(&mut self.schedules, other.schedules);
+        self.pairs.recent = None;
+        self.leaky_rounds += other.leaky_rounds;
+        self.leaked_blocks += other.leaked_blocks;
+        self.leaked_bytes += other.leaked_bytes;
+    }
+
+    /// Whether more time is unlikely to find more: the rounds of the last ten seconds brought no
+    /// new pair, and less than one in a hundred a new schedule.
+    pub fn is_saturated(&self) -> bool {
+        let few = match (self.schedules.recent, self.recent_rounds) {
+            (Some(schedules), Some(rounds)) => rounds > 0 && 100 * schedules < rounds,
+            _ => false,
+        };
+        few && self.pairs.recent == Some(0)
+    }
+
+    /// Whether most rounds leave memory behind.
+    pub fn leaks(&self) -> bool {
+        2 * self.leaky_rounds > self.rounds
+    }
+}
+
+/// What a worker counted since it last told.
+#[derive(Default)]
+pub struct Tally {
+    pub rounds: u64,
+    pub overlap: Overlap,
+    pub calls_per_second_max: f64,
+    pub faults: u64,
+    pub inconclusive: BTreeMap<String, u64>,
+    /// Hashes of the schedules, by policy: one for each round.
+    schedules: BTreeMap<String, Vec<u64>>,
+    pairs: Vec<u64>,
+    leaky_rounds: u64,
+    leaked_blocks: u64,
+    leaked_bytes: u64,
+    /// Rounds in which calls could overlap, and the accesses that the engine saw in them.
+    threaded_rounds: u64,
+    accesses: u64,
+}
+
+impl Tally {
+    /// Counts what the controlled engine counted in a round.
+    pub fn add_steps(&mut self, steps: &Steps, sequential: bool) {
+        match self.schedules.get_mut(&steps.policy) {
+            Some(schedules) => schedules.push(steps.schedule),
+            None => drop(self.schedules.insert(steps.policy.clone(), vec![steps.schedule])),
+        }
+        self.pairs.extend_from_slice(&steps.pairs);
+        self.leaky_rounds += u64::from(steps.leaked_blocks > 0);
+        self.leaked_blocks += steps.leaked_blocks;
+        self.leaked_bytes += steps.leaked_bytes;
+        if !sequential {
+            self.threaded_rounds += 1;
+            self.accesses += steps.atomics + steps.blocking;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rounds == 0 && self.faults == 0
+    }
+}
+
+/// Rounds in which calls could overlap after which a run in which the engine saw no access is
+/// blind.
+const BLIND_ROUNDS: u64 = 64;
+
+/// Statistics with all that is needed to go on counting.
+#[derive(Default)]
+pub struct Counting {
+    pub statistics: Statistics,
+    schedules: Sketch,
+    recent_schedules: Recent,
+    recent_rounds: Recent,
+    /// Distinct schedules of each policy before rounding.
+    by_policy: BTreeMap<String, (f64, Recent)>,
+    pairs: HashSet<u64>,
+    recent_pairs: Recent,
+    threaded_rounds: u64,
+    accesses: u64,
+}
+
+impl Counting {
+    pub fn add(&mut self, tally: Tally) {
+        let statistics = &mut self.statistics;
+        statistics.rounds += tally.rounds;
+        statistics.operations += tally.overlap.operations as u64;
+        statistics.overlapping += tally.overlap.overlapping as u64;
+        statistics.calls_per_second_max =
+            statistics.calls_per_second_max.max(tally.calls_per_second_max);
+        statistics.faults += tally.faults;
+        for (reason, rounds) in tally.inconclusive {
+            *statistics.inconclusive.entry(reason).or_default() += rounds;
+        }
+        if tally.schedules.is_empty() {
+            return;
+        }
+        let coverage = statistics.coverage.get_or_insert_default();
+        for (policy, hashes) in tally.schedules {
+            let new: f64 = hashes.iter().map(|hash| self.schedules.insert(*hash)).sum();
+            coverage.rounds += hashes.len() as u64;
+            coverage.policies.entry(policy.clone()).or_default().rounds += hashes.len() as u64;
+            self.by_policy.entry(policy).or_default().0 += new;
+        }
+        coverage.leaky_rounds += tally.leaky_rounds;
+        coverage.leaked_blocks += tally.leaked_blocks;
+        coverage.leaked_bytes += tally.leaked_bytes;
+        self.pairs.extend(tally.pairs);
+        self.threaded_rounds += tally.threaded_rounds;
+        self.accesses += tally.accesses;
+    }
+
+    /// A violation or fault was seen, in a round of this policy.
+    pub fn add_sighting(&mut self, policy: Option<&str>) {
+        self.statistics.sightings += 1;
+        if let (Some(policy), Some(coverage)) = (policy, &mut self.statistics.coverage) {
+            coverage.policies.entry(policy.to_string()).or_default().hits += 1;
+        }
+    }
+
+    /// Brings what depends on the time up to date.
+    pub fn tick(&mut self, elapsed: Duration) {
+        self.statistics.elapsed = elapsed;
+        let Some(coverage) = &mut self.statistics.coverage else { return };
+        let grown = |recent: &mut Recent, count: f64| {
+            let recent = recent.mark(elapsed, count).map(|grown| grown.round() as u64);
+            Grown { total: count.round() as u64, recent }
+        };
+        let mut all = 0.0;
+        for (policy, (count, recent)) in &mut self.by_policy {
+            all += *count;
+            let policy = coverage.policies.entry(policy.clone()).or_default();
+            policy.schedules = grown(recent, *count);
+        }
+        coverage.schedules = grown(&mut self.recent_schedules, all);
+        coverage.pairs = grown(&mut self.recent_pairs, self.pairs.len() as f64);
+        coverage.recent_rounds = grown(&mut self.recent_rounds, coverage.rounds as f64).recent;
+    }
+
+    /// Whether the engine sees nothing of what the target does.
+    pub fn is_blind(&self) -> bool {
+        self.threaded_rounds >= BLIND_ROUNDS && self.accesses == 0
+    }
+
+    /// The distinct pairs, sorted.
+    pub fn into_parts(self) -> (Statistics, Vec<u64>) {
+        let mut pairs: Vec<u64> = self.pairs.into_iter().collect();
+        pairs.sort_unstable();
+        (self.statistics, pairs)
+    }
+}
+
+/// A duration as a number of seconds.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        time.as_secs_f64().serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(schedule: u64, pairs: &[u64], accesses: u64) -> Steps {
+        Steps {
+            policy: if schedule.is_multiple_of(2) { "pos" } else { "pct:3" }.to_string(),
+            steps: 10,
+            switches: 1,
+            schedule: schedule << 8,
+            atomics: accesses,
+            blocking: 0,
+            pairs: pairs.to_vec(),
+            leaked_blocks: 1,
+            leaked_bytes: 16,
+        }
+    }
+
+    fn tally(rounds: std::ops::Range<u64>, pairs: &[u64], accesses: u64) -> Tally {
+        let mut tally = Tally::default();
+        for round in rounds {
+            tally.rounds += 1;
+            tally.add_steps(&steps(round, pairs, accesses), false);
+        }
+        tally
+    }
+
+    #[test]
+    fn schedules_and_pairs_are_counted_once_and_by_policy() {
+        let mut counting = Counting::default();
+        counting.add(tally(0..100, &[1, 2], 5));
+        counting.add(tally(50..150, &[2, 3], 5));
+        counting.add_sighting(Some("pos"));
+        counting.tick(Duration::from_secs(1));
+        let coverage = counting.statistics.coverage.clone().expect("controlled rounds");
+        assert_eq!(
+            (coverage.rounds, coverage.schedules.total, coverage.pairs.total),
+            (200, 150, 3)
+        );
+        let pos = &coverage.policies["pos"];
+        assert_eq!((pos.rounds, pos.hits, pos.schedules.total), (100, 1, 75));
+        assert!(coverage.leaks() && !coverage.is_saturated());
+        counting.add(tally(0..100, &[1], 5));
+        counting.tick(Duration::from_secs(12));
+        assert!(counting.statistics.coverage.as_ref().is_some_and(Coverage::is_saturated));
+        assert_eq!(counting.into_parts().1, [1, 2, 3]);
+    }
+
+    #[test]
+    fn only_a_run_in_which_no_access_was_seen_is_blind() {
+        let mut counting = Counting::default();
+        counting.add(tally(0..63, &[], 0));
+        assert!(!counting.is_blind());
+        counting.add(tally(63..64, &[], 0));
+        assert!(counting.is_blind());
+        counting.add(tally(64..65, &[], 1));
+        assert!(!counting.is_blind());
+    }
+}

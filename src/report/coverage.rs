@@ -1,0 +1,94 @@
+//! What the controlled engine's rounds have covered, in words: a table of the policies, and what
+//! follows from the numbers. Coverage comes in, text goes out.
+
+use std::fmt::Write;
+
+use super::progress::short;
+use crate::fuzz::{Coverage, Grown};
+
+/// ", 1200 schedules (+30/10 s), 80 pairs (+0/10 s)", for the end of a line.
+pub fn in_line(coverage: &Coverage) -> String {
+    let grown = |Grown { total, recent }: Grown, name: &str| {
+        let recent = recent.map(|n| format!(" (+{}/10 s)", short(n as f64))).unwrap_or_default();
+        format!(", {} {name}{recent}", short(total as f64))
+    };
+    grown(coverage.schedules, "schedules") + &grown(coverage.pairs, "pairs")
+}
+
+/// A line for each policy, and one for all.
+pub fn table(coverage: &Coverage) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, rounds: &str, hits: &str, Grown { total, recent }: Grown| {
+        let recent = recent.map(|n| short(n as f64)).unwrap_or_default();
+        let total = short(total as f64);
+        let line = format!("{name:<14} {rounds:>9} {hits:>9} {total:>11} {recent:>12}");
+        writeln!(text, "  {}", line.trim_end()).expect("writing to a string");
+    };
+    let mut hits = 0;
+    for (name, policy) in &coverage.policies {
+        hits += policy.hits;
+        let rounds = short(policy.rounds as f64);
+        row(name, &rounds, &policy.hits.to_string(), policy.schedules);
+    }
+    row("all", &short(coverage.rounds as f64), &hits.to_string(), coverage.schedules);
+    let head = ("policy", "rounds", "findings", "schedules", "in last 10 s");
+    let head = format!("{:<14} {:>9} {:>9} {:>11} {:>12}", head.0, head.1, head.2, head.3, head.4);
+    format!("  {head}\n{text}")
+}
+
+/// What is worth saying about it, a sentence each.
+pub fn remarks(coverage: &Coverage) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if coverage.is_saturated() {
+        remarks.push(
+            "The last 10 s brought no new pair of accesses and hardly a new schedule: more time \
+             is unlikely to find more with this plan. Try other --threads, --keys or --weight."
+                .to_string(),
+        );
+    }
+    if coverage.leaks() {
+        let rounds = coverage.leaky_rounds as f64;
+        let (blocks, bytes) = (coverage.leaked_blocks as f64, coverage.leaked_bytes as f64);
+        remarks.push(format!(
+            "warning: most rounds leave memory behind: {:.1} blocks, {:.0} bytes in each of {} \
+             rounds. destroy or leave may not free everything that create, enter and the calls \
+             took.",
+            blocks / rounds,
+            bytes / rounds,
+            short(rounds)
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzz::Policy;
+
+    #[test]
+    fn coverage_is_told_by_policy_and_judged() {
+        let schedules = Grown { total: 900, recent: Some(0) };
+        let policy = Policy { rounds: 2000, hits: 3, schedules };
+        let coverage = Coverage {
+            rounds: 2000,
+            recent_rounds: Some(500),
+            policies: [("pct:3".to_string(), policy)].into(),
+            schedules,
+            pairs: Grown { total: 40, recent: Some(0) },
+            leaky_rounds: 1500,
+            leaked_blocks: 3000,
+            leaked_bytes: 96_000,
+        };
+        assert_eq!(in_line(&coverage), ", 900 schedules (+0/10 s), 40 pairs (+0/10 s)");
+        let expected = "
+  policy            rounds  findings   schedules in last 10 s
+  pct:3               2000         3         900            0
+  all                 2000         3         900            0
+";
+        assert_eq!(table(&coverage), expected[1..]);
+        let remarks = remarks(&coverage);
+        assert!(remarks[0].contains("more time is unlikely to find more with this plan"));
+        assert!(remarks[1].contains("2.0 blocks, 64 bytes in each of 1500 rounds"), "{remarks:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Delay bounding: each thread runs until it blocks or ends, in turn, but for a few delays. In come
+//! their number and the round's length; out goes the thread whose turn it is. Knows no accesses.
+//! Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011: a delay takes the turn
+//! from the thread that has it; many bugs need one or two.
+//!
+//! The paper enumerates; here delays are at random points, and the order of turns is random too:
+//! the first threads would else always be those with the first numbers.
+
+use super::lots::Lots;
+use super::{View, bit, each};
+use crate::random::Random;
+
+#[derive(Clone, Debug)]
+pub struct Delay {
+    /// The order of turns.
+    turns: Lots,
+    /// Decisions with a delay; the next one is last.
+    delays: Vec<u64>,
+    /// Decisions so far at which there was a choice.
+    decisions: u64,
+}
+
+impl Delay {
+    pub fn new(delays: u32, steps: u64, threads: usize, mut random: Random) -> Delay {
+        let mut delays: Vec<u64> = (0..delays).map(|_| 1 + random.below(steps)).collect();
+        delays.sort_unstable_by(|a, b| b.cmp(a));
+        Delay { turns: Lots::new(threads, random), delays, decisions: 0 }
+    }
+
+    #[inline]
+    pub fn next(&mut self, view: &View) -> usize {
+        if let Some(thread) = view.lone() {
+            return thread;
+        }
+        self.decisions += 1;
+        let due = self.delays.last().is_some_and(|delay| *delay <= self.decisions);
+        if !due && !view.yields && view.runnable & bit(view.current) != 0 {
+            return view.current % super::THREADS_MAX;
+        }
+        self.pass_on(view)
+    }
+
+    fn pass_on(&mut self, view: &View) -> usize {
+        self.turns.draw(view.runnable | bit(view.current));
+        let among = view.candidates();
+        let stays = among & bit(view.current) != 0;
+        let mut turn = if stays { view.current } else { self.after(view.current, among) };
+        while self.delays.last().is_some_and(|delay| *delay <= self.decisions) {
+            self.delays.pop();
+            turn = self.after(turn, among);
+        }
+        turn % super::THREADS_MAX
+    }
+
+    /// Whose turn it is after `thread`: the next higher lot, or from the lowest on.
+    fn after(&self, thread: usize, among: u64) -> usize {
+        let own = self.turns.of(thread);
+        let distance = |other: &usize| self.turns.of(*other).wrapping_sub(own).wrapping_sub(1);
+        each(among).min_by_key(distance).unwrap_or(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::simulator::{Program, turns};
+    use super::super::{Policy, Spec};
+
+    #[test]
+    fn never_more_delays_than_allowed() {
+        let program = Program::new(&["aaaaaa", "bbbbbb", "cccccc"]);
+        let profile = program.profile();
+        for delays in [0, 1, 2, 4] {
+            let mut most = 0;
+            for seed in 0..500 {
+                let policy = Policy::new(&Spec::Delay { delays }, seed, 3, Some(&profile));
+                // One turn each, and each delay cuts one in two.
+                most = most.max(turns(&program.run(policy)));
+            }
+            assert_eq!(most, 3 + delays as usize);
+        }
+    }
+
+    #[test]
+    fn every_thread_can_be_first() {
+        let program = Program::new(&["a", "b", "c", "d"]);
+        let mut first = [0; 4];
+        for seed in 0..400 {
+            let policy = Policy::new(&Spec::Delay { delays: 0 }, seed, 4, None);
+            first[program.run(policy)[0]] += 1;
+        }
+        assert!(first.iter().all(|count| *count > 50), "{first:?}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A list of switches: a schedule recorded from any policy, or a part of one. In comes the number of
+//! the step; out goes the thread that the list names for it, else [`unprompted`]. Draws nothing. As
+//! in shrinking of schedules (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging
+//! of Concurrent Programs, FSE 2010) what is left out must still give a schedule that ends.
+
+use super::{Switch, View, bit, lowest};
+
+#[derive(Clone, Debug)]
+pub struct List {
+    /// By step.
+    switches: Vec<Switch>,
+    next: usize,
+}
+
+/// What a list does at a step that it does not name: the current thread goes on; if it cannot, the
+/// lowest that can. If it yields, the next higher one, in a circle, so that threads that spin give
+/// way to all others, not only to each other. A recorder need only keep the steps that differ.
+#[inline]
+pub fn unprompted(view: &View) -> usize {
+    let current = bit(view.current);
+    if view.runnable & current == 0 {
+        return lowest(view.runnable);
+    }
+    let others = view.runnable & !current;
+    if !view.yields || others == 0 {
+        return lowest(current);
+    }
+    let higher = others & !(current | (current - 1));
+    lowest(if higher != 0 { higher } else { others })
+}
+
+impl List {
+    pub fn new(switches: &[Switch]) -> List {
+        let mut switches = switches.to_vec();
+        switches.sort_by_key(|switch| switch.step);
+        List { switches, next: 0 }
+    }
+
+    #[inline]
+    pub fn next(&mut self, view: &View) -> usize {
+        while let Some(switch) = self.switches.get(self.next) {
+            if switch.step > view.step {
+                break;
+            }
+            self.next += 1;
+            if switch.step == view.step && view.runnable & bit(switch.thread) != 0 {
+                return lowest(bit(switch.thread));
+            }
+        }
+        unprompted(view)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Pending, Policy, Spec, THREADS_MAX};
+    use super::*;
+
+    fn switch(step: u64, thread: usize) -> Switch {
+        Switch { step, thread }
+    }
+
+    #[test]
+    fn a_switch_holds_where_it_can() {
+        let switches = vec![switch(4, 2), switch(1, 1), switch(2, 3), switch(9, 5)];
+        let mut policy = Policy::new(&Spec::List(switches), 0, 3, None);
+        let pending = [Pending::default(); THREADS_MAX];
+        let mut next = |current, runnable, yields, step| {
+            policy.next(&View { current, runnable, yields, step, pending: &pending })
+        };
+        assert_eq!(next(0, 0b111, false, 0), 0);
+        assert_eq!(next(0, 0b111, false, 1), 1);
+        assert_eq!(next(1, 0b111, false, 2), 1, "3 cannot run");
+        assert_eq!(next(1, 0b101, false, 3), 0, "the lowest that can");
+        // Step 4 was not asked for.
+        assert_eq!(next(0, 0b111, false, 5), 0);
+        assert_eq!(next(0, 0b111, true, 6), 1);
+        assert_eq!(next(1, 0b111, true, 7), 2);
+        assert_eq!(next(2, 0b111, true, 8), 0);
+        assert_eq!(next(0, 0b100001, false, 9), 5);
+        assert_eq!(next(63, 1 << 63 | 1, true, 10), 0);
+    }
+}

@@ -1,0 +1,197 @@
+//! Who runs next: the policies of an engine that lets one thread at a time run. In comes what the
+//! engine knows at a scheduling point ([`View`]), out goes the number of a thread that can run.
+//! Knows nothing of threads, locks or memory, nor of how a thread is made to run; a decision
+//! depends on the [`Spec`], the seed and the views alone.
+//!
+//! No policy finds every bug soonest, and some never find what others find at once (Zhao, Wolff,
+//! Mathur, Roychoudhury: Selectively Uniform Concurrency Testing, ASPLOS 2025, evaluation;
+//! Thomson, Donaldson, Betts: Concurrency Testing Using Controlled Schedulers, TOPC 2016): so there
+//! are several, and the rounds of a run take turns ([`Spec::drawn`]).
+//!
+//! Addresses are only ever compared for equality: where a target lies in memory differs between
+//! processes and must not change the schedule.
+
+mod delay;
+mod list;
+mod lots;
+mod pct;
+mod pos;
+mod spec;
+mod stall;
+mod surw;
+mod walk;
+
+#[cfg(test)]
+mod simulator;
+#[cfg(test)]
+mod tests;
+
+use crate::random::Random;
+
+pub use list::unprompted;
+pub use spec::{Spec, Switch};
+
+/// Most threads of a round; their numbers are below this.
+pub const THREADS_MAX: usize = 64;
+
+/// Steps of a round of which there is no profile: what short rounds of lock-free queues take.
+const STEPS_GUESSED: u64 = 256;
+
+/// What a thread is about to do at its scheduling point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Access {
+    #[default]
+    None = 0,
+    Read = 1,
+    Write = 2,
+}
+
+/// The access a thread is about to make.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// 0: none.
+    pub address: u64,
+    pub access: Access,
+}
+
+impl Pending {
+    /// Whether the order of the two can matter.
+    #[inline]
+    fn races(self, other: Pending) -> bool {
+        self.address == other.address
+            && self.address != 0
+            && (self.access == Access::Write || other.access == Access::Write)
+    }
+}
+
+/// What a policy may know when it decides.
+pub struct View<'a> {
+    /// The thread at whose point the decision is made; it may have just blocked or ended.
+    pub current: usize,
+    /// A bit for each thread that can run; never 0.
+    pub runnable: u64,
+    /// `current` asked to let others go first (`sched_yield`, a spin loop that the engine noticed).
+    pub yields: bool,
+    /// Number of this step in the round; only a list looks at it.
+    pub step: u64,
+    pub pending: &'a [Pending; THREADS_MAX],
+}
+
+impl View<'_> {
+    /// The thread that can run, if there is but one.
+    #[inline]
+    fn lone(&self) -> Option<usize> {
+        (self.runnable & self.runnable.wrapping_sub(1) == 0).then(|| lowest(self.runnable))
+    }
+
+    /// The threads that may be chosen: all that can run, but one that yields if there are others.
+    /// A policy that let it go on could wait for ever for what another thread is to write.
+    #[inline]
+    fn candidates(&self) -> u64 {
+        let others = self.runnable & !bit(self.current);
+        if self.yields && others != 0 { others } else { self.runnable }
+    }
+}
+
+/// What a first, undisturbed run of the same round counted, so that a policy that needs lengths has
+/// them without learning from other rounds: a round is a function of its plan and number.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Steps passed while more than one thread existed, whether it could run or not. Before and
+    /// after (the structure is made, drained, destroyed by one thread) there is nothing to choose:
+    /// a change drawn among those steps would be lost.
+    pub steps: u64,
+    /// For each address, in the order of first access: how often each thread was about to access it.
+    pub counts: Vec<(u64, [u32; THREADS_MAX])>,
+    /// Steps of each thread.
+    pub per_thread: [u32; THREADS_MAX],
+}
+
+/// Decides who runs next; made anew for each round.
+#[derive(Clone, Debug)]
+pub struct Policy(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Walk(walk::Walk),
+    Pct(pct::Pct),
+    Pos(pos::Pos),
+    Surw(surw::Surw),
+    Delay(delay::Delay),
+    Stall(stall::Stall),
+    List(list::List),
+}
+
+impl Policy {
+    /// `threads`: how many there are at the start, as far as is known; others may come.
+    pub fn new(spec: &Spec, seed: u64, threads: usize, profile: Option<&Profile>) -> Policy {
+        let random = Random::new(seed);
+        let steps = profile.map_or(STEPS_GUESSED, |profile| profile.steps.max(1));
+        Policy(match spec {
+            Spec::Walk { percent } => Kind::Walk(walk::Walk::new(*percent, random)),
+            Spec::Pct { depth } => Kind::Pct(pct::Pct::new(*depth, steps, threads, random)),
+            Spec::Pos => Kind::Pos(pos::Pos::new(threads, random)),
+            Spec::Surw => Kind::Surw(surw::Surw::new(profile, threads, random)),
+            Spec::Delay { delays } => {
+                Kind::Delay(delay::Delay::new(*delays, steps, threads, random))
+            }
+            Spec::Stall => Kind::Stall(stall::Stall::new(random)),
+            Spec::List(switches) => Kind::List(list::List::new(switches)),
+        })
+    }
+
+    /// A thread whose bit is set in `view.runnable`. Never allocates, locks or panics. To be asked at
+    /// every point, also when only one thread can run: what that one does may count.
+    #[inline]
+    pub fn next(&mut self, view: &View) -> usize {
+        match &mut self.0 {
+            Kind::Walk(policy) => policy.next(view),
+            Kind::Pct(policy) => policy.next(view),
+            Kind::Pos(policy) => policy.next(view),
+            Kind::Surw(policy) => policy.next(view),
+            Kind::Delay(policy) => policy.next(view),
+            Kind::Stall(policy) => policy.next(view),
+            Kind::List(policy) => policy.next(view),
+        }
+    }
+
+    /// A call of the structure returned on this thread.
+    #[inline]
+    pub fn operation_ended(&mut self, thread: usize) {
+        if let Kind::Stall(policy) = &mut self.0 {
+            policy.operation_ended(thread);
+        }
+    }
+}
+
+/// The set of this thread alone.
+#[inline]
+fn bit(thread: usize) -> u64 {
+    1 << (thread % THREADS_MAX)
+}
+
+/// The lowest thread of a set; 0 for the empty set, so that no index made of it is out of bounds.
+#[inline]
+fn lowest(threads: u64) -> usize {
+    threads.trailing_zeros() as usize % THREADS_MAX
+}
+
+/// The thread of a set that has `n` lower ones in it.
+#[inline]
+fn nth(mut threads: u64, n: u64) -> usize {
+    for _ in 0..n {
+        threads &= threads.wrapping_sub(1);
+    }
+    lowest(threads)
+}
+
+/// The threads of a set, lowest first.
+#[inline]
+fn each(mut threads: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let thread = (threads != 0).then(|| lowest(threads));
+        threads &= threads.wrapping_sub(1);
+        thread
+    })
+}

@@ -1,0 +1,201 @@
+//! For tests: threads as lists of events, run under a policy. In comes a program of a word for each
+//! thread; out goes the order in which their events happened. A letter is one event: a capital
+//! writes the address of that letter, a small one reads it, `p` to `w` are reads of no address, `;`
+//! ends an operation and is none.
+
+use std::collections::BTreeMap;
+
+use super::{Access, Pending, Policy, Profile, Spec, THREADS_MAX, View};
+
+pub struct Program {
+    events: Vec<Vec<Event>>,
+}
+
+#[derive(Clone, Copy)]
+struct Event {
+    letter: char,
+    pending: Pending,
+    /// An operation ends with it.
+    ends: bool,
+}
+
+impl Program {
+    pub fn new(threads: &[&str]) -> Program {
+        let events = threads.iter().map(|word| {
+            let mut events: Vec<Event> = Vec::new();
+            for letter in word.chars() {
+                match (letter, events.last_mut()) {
+                    (';', Some(last)) => last.ends = true,
+                    _ => events.push(Event { letter, pending: pending(letter), ends: false }),
+                }
+            }
+            events.last_mut().expect("an event").ends = true;
+            events
+        });
+        Program { events: events.collect() }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn length(&self, thread: usize) -> usize {
+        self.events[thread].len()
+    }
+
+    /// Which thread made each event.
+    pub fn run(&self, mut policy: Policy) -> Vec<usize> {
+        let mut done = [0; THREADS_MAX];
+        let (mut order, mut current) = (Vec::new(), 0);
+        loop {
+            let (runnable, pending) = self.pending(&done);
+            if runnable == 0 {
+                return order;
+            }
+            let step = order.len() as u64;
+            let view = View { current, runnable, yields: false, step, pending: &pending };
+            current = policy.next(&view);
+            assert_ne!(runnable >> current & 1, 0, "thread {current} cannot run");
+            let event = self.events[current][done[current]];
+            done[current] += 1;
+            order.push(current);
+            if event.ends {
+                policy.operation_ended(current);
+            }
+        }
+    }
+
+    /// What an undisturbed run counts.
+    pub fn profile(&self) -> Profile {
+        let order = self.run(Policy::new(&Spec::List(Vec::new()), 0, self.threads(), None));
+        let steps = order.len() as u64;
+        let mut profile = Profile { steps, counts: Vec::new(), per_thread: [0; THREADS_MAX] };
+        for (thread, events) in self.events.iter().enumerate() {
+            profile.per_thread[thread] = events.len() as u32;
+            for event in events.iter().filter(|event| event.pending.address != 0) {
+                let address = event.pending.address;
+                let at = profile.counts.iter().position(|entry| entry.0 == address);
+                let at = at.unwrap_or_else(|| {
+                    profile.counts.push((address, [0; THREADS_MAX]));
+                    profile.counts.len() - 1
+                });
+                profile.counts[at].1[thread] += 1;
+            }
+        }
+        profile
+    }
+
+    /// The order of the events of one letter, or of all: `a` for thread 0, `b` for 1.
+    pub fn told(&self, order: &[usize], letter: Option<char>) -> String {
+        let mut done = [0; THREADS_MAX];
+        let told = order.iter().filter_map(|thread| {
+            let event = self.events[*thread][done[*thread]];
+            done[*thread] += 1;
+            let wanted = letter.is_none_or(|letter| letter == event.letter);
+            wanted.then(|| char::from(b'a' + *thread as u8))
+        });
+        told.collect()
+    }
+
+    /// The events before which another thread completed a whole operation, within an operation.
+    pub fn overtaken(&self, order: &[usize]) -> Vec<usize> {
+        let mut done = [0; THREADS_MAX];
+        // For each thread: operations that the others completed since its last event, wholly.
+        let mut whole = [0u32; THREADS_MAX];
+        let mut began = [[false; THREADS_MAX]; THREADS_MAX];
+        let mut found = Vec::new();
+        for &thread in order {
+            let at = done[thread];
+            let inside = at > 0 && !self.events[thread][at - 1].ends;
+            if inside && whole[thread] > 0 {
+                found.push(at);
+            }
+            whole[thread] = 0;
+            began[thread] = [false; THREADS_MAX];
+            for other in (0..self.threads()).filter(|other| *other != thread) {
+                began[other][thread] |= at == 0 || self.events[thread][at - 1].ends;
+                if began[other][thread] && self.events[thread][at].ends {
+                    whole[other] += 1;
+                    began[other][thread] = false;
+                }
+            }
+            done[thread] += 1;
+        }
+        found
+    }
+
+    /// Who has events left, and what they are.
+    fn pending(&self, done: &[usize; THREADS_MAX]) -> (u64, [Pending; THREADS_MAX]) {
+        let (mut runnable, mut pending) = (0, [Pending::default(); THREADS_MAX]);
+        for (thread, events) in self.events.iter().enumerate() {
+            if let Some(event) = events.get(done[thread]) {
+                runnable |= 1 << thread;
+                pending[thread] = event.pending;
+            }
+        }
+        (runnable, pending)
+    }
+}
+
+fn pending(letter: char) -> Pending {
+    let address = 0x1000 + 8 * u64::from(letter.to_ascii_lowercase());
+    match letter {
+        'p'..='w' => Pending::default(),
+        'A'..='Z' => Pending { address, access: Access::Write },
+        _ => Pending { address, access: Access::Read },
+    }
+}
+
+/// Whether event `a.1` of thread `a.0` happened before that of `b`.
+pub fn before(order: &[usize], a: (usize, usize), b: (usize, usize)) -> bool {
+    let at = |(thread, event): (usize, usize)| {
+        let own = order.iter().enumerate().filter(|(_, other)| **other == thread);
+        own.map(|(at, _)| at).nth(event).expect("as many events")
+    };
+    at(a) < at(b)
+}
+
+/// How often another thread's events begin, the first included.
+pub fn turns(order: &[usize]) -> usize {
+    order.chunk_by(|a, b| a == b).count()
+}
+
+/// How often each order of events came in so many rounds.
+fn orders(
+    program: &Program,
+    spec: &Spec,
+    letter: Option<char>,
+    rounds: u64,
+) -> BTreeMap<String, u64> {
+    let profile = program.profile();
+    let mut seen = BTreeMap::new();
+    for seed in 0..rounds {
+        let policy = Policy::new(spec, seed, program.threads(), Some(&profile));
+        *seen.entry(program.told(&program.run(policy), letter)).or_insert(0) += 1;
+    }
+    seen
+}
+
+/// Each of these orders has its share of the rounds, within five standard deviations.
+pub fn assert_shares(program: &Program, spec: &Spec, shares: &[(&str, f64)]) {
+    let rounds = 20_000;
+    let seen = orders(program, spec, None, rounds);
+    for (order, share) in shares {
+        let count = seen.get(*order).copied().unwrap_or(0) as f64;
+        let expected = share * rounds as f64;
+        let bound = 5.0 * (expected * (1.0 - share)).sqrt();
+        assert!((count - expected).abs() <= bound, "{order}: {count}, expected {expected}");
+    }
+}
+
+/// The orders of the events of one letter are so many, and equally likely: chi-square, within six
+/// standard deviations of its mean.
+pub fn assert_uniform(program: &Program, spec: &Spec, letter: char, expected: usize) {
+    let rounds = 100 * expected as u64;
+    let seen = orders(program, spec, Some(letter), rounds);
+    assert_eq!(seen.len(), expected);
+    let each = rounds as f64 / expected as f64;
+    let square: f64 = seen.values().map(|count| (*count as f64 - each).powi(2) / each).sum();
+    let freedom = expected as f64 - 1.0;
+    assert!(square <= freedom + 6.0 * (2.0 * freedom).sqrt(), "{square} for {expected}: {seen:?}");
+}

@@ -1,0 +1,244 @@
+//! What holds for every policy: it answers with a thread that can run, whatever it is asked; the
+//! same seed gives the same schedule, today and tomorrow; threads that spin do not keep the others
+//! from running; a list gives again what any other policy did.
+
+use super::simulator::Program;
+use super::*;
+
+/// Threads of a small lock-free structure: reads, then a write, of a few addresses.
+fn queue() -> Program {
+    Program::new(&["xyX;xyX;xY", "xpyX;yxY", "yxXq;ypY;x", "zZxX"])
+}
+
+/// Those of the rotation, and a list.
+fn all() -> Vec<Spec> {
+    let switches = (0..200).map(|n| Switch { step: n * 7, thread: n as usize % THREADS_MAX });
+    let list = Spec::List(switches.collect());
+    Spec::ROTATION.iter().cloned().chain([list]).collect()
+}
+
+/// Anything an engine could ask, and much that none would.
+struct Anything {
+    random: Random,
+    pending: [Pending; THREADS_MAX],
+    current: usize,
+    step: u64,
+}
+
+impl Anything {
+    fn new(seed: u64) -> Anything {
+        let pending = [Pending::default(); THREADS_MAX];
+        Anything { random: Random::new(seed), pending, current: 0, step: 0 }
+    }
+
+    /// The next view, and whether an operation ends after it.
+    fn view(&mut self) -> (View<'_>, bool) {
+        let random = &mut self.random;
+        self.step += 1 + random.below(2);
+        // Few threads at first, later any.
+        let known = if self.step < 500 { 0b111 } else { u64::MAX };
+        let drawn = random.bits() & random.bits() & random.bits() & known;
+        let runnable = if drawn == 0 { bit(self.step as usize) } else { drawn };
+        let thread = random.below(THREADS_MAX as u64) as usize;
+        let access = *random.pick(&[Access::None, Access::Read, Access::Write]);
+        self.pending[thread] = Pending { address: random.below(4) * 8, access };
+        if random.one_in(20) {
+            self.current = thread;
+        }
+        let (yields, ends) = (random.one_in(9), random.one_in(30));
+        let (current, step) = (self.current, self.step);
+        (View { current, runnable, yields, step, pending: &self.pending }, ends)
+    }
+
+    /// What the policy answers to so many views.
+    fn answers(seed: u64, policy: &mut Policy, views: usize) -> Vec<usize> {
+        let mut anything = Anything::new(seed);
+        let ask = |_| {
+            let (view, ends) = anything.view();
+            let next = policy.next(&view);
+            assert!(next < THREADS_MAX && view.runnable & bit(next) != 0, "{next} cannot run");
+            let others = view.runnable & !bit(view.current);
+            let listed = matches!(policy.0, Kind::List(_));
+            assert!(!view.yields || next != view.current || others == 0 || listed, "it yields");
+            if ends {
+                policy.operation_ended(next);
+            }
+            anything.current = next;
+            next
+        };
+        (0..views).map(ask).collect()
+    }
+}
+
+fn profile() -> Profile {
+    let mut counts = vec![(8, [5; THREADS_MAX]), (16, [0; THREADS_MAX]), (24, [1; THREADS_MAX])];
+    counts[1].1[63] = u32::MAX;
+    Profile { steps: 3000, counts, per_thread: [9; THREADS_MAX] }
+}
+
+#[test]
+fn the_answer_is_a_thread_that_can_run() {
+    let profile = profile();
+    for spec in all() {
+        for seed in 0..30 {
+            let known = if seed % 3 == 0 { None } else { Some(&profile) };
+            let threads = [0, 1, 3, 64, 100][seed as usize % 5];
+            let mut policy = Policy::new(&spec, seed, threads, known);
+            let answers = Anything::answers(seed, &mut policy.clone(), 3000);
+            assert_eq!(Anything::answers(seed, &mut policy, 3000), answers, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn seeds_differ_and_repeat() {
+    let program = queue();
+    let profile = program.profile();
+    for spec in Spec::ROTATION {
+        let run = |seed| program.run(Policy::new(spec, seed, 4, Some(&profile)));
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..50 {
+            assert_eq!(run(seed), run(seed));
+            seen.insert(run(seed));
+        }
+        assert!(seen.len() > 10, "{spec}: {}", seen.len());
+    }
+}
+
+/// A change here means that every recorded seed replays something else.
+#[test]
+fn schedules_never_change() {
+    let program = queue();
+    let profile = program.profile();
+    let mut told = String::new();
+    for spec in Spec::ROTATION {
+        let order = program.run(Policy::new(spec, 11, 4, Some(&profile)));
+        told += &format!("{spec} {}\n", program.told(&order, None));
+    }
+    assert_eq!(told, GOLDEN, "\n{told}");
+}
+
+const GOLDEN: &str = "";
+
+#[test]
+fn addresses_change_nothing() {
+    let here = profile();
+    let mut there = profile();
+    let moved = |address: u64| if address == 0 { 0 } else { 0x7fff_0000_0000 - address * 4096 };
+    there.counts.iter_mut().for_each(|entry| entry.0 = moved(entry.0));
+    for spec in all() {
+        let mut one = Policy::new(&spec, 5, 3, Some(&here));
+        let mut other = Policy::new(&spec, 5, 3, Some(&there));
+        let mut anything = Anything::new(5);
+        for _ in 0..2000 {
+            let (view, _) = anything.view();
+            let pending = view.pending.map(|p| Pending { address: moved(p.address), ..p });
+            let next = one.next(&view);
+            assert_eq!(other.next(&View { pending: &pending, ..view }), next, "{spec}");
+            anything.current = next;
+        }
+    }
+}
+
+#[test]
+fn a_list_repeats_what_any_policy_did() {
+    let profile = profile();
+    for (spec, seed) in all().iter().zip(0..).flat_map(|(spec, seed)| [(spec, seed); 2]) {
+        let mut policy = Policy::new(spec, seed, 3, Some(&profile));
+        let answers = Anything::answers(seed, &mut policy, 3000);
+        let (mut anything, mut switches) = (Anything::new(seed), Vec::new());
+        for next in &answers {
+            let (view, _) = anything.view();
+            if *next != unprompted(&view) {
+                switches.push(Switch { step: view.step, thread: *next });
+            }
+            anything.current = *next;
+        }
+        let list: Spec = Spec::List(switches).to_string().parse().expect("a list");
+        let mut list = Policy::new(&list, 0, 0, None);
+        assert_eq!(Anything::answers(seed, &mut list, 3000), answers, "{spec}");
+    }
+}
+
+/// How long threads that spin (reading `address` until it is written; the engine notices 100 steps
+/// without a change) keep a writer from its 30 events, of which the last is what they wait for.
+fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
+    let writer = spinners / 2;
+    let mut pending = [Pending { address, access: Access::Read }; THREADS_MAX];
+    let (mut written, mut current, mut step) = (0, 0, 0);
+    let mut unchanged = [0; THREADS_MAX];
+    while written < 30 {
+        pending[writer] = Pending { address: 8 + written % 2 * 8, access: Access::Write };
+        let runnable = (2 << spinners) - 1;
+        let yields = unchanged[current] >= 100;
+        if yields {
+            unchanged[current] = 0;
+        }
+        current = policy.next(&View { current, runnable, yields, step, pending: &pending });
+        unchanged[current] += 1;
+        if current == writer {
+            written += 1;
+            unchanged = [0; THREADS_MAX];
+        }
+        step += 1;
+    }
+    step
+}
+
+#[test]
+fn spinning_ends() {
+    // As if the spinners had far more to do than the writer, and it nothing at all.
+    let mut profile = profile();
+    profile.counts.iter_mut().for_each(|entry| entry.1 = [100_000; THREADS_MAX]);
+    for spec in all().iter().chain([&Spec::List(Vec::new())]) {
+        let mut most = 0;
+        for (seed, spinners) in (0..20).flat_map(|seed| [1, 2, 3, 7].map(|n| (seed, n))) {
+            for entry in &mut profile.counts {
+                entry.1[spinners / 2] = 0;
+            }
+            for address in [8, 32] {
+                let policy = Policy::new(spec, seed, spinners + 1, Some(&profile));
+                most = most.max(spin(policy, spinners, address));
+            }
+        }
+        assert!(most < 100_000, "{spec}: {most} steps");
+        println!("{spec}: {most}");
+    }
+}
+
+#[test]
+fn zz_speed() {
+    let program = Program::new(&["xyX"; 4]);
+    let mut profile = program.profile();
+    profile.steps = 300;
+    let mut table = Vec::new();
+    let mut random = Random::new(1);
+    for _ in 0..4096 {
+        let mut pending = [Pending::default(); THREADS_MAX];
+        for p in &mut pending[..4] {
+            let access = *random.pick(&[Access::Read, Access::Write]);
+            p.address = profile.counts[random.below(2) as usize].0 + 800 * random.below(4);
+            p.access = access;
+        }
+        table.push(pending);
+    }
+    for spec in Spec::ROTATION {
+        let start = std::time::Instant::now();
+        let mut sum = 0;
+        for round in 0..40_000u64 {
+            let mut policy = Policy::new(spec, round, 4, Some(&profile));
+            let mut current = 0;
+            for step in 0..300 {
+                let pending = &table[(step as usize + round as usize) & 4095];
+                let view = View { current, runnable: 0b1111, yields: false, step, pending };
+                current = policy.next(&view);
+                sum += current;
+                if step % 16 == 0 {
+                    policy.operation_ended(current);
+                }
+            }
+        }
+        let s = start.elapsed().as_secs_f64();
+        println!("{spec}: {:.1} M/s ({sum})", 12.0 / s);
+    }
+}

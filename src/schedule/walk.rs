@@ -1,0 +1,87 @@
+//! Sticky random walk: the current thread goes on but for a given probability at each point. In
+//! comes the percentage; out goes the current thread or, uniformly, one of the others. Knows no
+//! accesses. Uniform choice at every point (Thomson, Donaldson, Betts: Concurrency Testing Using
+//! Controlled Schedulers, TOPC 2016) switches too often for bugs that need a thread to
+//! get through most of an operation; which stickiness is best differs between bugs.
+
+use super::{THREADS_MAX, View, bit, nth};
+use crate::random::Random;
+
+#[derive(Clone, Debug)]
+pub struct Walk {
+    random: Random,
+    /// Of 2^32.
+    threshold: u64,
+}
+
+impl Walk {
+    pub fn new(percent: u32, random: Random) -> Walk {
+        Walk { random, threshold: (u64::from(percent.min(100)) << 32) / 100 }
+    }
+
+    #[inline]
+    pub fn next(&mut self, view: &View) -> usize {
+        match view.lone() {
+            Some(thread) => thread,
+            None => self.step(view.current, view.runnable, view.yields),
+        }
+    }
+
+    /// One of `among`, which is not empty: `current` again if it is one of them, does not yield and
+    /// the draw does not say otherwise.
+    #[inline]
+    pub fn step(&mut self, current: usize, among: u64, yields: bool) -> usize {
+        let bits = self.random.bits();
+        let stays = among & bit(current) != 0 && !yields;
+        if stays && bits >> 32 >= self.threshold {
+            return current % THREADS_MAX;
+        }
+        let others = among & !bit(current);
+        let from = if others != 0 { others } else { among };
+        // The upper half of the draw said whether, the lower says whom.
+        nth(from, ((bits & 0xffff_ffff) * u64::from(from.count_ones())) >> 32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Pending, Policy, Spec};
+    use super::*;
+
+    fn switches(percent: u32, steps: u64) -> u64 {
+        let mut policy = Policy::new(&Spec::Walk { percent }, 7, 4, None);
+        let pending = [Pending::default(); THREADS_MAX];
+        let (mut current, mut switches) = (0, 0);
+        for step in 0..steps {
+            let view = View { current, runnable: 0b1111, yields: false, step, pending: &pending };
+            let next = policy.next(&view);
+            switches += u64::from(next != current);
+            current = next;
+        }
+        switches
+    }
+
+    #[test]
+    fn switches_as_often_as_it_says() {
+        for percent in [0, 1, 3, 5, 10, 20, 50, 100] {
+            let (expected, steps) = (u64::from(percent) * 1000, 100_000);
+            let seen = switches(percent, steps);
+            // Five standard deviations are below 5 * sqrt(100,000 / 4) = 800.
+            let bound = if percent % 100 == 0 { 0 } else { 800.min(expected / 5) };
+            assert!(seen.abs_diff(expected) <= bound, "{percent} %: {seen} of {steps}");
+        }
+    }
+
+    #[test]
+    fn others_are_equally_likely() {
+        let mut walk = Walk::new(100, Random::new(3));
+        let mut seen = [0u32; 6];
+        for _ in 0..40_000 {
+            seen[walk.step(2, 0b10_1101, false)] += 1;
+        }
+        assert_eq!((seen[1], seen[2], seen[4]), (0, 0, 0));
+        for thread in [0, 3, 5] {
+            assert!(seen[thread].abs_diff(13_333) < 500, "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The reading thread of a supervised harness. Bytes from the pipe come in, and when the pipe has
+//! ended, those left in the outbox of the record area; whole rounds and what else the harness says
+//! go out through a channel. Does not know why the pipe ended.
+
+use std::fs::File;
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::OnceLock;
+use std::sync::mpsc::SyncSender;
+
+use crate::trace::area::Snapshot;
+use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello};
+use crate::trace::rounds::{Assembler, Round, RoundError};
+
+/// Operations after which rounds are handed on even if more are waiting in the pipe.
+const BATCH_OPERATIONS: usize = 16_384;
+
+/// What the reading thread found.
+pub(super) enum Piped {
+    Hello(Box<Hello>),
+    Rounds(Vec<Round>),
+    Detected(Box<Detected>),
+    Problem(String),
+    Bye(Bye),
+}
+
+/// The reading thread's ends of the pipes. Closing `go_ahead` lets the harness begin: it waits
+/// until its record area is held open here, so that no early death takes the records along.
+pub(super) struct Pipes {
+    pub frames: ChildStdout,
+    pub go_ahead: Option<ChildStdin>,
+}
+
+/// Reads until the harness says goodbye, its stream ends or nobody listens any more.
+pub(super) fn read_frames(
+    mut pipes: Pipes,
+    pid: u32,
+    area: &OnceLock<File>,
+    sender: &SyncSender<Piped>,
+) {
+    let mut frames = FrameReader::new(pipes.frames);
+    let mut feed = Feed::new(sender);
+    loop {
+        let more = match frames.next_frame() {
+            Ok(Some(Frame::Hello(hello))) => {
+                open_area(pid, &hello, area);
+                drop(pipes.go_ahead.take());
+                feed.hand_on(Piped::Hello(hello))
+            }
+            Ok(Some(frame)) => feed.take(frame, frames.has_buffered()),
+            Err(error @ FrameError::Version(_)) => {
+                feed.hand_on(Piped::Problem(error.to_string()));
+                false
+            }
+            // Whatever cut the stream off ended the process, which is looked into elsewhere.
+            Ok(None) | Err(_) => break,
+        };
+        if !more {
+            return;
+        }
+    }
+    if let Some(area) = area.get() {
+        feed.outbox(area);
+    }
+    feed.flush();
+}
+
+/// The record area is a memory file of the harness; held open here it outlives the harness.
+fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
+    let path = hello.area_fd.map(|fd| format!("/proc/{pid}/fd/{fd}"));
+    if let Some(file) = path.and_then(|path| File::open(path).ok()) {
+        let _ = area.set(file);
+    }
+}
+
+/// Puts frames together and hands rounds on, several at once where they are short.
+struct Feed<'a> {
+    sender: &'a SyncSender<Piped>,
+    assembler: Assembler,
+    rounds: Vec<Round>,
+    operations: usize,
+    /// The last round that was whole.
+    last: Option<u64>,
+}
+
+impl Feed<'_> {
+    fn new(sender: &SyncSender<Piped>) -> Feed<'_> {
+        let assembler = Assembler::default();
+        Feed { sender, assembler, rounds: Vec::new(), operations: 0, last: None }
+    }
+
+    /// Takes a frame; `more`: the next one is on its way. False when nothing is to follow.
+    fn take(&mut self, frame: Frame, more: bool) -> bool {
+        let last_words = match frame {
+            Frame::Problem(text) => Piped::Problem(text),
+            Frame::Bye(bye) => Piped::Bye(bye),
+            Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
+            frame => match self.assembler.feed(frame) {
+                Ok(round) => {
+                    self.keep(round);
+                    let more = more || self.assembler.is_inside_a_round();
+                    return (more && self.operations < BATCH_OPERATIONS) || self.flush();
+                }
+                Err(RoundError::Damaged(what)) => Piped::Problem(format!(
+                    "the harness sent a damaged trace ({what}); the target may have overwritten \
+                     memory"
+                )),
+                Err(error) => Piped::Problem(error.to_string()),
+            },
+        };
+        self.hand_on(last_words);
+        false
+    }
+
+    /// A harness's rounds ascend: one that does not was seen already.
+    fn keep(&mut self, round: Option<Round>) {
+        let is_new = |round: &Round| self.last.is_none_or(|last| round.start.round > last);
+        if let Some(round) = round.filter(is_new) {
+            self.last = Some(round.start.round);
+            self.operations += round.history.len();
+            self.rounds.push(round);
+        }
+    }
+
+    /// The rounds that were over when the harness ended, and had not been written to the pipe.
+    fn outbox(&mut self, area: &File) {
+        let Ok(bytes) = Snapshot::read(area).and_then(|snapshot| snapshot.outbox(area)) else {
+            return;
+        };
+        // A round of which the pipe brought only a part is whole there, if anywhere.
+        self.assembler = Assembler::default();
+        let mut frames = FrameReader::resumed(&bytes[..]);
+        while let Ok(Some(frame)) = frames.next_frame() {
+            match self.assembler.feed(frame) {
+                Ok(round) => self.keep(round),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> bool {
+        self.operations = 0;
+        let rounds = std::mem::take(&mut self.rounds);
+        rounds.is_empty() || self.sender.send(Piped::Rounds(rounds)).is_ok()
+    }
+
+    fn hand_on(&mut self, piped: Piped) -> bool {
+        self.flush() && self.sender.send(piped).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, SeekFrom, Write};
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+    use crate::trace::area::{HEADER_BYTES, MAGIC, OUTBOX_BYTES, WORD_MAGIC, WORD_OUTBOX, WORDS};
+    use crate::trace::frame::{RoundEnd, RoundStart, write};
+
+    fn round(number: u64) -> Vec<u8> {
+        let (threads, calls, sequential, fresh) = (1, 0, false, false);
+        let start = RoundStart { round: number, threads, calls, sequential, fresh };
+        let end = RoundEnd { round: number, drained: true, fault: None, steps: None };
+        let mut bytes = Vec::new();
+        write(&mut bytes, &Frame::Round(start)).expect("memory");
+        write(&mut bytes, &Frame::End(end)).expect("memory");
+        bytes
+    }
+
+    /// An area whose outbox holds `outbox`.
+    fn area(outbox: &[u8]) -> File {
+        let mut words = vec![0u64; WORDS];
+        words[WORD_MAGIC] = MAGIC;
+        words[WORD_OUTBOX] = outbox.len() as u64;
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(HEADER_BYTES, 0);
+        bytes.extend_from_slice(outbox);
+        bytes.resize(HEADER_BYTES + OUTBOX_BYTES, 0);
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&bytes).expect("room");
+        file.seek(SeekFrom::Start(0)).expect("a file");
+        file
+    }
+
+    #[test]
+    fn the_outbox_gives_the_rounds_that_the_pipe_did_not() {
+        let outbox = [round(4), round(6), round(8)].concat();
+        // The last frame of the outbox is cut off wherever the harness was when it died.
+        for cut in 0..=outbox.len() {
+            let (sender, piped) = sync_channel(4);
+            let mut feed = Feed::new(&sender);
+            let piece = [round(2), round(4)].concat();
+            let mut frames = FrameReader::resumed(&piece[..]);
+            while let Ok(Some(frame)) = frames.next_frame() {
+                assert!(feed.take(frame, true));
+            }
+            // The pipe brought the beginning of round 6.
+            let begun = FrameReader::resumed(&round(6)[..]).next_frame().expect("sound");
+            assert!(feed.take(begun.expect("a frame"), true));
+            feed.outbox(&area(&outbox[..cut]));
+            feed.flush();
+            let Ok(Piped::Rounds(rounds)) = piped.try_recv() else { panic!("no rounds") };
+            let numbers: Vec<u64> = rounds.iter().map(|round| round.start.round).collect();
+            assert!(numbers.len() >= 2 && numbers == [2, 4, 6, 8][..numbers.len()], "{cut}");
+            assert_eq!(numbers.len() == 4, cut == outbox.len());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Source lines of code. Addresses in a library's file come in, `function at file:line` goes out,
+//! as far as the library's debugging information knows, asked of binutils' addr2line once for each
+//! address. Knows nothing of processes: where the library was loaded is the caller's to take off.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The source lines of one library.
+pub struct SourceLines {
+    library: PathBuf,
+    known: HashMap<u64, Option<String>>,
+}
+
+impl SourceLines {
+    pub fn of(library: &Path) -> SourceLines {
+        SourceLines { library: library.to_path_buf(), known: HashMap::new() }
+    }
+
+    /// The lines of these addresses; none where addr2line is missing or knows nothing.
+    pub fn find(&mut self, addresses: &[u64]) -> Vec<Option<String>> {
+        let is_new = |at: &&u64| !self.known.contains_key(at);
+        let new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
+        if !new.is_empty() {
+            let answer = self.ask(&new).unwrap_or_default();
+            let lines = parse(&answer);
+            self.known.extend(new.into_iter().map(|at| (at, lines.get(&at).cloned())));
+        }
+        addresses.iter().map(|at| self.known[at].clone()).collect()
+    }
+
+    fn ask(&self, addresses: &[u64]) -> Option<String> {
+        let output = Command::new("addr2line")
+            .args(["-a", "-f", "-i", "-C", "-e"])
+            .arg(&self.library)
+            .args(addresses.iter().map(|at| format!("{at:#x}")))
+            .output()
+            .ok()?;
+        String::from_utf8(output.stdout).ok()
+    }
+}
+
+/// The answer: for each address its own line, then function and file:line of the innermost inlined
+/// function and of each around it.
+fn parse(answer: &str) -> HashMap<u64, String> {
+    let mut found = HashMap::new();
+    let mut lines = answer.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(address) = line.strip_prefix("0x") else { continue };
+        let mut frames = Vec::new();
+        while lines.peek().is_some_and(|line| !line.starts_with("0x")) {
+            let function = lines.next().unwrap_or_default();
+            frames.push((function, lines.next().unwrap_or_default()));
+        }
+        if let (Ok(address), Some(place)) = (u64::from_str_radix(address, 16), place(&frames)) {
+            found.insert(address, place);
+        }
+    }
+    found
+}
+
+/// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything.
+fn place(frames: &[(&str, &str)]) -> Option<String> {
+    let known = || frames.iter().filter(|(function, _)| !function.starts_with("??"));
+    let own = |(_, file): &&(&str, &str)| {
+        !["/include/c++/", "/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
+    };
+    let (function, line) = known().find(own).or_else(|| known().next())?;
+    let line = line.split(" (").next().unwrap_or(line);
+    let line = line.rsplit('/').next().unwrap_or(line);
+    Some(format!("{} at {line}", without_parameters(function)))
+}
+
+/// `Stack::pop` of `Stack::pop(long&) const`.
+fn without_parameters(function: &str) -> &str {
+    let name = function.strip_suffix(" const").unwrap_or(function);
+    if !name.ends_with(')') {
+        return function;
+    }
+    let mut depth = 0;
+    let open = name.char_indices().rev().find(|(_, c)| {
+        depth += i32::from(*c == ')') - i32::from(*c == '(');
+        depth == 0
+    });
+    match open {
+        Some((at, _)) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
+        _ => function,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_function_of_the_target_is_named() {
+        let answer = "0x0000000000001139\nstd::__atomic_base<long>::load(std::memory_order) const\n\
+                      /usr/include/c++/12/bits/atomic_base.h:818\nStack::pop(long&)\n\
+                      /home/me/stack.hpp:31 (discriminator 2)\n0x0000000000001200\n??\n??:0\n";
+        let found = parse(answer);
+        assert_eq!(found.get(&0x1139).map(String::as_str), Some("Stack::pop at stack.hpp:31"));
+        assert_eq!(found.get(&0x1200), None);
+    }
+
+    #[test]
+    fn parameters_are_left_out() {
+        assert_eq!(without_parameters("main"), "main");
+        assert_eq!(without_parameters("f(void (*)(int), long) const"), "f");
+        assert_eq!(without_parameters("A::operator()(int)"), "A::operator()");
+    }
+}

@@ -1,0 +1,452 @@
+//! How frames are written: MessagePack values, one after the other. The few that every round has
+//! are arrays that begin with a number and are written and read by hand, because they bound how
+//! many rounds a second can be judged; the others are maps that begin with their name. A stream
+//! that ends inside a value is truncated, and says so; the frames before it stand.
+
+use std::io::{Read, Write};
+
+use rmp::decode::{NumValueReadError, ValueReadError};
+use rmp::{decode, encode};
+use serde::{Deserialize, Serialize};
+
+use super::frame::{
+    Bye, Detected, Frame, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Steps,
+    TRACE_VERSION,
+};
+
+/// What the arrays begin with.
+const ROUND: u8 = 1;
+const RECORDS: u8 = 2;
+const END: u8 = 3;
+
+/// No frame is longer: what claims to be is damaged.
+const FRAME_BYTES_MAX: usize = 64 << 20;
+const BUFFER_BYTES: usize = 1 << 17;
+const DEPTH_MAX: usize = 64;
+
+/// Why a frame could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    #[error("the trace ends inside a frame at byte {0}")]
+    Truncated(u64),
+    #[error("no trace of interlap, or a damaged one, at byte {at}: {what}")]
+    Damaged { at: u64, what: String },
+    #[error("trace of version {0}; this program reads version {TRACE_VERSION}")]
+    Version(u32),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// The frames that are written by name.
+#[derive(Serialize)]
+enum Named<'a> {
+    Hello(&'a Hello),
+    Fault(&'a Detected),
+    Problem(&'a str),
+    Bye(&'a Bye),
+}
+
+#[derive(Deserialize)]
+enum NamedRead {
+    Hello(Box<Hello>),
+    Fault(Detected),
+    Problem(String),
+    Bye(Bye),
+}
+
+pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
+    let named = match frame {
+        Frame::Round(start) => return write_start(sink, start),
+        Frame::Records(records) => return write_records(sink, records),
+        Frame::End(end) => return write_end(sink, end),
+        Frame::Hello(hello) => Named::Hello(hello),
+        Frame::Fault(detected) => Named::Fault(detected),
+        Frame::Problem(text) => Named::Problem(text),
+        Frame::Bye(bye) => Named::Bye(bye),
+    };
+    let bytes = rmp_serde::to_vec_named(&named).map_err(std::io::Error::other)?;
+    sink.write_all(&bytes)
+}
+
+fn begin(sink: &mut impl Write, kind: u8, fields: u32) -> std::io::Result<()> {
+    encode::write_array_len(sink, fields + 1)?;
+    number(sink, kind)
+}
+
+fn number(sink: &mut impl Write, value: impl Into<u64>) -> std::io::Result<()> {
+    encode::write_uint(sink, value.into())?;
+    Ok(())
+}
+
+fn write_start(sink: &mut impl Write, start: &RoundStart) -> std::io::Result<()> {
+    begin(sink, ROUND, 5)?;
+    number(sink, start.round)?;
+    number(sink, start.threads)?;
+    number(sink, start.calls)?;
+    encode::write_bool(sink, start.sequential)?;
+    encode::write_bool(sink, start.fresh)
+}
+
+fn write_records(sink: &mut impl Write, records: &Records) -> std::io::Result<()> {
+    begin(sink, RECORDS, 2)?;
+    number(sink, records.thread)?;
+    encode::write_bin(sink, &records.bytes)?;
+    Ok(())
+}
+
+fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
+    begin(sink, END, 4)?;
+    number(sink, end.round)?;
+    encode::write_bool(sink, end.drained)?;
+    match &end.fault {
+        Some(fault) => encode::write_str(sink, fault)?,
+        None => encode::write_nil(sink)?,
+    }
+    let Some(steps) = &end.steps else { return encode::write_nil(sink) };
+    encode::write_array_len(sink, 9)?;
+    encode::write_str(sink, &steps.policy)?;
+    for value in [steps.steps, steps.switches, steps.schedule, steps.atomics, steps.blocking] {
+        number(sink, value)?;
+    }
+    encode::write_array_len(sink, steps.pairs.len() as u32)?;
+    for pair in &steps.pairs {
+        number(sink, *pair)?;
+    }
+    number(sink, steps.leaked_blocks)?;
+    number(sink, steps.leaked_bytes)
+}
+
+/// Why the bytes at hand make no frame.
+enum Fail {
+    /// They end too early.
+    Short,
+    Damaged(String),
+}
+
+impl From<ValueReadError> for Fail {
+    fn from(error: ValueReadError) -> Fail {
+        match error {
+            // Reading from memory fails in no other way than at its end.
+            ValueReadError::InvalidMarkerRead(_) | ValueReadError::InvalidDataRead(_) => {
+                Fail::Short
+            }
+            ValueReadError::TypeMismatch(marker) => Fail::Damaged(format!("a stray {marker:?}")),
+        }
+    }
+}
+
+impl From<NumValueReadError> for Fail {
+    fn from(error: NumValueReadError) -> Fail {
+        match error {
+            NumValueReadError::InvalidMarkerRead(_) | NumValueReadError::InvalidDataRead(_) => {
+                Fail::Short
+            }
+            other => Fail::Damaged(other.to_string()),
+        }
+    }
+}
+
+/// Takes one frame off the front of `bytes`.
+fn take(bytes: &mut &[u8]) -> Result<Frame, Fail> {
+    let first = *bytes.first().ok_or(Fail::Short)?;
+    if first & 0xf0 != 0x90 {
+        return take_named(bytes);
+    }
+    let fields = decode::read_array_len(bytes)?;
+    match (int(bytes)?, fields) {
+        (ROUND, 6) => Ok(Frame::Round(RoundStart {
+            round: int(bytes)?,
+            threads: int(bytes)?,
+            calls: int(bytes)?,
+            sequential: decode::read_bool(bytes)?,
+            fresh: decode::read_bool(bytes)?,
+        })),
+        (RECORDS, 3) => {
+            let thread = int(bytes)?;
+            let len = decode::read_bin_len(bytes)? as usize;
+            if len > RECORDS_BYTES_MAX {
+                return Err(Fail::Damaged(format!("{len} bytes of records")));
+            }
+            Ok(Frame::Records(Records { thread, bytes: part(bytes, len)?.to_vec() }))
+        }
+        (END, 5) => Ok(Frame::End(RoundEnd {
+            round: int(bytes)?,
+            drained: decode::read_bool(bytes)?,
+            fault: optional(bytes, text)?,
+            steps: optional(bytes, steps)?,
+        })),
+        (kind, fields) => Err(Fail::Damaged(format!("frame {kind} of {fields} fields"))),
+    }
+}
+
+fn int<T: TryFrom<u64>>(bytes: &mut &[u8]) -> Result<T, Fail> {
+    let wide: u64 = decode::read_int(bytes)?;
+    T::try_from(wide).map_err(|_| Fail::Damaged(format!("{wide} is too large")))
+}
+
+/// The next `len` bytes.
+fn part<'a>(bytes: &mut &'a [u8], len: usize) -> Result<&'a [u8], Fail> {
+    let (part, rest) = bytes.split_at_checked(len).ok_or(Fail::Short)?;
+    *bytes = rest;
+    Ok(part)
+}
+
+fn optional<T>(
+    bytes: &mut &[u8],
+    read: fn(&mut &[u8]) -> Result<T, Fail>,
+) -> Result<Option<T>, Fail> {
+    if bytes.first() == Some(&0xc0) {
+        decode::read_nil(bytes)?;
+        return Ok(None);
+    }
+    read(bytes).map(Some)
+}
+
+fn text(bytes: &mut &[u8]) -> Result<String, Fail> {
+    let len = decode::read_str_len(bytes)? as usize;
+    let text = part(bytes, len)?.to_vec();
+    String::from_utf8(text).map_err(|error| Fail::Damaged(error.to_string()))
+}
+
+fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
+    if decode::read_array_len(bytes)? != 9 {
+        return Err(Fail::Damaged("counts of another version".to_string()));
+    }
+    Ok(Box::new(Steps {
+        policy: text(bytes)?,
+        steps: int(bytes)?,
+        switches: int(bytes)?,
+        schedule: int(bytes)?,
+        atomics: int(bytes)?,
+        blocking: int(bytes)?,
+        pairs: (0..decode::read_array_len(bytes)?).map(|_| int(bytes)).collect::<Result<_, _>>()?,
+        leaked_blocks: int(bytes)?,
+        leaked_bytes: int(bytes)?,
+    }))
+}
+
+fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
+    let mut source = Memory { rest: bytes, ended: false };
+    let mut reader = rmp_serde::Deserializer::new(&mut source);
+    reader.set_max_depth(DEPTH_MAX);
+    let named = NamedRead::deserialize(&mut reader).map_err(|error| error.to_string());
+    let named = named.map_err(|what| if source.ended { Fail::Short } else { Fail::Damaged(what) });
+    *bytes = source.rest;
+    Ok(match named? {
+        NamedRead::Hello(hello) => Frame::Hello(hello),
+        NamedRead::Fault(detected) => Frame::Fault(detected),
+        NamedRead::Problem(text) => Frame::Problem(text),
+        NamedRead::Bye(bye) => Frame::Bye(bye),
+    })
+}
+
+/// Bytes in memory; knows whether more were asked for than there are.
+struct Memory<'a> {
+    rest: &'a [u8],
+    ended: bool,
+}
+
+impl Read for Memory<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.ended |= buffer.len() > self.rest.len();
+        self.rest.read(buffer)
+    }
+}
+
+/// Reads frames until the stream ends.
+pub struct FrameReader<R> {
+    source: R,
+    /// What was read and not given out lies in `from..to`.
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
+    /// Bytes of the frames given out so far.
+    at: u64,
+    seen_hello: bool,
+}
+
+impl<R: Read> FrameReader<R> {
+    pub fn new(source: R) -> FrameReader<R> {
+        FrameReader { source, buffer: Vec::new(), from: 0, to: 0, at: 0, seen_hello: false }
+    }
+
+    /// Of a stream that goes on where another, with the header, has ended.
+    pub fn resumed(source: R) -> FrameReader<R> {
+        FrameReader { seen_hello: true, ..FrameReader::new(source) }
+    }
+
+    /// The next frame; none at the end of the stream.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        loop {
+            let mut rest = &self.buffer[self.from..self.to];
+            match take(&mut rest) {
+                Ok(frame) => {
+                    let used = self.to - self.from - rest.len();
+                    self.from += used;
+                    self.at += used as u64;
+                    self.check_order(&frame)?;
+                    return Ok(Some(frame));
+                }
+                Err(Fail::Damaged(what)) => return Err(FrameError::Damaged { at: self.at, what }),
+                Err(Fail::Short) => {}
+            }
+            let waiting = self.to - self.from;
+            if self.read_more()? == 0 {
+                return match waiting {
+                    0 => Ok(None),
+                    n => Err(FrameError::Truncated(self.at + n as u64)),
+                };
+            }
+        }
+    }
+
+    /// Whether some bytes of the next frame are already here.
+    pub fn has_buffered(&self) -> bool {
+        self.from < self.to
+    }
+
+    fn read_more(&mut self) -> Result<usize, FrameError> {
+        self.buffer.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        if self.to > FRAME_BYTES_MAX {
+            let what = "a frame without an end".to_string();
+            return Err(FrameError::Damaged { at: self.at, what });
+        }
+        // Twice as much each time, since a frame that is cut off is taken from its beginning again.
+        if self.buffer.len() < (2 * self.to).max(BUFFER_BYTES) {
+            self.buffer.resize((2 * self.to).max(BUFFER_BYTES), 0);
+        }
+        loop {
+            match self.source.read(&mut self.buffer[self.to..]) {
+                Ok(n) => {
+                    self.to += n;
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn check_order(&mut self, frame: &Frame) -> Result<(), FrameError> {
+        match frame {
+            Frame::Hello(hello) if hello.version != TRACE_VERSION => {
+                return Err(FrameError::Version(hello.version));
+            }
+            Frame::Hello(_) | Frame::Problem(_) => self.seen_hello = true,
+            _ if !self.seen_hello => {
+                let what = "the first frame is not a header".to_string();
+                return Err(FrameError::Damaged { at: 0, what });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::{ClockInfo, TargetInfo};
+    use super::*;
+    use crate::plan::{Clock, Plan};
+
+    fn stream() -> Vec<u8> {
+        let hello = Hello {
+            version: TRACE_VERSION,
+            plan: Plan::new("x", 1),
+            target: TargetInfo {
+                library: "x".into(),
+                version: String::new(),
+                model: "fifo".into(),
+                operations: vec![0x10],
+                thread_max: 0,
+                capacity: 0,
+                block_size: 0,
+            },
+            clock: ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 0.4 },
+            area_fd: None,
+            code: None,
+        };
+        let mut bytes = Vec::new();
+        for frame in [
+            Frame::Hello(Box::new(hello)),
+            start(),
+            Frame::Records(Records { thread: 3, bytes: vec![1, 2, 3] }),
+            end(),
+            Frame::Bye(Bye { next_round: Some(2), grown: None }),
+        ] {
+            write(&mut bytes, &frame).expect("memory");
+        }
+        bytes
+    }
+
+    fn start() -> Frame {
+        Frame::Round(RoundStart {
+            round: 70_000,
+            threads: 3,
+            calls: 8,
+            sequential: false,
+            fresh: true,
+        })
+    }
+
+    fn end() -> Frame {
+        let steps = Steps {
+            policy: "pct:3".into(),
+            steps: 400,
+            switches: 3,
+            schedule: u64::MAX,
+            atomics: 1,
+            blocking: 0,
+            pairs: vec![1, u64::MAX],
+            leaked_blocks: 2,
+            leaked_bytes: 300,
+        };
+        let fault = Some("it ended".to_string());
+        Frame::End(RoundEnd { round: 1, drained: true, fault, steps: Some(Box::new(steps)) })
+    }
+
+    #[test]
+    fn frames_come_back_as_they_were() {
+        let bytes = stream();
+        let mut reader = FrameReader::new(&bytes[..]);
+        let mut frames = Vec::new();
+        while let Some(frame) = reader.next_frame().expect("sound") {
+            frames.push(frame);
+        }
+        assert_eq!(frames.len(), 5);
+        assert_eq!((&frames[1], &frames[3]), (&start(), &end()));
+    }
+
+    #[test]
+    fn a_stream_cut_at_any_byte_keeps_the_frames_before_the_cut() {
+        let bytes = stream();
+        let mut truncated = 0;
+        for cut in 0..=bytes.len() {
+            let mut reader = FrameReader::new(&bytes[..cut]);
+            let mut frames = 0;
+            let end = loop {
+                match reader.next_frame() {
+                    Ok(Some(_)) => frames += 1,
+                    other => break other,
+                }
+            };
+            match end {
+                Ok(_) => assert!(frames <= 5),
+                Err(FrameError::Truncated(at)) => {
+                    assert!(at <= cut as u64);
+                    truncated += 1;
+                }
+                Err(error) => panic!("{error} at {cut}"),
+            }
+        }
+        assert_eq!(truncated, bytes.len() + 1 - 6, "every cut but the six between frames");
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        for garbage in [&b"hello, world"[..], &[0xff; 100], &[0xc6, 0xff, 0xff, 0xff, 0xff]] {
+            assert!(FrameReader::new(garbage).next_frame().is_err());
+        }
+    }
+}

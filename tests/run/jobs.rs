@@ -1,0 +1,172 @@
+//! Runs of several jobs, and what the controlled engine's harness may say: counts, faults that it
+//! saw coming, rounds left in the outbox, that it has no hold on the target.
+
+use std::path::Path;
+
+use interlap::cache::Cache;
+use interlap::compile::{Request, Toolchain};
+use interlap::finding::{Stored, What};
+use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
+use interlap::operation::{Op, Status};
+use interlap::plan::{Engine, Shard};
+use interlap::sources::Sources;
+use interlap::trace::frame::{Detected, DetectedKind, Frame, Place};
+
+use super::adapters::enqueue;
+use super::fake::{Ear, Fake, records, round, steps};
+
+fn run(fake: &Fake) -> (Summary, Ear) {
+    let mut ear = Ear::default();
+    let summary = fuzz(&fake.options(), &mut ear).expect("it runs");
+    (summary, ear)
+}
+
+/// A use after free in round `round` by thread 1 of two, in its second call.
+fn use_after_free(round: u64) -> (Frame, Vec<Vec<u8>>) {
+    let place = |what: &str| Place { what: what.to_string(), code: Some(0x1234) };
+    let detected = Frame::Fault(Detected {
+        kind: DetectedKind::UseAfterFree,
+        round,
+        thread: Some(1),
+        places: vec![
+            place("accessed by thread 1's call #2 pop()"),
+            place("freed by thread 0's call #1 pop()"),
+        ],
+        steps: Box::new(steps(round, 9)),
+    });
+    let pop = |value, start, status| (Op::Pop, value, start, status);
+    let left = vec![
+        records(&[(Op::Push, Some(5), 1, Some(Status::Ok)), pop(Some(5), 10, Some(Status::Ok))]),
+        records(&[pop(None, 3, None)]),
+        Vec::new(),
+    ];
+    (detected, left)
+}
+
+#[test]
+fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
+    let fake = Fake::new(Engine::Controlled);
+    let (detected, left) = use_after_free(20);
+    let frames = [round(18, false, 9), vec![detected.clone()]].concat();
+    fake.sends(0, &frames, "sleep 60");
+    fake.leaves(0, 20, &left, &[]);
+    fake.sends(20, &[detected], "");
+    fake.leaves(20, 20, &left, &[]);
+    let (summary, ear) = run(&fake);
+    assert_eq!(fake.started(), [0, 20, 21], "the confirmation, then the job goes on");
+    assert_eq!((summary.statistics.rounds, summary.statistics.faults), (1, 1));
+    let stored = &summary.findings[0];
+    assert_eq!(stored.finding.confirmed, Some(true));
+    assert_eq!(stored.finding.signature, "use after free calling the structure");
+    assert_eq!(stored.round.history.len(), 3, "with the pending call");
+    for part in [
+        "Thread 1 accessed memory that had been freed.",
+        "  - accessed by thread 1's call #2 pop()",
+        "  - freed by thread 0's call #1 pop()",
+        "Reproduced in a fresh process.",
+        "pop() -> pending",
+    ] {
+        assert!(ear.found[0].contains(part), "no {part:?} in {}", ear.found[0]);
+    }
+    let loaded = Stored::load(&stored.directory).expect("as it was written");
+    assert_eq!(loaded.finding, stored.finding);
+    let What::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
+    assert_eq!(places.len(), 2);
+}
+
+#[test]
+fn a_finding_that_does_not_recur_is_filed_as_such() {
+    let fake = Fake::new(Engine::Controlled);
+    let frames = [round(16, false, 9), round(17, true, 9)].concat();
+    fake.sends(0, &frames, "cat bye");
+    let (summary, ear) = run(&fake);
+    assert_eq!(fake.started(), [0, 17]);
+    assert_eq!(summary.findings[0].finding.confirmed, Some(false));
+    assert!(ear.found[0].contains("NOT REPRODUCED: round 17"), "{}", ear.found[0]);
+    assert_eq!(summary.ending, Ending::Rounds);
+}
+
+#[test]
+fn rounds_in_the_outbox_are_judged_once_whatever_ended_the_process() {
+    for end in ["kill -9 $$", "exit 3", "kill -SEGV $$"] {
+        let fake = Fake::new(Engine::Controlled);
+        let piped = [round(16, false, 9), round(17, false, 9)].concat();
+        let mut outbox = [round(17, false, 9), round(18, true, 9), round(19, false, 9)].concat();
+        outbox.extend(round(20, false, 9).into_iter().take(2));
+        // The pipe brought the beginning of a round that the outbox has.
+        let begun = round(18, true, 9).into_iter().take(1);
+        fake.sends(0, &piped.into_iter().chain(begun).collect::<Vec<_>>(), end);
+        fake.leaves(0, 20, &[Vec::new(), Vec::new()], &outbox);
+        let (summary, _) = run(&fake);
+        assert_eq!((summary.statistics.rounds, summary.statistics.faults), (4, 1), "{end}");
+        assert!(fake.started().contains(&21), "{end}: {:?}", fake.started());
+        assert_eq!(summary.findings.len(), 2, "{end}: the round's and the fault");
+    }
+}
+
+#[test]
+fn what_the_engine_counts_is_added_up() {
+    let fake = Fake::new(Engine::Controlled);
+    let frames: Vec<Frame> = (16..116).flat_map(|number| round(number, false, 9)).collect();
+    fake.sends(0, &frames, "cat bye");
+    let (summary, _) = run(&fake);
+    let coverage = summary.statistics.coverage.expect("rounds of the engine");
+    assert_eq!((coverage.rounds, coverage.schedules.total, coverage.pairs.total), (100, 100, 3));
+    assert_eq!(coverage.policies["pos"].rounds, 50);
+    assert_eq!(summary.pairs, [0, 1, 2]);
+    assert!(coverage.leaks());
+}
+
+#[test]
+fn a_run_without_a_hold_on_the_target_ends() {
+    let fake = Fake::new(Engine::Controlled);
+    let frames: Vec<Frame> = (16..116).flat_map(|number| round(number, false, 0)).collect();
+    fake.sends(0, &frames, "sleep 60");
+    let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("blind");
+    assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Blind)), "{error:#}");
+    assert!(error.to_string().contains("Build the library's sources into the adapter"));
+    fake.sends(0, &[Frame::Problem("cannot control: no hooks".to_string())], "");
+    let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("refused");
+    assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Refused(_))), "{error:#}");
+}
+
+/// The options of a run of a real harness on a queue.
+fn native(fake: &Fake, text: &str) -> interlap::fuzz::Options {
+    let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    let toolchain = Toolchain::new(cache.expect("a cache"), Sources::EMBEDDED);
+    let source = fake.options().directory.with_file_name("queue.cpp");
+    std::fs::write(&source, text).expect("room");
+    let request = Request { source: source.clone(), ..Request::default() };
+    let compiled = toolchain.expect("a compiler").compile(&request).expect("it compiles");
+    let mut options = fake.options();
+    options.plan.build.adapter = source.display().to_string();
+    options.plan.calls = Some(20);
+    options.library = compiled.library;
+    options.harness = env!("CARGO_BIN_EXE_interlap-harness").into();
+    options
+}
+
+#[test]
+fn jobs_and_shards_do_each_round_once() {
+    let fake = Fake::new(Engine::Native);
+    let mut options = native(&fake, super::adapters::QUEUE);
+    (options.jobs, options.rounds_max) = (3, Some(101));
+    let summary = fuzz(&options, &mut Ear::default()).expect("it runs");
+    assert_eq!(summary.statistics.rounds, 101);
+    options.shard = Shard { index: 1, count: 4 };
+    let summary = fuzz(&options, &mut Ear::default()).expect("it runs");
+    assert_eq!(summary.statistics.rounds, 25, "1, 5, ..., 97");
+}
+
+#[test]
+fn a_crash_costs_one_round_of_one_job() {
+    let fake = Fake::new(Engine::Native);
+    // In every round that adds enough, which few do.
+    let mut options = native(&fake, &enqueue("if (added == 45) abort();"));
+    (options.jobs, options.rounds_max) = (2, Some(60));
+    let summary = fuzz(&options, &mut Ear::default()).expect("it runs");
+    let statistics = &summary.statistics;
+    assert!(statistics.faults > 0, "{statistics:?}");
+    assert_eq!(statistics.rounds + statistics.faults, 60, "{statistics:?}");
+    assert_eq!(summary.findings.len(), 1);
+}
