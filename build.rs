@@ -10,8 +10,6 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed=ffi/interlap.h");
     println!("cargo::rustc-env=INTERLAP_BUILD_TARGET={}", env::var("TARGET").expect("by cargo"));
-    // Targets find the functions that the harness replaces (harness/controlled/environment).
-    println!("cargo::rustc-link-arg-bin=interlap-harness=-rdynamic");
     bindgen::Builder::default()
         .header("ffi/interlap.h")
         .allowlist_item("(il|IL)_.*")
