@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::{Backoff, CachePadded};
-use interlap::operation::Op;
 use interlap::random::mix;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;

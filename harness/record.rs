@@ -101,7 +101,7 @@ impl Area {
         (self.bytes_per_thread, self.threads) = (bytes_per_thread, threads);
         for thread in 0..=threads as usize {
             let offset = RECORDS_AT + thread * bytes_per_thread;
-            self.word(area::WORD_TABLE + 2 * thread).store(offset as u64, Ordering::Relaxed);
+            self.word(area::word_of_thread(thread)).store(offset as u64, Ordering::Relaxed);
             self.recorded(thread as u32).store(0, Ordering::Relaxed);
         }
         self.word(area::WORD_THREADS).store(threads.into(), Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl Area {
 
     /// How many bytes of a thread's records are whole.
     pub fn recorded(&self, thread: u32) -> &AtomicU64 {
-        self.word(area::WORD_TABLE + 2 * thread as usize + 1)
+        self.word(area::word_of_thread(thread as usize) + 1)
     }
 
     /// The memory of one thread's records.

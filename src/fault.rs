@@ -310,8 +310,14 @@ fn signal_name(signal: i32) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+    use crate::history::{Entry, Thread};
+    use crate::operation::{Op, Status};
+    use crate::trace::area;
     use crate::trace::frame::Place;
+    use crate::trace::records::encode;
 
     #[test]
     fn memory_that_runs_out_is_told_from_a_failed_assertion() {
@@ -377,6 +383,64 @@ mod tests {
             fault.places[0].location = Some("g at x.h:1".to_string());
             fault.places[1].location = Some("f at x.h:2".to_string());
             assert_eq!(fault.site().as_deref(), Some(site));
+        }
+    }
+
+    /// A record area of three threads: the first one's records, then the second one's; the third
+    /// has none. Lengths as given.
+    fn area(records: [&[u8]; 2], lengths: [usize; 2]) -> File {
+        let mut header = vec![0; area::HEADER_BYTES];
+        let mut set = |word: usize, value: usize| {
+            header[8 * word..][..8].copy_from_slice(&(value as u64).to_le_bytes());
+        };
+        set(area::WORD_MAGIC, area::MAGIC as usize);
+        set(area::WORD_STAGE, Stage::Calls as usize);
+        set(area::WORD_ROUND, 7);
+        set(area::WORD_THREADS, 2);
+        let mut offset = area::HEADER_BYTES;
+        for thread in 0..2 {
+            set(area::word_of_thread(thread), offset);
+            set(area::word_of_thread(thread) + 1, lengths[thread]);
+            offset += records[thread].len();
+        }
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(&[&header, records[0], records[1]].concat()).expect("it is written");
+        file
+    }
+
+    fn fault_of(area: &File) -> Fault {
+        let mut fault = Fault::new(FaultKind::Signal(libc::SIGABRT), String::new(), 0);
+        fault.add_snapshot(area, &Snapshot::read(area).expect("a record area"));
+        assert_eq!((fault.stage, fault.round, fault.threads), (Stage::Calls, 7, 2));
+        fault
+    }
+
+    #[test]
+    fn overwritten_records_make_a_history_incomplete() {
+        let mut thread = Thread::new(0);
+        let (op, status) = (Op::Enqueue, Status::Ok);
+        for (start, value) in [(1, 40), (5, 41)] {
+            let entry = Entry { op, status, start, end: start + 2, args: &[value], results: &[] };
+            thread.push(entry).expect("it follows");
+        }
+        let good = encode(&thread);
+        let len = good.len();
+        let fault = fault_of(&area([&good, &good], [len, len]));
+        assert!(fault.complete);
+        assert_eq!(fault.history.len(), 4);
+
+        let mut torn = good.clone();
+        torn[len / 2..].fill(0xff);
+        for (records, length) in [
+            (&torn[..], len),
+            // Cut off inside a record, longer than the file, longer than any memory.
+            (&good[..], len - 1),
+            (&good[..], len + 1),
+            (&good[..], usize::MAX),
+        ] {
+            let fault = fault_of(&area([&good, records], [len, length]));
+            assert!(!fault.complete, "{records:?}, {length}");
+            assert!(fault.history.threads.iter().any(|kept| kept.operations().len() == 2));
         }
     }
 }

@@ -235,7 +235,12 @@ pub fn profile() -> Profile {
 }
 
 /// Readies a thread; it runs when it is chosen.
-fn begin(thread: usize, start: Start, argument: *mut c_void, of_target: bool) -> std::io::Result<()> {
+fn begin(
+    thread: usize,
+    start: Start,
+    argument: *mut c_void,
+    of_target: bool,
+) -> std::io::Result<()> {
     let e = &ENGINE;
     let controls = hooks::set_controls(false);
     let prepared = e.carrier.get().prepare(thread);

@@ -73,7 +73,6 @@ fn map(address: usize, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-
 /// Address space that `reserve` takes, in MiB.
 pub const RESERVED_MIB: u64 = ((ARENA_BYTES
     + ARENA_BYTES / GRANULE

@@ -95,8 +95,8 @@ pub fn rounds(
         Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),
     };
     let mut frames = Vec::new();
-    let numbers = (job.round_first..job.round_end.unwrap_or(u64::MAX))
-        .step_by(job.round_step as usize);
+    let numbers =
+        (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
     for number in numbers {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
         let spec = spec.clone().unwrap_or_else(|| Spec::drawn(job.plan.seed, number));

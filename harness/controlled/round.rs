@@ -163,8 +163,7 @@ impl<'a> Round<'a> {
         let thread = self.shape.threads;
         let local = structure.enter(thread);
         let mut timebox = self.timebox(thread);
-        let mut call =
-            |op, args: &[i64]| timebox.perform(self.target, structure, &local, op, args);
+        let mut call = |op, args: &[i64]| timebox.perform(self.target, structure, &local, op, args);
         let (operations, added) = (&self.target.operations, self.added.get());
         self.drained.set(drain(operations, self.shape, added, &mut call));
     }

@@ -14,7 +14,14 @@ use super::heap;
 
 /// Libraries whose data is not the target's: part of the name.
 const SYSTEM: [&str; 9] = [
-    "libc.so", "libstdc++", "libc++", "ld-linux", "libm.so", "libgcc_s", "libpthread", "libdl.so",
+    "libc.so",
+    "libstdc++",
+    "libc++",
+    "ld-linux",
+    "libm.so",
+    "libgcc_s",
+    "libpthread",
+    "libdl.so",
     "linux-vdso",
 ];
 
@@ -122,12 +129,11 @@ unsafe extern "C" fn note(
         return 0;
     }
     // SAFETY: the loader's table of this length.
-    let headers =
-        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr as usize;
     let protected = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
-    let protected_end = protected
-        .map_or(0, |header| (base + (header.p_vaddr + header.p_memsz) as usize) & !4095);
+    let protected_end =
+        protected.map_or(0, |header| (base + (header.p_vaddr + header.p_memsz) as usize) & !4095);
     for header in headers {
         let at = base + header.p_vaddr as usize;
         let bytes = header.p_memsz as usize;
@@ -157,4 +163,3 @@ fn copy(at: usize, bytes: usize) -> Box<[u8]> {
     unsafe { ptr::copy_nonoverlapping(pointer, image.as_mut_ptr(), bytes) };
     image.into_boxed_slice()
 }
-

@@ -11,11 +11,11 @@
 
 use super::cover::{Crowd, covering};
 use super::events::{Event, Events};
-use super::removals::{self, Broken, Taken};
+use super::removals::{self, Broken};
 use super::segments::{Coverage, Stabbing};
 use super::values::{Bits, Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, OperationId};
+use crate::history::History;
 use crate::model::{Empty, Spec};
 use crate::operation::Status;
 
@@ -42,28 +42,25 @@ impl Ranks {
 }
 
 /// An "empty" answer that is judged: ranks of its call and return.
-type Answer = (u32, u32, OperationId);
+type Answer = (u32, u32);
 
-/// The first broken rule of a stack, if any.
+/// The first broken rule of a stack, if any. What is needed only to name the operations that break
+/// it is made again then: a history is long, and almost all are good.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let table = removals::removals(history, values)?.table;
-    removals::lost(history, values, &table)?;
-    let (ranks, answers) = rank(history, spec, values)?;
-    let live: Vec<u32> =
-        (0..ranks.len() as u32).filter(|at| ranks[*at as usize].covers()).collect();
-    let line = Line::of(&ranks, &live, 2 * history.len());
-    let coverage = line.coverage(&ranks, &live);
-    for answer in &answers {
-        if !line.uncovered(&coverage, answer) {
-            return Err(Broken::excusable(covered(history, values, &table, answer.2)));
-        }
+    removals::lost(history, values, &removals::removals(history, values)?.table)?;
+    let (mut live, answers) = rank(history, spec, values)?;
+    live.retain(Ranks::covers);
+    live.shrink_to_fit();
+    let line = Line::of(&live, 2 * history.len());
+    if let Some(answer) = line.first_covered(&live, &answers) {
+        return Err(Broken::excusable(covered(history, values, answer)?));
     }
-    drop(table);
-    let left = decrease(&line, coverage, &ranks, &live);
+    drop(answers);
+    let left = decrease(&line, live);
     if left.is_empty() {
         return Ok(());
     }
-    Err(Broken::excusable(unordered(history, values, &ranks, &left)))
+    Err(Broken::excusable(unordered(history, spec, values, &left)?))
 }
 
 /// Ranks every event; drops the "empty" answers that the model does not judge.
@@ -111,7 +108,7 @@ fn rank(
             let lone = crowd.leave(event.id.thread);
             let judged = spec.empty == Empty::Strong || (spec.empty == Empty::Lone && lone);
             if operation.status == Status::Empty && judged {
-                answers.push((called[thread], rank, event.id));
+                answers.push((called[thread], rank));
             }
         }
     }
@@ -131,10 +128,9 @@ struct Line {
 }
 
 impl Line {
-    fn of(ranks: &[Ranks], live: &[u32], events: usize) -> Line {
+    fn of(live: &[Ranks], events: usize) -> Line {
         let (mut changes, mut tail) = (Bits::new(events + 1), false);
-        for value in live {
-            let at = ranks[*value as usize];
+        for at in live {
             changes.insert(at.push_return as usize);
             if at.pop_call == NONE {
                 tail = true;
@@ -169,10 +165,9 @@ impl Line {
     }
 
     /// How many values cover each segment.
-    fn coverage(&self, ranks: &[Ranks], live: &[u32]) -> Vec<i32> {
+    fn coverage(&self, covers: impl Iterator<Item = (u32, u32)>) -> Vec<i32> {
         let mut coverage = vec![0; self.len() + 1];
-        for value in live {
-            let (from, to) = self.cover(&ranks[*value as usize]);
+        for (from, to) in covers {
             coverage[from as usize] += 1;
             coverage[to as usize] -= 1;
         }
@@ -185,9 +180,14 @@ impl Line {
         coverage
     }
 
-    fn uncovered(&self, coverage: &[i32], answer: &Answer) -> bool {
-        let (from, to) = (self.segment(answer.0), self.segment(answer.1 - 1));
-        coverage[from as usize..=to as usize].contains(&0)
+    /// The first answer that is covered at every instant.
+    fn first_covered(&self, live: &[Ranks], answers: &[Answer]) -> Option<Answer> {
+        let coverage = self.coverage(live.iter().map(|at| self.cover(at)));
+        let uncovered = |answer: &Answer| {
+            let (from, to) = (self.segment(answer.0), self.segment(answer.1 - 1));
+            coverage[from as usize..=to as usize].contains(&0)
+        };
+        answers.iter().find(|answer| !uncovered(answer)).copied()
     }
 
     /// The segments in which a value's push and its pop can happen, ends included. A value that
@@ -201,14 +201,17 @@ impl Line {
     }
 }
 
-/// Takes away value after value that can be; what remains are the ones that cannot.
-fn decrease(line: &Line, coverage: Vec<i32>, ranks: &[Ranks], live: &[u32]) -> Vec<u32> {
-    let boxes = live.iter().flat_map(|value| line.boxes(&ranks[*value as usize]));
+/// Takes away value after value that can be; what remains are the ones that cannot, by their place
+/// among those that came in.
+fn decrease(line: &Line, live: Vec<Ranks>) -> Vec<usize> {
+    let boxes = live.iter().flat_map(|at| line.boxes(at));
     let mut stabbing = Stabbing::new(boxes, line.len());
-    let mut coverage = Coverage::new(&coverage);
-    let mut half = Bits::new(live.len());
-    let mut left = Bits::new(live.len());
-    (0..live.len()).for_each(|at| left.insert(at));
+    // Takes the memory of the ranks, and gives half of it back.
+    let covers: Vec<(u32, u32)> = live.into_iter().map(|at| line.cover(&at)).collect();
+    let mut coverage = Coverage::new(line.coverage(covers.iter().copied()));
+    let mut half = Bits::new(covers.len());
+    let mut left = Bits::new(covers.len());
+    (0..covers.len()).for_each(|at| left.insert(at));
     let mut gone = Vec::new();
     while let Some(segment) = coverage.take_zero() {
         stabbing.take(segment as u32, &mut |operation| {
@@ -220,37 +223,41 @@ fn decrease(line: &Line, coverage: Vec<i32>, ranks: &[Ranks], live: &[u32]) -> V
         });
         for at in gone.drain(..) {
             left.toggle(at);
-            let (from, to) = line.cover(&ranks[live[at] as usize]);
+            let (from, to) = covers[at];
             coverage.add(from as usize, to as usize, -1);
         }
     }
-    (0..live.len()).filter(|at| left.contains(*at)).map(|at| live[at]).collect()
+    (0..covers.len()).filter(|at| left.contains(*at)).collect()
 }
 
-fn covered(history: &History, values: &Values, table: &[Taken], empty: OperationId) -> Witness {
-    let operation = history.operation(empty);
-    let span = (operation.start, operation.end);
-    let inside = covering(history, values, table, span, None);
-    witness::empty_while_full(history, empty, &inside)
+fn covered(history: &History, values: &Values, answer: Answer) -> Result<Witness, Broken> {
+    let table = removals::removals(history, values)?.table;
+    let event = Events::new(history).nth(answer.1 as usize).expect("it was ranked");
+    let span = (event.operation.start, event.operation.end);
+    let inside = covering(history, values, &table, span, None);
+    Ok(witness::empty_while_full(history, event.id, &inside))
 }
+
+/// A value's number, and its ranks.
+type Numbered = (u32, Ranks);
 
 /// What remains of `values` after decreasing them alone.
-fn stuck(ranks: &[Ranks], values: &[u32], events: usize) -> Vec<u32> {
-    let line = Line::of(ranks, values, events);
-    decrease(&line, line.coverage(ranks, values), ranks, values)
+fn stuck(values: &[Numbered], events: usize) -> Vec<Numbered> {
+    let live: Vec<Ranks> = values.iter().map(|(_, ranks)| *ranks).collect();
+    let left = decrease(&Line::of(&live, events), live);
+    left.into_iter().map(|at| values[at]).collect()
 }
 
-/// A smallest part of `left` that still cannot be ordered: leaving out any value of it makes it
-/// one that can. (A part of a stack's history is a stack's history.)
-fn smallest(ranks: &[Ranks], left: &[u32], events: usize) -> Vec<u32> {
-    let mut kept = left.to_vec();
+/// A smallest part of what cannot be ordered that still cannot: leaving out any value of it makes
+/// it one that can. (A part of a stack's history is a stack's history.)
+fn smallest(mut kept: Vec<Numbered>, events: usize) -> Vec<Numbered> {
     let mut chunk = kept.len().div_ceil(2);
     loop {
         let mut at = 0;
         while at < kept.len() {
             let mut fewer = kept.clone();
             fewer.drain(at..(at + chunk).min(kept.len()));
-            match stuck(ranks, &fewer, events) {
+            match stuck(&fewer, events) {
                 rest if rest.is_empty() => at += chunk,
                 rest => kept = rest,
             }
@@ -262,17 +269,25 @@ fn smallest(ranks: &[Ranks], left: &[u32], events: usize) -> Vec<u32> {
     }
 }
 
-/// The values that cannot be ordered, by name.
-fn unordered(history: &History, values: &Values, ranks: &[Ranks], left: &[u32]) -> Witness {
-    let numbers = smallest(ranks, left, 2 * history.len());
+/// The values that cannot be ordered, by name; `left` counts only those that cover something.
+fn unordered(
+    history: &History,
+    spec: &Spec,
+    values: &Values,
+    left: &[usize],
+) -> Result<Witness, Broken> {
+    let ranks = rank(history, spec, values)?.0;
+    let live: Vec<Numbered> = (0..).zip(ranks).filter(|(_, ranks)| ranks.covers()).collect();
+    let left = left.iter().map(|at| live[*at]).collect();
+    let smallest = smallest(left, 2 * history.len());
     let mut named = Vec::new();
     for thread in &history.threads {
         for &value in thread.operations().iter().flat_map(|o| added_by(thread, o)) {
             let number = values.get(value).expect("added values have numbers") as u32;
-            if numbers.contains(&number) {
+            if smallest.iter().any(|(of_it, _)| *of_it == number) {
                 named.push(value);
             }
         }
     }
-    witness::unstacked(history, &named)
+    Ok(witness::unstacked(history, &named))
 }

@@ -1,45 +1,37 @@
 //! Two trees over a line of segments. One holds how many values cover each segment and finds one
 //! that none covers; the other holds intervals and takes out all that contain a given segment. Both
 //! in logarithmic time. They do not know what values and intervals stand for.
+//!
+//! A tree's leaf stands for a block of segments or intervals, which is searched from end to end:
+//! like that a tree takes hardly more memory than what it finds.
 
 /// Above any coverage that occurs.
 const TAKEN: i32 = i32::MAX / 2;
+/// Segments or intervals of a leaf.
+const BLOCK: usize = 32;
 
 /// A count per segment: adds to a range, finds a zero.
 pub struct Coverage {
     leaves: usize,
+    /// By segment, without what is added to its block or above.
+    counts: Vec<i32>,
     /// By node: the least count below it, what is added to all of the node included.
     least: Vec<i32>,
-    /// By inner node: what is added to all below it.
+    /// By node: what is added to all below it.
     added: Vec<i32>,
 }
 
 impl Coverage {
-    pub fn new(counts: &[i32]) -> Coverage {
-        let leaves = counts.len().next_power_of_two();
+    pub fn new(counts: Vec<i32>) -> Coverage {
+        let leaves = counts.len().div_ceil(BLOCK).next_power_of_two();
         let mut least = vec![TAKEN; 2 * leaves];
-        least[leaves..leaves + counts.len()].copy_from_slice(counts);
+        for (leaf, block) in counts.chunks(BLOCK).enumerate() {
+            least[leaves + leaf] = lowest(block);
+        }
         for node in (1..leaves).rev() {
             least[node] = least[2 * node].min(least[2 * node + 1]);
         }
-        Coverage { leaves, least, added: vec![0; leaves] }
-    }
-
-    #[inline]
-    fn change(&mut self, node: usize, by: i32) {
-        self.least[node] += by;
-        if node < self.leaves {
-            self.added[node] += by;
-        }
-    }
-
-    #[inline]
-    fn refresh_above(&mut self, mut node: usize) {
-        while node > 1 {
-            node /= 2;
-            let below = self.least[2 * node].min(self.least[2 * node + 1]);
-            self.least[node] = below + self.added[node];
-        }
+        Coverage { leaves, counts, least, added: vec![0; 2 * leaves] }
     }
 
     /// Adds `by` to the segments from `from`, `to` excluded.
@@ -47,24 +39,64 @@ impl Coverage {
         if from >= to {
             return;
         }
-        let (mut low, mut high) = (from + self.leaves, to + self.leaves);
-        while low < high {
-            if low % 2 == 1 {
-                self.change(low, by);
-                low += 1;
+        let (first, last) = (from / BLOCK, (to - 1) / BLOCK);
+        if first == last {
+            self.add_in_block(first, from, to, by);
+        } else {
+            self.add_in_block(first, from, (first + 1) * BLOCK, by);
+            self.add_in_block(last, last * BLOCK, to, by);
+        }
+        // What lies between the two paths to the root hangs off them, to the right of the one and
+        // to the left of the other.
+        let (mut low, mut high) = (first + self.leaves, last + self.leaves);
+        while low / 2 != high / 2 {
+            if low % 2 == 0 {
+                self.add_to_node(low + 1, by);
             }
             if high % 2 == 1 {
-                high -= 1;
-                self.change(high, by);
+                self.add_to_node(high - 1, by);
             }
-            low /= 2;
-            high /= 2;
+            (low, high) = (low / 2, high / 2);
+            self.refresh(low);
+            self.refresh(high);
         }
-        self.refresh_above(from + self.leaves);
-        self.refresh_above(to - 1 + self.leaves);
+        self.refresh_above(low);
     }
 
-    /// The first segment whose count is zero. It will not be found again.
+    #[inline]
+    fn add_to_node(&mut self, node: usize, by: i32) {
+        self.least[node] += by;
+        self.added[node] += by;
+    }
+
+    #[inline]
+    fn add_in_block(&mut self, block: usize, from: usize, to: usize, by: i32) {
+        self.counts[from..to].iter_mut().for_each(|count| *count += by);
+        self.refresh_leaf(block);
+    }
+
+    #[inline]
+    fn refresh_leaf(&mut self, block: usize) {
+        let end = ((block + 1) * BLOCK).min(self.counts.len());
+        let node = block + self.leaves;
+        self.least[node] = lowest(&self.counts[block * BLOCK..end]) + self.added[node];
+    }
+
+    #[inline]
+    fn refresh(&mut self, node: usize) {
+        let below = self.least[2 * node].min(self.least[2 * node + 1]);
+        self.least[node] = below + self.added[node];
+    }
+
+    #[inline]
+    fn refresh_above(&mut self, mut node: usize) {
+        while node > 1 {
+            node /= 2;
+            self.refresh(node);
+        }
+    }
+
+    /// A segment whose count is zero. It will not be found again.
     pub fn take_zero(&mut self) -> Option<usize> {
         if self.least[1] != 0 {
             return None;
@@ -77,78 +109,168 @@ impl Coverage {
                 node += 1;
             }
         }
-        self.least[node] = TAKEN;
+        wanted -= self.added[node];
+        let block = node - self.leaves;
+        let within = self.counts[block * BLOCK..].iter().position(|count| *count == wanted);
+        let segment = block * BLOCK + within.expect("the block's least count is there");
+        self.counts[segment] = TAKEN;
+        self.refresh_leaf(block);
         self.refresh_above(node);
-        Some(node - self.leaves)
+        Some(segment)
     }
+}
+
+#[inline]
+fn lowest(counts: &[i32]) -> i32 {
+    counts.iter().fold(TAKEN, |least, count| least.min(*count))
 }
 
 /// Intervals of segments, ends included: takes out those that contain a segment.
 pub struct Stabbing {
     leaves: usize,
-    /// By node: one more than the latest end below it; 0 where none is left.
-    latest: Vec<u32>,
-    /// The intervals' numbers in the order of their starts: the leaves.
+    /// The intervals' numbers in the order of their starts.
     sorted: Vec<u32>,
-    /// By segment: how many intervals start before it.
-    starts: Vec<u32>,
+    /// In that order: one more than the interval's end; 0 where it is taken out.
+    ends: Vec<u32>,
+    /// By node: the latest of the ends below it.
+    latest: Vec<u32>,
+    /// By segment: how many intervals start in it or before.
+    started: Vec<u32>,
 }
 
 impl Stabbing {
     /// Intervals are numbered in the order in which they come.
     pub fn new(intervals: impl Iterator<Item = (u32, u32)> + Clone, segments: usize) -> Stabbing {
-        let mut starts = vec![0u32; segments + 1];
-        let mut count = 0;
+        let mut started = vec![0u32; segments];
         for (start, _) in intervals.clone() {
-            starts[start as usize + 1] += 1;
-            count += 1;
+            started[start as usize] += 1;
         }
-        for segment in 0..segments {
-            starts[segment + 1] += starts[segment];
+        let mut count = 0;
+        for segment in &mut started {
+            (*segment, count) = (count, count + *segment);
         }
-        let leaves = usize::next_power_of_two(count);
-        let (mut sorted, mut latest) = (vec![0; count], vec![0; 2 * leaves]);
-        let mut next = starts.clone();
+        let (mut sorted, mut ends) = (vec![0; count as usize], vec![0; count as usize]);
         for (number, (start, end)) in intervals.enumerate() {
-            let at = &mut next[start as usize];
+            // Moves from how many start before the segment to how many do not start after it.
+            let at = &mut started[start as usize];
             sorted[*at as usize] = number as u32;
-            latest[leaves + *at as usize] = end + 1;
+            ends[*at as usize] = end + 1;
             *at += 1;
+        }
+        let leaves = ends.len().div_ceil(BLOCK).next_power_of_two();
+        let mut latest = vec![0; 2 * leaves];
+        for (leaf, block) in ends.chunks(BLOCK).enumerate() {
+            latest[leaves + leaf] = highest(block);
         }
         for node in (1..leaves).rev() {
             latest[node] = latest[2 * node].max(latest[2 * node + 1]);
         }
-        Stabbing { leaves, latest, sorted, starts }
+        Stabbing { leaves, sorted, ends, latest, started }
     }
 
     /// Takes out every interval that contains `segment` and passes its number on.
     pub fn take(&mut self, segment: u32, found: &mut impl FnMut(u32)) {
-        let end = self.starts[segment as usize + 1] as usize;
-        self.descend(1, 0, self.leaves, end, segment, found);
+        let started = self.started[segment as usize] as usize;
+        self.descend(1, 0, self.leaves, started, segment, found);
     }
 
-    /// Below `node` lie the leaves from `low`, `high` excluded; only those before `end` start
-    /// early enough.
+    /// Below `node` lie the blocks from `low`, `high` excluded; only the first `started` intervals
+    /// start early enough.
     fn descend(
         &mut self,
         node: usize,
         low: usize,
         high: usize,
-        end: usize,
+        started: usize,
         segment: u32,
         found: &mut impl FnMut(u32),
     ) {
-        if low >= end || self.latest[node] <= segment {
+        if low * BLOCK >= started || self.latest[node] <= segment {
             return;
         }
         if high - low == 1 {
-            self.latest[node] = 0;
-            found(self.sorted[low]);
+            self.take_in_block(low, started, segment, found);
             return;
         }
         let middle = low.midpoint(high);
-        self.descend(2 * node, low, middle, end, segment, found);
-        self.descend(2 * node + 1, middle, high, end, segment, found);
+        self.descend(2 * node, low, middle, started, segment, found);
+        self.descend(2 * node + 1, middle, high, started, segment, found);
         self.latest[node] = self.latest[2 * node].max(self.latest[2 * node + 1]);
+    }
+
+    fn take_in_block(
+        &mut self,
+        block: usize,
+        started: usize,
+        segment: u32,
+        found: &mut impl FnMut(u32),
+    ) {
+        let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(self.ends.len()));
+        for at in from..to.min(started) {
+            if self.ends[at] > segment {
+                self.ends[at] = 0;
+                found(self.sorted[at]);
+            }
+        }
+        self.latest[self.leaves + block] = highest(&self.ends[from..to]);
+    }
+}
+
+#[inline]
+fn highest(ends: &[u32]) -> u32 {
+    ends.iter().fold(0, |latest, end| latest.max(*end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn coverage_is_that_of_a_plain_array() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let len = random.between(1, 300) as usize;
+            let mut plain: Vec<i32> = (0..len).map(|_| random.between(0, 3) as i32).collect();
+            let mut coverage = Coverage::new(plain.clone());
+            for _ in 0..300 {
+                let from = random.between(0, len as u64 - 1) as usize;
+                let to = random.between(from as u64, len as u64) as usize;
+                let by = if plain[from..to].contains(&0) { 1 } else { -1 };
+                coverage.add(from, to, by);
+                plain[from..to].iter_mut().for_each(|count| *count += by);
+                match coverage.take_zero() {
+                    // As good as never found again.
+                    Some(at) => assert_eq!(std::mem::replace(&mut plain[at], 1_000_000), 0),
+                    None => assert!(!plain.contains(&0)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stabbing_takes_what_a_search_of_all_takes() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let segments = random.between(1, 200) as u32;
+            let mut plain: Vec<(u32, u32)> = Vec::new();
+            for _ in 0..random.between(0, 300) {
+                let start = random.between(0, u64::from(segments) - 1);
+                plain.push((start as u32, random.between(start, u64::from(segments) - 1) as u32));
+            }
+            let mut stabbing = Stabbing::new(plain.iter().copied(), segments as usize);
+            let mut there = vec![true; plain.len()];
+            for _ in 0..100 {
+                let segment = random.between(0, u64::from(segments) - 1) as u32;
+                let mut found = Vec::new();
+                stabbing.take(segment, &mut |number| found.push(number as usize));
+                found.sort_unstable();
+                let hit = |at: &usize| plain[*at].0 <= segment && segment <= plain[*at].1;
+                let all: Vec<usize> =
+                    (0..plain.len()).filter(|at| there[*at]).filter(hit).collect();
+                assert_eq!(found, all);
+                all.into_iter().for_each(|at| there[at] = false);
+            }
+        }
     }
 }

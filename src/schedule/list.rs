@@ -1,7 +1,8 @@
-//! A list of switches: a schedule recorded from any policy, or a part of one. In comes the number of
-//! the step; out goes the thread that the list names for it, else [`unprompted`]. Draws nothing. As
-//! in shrinking of schedules (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging
-//! of Concurrent Programs, FSE 2010) what is left out must still give a schedule that ends.
+//! A list of switches: a schedule recorded from any policy, or a part of one. In comes the number
+//! of the step; out goes the thread that the list names for it, else [`unprompted`]. Draws nothing.
+//! As in shrinking of schedules (Jalbert, Sen: A Trace Simplification Technique for Effective
+//! Debugging of Concurrent Programs, FSE 2010) what is left out must still give a schedule that
+//! ends.
 
 use super::{Switch, View, bit, lowest};
 

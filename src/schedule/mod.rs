@@ -102,7 +102,8 @@ pub struct Profile {
     /// after (the structure is made, drained, destroyed by one thread) there is nothing to choose:
     /// a change drawn among those steps would be lost.
     pub steps: u64,
-    /// For each address, in the order of first access: how often each thread was about to access it.
+    /// For each address, in the order of first access: how often each thread was about to access
+    /// it.
     pub counts: Vec<(u64, [u32; THREADS_MAX])>,
     /// Steps of each thread.
     pub per_thread: [u32; THREADS_MAX],
@@ -113,6 +114,7 @@ pub struct Profile {
 pub struct Policy(Kind);
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one a round; a box would cost every decision")]
 enum Kind {
     Walk(walk::Walk),
     Pct(pct::Pct),
@@ -141,8 +143,8 @@ impl Policy {
         })
     }
 
-    /// A thread whose bit is set in `view.runnable`. Never allocates, locks or panics. To be asked at
-    /// every point, also when only one thread can run: what that one does may count.
+    /// A thread whose bit is set in `view.runnable`. Never allocates, locks or panics. To be asked
+    /// at every point, also when only one thread can run: what that one does may count.
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
         match &mut self.0 {

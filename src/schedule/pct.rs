@@ -1,7 +1,7 @@
-//! PCT: random priorities, lowered at a few random points. In come the depth and the round's length;
-//! out goes the thread of highest priority. Knows no accesses. Burckhardt, Kothari, Musuvathi,
-//! Nagarakatte: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010:
-//! a bug of depth d in a round of n threads and k steps is found with a probability of
+//! PCT: random priorities, lowered at a few random points. In come the depth and the round's
+//! length; out goes the thread of highest priority. Knows no accesses. Burckhardt, Kothari,
+//! Musuvathi, Nagarakatte: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
+//! ASPLOS 2010: a bug of depth d in a round of n threads and k steps is found with a probability of
 //! at least 1/(n k^(d-1)).
 //!
 //! Beyond the paper: a thread that yields falls below all others, or one that spins at the highest
@@ -75,11 +75,11 @@ impl Pct {
 
 #[cfg(test)]
 mod tests {
-    use super::super::simulator::{Program, before};
+    use super::super::simulator::{At, Program, before};
     use super::super::{Policy, Spec};
 
     /// How many of 20,000 rounds have all of these pairs (thread, event) in order.
-    fn hits(program: &Program, depth: u32, pairs: &[((usize, usize), (usize, usize))]) -> u32 {
+    fn hits(program: &Program, depth: u32, pairs: &[(At, At)]) -> u32 {
         let profile = program.profile();
         let rounds = (0..20_000).map(|seed| {
             let spec = Spec::Pct { depth };

@@ -146,9 +146,12 @@ fn pending(letter: char) -> Pending {
     }
 }
 
-/// Whether event `a.1` of thread `a.0` happened before that of `b`.
-pub fn before(order: &[usize], a: (usize, usize), b: (usize, usize)) -> bool {
-    let at = |(thread, event): (usize, usize)| {
+/// A thread, and the number of one of its events.
+pub type At = (usize, usize);
+
+/// Whether event `a` happened before `b`.
+pub fn before(order: &[usize], a: At, b: At) -> bool {
+    let at = |(thread, event): At| {
         let own = order.iter().enumerate().filter(|(_, other)| **other == thread);
         own.map(|(at, _)| at).nth(event).expect("as many events")
     };

@@ -62,9 +62,9 @@ impl Spec {
         Spec::Stall,
     ];
 
-    /// The policy of a round. First the family is drawn, then its parameter: neighbouring parameters
-    /// find much the same bugs, so that a family must not have more rounds for having more of them,
-    /// and one without any (POS) not fewer.
+    /// The policy of a round. First the family is drawn, then its parameter: neighbouring
+    /// parameters find much the same bugs, so that a family must not have more rounds for having
+    /// more of them, and one without any (POS) not fewer.
     pub fn drawn(seed: u64, round: u64) -> Spec {
         let mut random = Random::of(seed, &[DRAW, round]);
         let families = || Spec::ROTATION.chunk_by(|a, b| a.family() == b.family());
@@ -245,6 +245,6 @@ mod tests {
     #[test]
     fn the_draws_of_a_seed_never_change() {
         let drawn: Vec<String> = (0..8).map(|round| Spec::drawn(5, round).name()).collect();
-        assert_eq!(drawn.join(" "), "?");
+        assert_eq!(drawn.join(" "), "delay:1 stall pct:5 stall pos pos pct:10 pos");
     }
 }

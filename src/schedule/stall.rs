@@ -1,9 +1,9 @@
 //! Stall: one thread is stopped in the middle of an operation while others complete whole ones,
 //! again and again. In come points, pending accesses and ends of operations; out goes the stopped
-//! thread when its time has come, else one of the others by a sticky walk. Knows no lengths. The form
-//! of most ABA bugs: read, be overtaken by several operations, then compare-and-swap (Michael, Scott:
-//! Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms, PODC 1996,
-//! section 1, on earlier queues).
+//! thread when its time has come, else one of the others by a sticky walk. Knows no lengths. The
+//! form of most ABA bugs: read, be overtaken by several operations, then compare-and-swap (Michael,
+//! Scott: Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms, PODC
+//! 1996, section 1, on earlier queues).
 
 use super::walk::Walk;
 use super::{Access, THREADS_MAX, View, bit, nth};

@@ -118,7 +118,22 @@ fn schedules_never_change() {
     assert_eq!(told, GOLDEN, "\n{told}");
 }
 
-const GOLDEN: &str = "";
+const GOLDEN: &str = "\
+walk:1 aaaaaaaaddddccccccccbbbbbbb
+walk:3 aabbbbbbbaaaaaaddddcccccccc
+walk:5 aabbbbbbbaaaaaaddddcccccccc
+walk:10 aabbbbbbbaaaaaaddddcccccccc
+walk:20 aabddccccaaaaddbbbbaabbcccc
+pct:3 bbbbbddddaaaaaaaaccccccccbb
+pct:5 ddddcbbbbbbbaaaaaaaaccccccc
+pct:10 ccbbdccccccbbbbbaaaaaaaaddd
+pos abddddbbbbbbcaaaaaccaaccccc
+surw ddccdaaabdabbaaccbbccccabab
+delay:1 aaaaaaaaddddbbbbbbbcccccccc
+delay:2 aaaaaddddbbbbbbbccccccccaaa
+delay:4 bbbbcddddaaaaaaaabbbccccccc
+stall aaccccccccaaaaaaddddbbbbbbb
+";
 
 #[test]
 fn addresses_change_nothing() {
@@ -167,7 +182,7 @@ fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
     let mut pending = [Pending { address, access: Access::Read }; THREADS_MAX];
     let (mut written, mut current, mut step) = (0, 0, 0);
     let mut unchanged = [0; THREADS_MAX];
-    while written < 30 {
+    while written < 30 && step < 10_000 {
         pending[writer] = Pending { address: 8 + written % 2 * 8, access: Access::Write };
         let runnable = (2 << spinners) - 1;
         let yields = unchanged[current] >= 100;
@@ -201,44 +216,6 @@ fn spinning_ends() {
                 most = most.max(spin(policy, spinners, address));
             }
         }
-        assert!(most < 100_000, "{spec}: {most} steps");
-        println!("{spec}: {most}");
-    }
-}
-
-#[test]
-fn zz_speed() {
-    let program = Program::new(&["xyX"; 4]);
-    let mut profile = program.profile();
-    profile.steps = 300;
-    let mut table = Vec::new();
-    let mut random = Random::new(1);
-    for _ in 0..4096 {
-        let mut pending = [Pending::default(); THREADS_MAX];
-        for p in &mut pending[..4] {
-            let access = *random.pick(&[Access::Read, Access::Write]);
-            p.address = profile.counts[random.below(2) as usize].0 + 800 * random.below(4);
-            p.access = access;
-        }
-        table.push(pending);
-    }
-    for spec in Spec::ROTATION {
-        let start = std::time::Instant::now();
-        let mut sum = 0;
-        for round in 0..40_000u64 {
-            let mut policy = Policy::new(spec, round, 4, Some(&profile));
-            let mut current = 0;
-            for step in 0..300 {
-                let pending = &table[(step as usize + round as usize) & 4095];
-                let view = View { current, runnable: 0b1111, yields: false, step, pending };
-                current = policy.next(&view);
-                sum += current;
-                if step % 16 == 0 {
-                    policy.operation_ended(current);
-                }
-            }
-        }
-        let s = start.elapsed().as_secs_f64();
-        println!("{spec}: {:.1} M/s ({sum})", 12.0 / s);
+        assert!(most < 10_000, "{spec}: {most} steps");
     }
 }

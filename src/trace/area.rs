@@ -5,10 +5,12 @@
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
 //! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox
-//! word 64 + 2t   offset of thread t's records in the file     65 + 2t   bytes recorded so far
-//! byte 4096      the outbox: frames of finished rounds that are not on the pipe yet
+//! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
+//! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
-//! Words are 64-bit little endian. Thread `threads` is the one that drains.
+//! Words are 64-bit little endian. Thread `threads` is the one that drains. Each thread's words lie
+//! apart from the others': were they on one cache line, every recorded call would wait, inside its
+//! box, for the line to come from the other processor.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +19,7 @@ use std::os::unix::fs::FileExt;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Most threads of a round.
 pub const THREADS_MAX: usize = 64;
-pub const HEADER_BYTES: usize = 4096;
+pub const HEADER_BYTES: usize = 12288;
 /// Room for frames behind the header.
 pub const OUTBOX_BYTES: usize = 1 << 20;
 
@@ -31,8 +33,15 @@ pub const WORD_ADDRESS: usize = 6;
 pub const WORD_PC: usize = 7;
 pub const WORD_THREAD: usize = 8;
 pub const WORD_OUTBOX: usize = 9;
-pub const WORD_TABLE: usize = 64;
-pub const WORDS: usize = WORD_TABLE + 2 * (THREADS_MAX + 1);
+const WORD_TABLE: usize = 64;
+/// Two cache lines: some processors fetch them in pairs.
+const WORDS_PER_THREAD: usize = 16;
+pub const WORDS: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
+
+/// The word that says where a thread's records lie; the next one says how many bytes they have.
+pub const fn word_of_thread(thread: usize) -> usize {
+    WORD_TABLE + WORDS_PER_THREAD * thread
+}
 
 pub const NO_THREAD: u64 = u64::MAX;
 
@@ -118,7 +127,7 @@ impl Snapshot {
             }),
             outbox: word(WORD_OUTBOX),
             records: (0..=threads)
-                .map(|t| (word(WORD_TABLE + 2 * t), word(WORD_TABLE + 2 * t + 1)))
+                .map(|t| (word(word_of_thread(t)), word(word_of_thread(t) + 1)))
                 .collect(),
         })
     }

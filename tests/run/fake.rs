@@ -14,7 +14,7 @@ use interlap::operation::{Op, Status};
 use interlap::plan::{Clock, Engine, Plan, Shard};
 use interlap::trace::area::{
     HEADER_BYTES, MAGIC, OUTBOX_BYTES, Stage, WORD_MAGIC, WORD_OUTBOX, WORD_ROUND, WORD_STAGE,
-    WORD_TABLE, WORD_THREADS, WORDS,
+    WORD_THREADS, WORDS, word_of_thread,
 };
 use interlap::trace::frame::{
     ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo, write,
@@ -95,8 +95,8 @@ impl Fake {
         words[WORD_OUTBOX] = outbox.len() as u64;
         let mut at = HEADER_BYTES + OUTBOX_BYTES;
         for (thread, records) in records.iter().enumerate() {
-            words[WORD_TABLE + 2 * thread] = at as u64;
-            words[WORD_TABLE + 2 * thread + 1] = records.len() as u64;
+            words[word_of_thread(thread)] = at as u64;
+            words[word_of_thread(thread) + 1] = records.len() as u64;
             at += records.len();
         }
         let mut area: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

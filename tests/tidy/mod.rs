@@ -9,11 +9,12 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 25] = [
+const MAY_NAME: [(&str, &[&str]); 26] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
     ("packages", &[]),
+    ("schedule", &["random"]),
     ("history", &["operation"]),
     ("model", &["operation"]),
     ("plan", &[]),
@@ -54,7 +55,8 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
 ];
 
 /// What the harness may name of the library.
-const HARNESS_MAY_NAME: [&str; 6] = ["model", "operation", "plan", "random", "trace", "tsc"];
+const HARNESS_MAY_NAME: [&str; 7] =
+    ["model", "operation", "plan", "random", "schedule", "trace", "tsc"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
