@@ -1,6 +1,7 @@
 // NAME: a queue under test. (These first lines are shown by `interlap targets`; say what it is.)
 //
-// Guarantee: linearizable FIFO queue. (Say which document promises it.)
+// Guarantee: linearizable FIFO queue.
+// Source: (say which document promises it)
 // Flags to compile or link with go on a line of their own, after "interlap:".
 //
 //     interlap fuzz NAME.cpp                  look for calls that no order explains
