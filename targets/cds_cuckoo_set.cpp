@@ -4,6 +4,7 @@
 // Source: class documentation of cds::container::CuckooSet, which names Herlihy, Shavit, Tzafrir,
 // "Concurrent Cuckoo Hashing", 2007.
 // interlap: -lcds
+#include <cstring>
 #include <cds/container/cuckoo_set.h>
 #include <cds/version.h>
 #include <interlap.hpp>

@@ -7,12 +7,12 @@
 // another.
 // Source: class documentation of cds::container::FCDeque, which names Hendler, Incze, Shavit,
 // Tzafrir, "Flat Combining and the Synchronization-Parallelism Tradeoff", SPAA 2010.
-// interlap: -lcds -lboost_thread -lboost_system
+// interlap: -lcds -lboost_thread
 #include <cds/container/fcdeque.h>
 
 #include "cds_queue.hpp"
 
-struct Target : targets::CdsContainer<cds::container::FCDeque<int64_t>> {
+struct Target : targets::CdsCombined<cds::container::FCDeque<int64_t>> {
     static constexpr auto library = "cds::container::FCDeque";
     static constexpr auto model = "deque";
 

@@ -4,13 +4,13 @@
 // another.
 // Source: class documentation of cds::container::FCQueue, which names Hendler, Incze, Shavit,
 // Tzafrir, "Flat Combining and the Synchronization-Parallelism Tradeoff", SPAA 2010.
-// interlap: -lcds -lboost_thread -lboost_system
+// interlap: -lcds -lboost_thread
 #include <cds/container/fcqueue.h>
 
 #include "cds_queue.hpp"
 
 using Queue = cds::container::FCQueue<int64_t>;
-struct Target : targets::CdsQueue<Queue> {
+struct Target : targets::CdsQueue<Queue, targets::CdsCombined> {
     static constexpr auto library = "cds::container::FCQueue";
 };
 INTERLAP_TARGET(Target)

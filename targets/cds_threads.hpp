@@ -24,6 +24,9 @@ template <class T, class = void> struct Collector {
 template <class T> struct Collector<T, std::void_t<decltype(T::c_nHazardPtrCount)>> {
     static void start() { new_collector<typename T::gc>(T::c_nHazardPtrCount); }
 };
+template <class T> struct Collector<T, std::void_t<typename T::rcu_lock>> {
+    static void start() { new typename T::gc; }
+};
 
 // Starts libcds and what the container needs of it, for good: threads may still be attached when
 // the process ends.

@@ -12,9 +12,9 @@
 #include <mutex>
 
 struct Target {
-    // What it promises: "fifo", or "fifo-per-producer" if it keeps no order between producers.
-    // Options follow a colon, for example "fifo:empty=lone": its "empty" may be wrong while
-    // another call takes something. Without this line the model is "fifo".
+    // What it promises: "fifo"; "fifo-per-producer" if it keeps no order between producers; "pool"
+    // if it keeps none at all. Options follow a colon, for example "fifo:empty=lone": its "empty"
+    // may be wrong while another call takes something. Without this line the model is "fifo".
     static constexpr auto model = "fifo";
 
     // Also possible, where they hold:
