@@ -6,7 +6,8 @@ FOR ?= 30s
 
 # libclang is for the bindings to interlap.h; the libraries are what the bundled targets test.
 PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libboost-dev \
-           libcds-dev libwiredtiger-dev
+           libcds-dev libboost-thread-dev libwiredtiger-dev libatomic-queue-dev libtbb-dev \
+           libxenium-dev libcuckoo-dev
 RUST_MIN = 1.95
 
 .PHONY: fuzz test bench deps

@@ -66,6 +66,9 @@ extern "C" {
  *   IL_REGISTER_READ         -                  ok: value
  *   IL_REGISTER_WRITE        value              ok | ok: old value
  *   IL_REGISTER_COMPARE_EXCHANGE  old, new      ok | failed | failed: value present
+ *   -- priority queue: the smallest value is the first to leave
+ *   IL_PRIORITY_INSERT       value              ok | full
+ *   IL_PRIORITY_POLL         -                  ok: value (the smallest inside) | empty
  *
  * A register holds 0 at first; everything else is empty at first.
  */
@@ -89,7 +92,9 @@ enum il_op {
     IL_MAP_COMPARE_EXCHANGE = 0x54,
     IL_REGISTER_READ = 0x60,
     IL_REGISTER_WRITE = 0x61,
-    IL_REGISTER_COMPARE_EXCHANGE = 0x62
+    IL_REGISTER_COMPARE_EXCHANGE = 0x62,
+    IL_PRIORITY_INSERT = 0x70,
+    IL_PRIORITY_POLL = 0x71
 };
 
 /* What a call answered. */

@@ -29,6 +29,8 @@
  *               bool compare_exchange(int64_t key, int64_t old, int64_t value)
  *     register  int64_t read()                void write(int64_t value)
  *               bool compare_exchange(int64_t old, int64_t value)
+ *     priority  bool insert(int64_t value)   bool poll(int64_t &value)      the smallest first
+ *     queue
  *
  * A method that returns bool may return void (always done) or interlap::status instead; the latter
  * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
@@ -37,7 +39,7 @@
  * Optional members of the class:
  *
  *     static constexpr auto model = "fifo";           default: by the methods: fifo, lifo, deque,
- *                                                     set, map, register
+ *                                                     set, map, register, priority-queue
  *     static constexpr auto library = "...", version = "...";
  *     static constexpr bool one_producer = true;      thread 0 alone enqueues (or pushes)
  *     static constexpr bool one_consumer = true;      one thread dequeues: thread 1 if there is one
@@ -111,6 +113,7 @@ INTERLAP_METHOD(pop)
 INTERLAP_METHOD(take)
 INTERLAP_METHOD(steal)
 INTERLAP_METHOD(insert)
+INTERLAP_METHOD(poll)
 INTERLAP_METHOD(remove)
 INTERLAP_METHOD(contains)
 INTERLAP_METHOD(get)
@@ -160,8 +163,9 @@ template <class T> struct offer {
 
     static constexpr bool is_deque = has<take_method, T, out> || has<steal_method, T, out>;
     static constexpr bool is_map = has<get_method, T, in, out>;
+    static constexpr bool is_priority = has<poll_method, T, out>;
     static constexpr bool is_set =
-        !is_map && (has<contains_method, T, in> || has<insert_method, T, in>);
+        !is_map && !is_priority && (has<contains_method, T, in> || has<insert_method, T, in>);
     static constexpr bool is_stack = has<pop_method, T, out>;
     static constexpr bool is_register = has<read_method, T>;
 
@@ -188,6 +192,8 @@ template <class T> struct offer {
         case IL_REGISTER_WRITE: return is_register && has<write_method, T, in>;
         case IL_REGISTER_COMPARE_EXCHANGE:
             return is_register && has<compare_exchange_method, T, in, in>;
+        case IL_PRIORITY_INSERT: return is_priority && has<insert_method, T, in>;
+        case IL_PRIORITY_POLL: return is_priority;
         default: return false;
         }
     }
@@ -264,6 +270,8 @@ template <class T> struct offer {
             INTERLAP_CASE(IL_REGISTER_WRITE, plain<write_method>(c, status::failed, t, l, a[0]))
             INTERLAP_CASE(IL_REGISTER_COMPARE_EXCHANGE,
                           plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_PRIORITY_INSERT, plain<insert_method>(c, status::full, t, l, a[0]))
+            INTERLAP_CASE(IL_PRIORITY_POLL, one_value<poll_method>(c, status::empty, t, l))
         }
 #undef INTERLAP_CASE
         c->status = IL_UNSUPPORTED;
@@ -296,7 +304,8 @@ template <class T> constexpr const char *model_of() {
            : o::is_map    ? "map"
            : o::is_set    ? "set"
            : o::is_register ? "register"
-                          : "fifo";
+           : o::is_priority ? "priority-queue"
+                            : "fifo";
 }
 
 template <class T> constexpr uint32_t role_of(uint32_t op) {
@@ -308,16 +317,18 @@ template <class T> constexpr uint32_t role_of(uint32_t op) {
     case IL_DEQUE_STEAL: return IL_OTHER_THREADS;
     case IL_ENQUEUE:
     case IL_ENQUEUE_BULK:
+    case IL_PRIORITY_INSERT:
     case IL_PUSH: return producer ? IL_FIRST_THREAD : consumer ? IL_OTHER_THREADS : IL_ANY_THREAD;
     case IL_DEQUEUE:
     case IL_DEQUEUE_BULK:
+    case IL_PRIORITY_POLL:
     case IL_POP: return producer ? IL_OTHER_THREADS : consumer ? IL_FIRST_THREAD : IL_ANY_THREAD;
     default: return IL_ANY_THREAD;
     }
 }
 
 template <class T> struct operations_of {
-    static constexpr uint32_t op_end = 0x70; /* past the last il_op */
+    static constexpr uint32_t op_end = 0x80; /* past the last il_op */
     static constexpr uint32_t count() {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++) n += offer<T>::offers(op);

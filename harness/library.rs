@@ -296,5 +296,6 @@ mod tests {
         assert_eq!(abi::IL_DEQUE_STEAL, Op::DequeSteal as u32);
         assert_eq!(abi::IL_MAP_COMPARE_EXCHANGE, Op::MapCompareExchange as u32);
         assert_eq!(abi::IL_REGISTER_COMPARE_EXCHANGE, Op::RegisterCompareExchange as u32);
+        assert_eq!(abi::IL_PRIORITY_POLL, Op::PriorityPoll as u32);
     }
 }

@@ -2,7 +2,7 @@
 //! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
 //! of a compare-exchange depends on what the thread has seen. Knows nothing of time and memory.
 
-use interlap::operation::{Op, Status};
+use interlap::operation::{Family, Op, Status};
 use interlap::plan::{Engine, FreshThreads, Plan};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
@@ -42,6 +42,8 @@ pub struct Shape {
     /// Distance between the values of two threads: a power of ten, so that a value tells who
     /// added it.
     value_stride: i64,
+    /// Odd; scatters the values of a priority queue.
+    spread: i64,
     seed: u64,
 }
 
@@ -74,6 +76,7 @@ impl Shape {
             // Threads of a long batch get out of step by themselves.
             pause: if calls < LONG_CALLS.0 { *random.pick(&[0, 0, 4, 32]) } else { 0 },
             value_stride: 10i64.pow(values.ilog10() + 1),
+            spread: random.below(1 << 31) as i64 * 2 + 1,
             seed,
         }
     }
@@ -96,7 +99,9 @@ fn size(
     let roles = operations.iter().any(|(_, role)| *role == Role::Others);
     let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
     let most = plan.threads.min(bound).max(1);
-    let long = !sequential && random.one_in(12);
+    // Priority queues have but the general search, which would give up on a long batch.
+    let searched = operations.iter().any(|(op, _)| op.family() == Family::PriorityQueue);
+    let long = !sequential && !searched && random.one_in(12);
     let range = match plan.engine {
         Engine::Controlled => CONTROLLED_CALLS,
         Engine::Native if long => LONG_CALLS,
@@ -149,12 +154,12 @@ fn weights(
 /// Whether the operation puts values in.
 pub fn adds(op: Op) -> bool {
     use Op::*;
-    matches!(op, Enqueue | EnqueueBulk | Push | DequePush | SetInsert | MapPut | MapInsertIfAbsent)
+    op.adds() || matches!(op, SetInsert | MapPut | MapInsertIfAbsent)
 }
 
 fn removes(op: Op) -> bool {
     use Op::*;
-    matches!(op, Dequeue | DequeueBulk | Pop | DequeTake | DequeSteal | SetRemove | MapRemove)
+    op.removes() || matches!(op, SetRemove | MapRemove)
 }
 
 fn is_bulk(op: Op) -> bool {
@@ -196,6 +201,9 @@ pub struct Caller {
     bulk: u64,
     block_size: u64,
     next_value: i64,
+    /// How values become priorities.
+    spread: i64,
+    priority_mask: i64,
     /// `next_value` before the last call was drawn.
     value_before: i64,
     pause: u64,
@@ -234,6 +242,11 @@ impl Caller {
             bulk: shape.bulk,
             block_size: shape.block_size,
             next_value: i64::from(thread + 1) * shape.value_stride,
+            spread: shape.spread,
+            priority_mask: {
+                let end = (i64::from(shape.threads) + 2) * shape.value_stride;
+                end.unsigned_abs().next_power_of_two() as i64 - 1
+            },
             value_before: 0,
             pause: shape.pause,
             seen: vec![0; shape.keys as usize],
@@ -288,7 +301,8 @@ impl Caller {
         use Op::*;
         match op {
             Enqueue | Push | DequePush | RegisterWrite => args.push(self.value()),
-            Dequeue | Pop | DequeTake | DequeSteal | RegisterRead => {}
+            PriorityInsert => args.push(self.priority()),
+            Dequeue | Pop | DequeTake | DequeSteal | RegisterRead | PriorityPoll => {}
             EnqueueBulk => {
                 for _ in 0..self.bulk_size() {
                     args.push(self.value());
@@ -329,6 +343,12 @@ impl Caller {
         self.next_value - 1
     }
 
+    /// A value whose place among the others is anywhere: multiplying by an odd number permutes
+    /// the remainders modulo a power of two, so distinct values stay distinct.
+    fn priority(&mut self) -> i64 {
+        self.value().wrapping_mul(self.spread) & self.priority_mask
+    }
+
     fn key(&mut self) -> i64 {
         self.random.below(self.keys) as i64
     }
@@ -365,7 +385,7 @@ impl Drain {
     pub fn of(operations: &[(Op, Role)], shape: &Shape) -> Drain {
         let offers = |op: Op| operations.iter().any(|(offered, _)| *offered == op);
         use Op::*;
-        let removers = [Dequeue, Pop, DequeTake, DequeSteal, DequeueBulk];
+        let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
         if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
             return Drain::UntilEmpty(op);
         }
@@ -433,6 +453,31 @@ mod tests {
         for size in [0, 1, 31, 32, 33, 64] {
             assert!(sizes.contains(&size), "no bulk of {size}");
         }
+    }
+
+    #[test]
+    fn priorities_are_distinct_and_come_in_no_order() {
+        let operations = [(Op::PriorityInsert, Role::Any), (Op::PriorityPoll, Role::Any)];
+        let (mut descents, mut inserts) = (0, 0);
+        for round in 16..200 {
+            let shape = Shape::draw(&Plan::new("x", 7), &operations, &info(), round);
+            assert!(shape.calls < LONG_CALLS.0, "too long for the general search");
+            let mut values = Vec::new();
+            for thread in 0..shape.threads {
+                let mut caller = Caller::new(&shape, thread);
+                let mut args = Vec::new();
+                for _ in 0..shape.calls {
+                    if caller.next(&mut args) == Op::PriorityInsert {
+                        values.push(args[0]);
+                    }
+                }
+            }
+            descents += values.windows(2).filter(|two| two[1] < two[0]).count();
+            inserts += values.len();
+            values.sort_unstable();
+            assert!(values.windows(2).all(|two| two[0] < two[1]), "twice in {round}");
+        }
+        assert!((inserts / 4..3 * inserts / 4).contains(&descents), "{descents} of {inserts}");
     }
 
     #[test]

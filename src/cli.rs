@@ -91,7 +91,7 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
-Families: queue, stack, deque, set, map, register";
+Families: queue, stack, deque, set, map, register, priority-queue";
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
@@ -282,7 +282,7 @@ pub struct Show {
 
 #[derive(Args, Debug)]
 pub struct New {
-    /// Kind of structure: queue, stack, deque, set, map, register
+    /// Kind of structure: queue, stack, deque, set, map, register, priority-queue
     pub family: String,
     /// Name of the target; the file is NAME.cpp
     pub name: String,

@@ -9,24 +9,46 @@ use serde::Serialize;
 /// ```text
 /// // A two-lock queue.
 /// // Guarantee: FIFO; dequeue fails only when the queue is empty.
+/// // Source: manual of the library, chapter 3.
 /// // Bug: the tail is published before the value is written.
 /// // Native: yes
+/// // Engine: native
 /// // interlap: -lcds -std=c++20
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
     /// The first line.
     pub description: String,
     /// `Guarantee:`, several joined by spaces.
     pub guarantee: Option<String>,
+    /// `Source:`, where the guarantee is written.
+    pub source: Option<String>,
     /// `Bug:`, what was seeded into a broken structure.
     pub bug: Option<String>,
     /// `Native: yes|no`: whether the native engine finds the bug.
     pub native: Option<bool>,
+    /// Whether its code can be instrumented. `Engine: native` says that it cannot: what matters of
+    /// it was compiled before.
+    pub hookable: bool,
     /// `interlap:`, further flags for the compiler and the linker.
     pub flags: Vec<String>,
     /// `static constexpr auto model = "..."`, by text search.
     pub model: Option<String>,
+}
+
+impl Default for Head {
+    fn default() -> Head {
+        Head {
+            description: String::new(),
+            guarantee: None,
+            source: None,
+            bug: None,
+            native: None,
+            hookable: true,
+            flags: Vec::new(),
+            model: None,
+        }
+    }
 }
 
 impl Head {
@@ -55,7 +77,9 @@ impl Head {
     fn add(&mut self, key: Key, text: &str, starts: bool) {
         match key {
             Key::Guarantee => append(&mut self.guarantee, text),
+            Key::Source => append(&mut self.source, text),
             Key::Bug => append(&mut self.bug, text),
+            Key::Engine if starts => self.hookable = !text.starts_with("native"),
             Key::Native if starts => {
                 let word = text.split(|c: char| !c.is_ascii_alphabetic()).next();
                 self.native = match word.map(str::to_ascii_lowercase).as_deref() {
@@ -69,7 +93,7 @@ impl Head {
                 shlex::split(text)
                     .unwrap_or_else(|| text.split_whitespace().map(str::to_string).collect()),
             ),
-            Key::Native | Key::Flags | Key::Other => {}
+            Key::Native | Key::Engine | Key::Flags | Key::Other => {}
         }
     }
 }
@@ -77,8 +101,10 @@ impl Head {
 #[derive(Clone, Copy, PartialEq)]
 enum Key {
     Guarantee,
+    Source,
     Bug,
     Native,
+    Engine,
     Flags,
     Other,
 }
@@ -86,8 +112,10 @@ enum Key {
 fn split_key(line: &str) -> (Option<Key>, &str) {
     let keys = [
         ("Guarantee:", Key::Guarantee),
+        ("Source:", Key::Source),
         ("Bug:", Key::Bug),
         ("Native:", Key::Native),
+        ("Engine:", Key::Engine),
         ("interlap:", Key::Flags),
     ];
     for (name, key) in keys {
@@ -143,10 +171,13 @@ mod tests {
         //\n\
         // Guarantee: FIFO;\n\
         //   empty means empty.\n\
+        // Source: its manual,\n\
+        // chapter 3.\n\
         //\n\
         // Says more about itself here.\n\
         // Bug: the tail moves first.\n\
         // Native: no, needs three switches\n\
+        // Engine: native\n\
         // interlap: -lcds '-DNAME=two words'\n\
         // interlap: -std=c++20\n\
         #include <interlap.hpp>\n\
@@ -158,7 +189,9 @@ mod tests {
         let head = Head::parse(TEXT);
         assert_eq!(head.description, "A two-lock queue.");
         assert_eq!(head.guarantee.as_deref(), Some("FIFO; empty means empty."));
+        assert_eq!(head.source.as_deref(), Some("its manual, chapter 3."));
         assert_eq!(head.bug.as_deref(), Some("the tail moves first."));
+        assert!(!head.hookable);
         assert_eq!(head.native, Some(false));
         assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20"]);
         assert_eq!(head.model.as_deref(), Some("fifo:empty=lone"));
@@ -169,6 +202,7 @@ mod tests {
         let head = Head::parse("\n/*\n * A queue.\n * Native: yes\n */\nint Bug;\n");
         assert_eq!(head.description, "A queue.");
         assert_eq!(head.native, Some(true));
+        assert!(head.hookable);
         assert_eq!(Head::parse("/* One line. */ int x;").description, "One line.");
     }
 

@@ -14,11 +14,19 @@ pub enum Family {
     Set,
     Map,
     Register,
+    PriorityQueue,
 }
 
 impl Family {
-    pub const ALL: [Family; 6] =
-        [Family::Queue, Family::Stack, Family::Deque, Family::Set, Family::Map, Family::Register];
+    pub const ALL: [Family; 7] = [
+        Family::Queue,
+        Family::Stack,
+        Family::Deque,
+        Family::Set,
+        Family::Map,
+        Family::Register,
+        Family::PriorityQueue,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -28,6 +36,7 @@ impl Family {
             Family::Set => "set",
             Family::Map => "map",
             Family::Register => "register",
+            Family::PriorityQueue => "priority-queue",
         }
     }
 }
@@ -80,6 +89,8 @@ operations! {
     RegisterRead = 0x60, Register, "read";
     RegisterWrite = 0x61, Register, "write";
     RegisterCompareExchange = 0x62, Register, "compare_exchange";
+    PriorityInsert = 0x70, PriorityQueue, "insert";
+    PriorityPoll = 0x71, PriorityQueue, "poll";
 }
 
 /// What a call answered.
@@ -163,9 +174,10 @@ impl Op {
 
     fn arguments(self) -> Count {
         match self {
-            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::RegisterRead => {
+            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 Count::Exactly(0)
             }
+            Op::RegisterRead => Count::Exactly(0),
             Op::EnqueueBulk => Count::Any,
             Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
             Op::MapCompareExchange => Count::Exactly(3),
@@ -177,10 +189,10 @@ impl Op {
     fn answers(self) -> &'static [(Status, Count)] {
         use Count::*;
         match self {
-            Op::Enqueue | Op::Push | Op::DequePush => {
+            Op::Enqueue | Op::Push | Op::DequePush | Op::PriorityInsert => {
                 &[(Status::Ok, Exactly(0)), (Status::Full, Exactly(0))]
             }
-            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal => {
+            Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))]
             }
             Op::EnqueueBulk => &[(Status::Ok, AtMost(1)), (Status::Full, Exactly(0))],

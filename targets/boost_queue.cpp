@@ -1,7 +1,8 @@
 // boost::lockfree::queue, a Michael-Scott queue with a free list.
 //
 // Guarantee: linearizable multi-producer multi-consumer FIFO queue; pop answers false only if the
-// queue was empty (Boost.Lockfree manual, "Introduction & Motivation" and "Data Structures").
+// queue was empty.
+// Source: Boost.Lockfree manual, "Introduction & Motivation" and "Data Structures".
 #include <boost/lockfree/queue.hpp>
 #include <boost/version.hpp>
 #include <interlap.hpp>

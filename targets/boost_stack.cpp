@@ -1,7 +1,8 @@
 // boost::lockfree::stack, a Treiber stack with tagged pointers and a free list.
 //
 // Guarantee: linearizable multi-producer multi-consumer LIFO stack; pop answers false only if the
-// stack was empty (Boost.Lockfree manual, "Introduction & Motivation" and "Data Structures").
+// stack was empty.
+// Source: Boost.Lockfree manual, "Introduction & Motivation" and "Data Structures".
 #include <boost/lockfree/stack.hpp>
 #include <boost/version.hpp>
 #include <interlap.hpp>

@@ -1,7 +1,8 @@
 // cds::container::EllenBinTreeSet, an unbalanced leaf-oriented tree with hazard pointers.
 //
-// Guarantee: linearizable set (Ellen, Fatourou, Ruppert, van Breugel: "Non-blocking Binary Search
-// Trees", PODC 2010, which the class documentation names as its source).
+// Guarantee: linearizable set.
+// Source: class documentation of cds::container::EllenBinTreeSet, which names Ellen, Fatourou,
+// Ruppert, van Breugel, "Non-blocking Binary Search Trees", PODC 2010.
 // interlap: -lcds
 #include <cds/container/ellen_bintree_set_hp.h>
 #include <cds/version.h>

@@ -7,8 +7,9 @@
 //
 // The tower heights are drawn by our own generator: the library's are seeded from the clock, and a
 // round must be the same when it is run again.
-// Guarantee: linearizable insert and remove (class documentation of cds::container::SkipListSet;
-// Herlihy and Shavit, "The Art of Multiprocessor Programming", 14.4).
+// Guarantee: linearizable insert and remove.
+// Source: class documentation of cds::container::SkipListSet; Herlihy and Shavit, "The Art of
+// Multiprocessor Programming", 14.4.
 // interlap: -lcds
 #include <cds/container/skip_list_set_hp.h>
 #include <cds/version.h>

@@ -3,9 +3,10 @@
 // The public traits make every internal size small: blocks, block indexes, the hash table, and the
 // quota after which consumers move on to the next producer.
 // Guarantee: elements of one producer leave in the order it enqueued them, none is lost or doubled;
-// no order between producers, and "empty" may be wrong while others dequeue (README of
-// concurrentqueue: "High-level design", and the comments on try_dequeue in concurrentqueue.h).
-// Bulk operations promise nothing beyond their elements.
+// no order between producers, and "empty" may be wrong while others dequeue. Bulk operations
+// promise nothing beyond their elements.
+// Source: README of concurrentqueue, "High-level design"; the comments on try_dequeue in
+// concurrentqueue.h.
 #include "moodycamel.hpp"
 
 struct SmallTraits : moodycamel::ConcurrentQueueDefaultTraits {

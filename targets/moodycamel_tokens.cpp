@@ -1,9 +1,10 @@
 // moodycamel::ConcurrentQueue with a producer and a consumer token for each thread.
 //
 // Guarantee: elements of one producer leave in the order it enqueued them, none is lost or doubled;
-// no order between producers, and "empty" may be wrong while others dequeue (README of
-// concurrentqueue: "High-level design", and the comments on try_dequeue in concurrentqueue.h).
-// Bulk operations promise nothing beyond their elements.
+// no order between producers, and "empty" may be wrong while others dequeue. Bulk operations
+// promise nothing beyond their elements.
+// Source: README of concurrentqueue, "High-level design"; the comments on try_dequeue in
+// concurrentqueue.h.
 #include "moodycamel.hpp"
 
 using Target = targets::TokenQueue<moodycamel::ConcurrentQueueDefaultTraits>;

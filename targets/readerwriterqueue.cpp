@@ -1,7 +1,8 @@
 // moodycamel::ReaderWriterQueue, one producer and one consumer, growing block by block.
 //
 // Guarantee: FIFO for one producer and one consumer; try_dequeue answers false only if the queue
-// was empty (README of readerwriterqueue, and the comments in readerwriterqueue.h).
+// was empty.
+// Source: README of readerwriterqueue; the comments in readerwriterqueue.h.
 #include <interlap.hpp>
 #include <readerwriterqueue/readerwriterqueue.h>
 

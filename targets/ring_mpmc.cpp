@@ -1,6 +1,7 @@
 // A bounded ring for many producers and consumers with exact "empty" and "full".
 //
-// Guarantee: linearizable bounded FIFO queue; argued in ring_mpmc.hpp.
+// Guarantee: linearizable bounded FIFO queue.
+// Source: argued in ring_mpmc.hpp.
 #include "ring_mpmc.hpp"
 
 using Target = targets::RingMpmc<targets::WriteThenPublish>;

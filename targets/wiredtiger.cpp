@@ -13,7 +13,9 @@
 // begins. A rolled back attempt had no effect, so the timebox opens anew before each retry.
 //
 // Guarantee: snapshot isolation, and visibility of a commit to every transaction that begins after
-// it returned (WiredTiger reference guide, "Transactional Application Programming").
+// it returned.
+// Source: WiredTiger reference guide, "Transactional Application Programming".
+// Engine: native
 // interlap: -lwiredtiger
 #include <filesystem>
 #include <interlap.hpp>

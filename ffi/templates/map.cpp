@@ -1,6 +1,7 @@
 // NAME: a map under test. (These first lines are shown by `interlap targets`; say what it is.)
 //
-// Guarantee: linearizable map. (Say which document promises it.)
+// Guarantee: linearizable map.
+// Source: (say which document promises it)
 //
 //     interlap fuzz NAME.cpp                  look for calls that no order explains
 #include <interlap.hpp>

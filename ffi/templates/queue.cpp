@@ -1,6 +1,7 @@
 // NAME: a queue under test. (These first lines are shown by `interlap targets`; say what it is.)
 //
-// Guarantee: linearizable FIFO queue. (Say which document promises it.)
+// Guarantee: linearizable FIFO queue.
+// Source: (say which document promises it)
 // Flags to compile or link with go on a line of their own, after "interlap:".
 //
 //     interlap fuzz NAME.cpp                  look for calls that no order explains
@@ -11,9 +12,9 @@
 #include <mutex>
 
 struct Target {
-    // What it promises: "fifo", or "fifo-per-producer" if it keeps no order between producers.
-    // Options follow a colon, for example "fifo:empty=lone": its "empty" may be wrong while
-    // another call takes something. Without this line the model is "fifo".
+    // What it promises: "fifo"; "fifo-per-producer" if it keeps no order between producers; "pool"
+    // if it keeps none at all. Options follow a colon, for example "fifo:empty=lone": its "empty"
+    // may be wrong while another call takes something. Without this line the model is "fifo".
     static constexpr auto model = "fifo";
 
     // Also possible, where they hold:

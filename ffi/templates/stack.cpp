@@ -1,6 +1,7 @@
 // NAME: a stack under test. (These first lines are shown by `interlap targets`; say what it is.)
 //
-// Guarantee: linearizable LIFO stack. (Say which document promises it.)
+// Guarantee: linearizable LIFO stack.
+// Source: (say which document promises it)
 //
 //     interlap fuzz NAME.cpp                  look for calls that no order explains
 #include <interlap.hpp>

@@ -112,9 +112,3 @@ pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -
     let steps = Steps::new(history, spec, Some(values));
     Some(search::run(history, spec, &steps, model, limits))
 }
-
-/// The values that `history` hands out are all its own and none comes twice.
-pub fn judge(history: &History, values: &Values) -> Result<(), super::removals::Broken> {
-    let table = super::removals::removals(history, values)?.table;
-    super::removals::lost(history, values, &table)
-}

@@ -1,4 +1,4 @@
-//! The one-queue checker. A history of enqueues and dequeues of distinct values comes in, the
+//! The checker of one queue, or of a pool, which is one without order. A history of enqueues and dequeues of distinct values comes in, the
 //! first broken rule goes out. Exact where no operation moves more than one value and every
 //! dequeue has an answer; otherwise what it finds broken is, and the general search must decide
 //! the rest. Does not know that search.
@@ -8,6 +8,10 @@
 //! values out of order, and an "empty" answer at no instant of which the queue could be empty.
 //! Precedence of enqueues and of dequeues are interval orders, so a cycle of either kind contracts
 //! to a pair of values.
+//!
+//! Of a pool the third pattern says nothing, and the others suffice: a value whose addition and
+//! removal overlap can pass through in an instant; any other need only be inside from the end of
+//! the one to the start of the other.
 
 use super::cover::{Crowd, Inside, covering};
 use super::events::{Event, Events};
@@ -15,13 +19,13 @@ use super::removals::{self, Broken, Removals, Taken};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, runs, witness};
 use crate::history::{History, NEVER};
-use crate::model::{Empty, Spec};
+use crate::model::{Empty, Kind, Spec};
 use crate::operation::Status;
 
 /// The first broken rule of a queue, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
     let Removals { table, any_bulk, .. } = removals::removals(history, values)?;
-    if any_bulk {
+    if any_bulk && spec.kind == Kind::Fifo {
         runs::judge(history, spec, values)?;
     }
     removals::lost(history, values, &table)?;
@@ -33,6 +37,7 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
 struct Pass<'a> {
     history: &'a History,
     empty: Empty,
+    ordered: bool,
     values: &'a Values,
     table: &'a [Taken],
     /// Of all values whose enqueue has returned: the latest start of a dequeue, and the value.
@@ -46,6 +51,7 @@ impl<'a> Pass<'a> {
         Pass {
             history,
             empty: spec.empty,
+            ordered: spec.kind == Kind::Fifo,
             values,
             table,
             latest: (0, 0),
@@ -96,7 +102,7 @@ impl<'a> Pass<'a> {
             if taken.end < now {
                 return Err(Broken::certain(witness::from_nowhere(self.history, value)));
             }
-            if self.latest.0 > taken.end {
+            if self.ordered && self.latest.0 > taken.end {
                 let witness = out_of_order(self.history, self.latest.1, value);
                 return Err(Broken { witness, excusable: self.latest.0 == NEVER });
             }

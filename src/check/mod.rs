@@ -112,16 +112,16 @@ fn refuse(history: &History, spec: &Spec) -> Option<String> {
     None
 }
 
-/// Queue, stack and deque: the specialised checker first, the general search for what it leaves.
+/// Queues, stack and deque: the specialised checker first, the general search for what it leaves.
 fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let Ok(values) = Values::of(history) else {
         return search::check(history, spec, None, limits);
     };
     let judged = match spec.kind {
-        Kind::Fifo => fifo::judge(history, spec, &values),
+        Kind::Fifo | Kind::Pool => fifo::judge(history, spec, &values),
         Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
         Kind::Lifo => lifo::judge(history, spec, &values),
-        _ => deque::judge(history, &values),
+        _ => removals::judge(history, &values),
     };
     match judged {
         // A call that may never have happened is no excuse where none is needed to explain the
@@ -141,7 +141,7 @@ fn exact(history: &History, spec: &Spec) -> bool {
     match spec.kind {
         Kind::Lifo => true,
         Kind::FifoPerProducer => spec.bulk != Bulk::Atomic || !removals::any_bulk(history),
-        Kind::Fifo => !removals::any_bulk(history),
+        Kind::Fifo | Kind::Pool => !removals::any_bulk(history),
         _ => false,
     }
 }

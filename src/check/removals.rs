@@ -106,3 +106,10 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
     }
     Ok(())
 }
+
+/// The values that `history` hands out are all its own, none comes twice and none is lost; their
+/// order is another matter.
+pub fn judge(history: &History, values: &Values) -> Result<(), Broken> {
+    let table = removals(history, values)?.table;
+    lost(history, values, &table)
+}

@@ -9,7 +9,7 @@ use super::steps::{Step, Steps};
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
+use crate::model::{Bag, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
 use crate::operation::Status;
 
 /// Decides any history. `values` is none where some value was added twice.
@@ -25,6 +25,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
         Kind::Fifo | Kind::Lifo | Kind::Deque => run(history, spec, &steps, Sequence, limits),
+        Kind::Pool | Kind::PriorityQueue => run(history, spec, &steps, Bag, limits),
         Kind::FifoPerProducer => {
             let threads = history.threads.len();
             run(history, spec, &steps, Producers { threads }, limits)

@@ -4,7 +4,7 @@
 
 use super::{Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Call, Dictionary, Expect, Kind, Producers, Sequence, Spec};
+use crate::model::{Bag, Call, Dictionary, Expect, Kind, Producers, Sequence, Spec};
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
 /// `empty=` says.
@@ -25,6 +25,7 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::Set | Kind::Map | Kind::Register => replay(history, &Dictionary { initial }),
         Kind::FifoPerProducer => replay(history, &Producers { threads: history.threads.len() }),
         Kind::Fifo | Kind::Lifo | Kind::Deque => replay(history, &Sequence),
+        Kind::Pool | Kind::PriorityQueue => replay(history, &Bag),
     }
 }
 

@@ -49,7 +49,8 @@ impl<'a> Steps<'a> {
             let threads = self.history.threads.iter();
             threads.into_iter().any(|thread| thread.operations().iter().any(|o| test(thread, o)))
         };
-        let free = bulk == Bulk::Atomic || (bulk == Bulk::Element && kind == Kind::Fifo);
+        let free = bulk == Bulk::Atomic
+            || (bulk == Bulk::Element && matches!(kind, Kind::Fifo | Kind::Pool));
         self.values.is_some()
             || ((free || !any(&|thread, o| taken_by(thread, o).len() > 1))
                 && (empty != Empty::Count || !any(&|_, o| o.status == Status::Empty)))
@@ -112,11 +113,13 @@ impl<'a> Steps<'a> {
         };
         for (at, value) in call.results.iter().enumerate() {
             let results = std::slice::from_ref(value);
-            let before = if self.spec.kind == Kind::FifoPerProducer {
-                let same = |other: &i64| producer(other) == producer(value);
-                call.results[..at].iter().rposition(same).map(|other| other + 1)
-            } else {
-                Some(at)
+            let before = match self.spec.kind {
+                Kind::FifoPerProducer => {
+                    let same = |other: &i64| producer(other) == producer(value);
+                    call.results[..at].iter().rposition(same).map(|other| other + 1)
+                }
+                Kind::Pool => None,
+                _ => Some(at),
             };
             let call = Call { op: Op::Dequeue, args: &[], results, ..call };
             steps.push(Step { call, after: before.map_or(0, previous) });

@@ -57,6 +57,13 @@ fn print_target(target: &Listed) {
     if let Some(guarantee) = &head.guarantee {
         detail(&format!("Guarantee: {guarantee}"));
     }
+    if let Some(source) = &head.source {
+        detail(&format!("Source: {source}"));
+    }
+    if target.adapter.origin == Origin::Bundled {
+        let engine = if head.hookable { "controlled, native" } else { "native" };
+        detail(&format!("Engine: {engine}"));
+    }
     if let Some(bug) = &head.bug {
         detail(&format!("Bug: {bug}"));
     }

@@ -2,6 +2,7 @@
 //! writes (`fifo-per-producer:empty=lone`); the modules beside this one are the objects. Knows
 //! operations and their answers; knows nothing of threads, time, traces or reports.
 
+mod bag;
 mod cell;
 mod object;
 mod producers;
@@ -12,6 +13,7 @@ use std::str::FromStr;
 
 use crate::operation::{Family, Op};
 
+pub use bag::Bag;
 pub use cell::{Cell, Dictionary, key};
 pub use object::{Call, Expect, Model, added};
 pub use producers::Producers;
@@ -23,12 +25,16 @@ pub enum Kind {
     /// A queue that keeps the order of each producer, but none between producers.
     FifoPerProducer,
     Fifo,
+    /// A queue that keeps no order at all: what goes in comes out once.
+    Pool,
     Lifo,
     /// One owner pushes and takes at the bottom, thieves steal at the top.
     Deque,
     Set,
     Map,
     Register,
+    /// The smallest value is the first to leave.
+    PriorityQueue,
 }
 
 /// What an "empty" answer promises, weakest first. Each includes the ones before it.
@@ -83,37 +89,42 @@ const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 9] = [
         Kind::FifoPerProducer,
         Kind::Fifo,
+        Kind::Pool,
         Kind::Lifo,
         Kind::Deque,
         Kind::Set,
         Kind::Map,
         Kind::Register,
+        Kind::PriorityQueue,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
             Kind::FifoPerProducer => "fifo-per-producer",
             Kind::Fifo => "fifo",
+            Kind::Pool => "pool",
             Kind::Lifo => "lifo",
             Kind::Deque => "deque",
             Kind::Set => "set",
             Kind::Map => "map",
             Kind::Register => "register",
+            Kind::PriorityQueue => "priority-queue",
         }
     }
 
     /// The family whose operations this model explains.
     pub fn family(self) -> Family {
         match self {
-            Kind::FifoPerProducer | Kind::Fifo => Family::Queue,
+            Kind::FifoPerProducer | Kind::Fifo | Kind::Pool => Family::Queue,
             Kind::Lifo => Family::Stack,
             Kind::Deque => Family::Deque,
             Kind::Set => Family::Set,
             Kind::Map => Family::Map,
             Kind::Register => Family::Register,
+            Kind::PriorityQueue => Family::PriorityQueue,
         }
     }
 
@@ -123,11 +134,11 @@ impl Kind {
     }
 
     fn has_empty(self) -> bool {
-        matches!(self, Kind::FifoPerProducer | Kind::Fifo | Kind::Lifo | Kind::Deque)
+        !matches!(self, Kind::Set | Kind::Map | Kind::Register)
     }
 
     fn has_bulk(self) -> bool {
-        self.family() == Family::Queue
+        matches!(self, Kind::FifoPerProducer | Kind::Fifo)
     }
 }
 

@@ -64,7 +64,7 @@ impl<'a> Call<'a> {
 pub fn added<'a>(op: Op, status: Status, args: &'a [i64], results: &[i64]) -> &'a [i64] {
     match (op, status) {
         (_, Status::Full) => &[],
-        (Op::Enqueue | Op::Push | Op::DequePush, _) => args,
+        (Op::Enqueue | Op::Push | Op::DequePush | Op::PriorityInsert, _) => args,
         // The push of a history has checked that a partial count is in range.
         (Op::EnqueueBulk, _) => &args[..results.first().map_or(args.len(), |&n| n as usize)],
         _ => &[],
@@ -77,14 +77,16 @@ impl Op {
         matches!(self, Op::SetContains | Op::MapGet | Op::RegisterRead)
     }
 
-    /// Whether the operation puts values into a queue, stack or deque.
+    /// Whether the operation puts values into a queue of any kind, a stack or a deque.
     pub fn adds(self) -> bool {
-        matches!(self, Op::Enqueue | Op::EnqueueBulk | Op::Push | Op::DequePush)
+        use Op::*;
+        matches!(self, Enqueue | EnqueueBulk | Push | DequePush | PriorityInsert)
     }
 
-    /// Whether the operation takes values out of a queue, stack or deque.
+    /// Whether the operation takes values out of a queue of any kind, a stack or a deque.
     pub fn removes(self) -> bool {
-        matches!(self, Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal)
+        use Op::*;
+        matches!(self, Dequeue | DequeueBulk | Pop | DequeTake | DequeSteal | PriorityPoll)
     }
 }
 

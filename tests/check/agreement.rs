@@ -142,6 +142,19 @@ fn deque() {
     compare_small(&["deque:empty=none", "deque:empty=lone", "deque"], SMALL, 100_000);
 }
 
+#[test]
+fn pool() {
+    compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], SMALL, 100_000);
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
+    compare_small(&["pool"], shape, 100_000);
+}
+
+#[test]
+fn priority_queue() {
+    let specs = ["priority-queue:empty=none", "priority-queue:empty=lone", "priority-queue"];
+    compare_small(&specs, SMALL, 100_000);
+}
+
 const PER_PRODUCER: [&str; 5] = [
     "fifo-per-producer:empty=none",
     "fifo-per-producer",
@@ -169,7 +182,11 @@ fn per_producer_bulk() {
 #[test]
 fn values_added_twice() {
     let shape = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
-    compare_small(&["fifo", "lifo", "deque", "fifo-per-producer"], shape, 20_000);
+    compare_small(
+        &["fifo", "pool", "lifo", "deque", "priority-queue", "fifo-per-producer"],
+        shape,
+        20_000,
+    );
 }
 
 /// The specialised checkers against the general search where enumeration would take too long.
@@ -178,6 +195,7 @@ fn medium() {
     let limits = Limits::default();
     let texts = [
         "fifo",
+        "pool",
         "lifo",
         "deque",
         "fifo-per-producer:empty=strong",

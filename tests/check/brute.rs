@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use interlap::history::{History, NEVER, Operation, OperationId};
 use interlap::model::{
-    Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec,
+    Bag, Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec,
 };
 use interlap::operation::{Op, Status};
 
@@ -34,6 +34,7 @@ pub fn explained(history: &History, spec: &Spec) -> bool {
             some_order(history, &parts, &Producers { threads: history.threads.len() })
         }
         Kind::Fifo | Kind::Lifo | Kind::Deque => some_order(history, &parts, &Sequence),
+        Kind::Pool | Kind::PriorityQueue => some_order(history, &parts, &Bag),
         Kind::Register => some_order(history, &parts, &Cell { initial }),
         _ => some_order(history, &parts, &Dictionary { initial }),
     }
@@ -121,7 +122,8 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
             for (at, value) in results.iter().enumerate() {
                 let related = |before: &usize| {
                     spec.kind == Kind::Fifo
-                        || producer(history, results[*before]) == producer(history, *value)
+                        || spec.kind == Kind::FifoPerProducer
+                            && producer(history, results[*before]) == producer(history, *value)
                 };
                 let after = (0..at).filter(related).map(|before| 1 << (first + before)).sum();
                 let results = std::slice::from_ref(value);
@@ -137,7 +139,8 @@ fn is_bulk(op: Op) -> bool {
 }
 
 fn removes(op: Op) -> bool {
-    matches!(op, Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal)
+    use Op::*;
+    matches!(op, Dequeue | DequeueBulk | Pop | DequeTake | DequeSteal | PriorityPoll)
 }
 
 fn added(history: &History, id: OperationId) -> &[i64] {

@@ -36,7 +36,11 @@ impl Machine {
             return false;
         }
         let values = self.lines.values_mut().nth(random.below(full)).expect("one of them");
-        let front = matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
+        if record.op == Op::PriorityPoll {
+            values.make_contiguous().sort_unstable();
+        }
+        let front = record.op == Op::PriorityPoll
+            || matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
         let value = if front { values.pop_front() } else { values.pop_back() };
         record.results.push(value.expect("it is not empty"));
         record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]

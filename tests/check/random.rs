@@ -143,7 +143,10 @@ impl Simulation<'_> {
             return self.known_value();
         }
         let base = if self.ranges { 1000 * (3 - thread as i64) } else { 0 };
-        self.values.push(base + self.values.len() as i64);
+        let count = self.values.len() as i64;
+        // Priorities are added in no order, and stay distinct.
+        let scattered = self.shape.kind == Kind::PriorityQueue && self.random.percent(50);
+        self.values.push(base + if scattered { 500 - count } else { count });
         self.values[self.values.len() - 1]
     }
 
@@ -157,7 +160,7 @@ impl Simulation<'_> {
         let op = self.draw(thread);
         let small = |random: &mut Random| random.below(3) as i64;
         let args = match op {
-            Op::Enqueue | Op::Push | Op::DequePush => vec![self.value(thread)],
+            Op::Enqueue | Op::Push | Op::DequePush | Op::PriorityInsert => vec![self.value(thread)],
             Op::EnqueueBulk => (0..1 + self.random.below(3)).map(|_| self.value(thread)).collect(),
             Op::DequeueBulk => vec![1 + self.random.below(3) as i64],
             Op::SetInsert | Op::SetRemove | Op::SetContains | Op::MapGet | Op::MapRemove => {
@@ -181,10 +184,12 @@ impl Simulation<'_> {
         let of = |ops: &[Op], random: &mut Random| ops[random.below(ops.len())];
         let bulk = self.random.percent(self.shape.bulk);
         match self.shape.kind {
-            Kind::Fifo | Kind::FifoPerProducer if bulk => {
+            Kind::Fifo | Kind::FifoPerProducer | Kind::Pool if bulk => {
                 of(&[Op::EnqueueBulk, Op::DequeueBulk], self.random)
             }
-            Kind::Fifo | Kind::FifoPerProducer => of(&[Op::Enqueue, Op::Dequeue], self.random),
+            Kind::Fifo | Kind::FifoPerProducer | Kind::Pool => {
+                of(&[Op::Enqueue, Op::Dequeue], self.random)
+            }
             Kind::Lifo => of(&[Op::Push, Op::Pop], self.random),
             Kind::Deque if thread == 0 || (thread == 1 && self.two_owners) => {
                 of(&[Op::DequePush, Op::DequePush, Op::DequeTake], self.random)
@@ -193,6 +198,7 @@ impl Simulation<'_> {
             Kind::Set => of(&[Op::SetInsert, Op::SetRemove, Op::SetContains], self.random),
             Kind::Map => of(&Op::ALL[12..17], self.random),
             Kind::Register => of(&Op::ALL[17..20], self.random),
+            Kind::PriorityQueue => of(&[Op::PriorityInsert, Op::PriorityPoll], self.random),
         }
     }
 
@@ -210,7 +216,12 @@ impl Simulation<'_> {
             record.status = if record.op.adds() { Status::Full } else { Status::Empty };
             return Doing::Done(record);
         }
-        let line = if self.shape.kind == Kind::FifoPerProducer { thread } else { 0 };
+        let line = match self.shape.kind {
+            Kind::FifoPerProducer => thread,
+            // Each call has a line of its own.
+            Kind::Pool => record.start as usize,
+            _ => 0,
+        };
         let all = self.random.percent(50);
         let mut moved = moved;
         loop {
@@ -227,7 +238,8 @@ impl Simulation<'_> {
     /// Drains, leaves ends open, corrupts, ties stamps; then writes the history down.
     fn finish(mut self) -> History {
         let container = self.shape.kind.family().name();
-        let drains = ["queue", "stack", "deque"].contains(&container) && self.random.percent(40);
+        let containers = ["queue", "stack", "deque", "priority-queue"];
+        let drains = containers.contains(&container) && self.random.percent(40);
         for thread in 0..self.records.len() {
             if self.random.percent(self.shape.pending)
                 && let Some(last) = self.records[thread].last_mut()
@@ -261,6 +273,7 @@ impl Simulation<'_> {
         let op = match self.shape.kind {
             Kind::Lifo => Op::Pop,
             Kind::Deque => Op::DequeSteal,
+            Kind::PriorityQueue => Op::PriorityPoll,
             _ => Op::Dequeue,
         };
         let mut records = Vec::new();

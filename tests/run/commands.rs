@@ -144,12 +144,13 @@ fn a_trace_cut_at_any_byte_is_told_from_a_whole_one() {
 
 #[test]
 fn new_adapters_of_every_family_run_at_once() {
-    for family in ["queue", "stack", "deque", "set", "map", "register"] {
+    for family in ["queue", "stack", "deque", "set", "map", "register", "priority-queue"] {
         let tool = Tool::new();
-        let file = format!("my_{family}.cpp");
-        tool.run(&["new", family, &format!("my_{family}")]).expect(0, &[&file]);
+        let name = format!("my_{family}").replace('-', "_");
+        let file = format!("{name}.cpp");
+        tool.run(&["new", family, &name]).expect(0, &[&file]);
         tool.run(&["fuzz", &file, "--rounds", "60"]).expect(0, &["60 rounds", "Nothing found"]);
-        let again = tool.run(&["new", family, &format!("my_{family}")]);
+        let again = tool.run(&["new", family, &name]);
         again.expect(2, &["exists already"]);
     }
 }
@@ -165,8 +166,14 @@ fn every_bundled_target_is_listed_with_its_guarantee() {
         let head = &target["head"];
         let kept = if broken { &head["bug"] } else { &head["guarantee"] };
         assert!(kept.is_string(), "{target}");
+        assert!(broken || head["source"].is_string(), "{target}");
     }
-    assert!(targets.len() > 20);
+    assert!(targets.len() > 60);
+    let hookable = |name: &str| {
+        let target = targets.iter().find(|target| target["name"] == name).expect(name);
+        target["head"]["hookable"].as_bool().expect("a bool")
+    };
+    assert!(hookable("moodycamel") && !hookable("wiredtiger"));
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Values without an order of their own: a pool, of which any may leave, and a priority queue, of
+//! which the smallest leaves first. Calls come in, the values they leave behind go out. Does not
+//! know how equal values are told apart: they are not.
+
+use super::object::{most, values_or_empty};
+use super::{Call, Expect, Model};
+use crate::operation::{Op, Status};
+
+/// A pool or a priority queue, as the operations say.
+pub struct Bag;
+
+/// Descending, so that the smallest is taken from the end.
+type Values = Vec<i64>;
+
+fn insert(values: &mut Values, value: i64) {
+    let at = values.partition_point(|other| *other > value);
+    values.insert(at, value);
+}
+
+/// Where the values begin that may leave next.
+fn first_choice(values: &Values, op: Op) -> usize {
+    if op == Op::PriorityPoll { values.len().saturating_sub(1) } else { 0 }
+}
+
+fn take(values: &mut Values, op: Op, wanted: i64) -> bool {
+    let from = first_choice(values, op);
+    let found = values[from..].iter().position(|value| *value == wanted);
+    found.map(|at| values.remove(from + at)).is_some()
+}
+
+/// Every way to take up to as many values as an open call asks for.
+fn take_any(state: &Values, call: &Call, next: &mut Vec<Values>) {
+    let mut before = vec![state.clone()];
+    for _ in 0..most(call) {
+        let mut after = Vec::new();
+        for values in &before {
+            for at in first_choice(values, call.op)..values.len() {
+                let mut values = values.clone();
+                values.remove(at);
+                if !after.contains(&values) {
+                    after.push(values);
+                }
+            }
+        }
+        next.extend(after.iter().cloned());
+        before = after;
+    }
+}
+
+impl Model for Bag {
+    type State = Values;
+
+    fn init(&self) -> Values {
+        Vec::new()
+    }
+
+    fn step(&self, state: &Values, call: &Call, next: &mut Vec<Values>) {
+        let mut values = state.clone();
+        match call.status {
+            status if status.is_open() && call.op.removes() => take_any(state, call, next),
+            status if status.is_open() => {
+                for value in call.added() {
+                    insert(&mut values, *value);
+                    next.push(values.clone());
+                }
+            }
+            Status::Empty => next.extend(values.is_empty().then_some(values)),
+            _ if call.op.removes() => {
+                if call.results.iter().all(|value| take(&mut values, call.op, *value)) {
+                    next.push(values);
+                }
+            }
+            _ => {
+                call.added().iter().for_each(|value| insert(&mut values, *value));
+                next.push(values);
+            }
+        }
+    }
+
+    fn is_empty(&self, state: &Values) -> bool {
+        state.is_empty()
+    }
+}
+
+impl Expect for Bag {
+    fn expected(&self, state: &Values, call: &Call) -> String {
+        match &state[first_choice(state, call.op)..] {
+            [first, .., last] => format!("one of the values from {last} to {first}"),
+            values => values_or_empty(values),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// atomic_queue::AtomicQueue2 of capacity 16: any elements, a state beside each.
+//
+// Guarantee: every element that try_push took is handed out once; try_pop answers false only when
+// the queue is empty, where an element is gone as soon as another try_pop has reserved it. In order
+// only with push and pop in totally ordered mode, which these calls are not: two elements may meet
+// in one slot of the ring when it wraps around.
+// Source: README of atomic_queue, "Queue API" and "Available queues"
+#include "atomic_queue.hpp"
+
+using Queue = atomic_queue::AtomicQueue2<int64_t, CAPACITY>;
+using Target = targets::AtomicQueueTarget<Queue>;
+INTERLAP_TARGET(Target)

@@ -1,0 +1,37 @@
+// cds::container::BronsonAVLTreeMap, a relaxed balanced tree, with user-space RCU.
+//
+// Guarantee: linearizable map.
+// Source: class documentation of cds::container::BronsonAVLTreeMap, which names Bronson, Casper,
+// Chafi, Olukotun, "A Practical Concurrent Binary Search Tree", PPoPP 2010.
+// interlap: -lcds
+#include <cds/urcu/general_buffered.h>
+#include <cds/container/bronson_avltree_map_rcu.h>
+#include <cds/version.h>
+#include <interlap.hpp>
+
+#include "cds_threads.hpp"
+
+using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
+struct Traits : cds::container::bronson_avltree::traits {
+    using less = std::less<int64_t>;
+};
+using Map = cds::container::BronsonAVLTreeMap<Rcu, int64_t, int64_t, Traits>;
+
+struct Target : targets::CdsContainer<Map> {
+    static constexpr auto library = "cds::container::BronsonAVLTreeMap<general_buffered RCU>";
+    static constexpr auto version = CDS_VERSION_STRING;
+    static constexpr auto model = "map";
+
+    bool get(Local &, int64_t key, int64_t &value) {
+        return container->find(key, [&](int64_t, int64_t &held) { value = held; });
+    }
+    bool insert_if_absent(Local &, int64_t key, int64_t value) {
+        return container->insert(key, value);
+    }
+    bool put(Local &, int64_t key, int64_t value) { // false: it was absent
+        auto set = [&](bool, int64_t, int64_t &held) { held = value; };
+        return !container->update(key, set).second;
+    }
+    bool remove(Local &, int64_t key) { return container->erase(key); }
+};
+INTERLAP_TARGET(Target)

@@ -1,0 +1,15 @@
+// cds::container::RWQueue, the two-lock queue.
+//
+// Guarantee: linearizable FIFO queue.
+// Source: class documentation of cds::container::RWQueue, which names Michael and Scott, "Simple,
+// Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996.
+// interlap: -lcds
+#include <cds/container/rwqueue.h>
+
+#include "cds_queue.hpp"
+
+using Queue = cds::container::RWQueue<int64_t>;
+struct Target : targets::CdsQueue<Queue> {
+    static constexpr auto library = "cds::container::RWQueue";
+};
+INTERLAP_TARGET(Target)

@@ -1,0 +1,15 @@
+// oneapi::tbb::concurrent_map: insert and find.
+//
+// Guarantee: linearizable map under insertion and look-up at once. Erasing at once is not allowed
+// (unsafe_erase), so it is not called.
+// Source: oneTBB specification, [containers.concurrent_map].
+// interlap: -ltbb
+#include <oneapi/tbb/concurrent_map.h>
+
+#include "tbb.hpp"
+
+using Map = oneapi::tbb::concurrent_map<int64_t, int64_t>;
+struct Target : targets::TbbMap<Map> {
+    static constexpr auto library = "oneapi::tbb::concurrent_map";
+};
+INTERLAP_TARGET(Target)

@@ -1,0 +1,15 @@
+// oneapi::tbb::concurrent_unordered_set: insert and contains.
+//
+// Guarantee: linearizable set under insertion and look-up at once. Erasing at once is not allowed
+// (unsafe_erase), so it is not called.
+// Source: oneTBB specification, [containers.concurrent_unordered_set].
+// interlap: -ltbb
+#include <oneapi/tbb/concurrent_unordered_set.h>
+
+#include "tbb.hpp"
+
+using Set = oneapi::tbb::concurrent_unordered_set<int64_t>;
+struct Target : targets::TbbSet<Set> {
+    static constexpr auto library = "oneapi::tbb::concurrent_unordered_set";
+};
+INTERLAP_TARGET(Target)

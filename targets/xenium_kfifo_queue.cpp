@@ -1,0 +1,27 @@
+// xenium::kirsch_kfifo_queue with k = 4: an element may overtake some others.
+//
+// Guarantee: what is pushed is popped once, at most k - 1 places out of order (of which nothing is
+// checked here). Whether "empty" is exact is not said.
+// Source: class documentation, which names Kirsch, Lippautz, Payer, "Fast and Scalable, Lock-free
+// k-FIFO Queues", PaCT 2013.
+#include "xenium.hpp"
+
+#include <xenium/kirsch_kfifo_queue.hpp>
+
+struct Target {
+    static constexpr auto library = "xenium::kirsch_kfifo_queue";
+    static constexpr auto model = "pool:empty=lone";
+    static constexpr unsigned block_size = 4;
+
+    xenium::kirsch_kfifo_queue<int64_t *, targets::Epochs> queue{block_size};
+
+    // Elements are pointers; these are never followed.
+    void enqueue(int64_t value) { queue.push(reinterpret_cast<int64_t *>(value * 8)); }
+    bool dequeue(int64_t &value) {
+        int64_t *taken = nullptr;
+        if (!queue.try_pop(taken)) return false;
+        value = reinterpret_cast<int64_t>(taken) / 8;
+        return true;
+    }
+};
+INTERLAP_TARGET(Target)

@@ -1,0 +1,14 @@
+// xenium::harris_michael_list_based_set with hazard pointers.
+//
+// Guarantee: linearizable set.
+// Source: class documentation, which names Michael, "High Performance Dynamic Lock-Free Hash Tables
+// and List-Based Sets", SPAA 2002.
+#include "xenium.hpp"
+
+#include <xenium/harris_michael_list_based_set.hpp>
+
+using Set = xenium::harris_michael_list_based_set<int64_t, targets::HazardPointers>;
+struct Target : targets::XeniumSet<Set> {
+    static constexpr auto library = "xenium::harris_michael_list_based_set";
+};
+INTERLAP_TARGET(Target)
