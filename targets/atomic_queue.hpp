@@ -11,16 +11,13 @@
 #ifndef CAPACITY
 #define CAPACITY 16
 #endif
-#ifndef MODEL
-#define MODEL "pool:empty=lone"
-#endif
 
 namespace targets {
 
 // Queue: one with the capacity in its type, or one that is told it.
 template <class Queue> struct AtomicQueueTarget {
     static constexpr auto library = "atomic_queue";
-    static constexpr auto model = MODEL;
+    static constexpr auto model = "pool:empty=lone";
     static constexpr unsigned capacity = CAPACITY;
     static constexpr unsigned block_size = CAPACITY;
 

@@ -12,5 +12,6 @@
 using Queue = cds::container::BasketQueue<cds::gc::HP, int64_t>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::BasketQueue<cds::gc::HP>";
+    static constexpr auto model = "fifo";
 };
 INTERLAP_TARGET(Target)

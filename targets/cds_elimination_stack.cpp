@@ -15,5 +15,6 @@ struct Traits : cds::container::treiber_stack::traits {
 using Stack = cds::container::TreiberStack<cds::gc::HP, int64_t, Traits>;
 struct Target : targets::CdsStack<Stack> {
     static constexpr auto library = "cds::container::TreiberStack with elimination";
+    static constexpr auto model = "lifo";
 };
 INTERLAP_TARGET(Target)

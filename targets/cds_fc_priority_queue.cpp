@@ -13,5 +13,6 @@ using Heap = cds::container::FCPriorityQueue<
     int64_t, std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>>;
 struct Target : targets::CdsPriorityQueue<Heap, targets::CdsCombined> {
     static constexpr auto library = "cds::container::FCPriorityQueue";
+    static constexpr auto model = "priority-queue";
 };
 INTERLAP_TARGET(Target)

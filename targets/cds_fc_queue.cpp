@@ -12,5 +12,6 @@
 using Queue = cds::container::FCQueue<int64_t>;
 struct Target : targets::CdsQueue<Queue, targets::CdsCombined> {
     static constexpr auto library = "cds::container::FCQueue";
+    static constexpr auto model = "fifo";
 };
 INTERLAP_TARGET(Target)

@@ -12,5 +12,6 @@
 using Stack = cds::container::FCStack<int64_t>;
 struct Target : targets::CdsStack<Stack, targets::CdsCombined> {
     static constexpr auto library = "cds::container::FCStack";
+    static constexpr auto model = "lifo";
 };
 INTERLAP_TARGET(Target)

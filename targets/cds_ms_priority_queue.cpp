@@ -14,6 +14,7 @@ struct Traits : cds::container::mspriority_queue::traits {
 using Heap = cds::container::MSPriorityQueue<int64_t, Traits>;
 struct Target : targets::CdsPriorityQueue<Heap> {
     static constexpr auto library = "cds::container::MSPriorityQueue";
+    static constexpr auto model = "priority-queue";
     static constexpr unsigned capacity = 63;
     Target() : CdsPriorityQueue(64) {}
 };

@@ -12,5 +12,6 @@
 using Queue = cds::container::MSQueue<cds::gc::DHP, int64_t>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::MSQueue<cds::gc::DHP>";
+    static constexpr auto model = "fifo";
 };
 INTERLAP_TARGET(Target)

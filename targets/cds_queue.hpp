@@ -11,7 +11,6 @@ namespace targets {
 
 template <class Queue, template <class> class Life = CdsContainer>
 struct CdsQueue : Life<Queue> {
-    static constexpr auto model = "fifo";
     using Local = typename Life<Queue>::Local;
     using Life<Queue>::Life;
 
@@ -45,7 +44,6 @@ template <class Container> struct CdsCombined {
 
 template <class Stack, template <class> class Life = CdsContainer>
 struct CdsStack : Life<Stack> {
-    static constexpr auto model = "lifo";
     using Local = typename Life<Stack>::Local;
     using Life<Stack>::Life;
 
@@ -56,7 +54,6 @@ struct CdsStack : Life<Stack> {
 // The smallest value has the highest priority.
 template <class Queue, template <class> class Life = CdsContainer>
 struct CdsPriorityQueue : Life<Queue> {
-    static constexpr auto model = "priority-queue";
     using Local = typename Life<Queue>::Local;
     using Life<Queue>::Life;
 

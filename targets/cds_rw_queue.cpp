@@ -11,5 +11,6 @@
 using Queue = cds::container::RWQueue<int64_t>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::RWQueue";
+    static constexpr auto model = "fifo";
 };
 INTERLAP_TARGET(Target)

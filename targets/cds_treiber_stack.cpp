@@ -12,5 +12,6 @@
 using Stack = cds::container::TreiberStack<cds::gc::HP, int64_t>;
 struct Target : targets::CdsStack<Stack> {
     static constexpr auto library = "cds::container::TreiberStack<cds::gc::HP>";
+    static constexpr auto model = "lifo";
 };
 INTERLAP_TARGET(Target)

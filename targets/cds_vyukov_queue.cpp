@@ -11,6 +11,7 @@
 using Queue = cds::container::VyukovMPMCCycleQueue<int64_t>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::VyukovMPMCCycleQueue";
+    static constexpr auto model = "fifo";
     static constexpr unsigned capacity = 4;
     Target() : CdsQueue(capacity) {}
 };

@@ -10,7 +10,6 @@ namespace targets {
 
 template <class Set> struct TbbSet {
     static constexpr auto version = TBB_VERSION_STRING;
-    static constexpr auto model = "set";
 
     Set set;
 
@@ -20,7 +19,6 @@ template <class Set> struct TbbSet {
 
 template <class Map> struct TbbMap {
     static constexpr auto version = TBB_VERSION_STRING;
-    static constexpr auto model = "map";
 
     Map map;
 

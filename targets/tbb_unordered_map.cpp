@@ -11,5 +11,6 @@
 using Map = oneapi::tbb::concurrent_unordered_map<int64_t, int64_t>;
 struct Target : targets::TbbMap<Map> {
     static constexpr auto library = "oneapi::tbb::concurrent_unordered_map";
+    static constexpr auto model = "map";
 };
 INTERLAP_TARGET(Target)

@@ -11,5 +11,6 @@
 using Set = oneapi::tbb::concurrent_unordered_set<int64_t>;
 struct Target : targets::TbbSet<Set> {
     static constexpr auto library = "oneapi::tbb::concurrent_unordered_set";
+    static constexpr auto model = "set";
 };
 INTERLAP_TARGET(Target)

@@ -19,8 +19,6 @@ using HazardPointers = xenium::policy::reclaimer<xenium::reclamation::hazard_poi
     xenium::policy::allocation_strategy<xenium::reclamation::hp_allocation::dynamic_strategy<3>>>>;
 
 template <class Queue> struct XeniumQueue {
-    static constexpr auto model = "fifo";
-
     Queue queue;
 
     void enqueue(int64_t value) { queue.push(static_cast<typename Queue::value_type>(value)); }
@@ -33,8 +31,6 @@ template <class Queue> struct XeniumQueue {
 };
 
 template <class Set> struct XeniumSet {
-    static constexpr auto model = "set";
-
     Set set;
 
     bool insert(int64_t key) { return set.emplace(key); }
@@ -43,8 +39,6 @@ template <class Set> struct XeniumSet {
 };
 
 template <class Map> struct XeniumMap {
-    static constexpr auto model = "map";
-
     Map map;
 
     bool get(int64_t key, int64_t &value) {

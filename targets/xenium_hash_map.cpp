@@ -11,5 +11,6 @@ using Map = xenium::harris_michael_hash_map<int64_t, int64_t, targets::Epochs,
                                             xenium::policy::buckets<2>>;
 struct Target : targets::XeniumMap<Map> {
     static constexpr auto library = "xenium::harris_michael_hash_map";
+    static constexpr auto model = "map";
 };
 INTERLAP_TARGET(Target)

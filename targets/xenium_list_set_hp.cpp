@@ -10,5 +10,6 @@
 using Set = xenium::harris_michael_list_based_set<int64_t, targets::HazardPointers>;
 struct Target : targets::XeniumSet<Set> {
     static constexpr auto library = "xenium::harris_michael_list_based_set";
+    static constexpr auto model = "set";
 };
 INTERLAP_TARGET(Target)

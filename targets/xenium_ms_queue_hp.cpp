@@ -10,5 +10,6 @@
 using Queue = xenium::michael_scott_queue<int64_t, targets::HazardPointers>;
 struct Target : targets::XeniumQueue<Queue> {
     static constexpr auto library = "xenium::michael_scott_queue";
+    static constexpr auto model = "fifo";
 };
 INTERLAP_TARGET(Target)

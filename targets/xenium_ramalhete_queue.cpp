@@ -13,6 +13,7 @@ using Queue = xenium::ramalhete_queue<uint32_t, targets::Epochs,
                                       xenium::policy::entries_per_node<4>>;
 struct Target : targets::XeniumQueue<Queue> {
     static constexpr auto library = "xenium::ramalhete_queue";
+    static constexpr auto model = "fifo";
     static constexpr unsigned block_size = 4;
 };
 INTERLAP_TARGET(Target)

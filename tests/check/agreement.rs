@@ -195,11 +195,11 @@ fn medium() {
     let limits = Limits::default();
     let texts = [
         "fifo",
-        "pool",
         "lifo",
         "deque",
         "fifo-per-producer:empty=strong",
         "fifo-per-producer:empty=identity",
+        "pool",
     ];
     for (at, text) in texts.into_iter().enumerate() {
         let spec = spec(text);
