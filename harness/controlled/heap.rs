@@ -297,7 +297,13 @@ fn set_head(block: usize, value: Head) {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
     type New = extern "C-unwind" fn(usize) -> *mut u8;
-    let new = match next(c"_Znwm") {
+    // SAFETY: takes a handle of the C++ library, which the caller has loaded, and looks a name up.
+    let found = unsafe {
+        let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD;
+        let library = libc::dlopen(c"libstdc++.so.6".as_ptr(), flags);
+        libc::dlsym(library, c"_Znwm".as_ptr())
+    };
+    let new = match (!found.is_null()).then(|| found.expose_provenance()) {
         // SAFETY: `operator new(size_t)` has this type.
         Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
         None => crate::record::abandon("out of memory".to_string()),
