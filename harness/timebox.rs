@@ -89,9 +89,11 @@ impl<'a> Timebox<'a> {
         op: Op,
         args: &[i64],
     ) -> Outcome {
-        if self.writer.room() < size_max(args.len() + self.room) {
+        let size_max = size_max(args.len() + self.room);
+        if self.writer.room() < size_max {
             return Outcome::NoRoom;
         }
+        self.writer.warm_up(size_max);
         let before = self.writer.len();
         self.writer.call(op, args);
         self.prepare(op, args);

@@ -25,11 +25,17 @@ const VARINT_MAX: usize = 10;
 pub struct Writer<'a> {
     bytes: &'a mut [u8],
     at: usize,
+    /// Where the memory that was brought in ends.
+    warm: usize,
 }
+
+/// So much memory is brought in at a time.
+const WARM_BYTES: usize = 4096;
+const CACHE_LINE: usize = 64;
 
 impl<'a> Writer<'a> {
     pub fn new(bytes: &'a mut [u8]) -> Writer<'a> {
-        Writer { bytes, at: 0 }
+        Writer { bytes, at: 0, warm: 0 }
     }
 
     /// Bytes written so far.
@@ -43,6 +49,27 @@ impl<'a> Writer<'a> {
 
     pub fn room(&self) -> usize {
         self.bytes.len() - self.at
+    }
+
+    /// Brings in the memory of the records to come, if the next of so many bytes would leave what
+    /// was brought in: many lines at once, and outside of a box, whose closing fence would wait for
+    /// each of them.
+    #[inline]
+    pub fn warm_up(&mut self, bytes: usize) {
+        if self.at + bytes > self.warm {
+            self.warm_more(bytes);
+        }
+    }
+
+    #[cold]
+    fn warm_more(&mut self, bytes: usize) {
+        let end = (self.at + bytes.max(WARM_BYTES)).min(self.bytes.len());
+        // What is already written stays.
+        let first = self.warm.max(self.at);
+        for line in (first..end).step_by(CACHE_LINE) {
+            self.bytes[line] = 0;
+        }
+        self.warm = end;
     }
 
     /// Forgets everything from `len` on.

@@ -3,12 +3,18 @@
 //! and go out when it may; time is the number of the step. Where the points come from is their
 //! business, how threads are switched the carrier's, who is next the policy's.
 
+mod profile;
+mod waiting;
+
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 
 use interlap::random::Random;
 pub use interlap::schedule::Access;
-use interlap::schedule::{Pending, Policy, Profile, THREADS_MAX, View};
+use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
+
+pub use profile::profile;
+pub use waiting::{Wait, Woken, block, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
@@ -29,28 +35,6 @@ const CALL_STEPS_MAX: u32 = 1_000;
 
 /// A round may take so many times the steps that count as a livelock, if it changes memory.
 const BUSY_FACTOR: u64 = 100;
-
-/// Why a thread waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    Mutex,
-    ReadLock,
-    WriteLock,
-    Condition,
-    Semaphore,
-    Barrier,
-    Once,
-    Futex,
-    Join,
-    Sleep,
-    Other,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    Signal,
-    Timeout,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -157,9 +141,6 @@ static ENGINE: Engine = Engine {
     contended: UnsafeCell::new(Vec::new()),
 };
 
-/// Addresses a profile counts.
-const PROFILED_MAX: usize = 256;
-
 /// How a round is to be scheduled.
 pub struct Order {
     pub policy: Policy,
@@ -187,7 +168,7 @@ pub struct Outcome {
 pub fn set_carrier(carrier: Carrier) {
     ENGINE.carrier.set(carrier);
     // SAFETY: no round runs yet.
-    unsafe { (*ENGINE.contended.get()).reserve_exact(PROFILED_MAX) };
+    unsafe { (*ENGINE.contended.get()).reserve_exact(profile::PROFILED_MAX) };
 }
 
 /// Carries out a round: the thread `order.callers` runs `main(argument)`, and whatever it starts.
@@ -232,15 +213,6 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         blocking: e.blocking.get(),
         left_running: e.threads.iter().filter(|t| t.state.get() != State::None).count(),
     })
-}
-
-/// What a round that was run with `profiling` counted.
-pub fn profile() -> Profile {
-    let e = &ENGINE;
-    // SAFETY: the round is over.
-    let counts = unsafe { (*e.contended.get()).clone() };
-    let per_thread = std::array::from_fn(|thread| e.threads[thread].steps.get());
-    Profile { steps: e.decisions.get(), counts, per_thread }
 }
 
 /// Readies a thread; it runs when it is chosen.
@@ -312,11 +284,6 @@ pub fn exit_thread() -> ! {
     e.current.set(next);
     note_switch(next);
     e.carrier.get().leave(me, next)
-}
-
-/// What `block` is given to wait for the end of a thread.
-pub fn join_key(thread: usize) -> usize {
-    thread + 1
 }
 
 /// Whether a thread has ended.
@@ -439,7 +406,7 @@ fn decide(address: usize, access: Access, mut yields: bool) {
         detect::livelock(step);
     }
     if now() >= e.deadline_next.get() {
-        expire();
+        waiting::expire();
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     unsafe { (*e.pending.get())[me] = Pending { address: address as u64, access } };
@@ -447,30 +414,11 @@ fn decide(address: usize, access: Access, mut yields: bool) {
         return;
     }
     if e.profiling.get() {
-        count(me, address);
+        profile::count(me, address);
     }
     let next = choose(yields);
     if next != me {
         switch(me, next);
-    }
-}
-
-/// Counts an access for the profile.
-fn count(me: usize, address: usize) {
-    let e = &ENGINE;
-    e.decisions.set(e.decisions.get() + 1);
-    if address == 0 {
-        return;
-    }
-    // SAFETY: nobody else uses it now; it has room for all it gets, so nothing is allocated.
-    let counts = unsafe { &mut *e.contended.get() };
-    let address = address as u64;
-    if let Some((_, threads)) = counts.iter_mut().find(|(known, _)| *known == address) {
-        threads[me] += 1;
-    } else if counts.len() < PROFILED_MAX {
-        let mut threads = [0; THREADS_MAX];
-        threads[me] = 1;
-        counts.push((address, threads));
     }
 }
 
@@ -484,7 +432,7 @@ fn choose(yields: bool) -> usize {
             detect::deadlock();
         }
         e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
-        expire();
+        waiting::expire();
     }
     // SAFETY: nobody else uses them now; the policy calls nothing of ours.
     let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
@@ -512,75 +460,6 @@ fn note_switch(to: usize) {
     e.switches.set(e.switches.get() + 1);
     let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
     e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
-}
-
-/// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
-pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
-    let e = &ENGINE;
-    let me = e.current.get();
-    let own = &e.threads[me];
-    own.state.set(State::Blocked { on, why, deadline });
-    e.runnable.set(e.runnable.get() & !(1 << me));
-    if let Some(deadline) = deadline {
-        e.deadline_next.set(e.deadline_next.get().min(deadline));
-    }
-    e.step.set(e.step.get() + 1);
-    let next = choose(false);
-    if next != me {
-        switch(me, next);
-    }
-    own.woken.get()
-}
-
-/// Wakes up to `most` threads that wait for `on`, chosen by the seed; how many.
-pub fn wake(on: usize, most: usize) -> usize {
-    let e = &ENGINE;
-    let mut waiting = 0u64;
-    for (at, thread) in e.threads.iter().enumerate() {
-        if matches!(thread.state.get(), State::Blocked { on: other, .. } if other == on) {
-            waiting |= 1 << at;
-        }
-    }
-    let mut woken = 0;
-    while waiting != 0 && woken < most {
-        let mut rest = waiting;
-        // SAFETY: nobody else uses it now.
-        if let Some(random) = unsafe { &mut *e.wakes.get() } {
-            for _ in 0..random.below(waiting.count_ones().into()) {
-                rest &= rest - 1;
-            }
-        }
-        let thread = rest.trailing_zeros() as usize;
-        waiting &= !(1 << thread);
-        unblock(thread, Woken::Signal);
-        woken += 1;
-    }
-    woken
-}
-
-fn unblock(thread: usize, woken: Woken) {
-    let e = &ENGINE;
-    e.threads[thread].state.set(State::Runnable);
-    e.threads[thread].woken.set(woken);
-    e.threads[thread].idle.set(0);
-    e.runnable.set(e.runnable.get() | 1 << thread);
-}
-
-/// Wakes the threads whose deadline has come.
-fn expire() {
-    let e = &ENGINE;
-    let now = now();
-    let mut next = u64::MAX;
-    for at in 0..THREADS_MAX {
-        if let State::Blocked { deadline: Some(deadline), .. } = e.threads[at].state.get() {
-            if deadline <= now {
-                unblock(at, Woken::Timeout);
-            } else {
-                next = next.min(deadline);
-            }
-        }
-    }
-    e.deadline_next.set(next);
 }
 
 /// What a thread does, in words, with the code of its last scheduling point.

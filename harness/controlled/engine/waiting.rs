@@ -1,0 +1,102 @@
+//! Threads that wait: for each other, for a lock of the environment's, for virtual time. A thread
+//! that is not runnable is known to the policy no more until somebody wakes it.
+
+use interlap::schedule::THREADS_MAX;
+
+use super::{ENGINE, State, choose, now, switch};
+
+/// Why a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    Mutex,
+    ReadLock,
+    WriteLock,
+    Condition,
+    Semaphore,
+    Barrier,
+    Once,
+    Futex,
+    Join,
+    Sleep,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    Signal,
+    Timeout,
+}
+
+/// What `block` is given to wait for the end of a thread.
+pub fn join_key(thread: usize) -> usize {
+    thread + 1
+}
+
+/// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
+pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
+    let e = &ENGINE;
+    let me = e.current.get();
+    let own = &e.threads[me];
+    own.state.set(State::Blocked { on, why, deadline });
+    e.runnable.set(e.runnable.get() & !(1 << me));
+    if let Some(deadline) = deadline {
+        e.deadline_next.set(e.deadline_next.get().min(deadline));
+    }
+    e.step.set(e.step.get() + 1);
+    let next = choose(false);
+    if next != me {
+        switch(me, next);
+    }
+    own.woken.get()
+}
+
+/// Wakes up to `most` threads that wait for `on`, chosen by the seed; how many.
+pub fn wake(on: usize, most: usize) -> usize {
+    let e = &ENGINE;
+    let mut waiting = 0u64;
+    for (at, thread) in e.threads.iter().enumerate() {
+        if matches!(thread.state.get(), State::Blocked { on: other, .. } if other == on) {
+            waiting |= 1 << at;
+        }
+    }
+    let mut woken = 0;
+    while waiting != 0 && woken < most {
+        let mut rest = waiting;
+        // SAFETY: nobody else uses it now.
+        if let Some(random) = unsafe { &mut *e.wakes.get() } {
+            for _ in 0..random.below(waiting.count_ones().into()) {
+                rest &= rest - 1;
+            }
+        }
+        let thread = rest.trailing_zeros() as usize;
+        waiting &= !(1 << thread);
+        unblock(thread, Woken::Signal);
+        woken += 1;
+    }
+    woken
+}
+
+fn unblock(thread: usize, woken: Woken) {
+    let e = &ENGINE;
+    e.threads[thread].state.set(State::Runnable);
+    e.threads[thread].woken.set(woken);
+    e.threads[thread].idle.set(0);
+    e.runnable.set(e.runnable.get() | 1 << thread);
+}
+
+/// Wakes the threads whose deadline has come.
+pub(super) fn expire() {
+    let e = &ENGINE;
+    let now = now();
+    let mut next = u64::MAX;
+    for at in 0..THREADS_MAX {
+        if let State::Blocked { deadline: Some(deadline), .. } = e.threads[at].state.get() {
+            if deadline <= now {
+                unblock(at, Woken::Timeout);
+            } else {
+                next = next.min(deadline);
+            }
+        }
+    }
+    e.deadline_next.set(next);
+}
