@@ -72,7 +72,7 @@ fn run(job: &Path) -> io::Result<()> {
     fault::install();
     timebox::watch_for_forks();
     let target = match controlled {
-        true => controlled::load(&job.library, &job.plan.control),
+        true => controlled::load(&job.library, &job.plan),
         false => Target::load(&job.library),
     };
     let target = match target {

@@ -190,8 +190,9 @@ pub fn watch_for_forks() {
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
+/// Ends a child that the target forked before it does what is the parent's to do.
 #[inline(always)]
-fn stop_if_forked() {
+pub fn stop_if_forked() {
     if FORKED.load(Ordering::Relaxed) {
         // SAFETY: ends the child at once, without running the parent's exit handlers in it.
         unsafe { libc::_exit(0) }

@@ -10,6 +10,7 @@
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
 extern uint8_t il_allocates; /* memory comes from the arena, not from the C library */
+_Bool il_is_of_system(uintptr_t caller);
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller); /* 0: not a block of the arena */
 size_t il_block_size(const void *block);       /* 0: not a block of the arena */
@@ -22,7 +23,7 @@ void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 
 static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
-    if (!il_allocates) {
+    if (!il_allocates || il_is_of_system(caller)) {
         return alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size);
     }
     void *block = il_allocate(size, alignment, caller);
@@ -38,7 +39,7 @@ EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
 EXPORT void free(void *block) { release(block, CALLER); }
 
 EXPORT void *calloc(size_t count, size_t size) {
-    if (!il_allocates) return __libc_calloc(count, size);
+    if (!il_allocates || il_is_of_system(CALLER)) return __libc_calloc(count, size);
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
@@ -50,7 +51,7 @@ EXPORT void *calloc(size_t count, size_t size) {
 
 EXPORT void *realloc(void *block, size_t size) {
     size_t old = block ? il_block_size(block) : 0;
-    if (!old && (block || !il_allocates)) return __libc_realloc(block, size);
+    if (!old && (block || !il_allocates || il_is_of_system(CALLER))) return __libc_realloc(block, size);
     void *moved = allocate(size, 16, CALLER);
     if (block && moved) {
         memcpy(moved, block, old < size ? old : size);

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
-use super::{detect, engine, hooks};
+use super::{detect, engine, hooks, storage};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
 /// same numbers.
@@ -57,6 +57,8 @@ struct Arena {
     end: Cell<usize>,
     /// What was handed out before the first round.
     base: Cell<usize>,
+    /// As far as it may go.
+    limit: Cell<usize>,
     reuse: Cell<bool>,
     free: [Cell<usize>; CLASSES],
     live_blocks: Cell<u64>,
@@ -71,6 +73,7 @@ unsafe impl Sync for Arena {}
 static HEAP: Arena = Arena {
     end: Cell::new(ARENA),
     base: Cell::new(ARENA),
+    limit: Cell::new(ARENA + ARENA_BYTES),
     reuse: Cell::new(false),
     free: [const { Cell::new(0) }; CLASSES],
     live_blocks: Cell::new(0),
@@ -81,6 +84,12 @@ static HEAP: Arena = Arena {
 /// Blocks still allocated, and their bytes.
 pub fn live() -> (u64, u64) {
     (HEAP.live_blocks.get(), HEAP.live_bytes.get())
+}
+
+/// The target gets no more memory than this.
+pub fn set_limit(mib: u64) {
+    let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX).min(ARENA_BYTES);
+    HEAP.limit.set(ARENA + bytes);
 }
 
 /// Lets `malloc` take from the arena, or not; gives what it was.
@@ -130,6 +139,13 @@ fn room_of(size: usize) -> (usize, usize) {
     (room * GRANULE, 33 + room.trailing_zeros() as usize)
 }
 
+/// For allocator.c: whether the code that allocates is the system's, whose memory is not of the
+/// round. Thread-local storage is: the loader makes it, at an address that must be fixed.
+#[unsafe(no_mangle)]
+extern "C" fn il_is_of_system(caller: usize) -> bool {
+    HEAP.storage.get() == 0 && storage::is_of_system(caller)
+}
+
 /// For allocator.c: a block, or null where the arena is full.
 #[unsafe(no_mangle)]
 extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut u8 {
@@ -175,7 +191,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
 fn take(room: usize, alignment: usize) -> Option<usize> {
     let block = (HEAP.end.get() + HEAD).next_multiple_of(alignment.max(GRANULE));
     let end = block.checked_add(room)?;
-    if end > ARENA + ARENA_BYTES {
+    if end > HEAP.limit.get() {
         return None;
     }
     HEAP.end.set(end);

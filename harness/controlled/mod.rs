@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use interlap::plan::{Control, Heap, Job};
+use interlap::plan::{Heap, Job, Plan};
 use interlap::random::{Random, mix};
 use interlap::schedule::{Policy, Profile, Spec};
 use interlap::trace::area::Stage;
@@ -64,13 +64,16 @@ pub fn release() {
 pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
 
 /// Loads the target so that it can be controlled.
-pub fn load(library: &Path, control: &Control) -> Result<Target, String> {
+pub fn load(library: &Path, plan: &Plan) -> Result<Target, String> {
+    let control = &plan.control;
     let cannot = |error: io::Error| format!("{CANNOT} {error}");
     layout::reserve().map_err(cannot)?;
+    heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
     hooks::set_plain_points(control.plain_points);
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
+    storage::find_system();
     heap::set_allocates(true);
     let target = Target::load(library);
     heap::set_allocates(false);

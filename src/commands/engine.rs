@@ -1,20 +1,32 @@
 //! Which engine drives a target, with how many jobs, and how the target is built for it. What the
 //! user asked for comes in; the choice goes out.
 
-use crate::cli::EngineChoice;
+use crate::cli::{EngineChoice, Workload};
 use crate::compile::Flavour;
-use crate::plan::Engine;
+use crate::head::Head;
+use crate::plan::{Clock, Engine};
 
-/// What `--engine auto` begins with. A target that the controlled engine turns out to have no hold
-/// on is driven by native threads all the same (see [`super::fuzz`]).
-const AUTO: Engine = Engine::Native;
+/// Rounds with more calls of a thread than this are for native threads, which are much faster.
+const CALLS_CONTROLLED_MAX: u64 = 1_000;
 
-pub fn engine_for(choice: EngineChoice) -> Engine {
-    match choice {
-        EngineChoice::Auto => AUTO,
+/// What the user chose. `auto` is the controlled engine, unless the target cannot be hooked or what
+/// else was asked for has a meaning for native threads only; a target that the controlled engine
+/// turns out to have no hold on is driven by native threads all the same (see [`super::fuzz`]).
+pub fn engine_for(workload: &Workload, head: &Head) -> Engine {
+    match workload.engine {
         EngineChoice::Native => Engine::Native,
         EngineChoice::Controlled => Engine::Controlled,
+        EngineChoice::Auto if !cfg!(target_arch = "x86_64") => Engine::Native,
+        EngineChoice::Auto if head.hookable && !wants_native(workload) => Engine::Controlled,
+        EngineChoice::Auto => Engine::Native,
     }
+}
+
+fn wants_native(workload: &Workload) -> bool {
+    workload.clock != Clock::Auto
+        || workload.no_pin
+        || workload.no_disturb
+        || workload.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
 }
 
 /// What a target is built for.

@@ -12,6 +12,7 @@ use super::workshop::{Workshop, harness_program};
 use super::{Outcome, print_json, stop_flag};
 use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
+use crate::compile;
 use crate::finding::Finding;
 use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
 use crate::ledger::Ledger;
@@ -22,16 +23,28 @@ use crate::report::progress::{Progress, summary_line};
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
-    let options = options(args, plan, &workshop, &stop)?;
-    let (options, summary) = match carry_out(args, &options) {
-        Err(error) if args.workload.engine == EngineChoice::Auto && error.is::<Uncontrolled>() => {
+    let attempt = |plan: Plan| -> Result<(Options, Summary)> {
+        let options = options(args, plan, &workshop, &stop)?;
+        let summary = carry_out(args, &options)?;
+        Ok((options, summary))
+    };
+    let native = Plan { engine: Engine::Native, ..plan.clone() };
+    let may_change = args.workload.engine == EngineChoice::Auto && plan.engine != native.engine;
+    let (options, summary) = match attempt(plan) {
+        Err(error) if may_change && error.is::<Uncontrolled>() => {
             eprintln!("warning: {error:#}; going on with native threads");
-            let plan = Plan { engine: Engine::Native, ..options.plan };
-            let options = self::options(args, plan, &workshop, &stop)?;
-            let summary = carry_out(args, &options)?;
-            (options, summary)
+            attempt(native)?
         }
-        summary => (options, summary?),
+        // What fails to compile for native threads, too, is told as if it had been tried first.
+        Err(error) if may_change && error.is::<compile::Error>() => {
+            let done = attempt(native)?;
+            eprintln!(
+                "warning: native threads were used, because the target does not compile with the \
+                 hooks of the controlled engine; `--engine controlled` shows why"
+            );
+            done
+        }
+        done => done?,
     };
     Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
     if args.run.format.json {
@@ -93,9 +106,9 @@ pub fn outcome(summary: &Summary) -> Outcome {
 fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
     let adapter = workshop.find(&args.target)?;
     // A user's adapter is named by its full path, so that the plan works from anywhere.
-    let adapter = match adapter.origin {
+    let name = match adapter.origin {
         Origin::User => adapter.source.display().to_string(),
-        Origin::Bundled | Origin::Broken => adapter.name,
+        Origin::Bundled | Origin::Broken => adapter.name.clone(),
     };
     let absolute = |dir: &PathBuf| {
         std::path::absolute(dir).with_context(|| format!("cannot resolve {}", dir.display()))
@@ -103,12 +116,12 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
     let workload = &args.workload;
     Ok(Plan {
         build: Build {
-            adapter,
+            adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.clone(),
         },
-        engine: engine_for(workload.engine),
+        engine: engine_for(workload, &adapter.head),
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
@@ -160,10 +173,12 @@ fn print_summary(summary: &Summary) {
         Ending::NotSequential => {
             "Stopped: the target fails even when called from one thread at a time."
         }
-        Ending::Time | Ending::Rounds | Ending::Wanted if summary.findings.is_empty() => {
-            "Nothing found."
+        Ending::Time | Ending::Rounds | Ending::Wanted if !summary.findings.is_empty() => return,
+        _ if summary.statistics.coverage.is_some() => {
+            "Nothing found. (Threads were switched between accesses, under sequential \
+             consistency; what only a processor's store buffer shows needs --engine native.)"
         }
-        Ending::Time | Ending::Rounds | Ending::Wanted => return,
+        Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
     };
     println!("{why}");
 }

@@ -4,10 +4,16 @@
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
 use super::tool::Tool;
 
-/// Runs a queue that faults after some calls; one finding is expected, with these words.
+/// Runs a queue that faults after some calls, under each engine; one finding is expected, with
+/// these words. Gives what native threads left.
 fn fault(text: &str, words: &[&str]) -> Tool {
+    fault_under("controlled", text, words);
+    fault_under("native", text, words)
+}
+
+fn fault_under(engine: &str, text: &str, words: &[&str]) -> Tool {
     let tool = Tool::new();
-    let more = ["--for", "20s", "--findings", "1", "--calls", "50"];
+    let more = ["--engine", engine, "--for", "20s", "--findings", "1", "--calls", "50"];
     let answer = tool.fuzz("bad.cpp", text, &more);
     answer.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
     let shown = tool.run(&["show", tool.only_finding().to_str().expect("UTF-8"), "--history"]);
@@ -97,16 +103,20 @@ fn a_history_that_the_target_overwrote_is_not_judged() {
 fn memory_that_runs_out_is_said() {
     let text = enqueue("if (added > 20) for (;;) memset(new char[1 << 24], 1, 1 << 24);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
-    let tool = Tool::new();
-    let more = ["--for", "20s", "--findings", "1", "--calls", "50", "--memory", "256"];
-    tool.fuzz("bad.cpp", &text, &more).expect(1, &["ran out of memory", "std::bad_alloc"]);
+    for engine in ["native", "controlled"] {
+        let more = ["--for", "20s", "--findings", "1", "--calls", "50", "--memory", "256"];
+        let more = [&["--engine", engine], &more[..]].concat();
+        let answer = Tool::new().fuzz("bad.cpp", &text, &more);
+        answer.expect(1, &["ran out of memory", "std::bad_alloc"]);
+    }
 }
 
 #[test]
 fn a_hang_is_found_and_ended() {
     let tool = Tool::new();
     let text = enqueue("while (added > 20) usleep(1000);");
-    let more = ["--for", "60s", "--findings", "1", "--calls", "50", "--hang", "1s"];
+    let limits = ["--for", "60s", "--findings", "1", "--hang", "1s"];
+    let more = [&["--engine", "native", "--calls", "50"], &limits[..]].concat();
     let answer = tool.fuzz("bad.cpp", &text, &more);
     answer.expect(1, &["No progress for 1 s while calling", "threads were running"]);
 }
@@ -125,10 +135,12 @@ fn the_run_goes_on_after_a_fault() {
 
 #[test]
 fn a_child_that_the_target_forks_does_no_harm() {
-    let tool = Tool::new();
     let text = enqueue("if (added == 10) fork();");
-    let answer = tool.fuzz("forks.cpp", &text, &["--rounds", "40", "--calls", "20"]);
-    answer.expect(0, &["40 rounds", "Nothing found"]);
+    for engine in ["native", "controlled"] {
+        let more = ["--engine", engine, "--rounds", "40", "--calls", "20"];
+        let answer = Tool::new().fuzz("forks.cpp", &text, &more);
+        answer.expect(0, &["40 rounds", "Nothing found"]);
+    }
 }
 
 #[test]
@@ -141,11 +153,13 @@ fn a_child_that_lives_on_does_not_hold_up_the_end() {
 
 #[test]
 fn a_target_that_prints_a_lot_is_no_trouble() {
-    let tool = Tool::new();
     let text = enqueue("for (int i = 0; i < 100; i++) { puts(\"hello\"); fputs(\"x\", stderr); }");
-    let answer = tool.fuzz("prints.cpp", &text, &["--rounds", "40", "--calls", "50"]);
-    answer.expect(0, &["40 rounds"]);
-    assert!(!answer.out.contains("hello"), "the target's output is not ours");
+    for engine in ["native", "controlled"] {
+        let more = ["--engine", engine, "--rounds", "40", "--calls", "50"];
+        let answer = Tool::new().fuzz("prints.cpp", &text, &more);
+        answer.expect(0, &["40 rounds"]);
+        assert!(!answer.out.contains("hello"), "the target's output is not ours");
+    }
 }
 
 #[test]
@@ -153,7 +167,7 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     let tool = Tool::new();
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
-    let more = ["--for", "8s", "--calls", "64", "--memory", "256"];
+    let more = ["--engine", "native", "--for", "8s", "--calls", "64", "--memory", "256"];
     tool.fuzz("leaks.cpp", &text, &more).expect(0, &["grew by", "started anew", "Nothing found"]);
 }
 

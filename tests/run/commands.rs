@@ -38,7 +38,8 @@ fn a_violation_is_shown_checked_and_replayed() {
     let tool = Tool::new();
     // Lets go of the lock between looking and taking.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
-    let answer = tool.fuzz("racy.cpp", &racy, &["--for", "30s", "--findings", "1"]);
+    let more = ["--engine", "native", "--for", "30s", "--findings", "1"];
+    let answer = tool.fuzz("racy.cpp", &racy, &more);
     answer.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
     let finding = tool.only_finding();
     let finding = finding.to_str().expect("UTF-8");
@@ -71,7 +72,8 @@ fn shards_are_merged() {
     let tool = Tool::new();
     let fuzz = |target: &str, shard: &str, out: &str| {
         let text = if target == "good.cpp" { QUEUE.to_string() } else { dequeue(NOT_FIFO) };
-        let more = ["--rounds", "40", "--for", "60s", "--shard", shard, "--out", out];
+        let limits = ["--engine", "native", "--rounds", "40", "--for", "60s"];
+        let more = [&limits[..], &["--shard", shard, "--out", out]].concat();
         tool.fuzz(target, &text, &more);
     };
     fuzz("lifo.cpp", "0/2", "a");
@@ -99,7 +101,7 @@ fn sightings(tool: &Tool, dir: &str) -> u64 {
 
 #[test]
 fn native_threads_have_one_job() {
-    let more = ["--rounds", "20", "--jobs", "3"];
+    let more = ["--engine", "native", "--rounds", "20", "--jobs", "3"];
     Tool::new()
         .fuzz("queue.cpp", QUEUE, &more)
         .expect(0, &["--jobs: the native engine", "20 rounds"]);

@@ -1,6 +1,7 @@
-//! The bundled targets that need only a compiler: the correct ones are never accused, the broken
-//! ones are found. (`chase_lev_no_fence` shows only while two threads truly run at once, which a
-//! machine that is busy with other tests does not grant; it is left to users' eyes.)
+//! The bundled targets that need only a compiler, driven by native threads: the correct ones are
+//! never accused, the broken ones are found. (`chase_lev_no_fence` shows only while two threads
+//! truly run at once, which a machine that is busy with other tests does not grant; it is left to
+//! users' eyes.)
 
 use super::tool::Tool;
 
@@ -18,7 +19,7 @@ fn correct_structures_are_not_accused() {
         "mutex_map",
         "atomic_register",
     ] {
-        let answer = tool.run(&["fuzz", target, "--for", "2s"]);
+        let answer = tool.run(&["fuzz", target, "--engine", "native", "--for", "2s"]);
         answer.expect(0, &[target, "Nothing found"]);
     }
 }
@@ -26,7 +27,8 @@ fn correct_structures_are_not_accused() {
 /// Runs a broken twin until it is found, and asserts that the finding names one of these rules.
 fn found(target: &str, rules: &[&str]) {
     let tool = Tool::new();
-    let answer = tool.run(&["fuzz", target, "--for", "120s", "--findings", "1"]);
+    let answer =
+        tool.run(&["fuzz", target, "--engine", "native", "--for", "120s", "--findings", "1"]);
     answer.expect(1, &["Reproduce with"]);
     let named = rules.iter().any(|rule| answer.out.contains(rule));
     assert!(named, "none of {rules:?} in {}", answer.all());

@@ -19,6 +19,7 @@ pub use waiting::{Wait, Woken, block, join_key, wake};
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
 use super::{detect, environment, hooks};
+use crate::timebox::stop_if_forked;
 
 /// Virtual time of one step, in nanoseconds.
 const STEP_NANOSECONDS: u64 = 1_000;
@@ -33,7 +34,8 @@ const IDLE_STEPS_AGAIN: u32 = 20;
 /// then the loop is the schedule's fault, not the target's.
 const CALL_STEPS_MAX: u32 = 1_000;
 
-/// A round may take so many times the steps that count as a livelock, if it changes memory.
+/// Calls may take so many times the steps that count as a livelock until one returns, if they
+/// change memory.
 const BUSY_FACTOR: u64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,8 @@ struct Engine {
     schedule: Cell<u64>,
     /// Step of the last change of memory by any thread.
     changed_at: Cell<u64>,
+    /// Step of the last operation boundary of any thread.
+    boundary_at: Cell<u64>,
     /// What blocked threads skipped, in virtual nanoseconds.
     skipped: Cell<u64>,
     deadline_next: Cell<u64>,
@@ -125,6 +129,7 @@ static ENGINE: Engine = Engine {
     switches: Cell::new(0),
     schedule: Cell::new(0),
     changed_at: Cell::new(0),
+    boundary_at: Cell::new(0),
     skipped: Cell::new(0),
     deadline_next: Cell::new(u64::MAX),
     steps_max: Cell::new(0),
@@ -185,7 +190,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
         count.set(0);
     }
-    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable] {
+    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable, &e.boundary_at] {
         count.set(0);
     }
     e.deadline_next.set(u64::MAX);
@@ -354,6 +359,7 @@ pub fn boundary() {
     let whole = ENGINE.whole_calls.replace(false);
     changed();
     ENGINE.threads[current()].call_steps.set(0);
+    ENGINE.boundary_at.set(ENGINE.step.get());
     decide(0, Access::None, false);
     ENGINE.whole_calls.set(whole);
 }
@@ -402,7 +408,8 @@ fn decide(address: usize, access: Access, mut yields: bool) {
     own.call_steps.set(call_steps);
     yields |= call_steps > CALL_STEPS_MAX && call_steps.is_multiple_of(IDLE_STEPS_AGAIN);
     let idle_steps = step - e.changed_at.get();
-    if idle_steps > e.steps_max.get() || step > e.steps_max.get() * BUSY_FACTOR {
+    let busy_steps = step - e.boundary_at.get();
+    if idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR {
         detect::livelock(step);
     }
     if now() >= e.deadline_next.get() {
@@ -456,6 +463,8 @@ fn switch(from: usize, to: usize) {
 }
 
 fn note_switch(to: usize) {
+    // A child has the other fibers, too, and would go on as all of them.
+    stop_if_forked();
     let e = &ENGINE;
     e.switches.set(e.switches.get() + 1);
     let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);

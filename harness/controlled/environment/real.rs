@@ -139,6 +139,7 @@ type Routine = super::once::Routine;
 
 functions! {
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint;
+    fn __cxa_atexit(destructor: Destructor, object: *mut c_void, library: *mut c_void) -> c_int;
     fn __cxa_thread_atexit_impl(
         destructor: Destructor,
         object: *mut c_void,
