@@ -5,7 +5,7 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 
 use super::engine::{self, Wait};
-use super::{coverage, heap, hooks};
+use super::{coverage, hooks, leaks};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,14 +128,17 @@ fn name(why: Wait) -> &'static str {
 fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     hooks::set_controls(false);
     let round = super::round();
-    let steps = Box::new(steps(&engine::counted()));
+    let steps = Box::new(steps(&engine::counted(), (0, 0)));
     let detected = Detected { kind, round, thread, places, steps };
     crate::record::send_last(&Frame::Fault(detected))
 }
 
-/// What a round counted, as it is sent.
-pub fn steps(counted: &engine::Outcome) -> Steps {
-    let (leaked_blocks, leaked_bytes) = heap::live();
+/// What a whole round counted, as it is sent.
+pub fn steps_of_round(counted: &engine::Outcome) -> Steps {
+    steps(counted, leaks::lost())
+}
+
+fn steps(counted: &engine::Outcome, (leaked_blocks, leaked_bytes): (u64, u64)) -> Steps {
     Steps {
         policy: super::policy_name(),
         steps: counted.steps,

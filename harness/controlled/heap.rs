@@ -44,10 +44,11 @@ struct Head {
     /// Who allocated it, and who freed it, as `detect::Actor` packs them, with the code's address.
     allocated: detect::Act,
     freed: detect::Act,
-    /// The next free block of this class.
+    /// The next free block of this class; of an allocated one, [`REACHED`] or nothing.
     next: usize,
     magic: u64,
 }
+const REACHED: usize = 1;
 const HEAD: usize = size_of::<Head>();
 const _: () = assert!(HEAD.is_multiple_of(GRANULE));
 
@@ -90,6 +91,27 @@ pub fn live() -> (u64, u64) {
 pub fn set_limit(mib: u64) {
     let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX).min(ARENA_BYTES);
     HEAP.limit.set(ARENA + bytes);
+}
+
+/// The block of this round that holds the address, with its size, unless it was asked for before.
+/// Only after a round: what is noted in the block would be in the way of its next use.
+pub fn reach(address: usize) -> Option<(usize, usize)> {
+    if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || shadow(address) != ALLOCATED {
+        return None;
+    }
+    let mut block = address & !(GRANULE - 1);
+    while shadow(block - GRANULE) == ALLOCATED {
+        block -= GRANULE;
+    }
+    let mut reached = head(block);
+    // The target may have written past a block, over this head.
+    let whole = reached.magic == BLOCK_MAGIC && block + reached.size <= HEAP.end.get();
+    if !whole || reached.next == REACHED {
+        return None;
+    }
+    reached.next = REACHED;
+    set_head(block, reached);
+    Some((block, reached.size))
 }
 
 /// Lets `malloc` take from the arena, or not; gives what it was.

@@ -15,6 +15,7 @@ mod gate;
 mod heap;
 mod hooks;
 mod layout;
+mod leaks;
 mod round;
 mod storage;
 
@@ -188,7 +189,7 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    let steps = Some(Box::new(detect::steps(&done.counted)));
+    let steps = Some(Box::new(detect::steps_of_round(&done.counted)));
     let end = RoundEnd { round: shape.round, drained: done.drained, fault: None, steps };
     interlap::trace::frame::write(frames, &Frame::End(end))
 }

@@ -89,6 +89,11 @@ pub fn remember() -> Option<String> {
     refused
 }
 
+/// Where static data lies, and what the target allocated while it was loaded; their sizes.
+pub fn data() -> impl Iterator<Item = (usize, usize)> {
+    TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
+}
+
 /// Puts static data and what the target allocated while it was loaded back.
 pub fn restore() {
     let Some(found) = TARGET.get() else { return };
