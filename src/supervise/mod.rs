@@ -53,6 +53,8 @@ pub struct Harness {
     child: Child,
     piped: Receiver<Piped>,
     output: Arc<Mutex<VecDeque<u8>>>,
+    /// Keeps what the target prints until the pipe is closed.
+    listener: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
@@ -90,9 +92,9 @@ impl Harness {
         std::thread::spawn(move || read_frames(pipes, pid, &area_of_reader, &sender));
         let output = Arc::new(Mutex::new(VecDeque::new()));
         let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
-        std::thread::spawn(move || keep_output(stderr, &kept));
-        let (progress, round_first) = ((0, Instant::now()), job.round_first);
-        Ok(Harness { child, piped, output, area, hang_max, progress, hung: None, round_first })
+        let listener = std::thread::spawn(move || keep_output(stderr, &kept));
+        let (progress, round_first, hung) = ((0, Instant::now()), job.round_first, None);
+        Ok(Harness { child, piped, output, listener, area, hang_max, progress, hung, round_first })
     }
 
     /// The next event; [`Event::Quiet`] after a moment without any.
@@ -104,6 +106,7 @@ impl Harness {
                 Ok(Event::Rounds(rounds))
             }
             Ok(Piped::Detected(detected)) => {
+                self.hear_out();
                 let fault = Fault::detected(*detected, self.output());
                 Ok(Event::Fault(Box::new(self.with_records(fault))))
             }
@@ -114,7 +117,7 @@ impl Harness {
         }
     }
 
-    /// The last of what the target printed.
+    /// The last of what the target printed before it ended, or until now.
     pub fn output(&self) -> String {
         let bytes = self.output.lock().expect("no thread panics holding it");
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
@@ -168,11 +171,21 @@ impl Harness {
             }
         };
         self.kill_group();
+        self.hear_out();
         let kind = FaultKind::of_status(status.signal(), status.code());
         if status_is_our_own(status, &self.output()) {
             anyhow::bail!("the harness failed:\n{}", self.output().trim_end());
         }
         Ok(Event::Fault(Box::new(self.fault(kind))))
+    }
+
+    /// Waits for the last words of a process that has ended or is about to. Not for ever: a process
+    /// that the target started may hold the pipe open.
+    fn hear_out(&self) {
+        let patience = Instant::now();
+        while !self.listener.is_finished() && patience.elapsed() < LAST_WORDS {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Everything that is known about the process's end.
