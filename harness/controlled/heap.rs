@@ -5,6 +5,7 @@
 //! told to `detect`.
 
 use std::cell::Cell;
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -26,12 +27,57 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// Whether `malloc` takes from the arena; read by allocator.c.
+/// Whether `malloc` takes from the arena: 0 no, 1 for the target, 2 for whoever asks; read by
+/// allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
 
 #[unsafe(no_mangle)]
 static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
+
+/// Code of the C library and of the loader: what they allocate for themselves outlives rounds. Read
+/// by allocator.c.
+#[unsafe(no_mangle)]
+static il_system_code: [Code; 2] = [const { Code::NONE }; 2];
+
+#[repr(C)]
+struct Code {
+    start: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Code {
+    const NONE: Code = Code { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0) };
+}
+
+/// Finds the system's code.
+pub fn know_the_system() {
+    // SAFETY: the callback is of the documented type and uses no data.
+    unsafe { libc::dl_iterate_phdr(Some(note_system), ptr::null_mut()) };
+}
+
+unsafe extern "C" fn note_system(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    _data: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call, with its string and table.
+    let (info, name, headers) = unsafe {
+        let info = &*info;
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
+        (info, CStr::from_ptr(info.dlpi_name).to_string_lossy(), headers)
+    };
+    let library = ["/libc.so", "/ld-linux"].iter().position(|part| name.contains(part));
+    let is_code = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+    };
+    if let (Some(library), Some(code)) = (library, headers.iter().find(is_code)) {
+        let start = (info.dlpi_addr + code.p_vaddr) as usize;
+        il_system_code[library].start.store(start, Ordering::Relaxed);
+        il_system_code[library].bytes.store(code.p_memsz as usize, Ordering::Relaxed);
+    }
+    0
+}
 
 /// What lies before each block.
 #[repr(C)]
@@ -113,9 +159,9 @@ pub fn reset(reuse: bool) {
 pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
     let at = super::layout::storage(thread);
     HEAP.storage.set(HEAP.storage.get().max(at));
-    let before = set_allocates(true);
+    let before = il_allocates.swap(2, Ordering::Relaxed);
     let made = make();
-    set_allocates(before);
+    il_allocates.store(before, Ordering::Relaxed);
     HEAP.storage.set(0);
     made
 }
@@ -332,7 +378,7 @@ extern "C" fn il_libc_usable_size(block: *mut u8) -> usize {
 }
 
 /// The definition that ours hides.
-fn next(name: &std::ffi::CStr) -> Option<usize> {
+fn next(name: &CStr) -> Option<usize> {
     // SAFETY: looks a name up, and changes nothing.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then(|| found.expose_provenance())

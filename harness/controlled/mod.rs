@@ -71,6 +71,7 @@ pub fn load(library: &Path, control: &Control) -> Result<Target, String> {
     hooks::set_plain_points(control.plain_points);
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
+    heap::know_the_system();
     heap::set_allocates(true);
     let target = Target::load(library);
     heap::set_allocates(false);

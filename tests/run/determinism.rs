@@ -1,0 +1,97 @@
+//! The controlled engine's promise: a round is a function of its plan and its number, down to every
+//! answer, stamp and step, and of nothing else. Whole runs are compared, round by round.
+
+use std::path::Path;
+
+use interlap::trace::rounds::{Round, read};
+
+use super::tool::{Answer, Tool};
+
+/// One of each kind: thread-local producers, hazard pointers, epochs, threads of its own, locks.
+const DIVERSE: [&str; 5] =
+    ["ms_queue", "moodycamel", "tbb_queue", "cds_michael_list", "xenium_ramalhete_queue"];
+
+/// Where a run takes place, which must make no difference.
+struct Surroundings {
+    /// Name of the folder it runs in.
+    folder: String,
+    /// Bytes of a variable of the environment: they move the stack.
+    environment: usize,
+    /// With several, a round comes after other rounds, and in another process.
+    jobs: &'static str,
+}
+
+impl Surroundings {
+    fn plain() -> Surroundings {
+        Surroundings { folder: "a".to_string(), environment: 0, jobs: "1" }
+    }
+
+    fn other(jobs: &'static str) -> Surroundings {
+        Surroundings { folder: "b".repeat(200), environment: 50_000, jobs }
+    }
+
+    /// Every round of a run, as bytes and read.
+    fn run(&self, tool: &Tool, target: &str, rounds: u64) -> (Vec<u8>, Vec<Round>) {
+        let folder = tool.dir.path().join(&self.folder);
+        std::fs::create_dir_all(&folder).expect("room");
+        let rounds = rounds.to_string();
+        let command = ["fuzz", target, "--engine", "controlled", "--seed", "7", "--for", "1h"];
+        let limits = ["--jobs", self.jobs, "--rounds", &rounds, "--trace", "trace"];
+        let mut command = tool.command(&[&command[..], &limits].concat());
+        command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
+        Answer::of(command.output().expect("it starts")).expect(0, &["Nothing found"]);
+        let file = folder.join("trace");
+        (std::fs::read(&file).expect("a trace"), sorted(&file))
+    }
+}
+
+/// By number, without the pairs of accesses: a process tells those that are new to it.
+fn sorted(file: &Path) -> Vec<Round> {
+    let trace = read(file).expect("a trace");
+    assert_eq!(trace.truncated, None);
+    let mut rounds = trace.rounds;
+    rounds.sort_by_key(|round| round.start.round);
+    for round in &mut rounds {
+        round.end.steps.as_mut().expect("of the controlled engine").pairs.clear();
+    }
+    rounds
+}
+
+#[track_caller]
+fn assert_same(target: &str, one: &[Round], two: &[Round]) {
+    let differs = one.iter().zip(two).find(|(one, two)| one != two);
+    if let Some((one, two)) = differs {
+        panic!("{target}, round {}:\n{one:?}\n{two:?}", one.start.round);
+    }
+    assert_eq!(one.len(), two.len(), "{target}");
+}
+
+/// Three times: twice alike but for the surroundings, then with the rounds dealt out.
+fn repeats(target: &str, rounds: u64) {
+    let tool = Tool::new();
+    let (bytes, one) = Surroundings::plain().run(&tool, target, rounds);
+    assert_eq!(one.len() as u64, rounds);
+    let (bytes_again, two) = Surroundings::other("1").run(&tool, target, rounds);
+    assert_same(target, &one, &two);
+    assert!(bytes == bytes_again, "{target}: the rounds are equal, but not their bytes");
+    let (_, three) = Surroundings::other("3").run(&tool, target, rounds);
+    assert_same(target, &one, &three);
+}
+
+#[test]
+fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
+    for target in DIVERSE {
+        repeats(target, 300);
+    }
+}
+
+/// `cargo test --test it ten_thousand_rounds -- --ignored`; TARGETS="a b" names others.
+#[test]
+#[ignore = "minutes"]
+fn ten_thousand_rounds_are_the_same_again() {
+    let named = std::env::var("TARGETS").unwrap_or_else(|_| DIVERSE.join(" "));
+    for target in named.split_whitespace() {
+        repeats(target, 10_000);
+        println!("{target}: 10000 rounds, three times the same");
+    }
+}
