@@ -183,7 +183,9 @@ impl<'a> Worker<'a> {
 
     /// Takes note of the target; its operations must be the model's.
     fn meet(&mut self, hello: Box<Hello>) -> Result<()> {
-        if self.hello.is_some() {
+        if let Some((known, _)) = &mut self.hello {
+            // Another process has the target elsewhere.
+            known.code = hello.code;
             return Ok(());
         }
         let adapter = &self.options.plan.build.adapter;

@@ -85,6 +85,23 @@ fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
     }
 }
 
+/// As above, of an adapter that leaves traces of each round in the C library.
+#[test]
+fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
+    repeats(folder.join("leaves_traces.cpp").to_str().expect("UTF-8"), 200);
+}
+
+/// A late dlopen could not be undone.
+#[test]
+fn a_library_that_is_loaded_in_a_round_is_refused() {
+    let tool = Tool::new();
+    let text = super::adapters::enqueue(r#"if (!dlopen("libanl.so.1", RTLD_NOW)) abort();"#);
+    let text = format!("#include <dlfcn.h>\n{text}");
+    let answer = tool.fuzz("loads.cpp", &text, &["--engine", "controlled", "--rounds", "30"]);
+    answer.expect(2, &["cannot control: loading libanl.so.1 in a round"]);
+}
+
 /// `cargo test --test it ten_thousand_rounds -- --ignored`; TARGETS="a b" names others.
 #[test]
 #[ignore = "minutes"]
