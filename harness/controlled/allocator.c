@@ -1,7 +1,5 @@
 /* The allocator's entry points: under control the target's blocks come from the arena (`heap.rs`),
- * and each call is a scheduling point; all others go to the C library. So do those of the C library
- * itself and of the loader, which keep them (buffers of files, lists of libraries and of functions
- * to call at exit), while the arena begins anew with each round. operator new and delete are
+ * and each call is a scheduling point; all others go to the C library. operator new and delete are
  * here so that a report names the line that allocates, not the C++ library's. Not instrumented. */
 #include <errno.h>
 #include <stddef.h>
@@ -11,12 +9,11 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* Memory comes from the arena: 0 not at all, 1 if the target asks, 2 whoever asks. */
+/* 0: memory comes from the C library; 1: from the arena, but for what the C library and the loader
+ * allocate themselves, which they keep for longer than a round; 2: all of it from the arena. */
 extern uint8_t il_allocates;
-/* Code of the C library and of the loader. */
-extern const struct {
-    uintptr_t start, bytes;
-} il_system_code[2];
+/* Start and end of the code of these two. */
+extern const uintptr_t il_system_code[4];
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller); /* 0: not a block of the arena */
 size_t il_block_size(const void *block);       /* 0: not a block of the arena */
@@ -28,14 +25,17 @@ void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 
-static inline int from_arena(uintptr_t caller) {
-    if (il_allocates != 1) return il_allocates;
-    return caller - il_system_code[0].start >= il_system_code[0].bytes
-        && caller - il_system_code[1].start >= il_system_code[1].bytes;
+static inline int is_of_system(uintptr_t caller) {
+    return caller - il_system_code[0] < il_system_code[1] - il_system_code[0]
+           || caller - il_system_code[2] < il_system_code[3] - il_system_code[2];
+}
+
+static inline int takes_from_arena(uintptr_t caller) {
+    return il_allocates && (il_allocates > 1 || !is_of_system(caller));
 }
 
 static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
-    if (!from_arena(caller)) {
+    if (!takes_from_arena(caller)) {
         return alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size);
     }
     void *block = il_allocate(size, alignment, caller);
@@ -51,7 +51,7 @@ EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
 EXPORT void free(void *block) { release(block, CALLER); }
 
 EXPORT void *calloc(size_t count, size_t size) {
-    if (!from_arena(CALLER)) return __libc_calloc(count, size);
+    if (!takes_from_arena(CALLER)) return __libc_calloc(count, size);
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
@@ -61,10 +61,10 @@ EXPORT void *calloc(size_t count, size_t size) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-static inline void *move(void *block, size_t size, uintptr_t caller) {
+static inline void *reallocate(void *block, size_t size, uintptr_t caller) {
     size_t old = block ? il_block_size(block) : 0;
-    if (!old && (block || !from_arena(caller))) return __libc_realloc(block, size);
-    void *moved = old ? il_allocate(size, 16, caller) : allocate(size, 16, caller);
+    if (!old && (block || !takes_from_arena(caller))) return __libc_realloc(block, size);
+    void *moved = allocate(size, 16, caller);
     if (block && moved) {
         memcpy(moved, block, old < size ? old : size);
         release(block, caller);
@@ -72,7 +72,7 @@ static inline void *move(void *block, size_t size, uintptr_t caller) {
     return moved;
 }
 
-EXPORT void *realloc(void *block, size_t size) { return move(block, size, CALLER); }
+EXPORT void *realloc(void *block, size_t size) { return reallocate(block, size, CALLER); }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     size_t bytes;
@@ -80,7 +80,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return move(block, bytes, CALLER);
+    return reallocate(block, bytes, CALLER);
 }
 
 /* What these give is the target's, though the C library asks for it. */

@@ -27,28 +27,20 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// Whether `malloc` takes from the arena: 0 no, 1 for the target, 2 for whoever asks; read by
-/// allocator.c.
+/// Whether `malloc` takes from the arena: not (0), where the target calls it (1), or even where
+/// the C library and the loader do, for themselves ([`ALL`]). Read by allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
+
+const ALL: u8 = 2;
 
 #[unsafe(no_mangle)]
 static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
 
-/// Code of the C library and of the loader: what they allocate for themselves outlives rounds. Read
-/// by allocator.c.
+/// Start and end of the code of the C library, and of the loader; read by allocator.c. What these
+/// two allocate for themselves, they keep for longer than a round.
 #[unsafe(no_mangle)]
-static il_system_code: [Code; 2] = [const { Code::NONE }; 2];
-
-#[repr(C)]
-struct Code {
-    start: AtomicUsize,
-    bytes: AtomicUsize,
-}
-
-impl Code {
-    const NONE: Code = Code { start: AtomicUsize::new(0), bytes: AtomicUsize::new(0) };
-}
+static il_system_code: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 /// Finds the system's code.
 pub fn know_the_system() {
@@ -73,8 +65,8 @@ unsafe extern "C" fn note_system(
     };
     if let (Some(library), Some(code)) = (library, headers.iter().find(is_code)) {
         let start = (info.dlpi_addr + code.p_vaddr) as usize;
-        il_system_code[library].start.store(start, Ordering::Relaxed);
-        il_system_code[library].bytes.store(code.p_memsz as usize, Ordering::Relaxed);
+        il_system_code[2 * library].store(start, Ordering::Relaxed);
+        il_system_code[2 * library + 1].store(start + code.p_memsz as usize, Ordering::Relaxed);
     }
     0
 }
@@ -159,7 +151,7 @@ pub fn reset(reuse: bool) {
 pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
     let at = super::layout::storage(thread);
     HEAP.storage.set(HEAP.storage.get().max(at));
-    let before = il_allocates.swap(2, Ordering::Relaxed);
+    let before = il_allocates.swap(ALL, Ordering::Relaxed);
     let made = make();
     il_allocates.store(before, Ordering::Relaxed);
     HEAP.storage.set(0);

@@ -69,6 +69,7 @@ pub fn load(library: &Path, control: &Control) -> Result<Target, String> {
     layout::reserve().map_err(cannot)?;
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
     hooks::set_plain_points(control.plain_points);
+    environment::time_stamp::install();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
     heap::know_the_system();
@@ -168,7 +169,10 @@ fn run(
         whole_calls: shape.sequential,
         profiling: matches!(spec, Spec::List(list) if list.is_empty()),
     };
-    round::run(target, area, shape, &job.directory, order)
+    environment::time_stamp::set_virtual(true);
+    let done = round::run(target, area, shape, &job.directory, order);
+    environment::time_stamp::set_virtual(false);
+    done
 }
 
 fn write_round(

@@ -184,7 +184,7 @@ impl<'a> Worker<'a> {
     /// Takes note of the target; its operations must be the model's.
     fn meet(&mut self, hello: Box<Hello>) -> Result<()> {
         if let Some((known, _)) = &mut self.hello {
-            // Another process has the target elsewhere.
+            // Each process has its code elsewhere.
             known.code = hello.code;
             return Ok(());
         }

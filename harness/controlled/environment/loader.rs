@@ -27,7 +27,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
             // SAFETY: the caller's arguments.
             library = unsafe { real::dlopen(file, flags) };
             if !library.is_null() {
-                engine::cannot_control(&format!("loading {name} in a round; link it with -l"));
+                engine::cannot_control(&format!("dlopen of {name} in a round; link it with -l"));
             }
         }
     }

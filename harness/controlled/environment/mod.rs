@@ -30,6 +30,7 @@ mod semaphore;
 mod spin;
 pub mod threads;
 mod time;
+pub mod time_stamp;
 
 use libc::c_int;
 
