@@ -86,12 +86,17 @@ pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     }
 }
 
+/// How far behind the library's start the place is. A function that ends with an access, as its
+/// last jump, returns to whoever called it, which may be the harness: that is no place.
+fn number_of(place: usize) -> u64 {
+    let offset = place.wrapping_sub(BASE.load(Ordering::Relaxed)) as u64;
+    if offset >> 32 == 0 { offset } else { 0 }
+}
+
 #[inline]
 fn pair(writer: usize, reader: usize) {
     let c = &COVERAGE;
-    let base = BASE.load(Ordering::Relaxed);
-    let (writer, reader) = (writer.wrapping_sub(base) as u64, reader.wrapping_sub(base) as u64);
-    let number = mix(writer.rotate_left(32) ^ reader);
+    let number = mix(number_of(writer).rotate_left(32) ^ number_of(reader));
     let bit = number as usize % SEEN_BITS;
     // SAFETY: see Coverage.
     let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };

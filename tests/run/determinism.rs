@@ -8,9 +8,15 @@ use interlap::trace::rounds::{Round, read};
 use super::tool::{Answer, Tool};
 
 /// One of each kind: self-contained, thread-local producers, a library of its own, hazard pointers;
-/// epochs and random numbers from the time stamp counter.
-const DIVERSE: [&str; 5] =
-    ["ms_queue", "moodycamel", "tbb_queue", "cds_michael_list", "xenium_kfifo_queue"];
+/// epochs and random numbers from the time stamp counter, destructors of thread-local objects.
+const DIVERSE: [&str; 6] = [
+    "ms_queue",
+    "moodycamel",
+    "tbb_queue",
+    "cds_michael_list",
+    "xenium_kfifo_queue",
+    "xenium_ms_queue_hp",
+];
 
 /// Where a run takes place, which must make no difference.
 struct Surroundings {
