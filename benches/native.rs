@@ -66,6 +66,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         findings_max: 1,
         hang_max: Duration::from_secs(60),
         directory: directory.path().to_path_buf(),
+        trace: None,
         stop: Default::default(),
         wanted: None,
     };

@@ -125,6 +125,7 @@ fn main() {
         findings_max: 1,
         hang_max: Duration::from_secs(60),
         directory: folder.path().join("findings"),
+        trace: None,
         stop: Default::default(),
         wanted: None,
     };

@@ -50,7 +50,7 @@ pub fn install() {
 /// Runs on the faulting thread. Only stores to memory and calls `raise`, all async-signal-safe.
 /// SA_RESETHAND has restored the default action, so the signal raised here ends the process as
 /// soon as this returns.
-extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let header = HEADER.load(Ordering::Acquire);
     if !header.is_null() {
         // SAFETY: points to the header's words, mapped for the process's life; `info` and

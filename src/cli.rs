@@ -121,6 +121,9 @@ pub struct Fuzz {
     /// Directory that gets a directory for each finding, and the run's numbers (run.json)
     #[arg(long, value_name = "DIR", default_value = "findings")]
     pub out: PathBuf,
+    /// File that gets the record of every round, for `interlap check`
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 }
 
 /// How an adapter's source is compiled.

@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Template arguments of up to so many characters, with their brackets, are kept.
+const ARGUMENTS_MAX: usize = 18;
+
 /// The source lines of one library.
 pub struct SourceLines {
     library: PathBuf,
@@ -68,7 +71,43 @@ fn place(frames: &[(&str, &str)]) -> Option<String> {
     let (function, line) = known().find(own).or_else(|| known().next())?;
     let line = line.split(" (").next().unwrap_or(line);
     let line = line.rsplit('/').next().unwrap_or(line);
-    Some(format!("{} at {line}", without_parameters(function)))
+    Some(format!("{} at {line}", readable(function)))
+}
+
+/// A demangled name as people say it: without its parameters, and without long template arguments.
+fn readable(function: &str) -> String {
+    let mut name = without_parameters(function);
+    let mut short = String::new();
+    while let Some((before, arguments, after)) = split_at_arguments(name) {
+        short += before;
+        short += if arguments.chars().count() <= ARGUMENTS_MAX { arguments } else { "<…>" };
+        name = after;
+    }
+    short + name
+}
+
+/// What comes before the first template arguments, these with their brackets, and what comes after.
+fn split_at_arguments(name: &str) -> Option<(&str, &str, &str)> {
+    // The brackets of `operator<<` and the like are none.
+    let symbol =
+        |at: usize| name[..at].trim_end_matches(['<', '>', '=', '-']).ends_with("operator");
+    let start = name.match_indices('<').map(|(at, _)| at).find(|at| !symbol(*at))?;
+    // In parentheses they may be comparisons, and are in pairs otherwise.
+    let (mut depth, mut parentheses) = (0, 0);
+    for (at, c) in name[start..].char_indices() {
+        match c {
+            '(' => parentheses += 1,
+            ')' => parentheses -= 1,
+            '<' if parentheses == 0 => depth += 1,
+            '>' if parentheses == 0 => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let end = start + at + 1;
+            return Some((&name[..start], &name[start..end], &name[end..]));
+        }
+    }
+    None
 }
 
 /// `Stack::pop` of `Stack::pop(long&) const`.
@@ -107,5 +146,26 @@ mod tests {
         assert_eq!(without_parameters("main"), "main");
         assert_eq!(without_parameters("f(void (*)(int), long) const"), "f");
         assert_eq!(without_parameters("A::operator()(int)"), "A::operator()");
+    }
+
+    #[test]
+    fn long_template_arguments_are_left_out() {
+        for (long, short) in [
+            ("ConcurrentQueue<long, Traits>::pop(long&)", "ConcurrentQueue<long, Traits>::pop"),
+            (
+                "bool cds::container::MSQueue<cds::gc::HP, long, cds::container::msqueue::make_traits\
+                 <cds::opt::back_off<cds::backoff::empty> >::type>::enqueue_with<f(long)::{lambda\
+                 (long&)#1}>(f(long)::{lambda(long&)#1}) const",
+                "bool cds::container::MSQueue<…>::enqueue_with<…>",
+            ),
+            ("A<(((unsigned long)8)>(4)), std::vector<int> >::f()", "A<…>::f"),
+            ("std::operator<< <std::char_traits<char> >(int)", "std::operator<< <…>"),
+            ("A<std::vector<std::string> >::operator->() const", "A<…>::operator->"),
+            ("A::operator< <long>(A)", "A::operator< <long>"),
+            ("operator>>", "operator>>"),
+            ("broken<std::vector<std::string>", "broken<std::vector<std::string>"),
+        ] {
+            assert_eq!(readable(long), short);
+        }
     }
 }

@@ -1,4 +1,11 @@
-// cds::container::CuckooSet with striped locks, growing from 4 buckets.
+// cds::container::CuckooSet with striped locks, growing from 4 buckets: found to deadlock.
+//
+// In version 2.3.3 two inserts that relocate at once may wait for each other. relocate in
+// cds/intrusive/cuckoo_set.h holds the two locks of one key's cells and then takes those of
+// another's with scoped_cell_trylock, which only tries the first; for the second it waits, holding
+// three. Thread 0 holds lock y of the second array and waits for z, thread 1 the other way round.
+// cuckoo::refinable has the same in try_second_acquire. To see it:
+// interlap fuzz cds_cuckoo_set --engine controlled
 //
 // Guarantee: linearizable set.
 // Source: class documentation of cds::container::CuckooSet, which names Herlihy, Shavit, Tzafrir,

@@ -5,11 +5,12 @@
 //! told to `detect`.
 
 use std::cell::Cell;
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
-use super::{detect, engine, hooks, storage};
+use super::{detect, engine, hooks};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
 /// same numbers.
@@ -26,12 +27,50 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// Whether `malloc` takes from the arena; read by allocator.c.
+/// Whether `malloc` takes from the arena: not (0), where the target calls it (1), or even where
+/// the C library and the loader do, for themselves ([`ALL`]). Read by allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
 
+const ALL: u8 = 2;
+
 #[unsafe(no_mangle)]
 static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
+
+/// Start and end of the code of the C library, of the loader, and of the compiler's own library;
+/// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
+#[unsafe(no_mangle)]
+static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
+/// Finds the system's code.
+pub fn know_the_system() {
+    // SAFETY: the callback is of the documented type and uses no data.
+    unsafe { libc::dl_iterate_phdr(Some(note_system), ptr::null_mut()) };
+}
+
+unsafe extern "C" fn note_system(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    _data: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call, with its string and table.
+    let (info, name, headers) = unsafe {
+        let info = &*info;
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
+        (info, CStr::from_ptr(info.dlpi_name).to_string_lossy(), headers)
+    };
+    let library =
+        ["/libc.so", "/ld-linux", "/libgcc_s.so"].iter().position(|part| name.contains(part));
+    let is_code = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+    };
+    if let (Some(library), Some(code)) = (library, headers.iter().find(is_code)) {
+        let start = (info.dlpi_addr + code.p_vaddr) as usize;
+        il_system_code[2 * library].store(start, Ordering::Relaxed);
+        il_system_code[2 * library + 1].store(start + code.p_memsz as usize, Ordering::Relaxed);
+    }
+    0
+}
 
 /// What lies before each block.
 #[repr(C)]
@@ -144,9 +183,9 @@ pub fn reset(reuse: bool) {
 pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
     let at = super::layout::storage(thread);
     HEAP.storage.set(HEAP.storage.get().max(at));
-    let before = set_allocates(true);
+    let before = il_allocates.swap(ALL, Ordering::Relaxed);
     let made = make();
-    set_allocates(before);
+    il_allocates.store(before, Ordering::Relaxed);
     HEAP.storage.set(0);
     made
 }
@@ -159,13 +198,6 @@ fn room_of(size: usize) -> (usize, usize) {
     }
     let room = granules.next_power_of_two();
     (room * GRANULE, 33 + room.trailing_zeros() as usize)
-}
-
-/// For allocator.c: whether the code that allocates is the system's, whose memory is not of the
-/// round. Thread-local storage is: the loader makes it, at an address that must be fixed.
-#[unsafe(no_mangle)]
-extern "C" fn il_is_of_system(caller: usize) -> bool {
-    HEAP.storage.get() == 0 && storage::is_of_system(caller)
 }
 
 /// For allocator.c: a block, or null where the arena is full.
@@ -370,7 +402,7 @@ extern "C" fn il_libc_usable_size(block: *mut u8) -> usize {
 }
 
 /// The definition that ours hides.
-fn next(name: &std::ffi::CStr) -> Option<usize> {
+fn next(name: &CStr) -> Option<usize> {
     // SAFETY: looks a name up, and changes nothing.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then(|| found.expose_provenance())

@@ -46,6 +46,12 @@ pub fn is_stack(address: usize) -> bool {
     address.wrapping_sub(STACKS) < THREADS_MAX * STACK_STRIDE
 }
 
+/// Whether the address is the same in all processes.
+#[inline]
+pub fn is_fixed(address: usize) -> bool {
+    (ARENA..carrier_stack(THREADS_MAX)).contains(&address)
+}
+
 /// Reserves all of it; memory is taken when it is touched.
 pub fn reserve() -> io::Result<()> {
     map(ARENA, ARENA_BYTES)?;

@@ -72,9 +72,10 @@ pub fn load(library: &Path, plan: &Plan) -> Result<Target, String> {
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
     hooks::set_plain_points(control.plain_points);
+    environment::time_stamp::install();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
-    storage::find_system();
+    heap::know_the_system();
     heap::set_allocates(true);
     let target = Target::load(library);
     heap::set_allocates(false);
@@ -171,7 +172,10 @@ fn run(
         whole_calls: shape.sequential,
         profiling: matches!(spec, Spec::List(list) if list.is_empty()),
     };
-    round::run(target, area, shape, &job.directory, order)
+    environment::time_stamp::set_virtual(true);
+    let done = round::run(target, area, shape, &job.directory, order);
+    environment::time_stamp::set_virtual(false);
+    done
 }
 
 fn write_round(

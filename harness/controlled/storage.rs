@@ -43,34 +43,7 @@ struct Found {
     data: Vec<Data>,
 }
 
-/// Where the code of the system's libraries is, the empty ranges unused.
-static SYSTEM_CODE: [Code; SYSTEM.len()] = [const { Code::none() }; SYSTEM.len()];
-
-struct Code {
-    start: AtomicUsize,
-    end: AtomicUsize,
-}
-
-impl Code {
-    const fn none() -> Code {
-        Code { start: AtomicUsize::new(0), end: AtomicUsize::new(0) }
-    }
-}
-
-/// Whether an address lies in the code of one of the system's libraries.
-pub fn is_of_system(code: usize) -> bool {
-    SYSTEM_CODE.iter().any(|known| {
-        (known.start.load(Ordering::Relaxed)..known.end.load(Ordering::Relaxed)).contains(&code)
-    })
-}
-
 static TARGET: OnceLock<Found> = OnceLock::new();
-
-/// Takes note of the system's libraries, before the target is loaded.
-pub fn find_system() {
-    // SAFETY: the callback is of the documented type and uses no more than it is given.
-    unsafe { libc::dl_iterate_phdr(Some(note_system), ptr::null_mut()) };
-}
 
 /// Takes note of the target, which has just been loaded. Gives why its data cannot be put back.
 pub fn remember() -> Option<String> {
@@ -144,35 +117,16 @@ fn is_programs_own(info: &libc::dl_phdr_info) -> bool {
     unsafe { CStr::from_ptr(info.dlpi_name) }.is_empty()
 }
 
-/// Which of the system's libraries this is.
-fn system(info: &libc::dl_phdr_info) -> Option<usize> {
+fn is_systems(info: &libc::dl_phdr_info) -> bool {
     // SAFETY: a string of the loader.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    let file = name.rsplit('/').next()?;
-    SYSTEM.iter().position(|system| file.starts_with(system))
+    let file = name.rsplit('/').next().unwrap_or_default();
+    SYSTEM.iter().any(|system| file.starts_with(system))
 }
 
 fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     // SAFETY: the loader's table of this length.
     unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
-}
-
-unsafe extern "C" fn note_system(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    _nothing: *mut c_void,
-) -> c_int {
-    // SAFETY: the loader's description, valid during the call.
-    let info = unsafe { &*info };
-    let is_code = |header: &&libc::Elf64_Phdr| {
-        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
-    };
-    if let (Some(at), Some(code)) = (system(info), headers(info).iter().find(is_code)) {
-        let start = info.dlpi_addr as usize + code.p_vaddr as usize;
-        SYSTEM_CODE[at].start.store(start, Ordering::Relaxed);
-        SYSTEM_CODE[at].end.store(start + code.p_memsz as usize, Ordering::Relaxed);
-    }
-    0
 }
 
 /// Notes one library, if it is the target's.
@@ -184,7 +138,7 @@ unsafe extern "C" fn note(
     // SAFETY: the loader's description, valid during the call; `found` as given to
     // dl_iterate_phdr.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
-    if is_programs_own(info) || system(info).is_some() {
+    if is_programs_own(info) || is_systems(info) {
         return 0;
     }
     let headers = headers(info);

@@ -76,6 +76,7 @@ fn options(
         findings_max: args.findings as usize,
         hang_max: args.run.hang,
         directory: args.out.clone(),
+        trace: args.trace.clone(),
         stop: Arc::clone(stop),
         wanted: None,
     })
@@ -245,6 +246,7 @@ pub fn rerun(
         findings_max: usize::MAX,
         hang_max: run.hang,
         directory: directory.to_path_buf(),
+        trace: None,
         stop,
         wanted: Some(wanted.to_string()),
     })

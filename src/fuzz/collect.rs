@@ -18,9 +18,12 @@ use crate::model::Spec;
 use crate::plan::Engine;
 use crate::report::text;
 use crate::trace::frame::{Growth, Hello};
+use crate::trace::rounds::Writer;
 
 /// Time between two looks at the clock, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
+
+const TRACE_FAILED: &str = "cannot write the trace of every round (--trace)";
 
 /// Collects until all jobs have ended.
 pub(super) struct Collector<'a> {
@@ -36,6 +39,8 @@ pub(super) struct Collector<'a> {
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
     growth_told: bool,
+    /// Begun when the target is known.
+    trace: Option<Writer>,
 }
 
 impl<'a> Collector<'a> {
@@ -56,6 +61,7 @@ impl<'a> Collector<'a> {
             hello: None,
             ending: None,
             growth_told: false,
+            trace: None,
         }
     }
 
@@ -96,12 +102,17 @@ impl<'a> Collector<'a> {
 
     fn take(&mut self, note: Note) -> Result<()> {
         match note {
-            Note::Hello(hello, model) => self.meet(hello, model),
+            Note::Hello(hello, model) => self.meet(hello, model)?,
             Note::Tally(tally) => {
                 self.counting.add(*tally);
                 // Where every access is a scheduling point, a target may well have no other kind.
                 if self.counting.is_blind() && !self.options.plan.control.plain_points {
                     bail!(Uncontrolled::Blind);
+                }
+            }
+            Note::Round(round) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.add(&round).context(TRACE_FAILED)?;
                 }
             }
             Note::Seen(sighting) => self.seen(*sighting)?,
@@ -111,13 +122,17 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn meet(&mut self, hello: Box<Hello>, model: Spec) {
+    fn meet(&mut self, hello: Box<Hello>, model: Spec) -> Result<()> {
         if self.hello.is_none() {
+            if let Some(path) = &self.options.trace {
+                self.trace = Some(Writer::create(path, &hello).context(TRACE_FAILED)?);
+            }
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
             self.observer.started(&hello, &model);
             self.hello = Some((hello, model));
         }
+        Ok(())
     }
 
     /// Keeps a finding: a new one as it is; of one that is known, the shortest sighting.
@@ -225,6 +240,7 @@ impl<'a> Collector<'a> {
             self.findings.push(stored);
         }
         self.tick();
+        self.trace.map_or(Ok(()), Writer::finish).context(TRACE_FAILED)?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
         let (statistics, pairs) = self.counting.into_parts();

@@ -51,6 +51,8 @@ pub struct Options {
     pub hang_max: Duration,
     /// Where findings go, a directory each.
     pub directory: PathBuf,
+    /// File for the record of every round.
+    pub trace: Option<PathBuf>,
     /// Set from outside to end the run; what was found is kept.
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.

@@ -66,6 +66,8 @@ pub(super) enum Note {
     /// The target is loaded.
     Hello(Box<Hello>, Spec),
     Tally(Box<Tally>),
+    /// A round as recorded; only where the run keeps them.
+    Round(Box<Round>),
     Seen(Box<Sighting>),
     Growth(Growth),
     /// The job's end; the last note.
@@ -131,6 +133,7 @@ impl<'a> Worker<'a> {
                 Event::Hello(hello) => self.meet(hello)?,
                 Event::Rounds(rounds) => {
                     for round in rounds {
+                        self.keep(&round);
                         self.judge(round, &harness)?;
                         if !self.wanted {
                             return Ok(None);
@@ -171,9 +174,18 @@ impl<'a> Worker<'a> {
         self.tell(Note::Tally(Box::new(tally)));
     }
 
+    /// Passes a round on to the trace, where one is wanted.
+    fn keep(&mut self, round: &Round) {
+        if self.options.trace.is_some() {
+            self.tell(Note::Round(Box::new(round.clone())));
+        }
+    }
+
     /// Takes note of the target; its operations must be the model's.
     fn meet(&mut self, hello: Box<Hello>) -> Result<()> {
-        if self.hello.is_some() {
+        if let Some((known, _)) = &mut self.hello {
+            // Each process has its code elsewhere.
+            known.code = hello.code;
             return Ok(());
         }
         let adapter = &self.options.plan.build.adapter;
@@ -248,6 +260,7 @@ impl<'a> Worker<'a> {
         let finding = Finding::fault(&fault, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
+        self.keep(&round);
         if let Some(steps) = &round.end.steps {
             self.tally.add_steps(steps, false);
         }

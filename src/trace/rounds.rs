@@ -146,16 +146,39 @@ pub fn read(path: &Path) -> Result<Trace, RoundError> {
 
 /// Writes a trace file of one round.
 pub fn write(path: &Path, hello: &Hello, round: &Round) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    let hello = Hello { area_fd: None, ..hello.clone() };
-    frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
-    frame::write(&mut file, &Frame::Round(round.start.clone()))?;
-    for thread in &round.history.threads {
-        for piece in records::encode(thread).chunks(RECORDS_BYTES_MAX) {
-            let records = Records { thread: thread.client, bytes: piece.to_vec() };
-            frame::write(&mut file, &Frame::Records(records))?;
-        }
+    let mut file = Writer::create(path, hello)?;
+    file.add(round)?;
+    file.finish()
+}
+
+/// Writes a trace file round by round.
+pub struct Writer {
+    file: BufWriter<File>,
+}
+
+impl Writer {
+    /// Begins the file. What holds only while the harness lives is left out, so that runs in which
+    /// the same happened leave the same bytes.
+    pub fn create(path: &Path, hello: &Hello) -> io::Result<Writer> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let hello = Hello { area_fd: None, code: None, ..hello.clone() };
+        frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
+        Ok(Writer { file })
     }
-    frame::write(&mut file, &Frame::End(round.end.clone()))?;
-    file.flush()
+
+    pub fn add(&mut self, round: &Round) -> io::Result<()> {
+        let file = &mut self.file;
+        frame::write(file, &Frame::Round(round.start.clone()))?;
+        for thread in &round.history.threads {
+            for piece in records::encode(thread).chunks(RECORDS_BYTES_MAX) {
+                let records = Records { thread: thread.client, bytes: piece.to_vec() };
+                frame::write(file, &Frame::Records(records))?;
+            }
+        }
+        frame::write(file, &Frame::End(round.end.clone()))
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }

@@ -119,6 +119,7 @@ impl Fake {
             findings_max: 5,
             hang_max: Duration::from_secs(10),
             directory: self.dir.path().join("findings"),
+            trace: None,
             stop: Arc::new(AtomicBool::new(false)),
             wanted: None,
         }

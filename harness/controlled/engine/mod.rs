@@ -406,7 +406,7 @@ fn decide(address: usize, access: Access, mut yields: bool) {
     }
     let call_steps = own.call_steps.get() + 1;
     own.call_steps.set(call_steps);
-    yields |= call_steps > CALL_STEPS_MAX && call_steps.is_multiple_of(IDLE_STEPS_AGAIN);
+    yields |= call_steps > CALL_STEPS_MAX && gives_way();
     let idle_steps = step - e.changed_at.get();
     let busy_steps = step - e.boundary_at.get();
     if idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR {
@@ -427,6 +427,15 @@ fn decide(address: usize, access: Access, mut yields: bool) {
     if next != me {
         switch(me, next);
     }
+}
+
+/// Whether a thread whose call takes long lets others go first now: at random, because threads that
+/// try, fail and undo in turn could stay in step for ever if all turns were equally long.
+#[cold]
+fn gives_way() -> bool {
+    // SAFETY: nobody else uses it now; see `Engine`.
+    let random = unsafe { &mut *ENGINE.wakes.get() };
+    random.as_mut().is_some_and(|random| random.one_in(IDLE_STEPS_AGAIN.into()))
 }
 
 /// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or

@@ -21,6 +21,7 @@ mod c11;
 mod condition;
 mod futex;
 mod keys;
+mod loader;
 mod mutex;
 mod once;
 mod random;
@@ -29,6 +30,7 @@ mod semaphore;
 mod spin;
 pub mod threads;
 mod time;
+pub mod time_stamp;
 
 use libc::c_int;
 

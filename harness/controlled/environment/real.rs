@@ -133,13 +133,14 @@ macro_rules! functions {
     };
 }
 
+type AtExit = super::loader::AtExit;
 type Start = super::threads::Start;
 type Destructor = super::keys::Destructor;
 type Routine = super::once::Routine;
 
 functions! {
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint;
-    fn __cxa_atexit(destructor: Destructor, object: *mut c_void, library: *mut c_void) -> c_int;
+    fn __cxa_atexit(destructor: AtExit, object: *mut c_void, library: *mut c_void) -> c_int;
     fn __cxa_thread_atexit_impl(
         destructor: Destructor,
         object: *mut c_void,
@@ -172,6 +173,7 @@ functions! {
         until: *const timespec
     ) -> c_int;
     fn cnd_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int;
+    fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
     fn epoll_pwait(
         epoll: c_int,
         events: *mut epoll_event,

@@ -368,18 +368,6 @@ unsafe extern "C" fn pthread_sigqueue(
     engine::cannot_control("pthread_sigqueue")
 }
 
-/// Registers what runs when the process ends, as the destructors of static objects: never, here,
-/// and such an object is made anew in each round that uses it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cxa_atexit(
-    destructor: Destructor,
-    object: *mut c_void,
-    library: *mut c_void,
-) -> c_int {
-    outside_control!(__cxa_atexit(destructor, object, library));
-    0
-}
-
 /// Registers the destructor of a thread-local object: what compilers emit.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit(

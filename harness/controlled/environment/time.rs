@@ -2,8 +2,6 @@
 //! nobody can run, so sleeping costs nothing and a timeout is one more thing the seed decides.
 //! Sleeps and readings of clocks come in; waits with deadlines go to the engine. All clocks count
 //! from fixed instants, anew in each round.
-//!
-//! The time stamp counter cannot be replaced: a target that reads it is not the same in each run.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

@@ -1,0 +1,123 @@
+//! The controlled engine's promise: a round is a function of its plan and its number, down to every
+//! answer, stamp and step, and of nothing else. Whole runs are compared, round by round.
+
+use std::path::Path;
+
+use interlap::trace::rounds::{Round, read};
+
+use super::tool::{Answer, Tool};
+
+/// One of each kind: self-contained, thread-local producers, a library of its own, hazard pointers;
+/// epochs and random numbers from the time stamp counter, destructors of thread-local objects.
+const DIVERSE: [&str; 6] = [
+    "ms_queue",
+    "moodycamel",
+    "tbb_queue",
+    "cds_michael_list",
+    "xenium_kfifo_queue",
+    "xenium_ms_queue_hp",
+];
+
+/// Where a run takes place, which must make no difference.
+struct Surroundings {
+    /// Name of the folder it runs in.
+    folder: String,
+    /// Bytes of a variable of the environment: they move the stack.
+    environment: usize,
+    /// With several, a round comes after other rounds, and in another process.
+    jobs: &'static str,
+}
+
+impl Surroundings {
+    fn plain() -> Surroundings {
+        Surroundings { folder: "a".to_string(), environment: 0, jobs: "1" }
+    }
+
+    fn other(jobs: &'static str) -> Surroundings {
+        Surroundings { folder: "b".repeat(200), environment: 50_000, jobs }
+    }
+
+    /// Every round of a run, as bytes and read.
+    fn run(&self, tool: &Tool, target: &str, rounds: u64) -> (Vec<u8>, Vec<Round>) {
+        let folder = tool.dir.path().join(&self.folder);
+        std::fs::create_dir_all(&folder).expect("room");
+        let rounds = rounds.to_string();
+        let command = ["fuzz", target, "--engine", "controlled", "--seed", "7", "--for", "1h"];
+        let limits = ["--jobs", self.jobs, "--rounds", &rounds, "--trace", "trace"];
+        let mut command = tool.command(&[&command[..], &limits].concat());
+        command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
+        Answer::of(command.output().expect("it starts")).expect(0, &["Nothing found"]);
+        let file = folder.join("trace");
+        (std::fs::read(&file).expect("a trace"), sorted(&file))
+    }
+}
+
+/// By number, without the pairs of accesses: a process tells those that are new to it.
+fn sorted(file: &Path) -> Vec<Round> {
+    let trace = read(file).expect("a trace");
+    assert_eq!(trace.truncated, None);
+    let mut rounds = trace.rounds;
+    rounds.sort_by_key(|round| round.start.round);
+    for round in &mut rounds {
+        round.end.steps.as_mut().expect("of the controlled engine").pairs.clear();
+    }
+    rounds
+}
+
+#[track_caller]
+fn assert_same(target: &str, one: &[Round], two: &[Round]) {
+    let differs = one.iter().zip(two).find(|(one, two)| one != two);
+    if let Some((one, two)) = differs {
+        panic!("{target}, round {}:\n{one:?}\n{two:?}", one.start.round);
+    }
+    assert_eq!(one.len(), two.len(), "{target}");
+}
+
+/// Three times: twice alike but for the surroundings, then with the rounds dealt out.
+fn repeats(target: &str, rounds: u64) {
+    let tool = Tool::new();
+    let (bytes, one) = Surroundings::plain().run(&tool, target, rounds);
+    assert_eq!(one.len() as u64, rounds);
+    let (bytes_again, two) = Surroundings::other("1").run(&tool, target, rounds);
+    assert_same(target, &one, &two);
+    assert!(bytes == bytes_again, "{target}: the rounds are equal, but not their bytes");
+    let (_, three) = Surroundings::other("3").run(&tool, target, rounds);
+    assert_same(target, &one, &three);
+}
+
+#[test]
+fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
+    for target in DIVERSE {
+        repeats(target, 300);
+    }
+}
+
+/// As above, of an adapter that leaves traces of each round in the C library.
+#[test]
+fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
+    repeats(folder.join("leaves_traces.cpp").to_str().expect("UTF-8"), 200);
+}
+
+/// A late dlopen could not be undone.
+#[test]
+fn a_library_that_is_loaded_in_a_round_is_refused() {
+    let tool = Tool::new();
+    let text = super::adapters::enqueue(r#"if (!dlopen("libanl.so.1", RTLD_NOW)) abort();"#);
+    let text = format!("#include <dlfcn.h>\n{text}");
+    let answer = tool.fuzz("loads.cpp", &text, &["--engine", "controlled", "--rounds", "30"]);
+    answer.expect(2, &["dlopen of libanl.so.1 in a round"]);
+}
+
+/// `cargo test --test it ten_thousand_rounds -- --ignored --nocapture`; TARGETS="a b" names others,
+/// ROUNDS another number.
+#[test]
+#[ignore = "minutes"]
+fn ten_thousand_rounds_are_the_same_again() {
+    let named = std::env::var("TARGETS").unwrap_or_else(|_| DIVERSE.join(" "));
+    let rounds = std::env::var("ROUNDS").map_or(10_000, |n| n.parse().expect("a number"));
+    for target in named.split_whitespace() {
+        repeats(target, rounds);
+        println!("{target}: {rounds} rounds, three times the same");
+    }
+}
