@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
 use super::{detect, engine, hooks};
@@ -29,9 +29,6 @@ const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 /// Whether `malloc` takes from the arena; read by allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
-
-#[unsafe(no_mangle)]
-static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
 
 /// What lies before each block.
 #[repr(C)]
@@ -84,8 +81,11 @@ pub fn live() -> (u64, u64) {
 }
 
 /// Lets `malloc` take from the arena, or not; gives what it was.
+#[inline]
 pub fn set_allocates(allocates: bool) -> bool {
-    il_allocates.swap(allocates.into(), Ordering::Relaxed) != 0
+    let before = il_allocates.load(Ordering::Relaxed) != 0;
+    il_allocates.store(allocates.into(), Ordering::Relaxed);
+    before
 }
 
 /// Everything that was allocated until now belongs to all rounds. Where it and its shadow are, and

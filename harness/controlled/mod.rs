@@ -33,7 +33,7 @@ use crate::library::Target;
 use crate::record::{Area, Pipe};
 use crate::workload::Shape;
 use carrier::Carrier;
-use engine::Order;
+use engine::{Order, Profiling};
 
 /// How a target says that this engine is not for it. The main program knows the words.
 pub const CANNOT: &str = "cannot control:";
@@ -132,21 +132,20 @@ fn one(
     ROUND.store(shape.round, Ordering::Relaxed);
     let mut profile = None;
     if spec.wants_profile() && !shape.sequential {
-        let first = Spec::List(Vec::new());
-        run(job, target, area, shape, &first, None)?;
+        let mut order = ready(job, shape, &Spec::List(Vec::new()), None);
+        order.profiling = match spec.wants_accesses() {
+            true => Profiling::Accesses,
+            false => Profiling::Steps,
+        };
+        round::run(target, area, shape, &job.directory, order)?;
         profile = Some(engine::profile());
     }
-    run(job, target, area, shape, spec, profile.as_ref())
+    let order = ready(job, shape, spec, profile.as_ref());
+    round::run(target, area, shape, &job.directory, order)
 }
 
-fn run(
-    job: &Job,
-    target: &Target,
-    area: &mut Area,
-    shape: &Shape,
-    spec: &Spec,
-    profile: Option<&Profile>,
-) -> Result<round::Done, String> {
+/// Puts everything back to how each round finds it; how this one is to be scheduled.
+fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Order {
     let control = &job.plan.control;
     let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
     let reuse = match control.heap {
@@ -159,15 +158,14 @@ fn run(
     storage::restore();
     environment::reset(part(OF_WAKES));
     let callers = shape.threads as usize;
-    let order = Order {
+    Order {
         policy: Policy::new(spec, part(OF_POLICY), callers, profile),
         seed: part(OF_WAKES),
         callers,
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
-        profiling: matches!(spec, Spec::List(list) if list.is_empty()),
-    };
-    round::run(target, area, shape, &job.directory, order)
+        profiling: Profiling::Nothing,
+    }
 }
 
 fn write_round(
