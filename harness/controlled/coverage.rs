@@ -8,23 +8,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::random::mix;
 
-const WRITERS: usize = 1 << 12;
-const SEEN_BITS: usize = 1 << 18;
+const WRITERS_LOG: u32 = 9;
+const SEEN_BITS_LOG: u32 = 18;
 /// Most new pairs of one round; others are new in the next.
 const NEW_MAX: usize = 64;
 
+/// Who wrote to an address last. Small, and few: all of them stay in the nearest cache.
 #[derive(Clone, Copy)]
 struct Writer {
-    address: usize,
-    round: u64,
-    place: usize,
-    thread: usize,
+    /// The address; the thread is above its 48 bits.
+    word: u64,
+    round: u32,
+    place: u32,
 }
 
 struct Coverage {
-    round: Cell<u64>,
-    writers: UnsafeCell<[Writer; WRITERS]>,
-    seen: UnsafeCell<[u64; SEEN_BITS / 64]>,
+    round: Cell<u32>,
+    writers: UnsafeCell<[Writer; 1 << WRITERS_LOG]>,
+    seen: UnsafeCell<[u64; 1 << (SEEN_BITS_LOG - 6)]>,
     new: UnsafeCell<[u64; NEW_MAX]>,
     new_count: Cell<usize>,
 }
@@ -34,8 +35,8 @@ unsafe impl Sync for Coverage {}
 
 static COVERAGE: Coverage = Coverage {
     round: Cell::new(0),
-    writers: UnsafeCell::new([Writer { address: 0, round: 0, place: 0, thread: 0 }; WRITERS]),
-    seen: UnsafeCell::new([0; SEEN_BITS / 64]),
+    writers: UnsafeCell::new([Writer { word: 0, round: 0, place: 0 }; 1 << WRITERS_LOG]),
+    seen: UnsafeCell::new([0; 1 << (SEEN_BITS_LOG - 6)]),
     new: UnsafeCell::new([0; NEW_MAX]),
     new_count: Cell::new(0),
 };
@@ -49,7 +50,7 @@ pub fn set_base(base: usize) {
 
 /// A round begins.
 pub fn begin() {
-    COVERAGE.round.set(COVERAGE.round.get() + 1);
+    COVERAGE.round.set(COVERAGE.round.get().wrapping_add(1));
     COVERAGE.new_count.set(0);
 }
 
@@ -63,31 +64,37 @@ pub fn new_pairs() -> Vec<u64> {
 #[inline]
 pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
-    let slot = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+    let place = place.wrapping_sub(BASE.load(Ordering::Relaxed)) as u32;
+    let slot = scatter(address as u64, WRITERS_LOG);
     // SAFETY: see Coverage.
-    let writer = unsafe { &mut (*c.writers.get())[slot as usize] };
-    let known = writer.address == address && writer.round == c.round.get();
-    if known && writer.thread != thread {
+    let writer = unsafe { &mut (*c.writers.get())[slot] };
+    let (word, round) = ((thread as u64) << 48 | address as u64, c.round.get());
+    let same_address = (writer.word ^ word) << 16 == 0;
+    if same_address && writer.word != word && writer.round == round {
         pair(writer.place, place);
     }
     if write {
-        *writer = Writer { address, round: c.round.get(), place, thread };
+        *writer = Writer { word, round, place };
     }
 }
 
 #[inline]
-fn pair(writer: usize, reader: usize) {
+fn pair(writer: u32, reader: u32) {
     let c = &COVERAGE;
-    let base = BASE.load(Ordering::Relaxed);
-    let (writer, reader) = (writer.wrapping_sub(base) as u64, reader.wrapping_sub(base) as u64);
-    let number = mix(writer.rotate_left(32) ^ reader);
-    let bit = number as usize % SEEN_BITS;
+    let places = u64::from(writer) << 32 | u64::from(reader);
+    let bit = scatter(places, SEEN_BITS_LOG);
     // SAFETY: see Coverage.
     let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };
     let at = c.new_count.get();
     if seen[bit / 64] & 1 << (bit % 64) == 0 && at < NEW_MAX {
         seen[bit / 64] |= 1 << (bit % 64);
-        new[at] = number;
+        new[at] = mix(places);
         c.new_count.set(at + 1);
     }
+}
+
+/// A number of so many bits.
+#[inline]
+fn scatter(number: u64, bits: u32) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
