@@ -19,6 +19,9 @@ const LONG_CALLS: (u64, u64) = (512, 20_000);
 /// Of the controlled engine: every interleaving counts, not every call.
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
+/// Sets the draw apart from those of threads, which are numbered from 1.
+const OF_BULK: u64 = 1 << 32;
+
 /// What one round is like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
@@ -59,7 +62,10 @@ impl Shape {
             FreshThreads::Some => random.one_in(8),
         };
         let disturbed = plan.disturb && !sequential && random.one_in(2);
-        let bulk = plan.bulk.max(1);
+        let bulk = match plan.engine {
+            Engine::Controlled => small_bulk(plan, round),
+            Engine::Native => plan.bulk.max(1),
+        };
         let values = calls.saturating_mul(bulk);
         Shape {
             round,
@@ -86,6 +92,13 @@ impl Shape {
         let bulk = self.weights.iter().any(|(op, ..)| is_bulk(*op));
         if bulk { self.bulk as usize } else { 3 }
     }
+}
+
+/// Most values of a bulk call of a round of the controlled engine: small as often as large, so that
+/// what is found is short. Drawn apart, so that nothing else depends on it.
+fn small_bulk(plan: &Plan, round: u64) -> u64 {
+    let most = plan.bulk.max(1);
+    Random::of(plan.seed, &[round, OF_BULK]).log_between(most.min(2), most)
 }
 
 /// Threads and calls per thread.
@@ -170,8 +183,70 @@ fn is_bulk(op: Op) -> bool {
 const BIAS: u64 = 8;
 const PHASE_CALLS: (u64, u64) = (4, 256);
 
-/// Operations with the sums of their weights and of those before them.
-type Table = Vec<(Op, u64)>;
+/// How likely each operation is, in the different phases.
+#[derive(Clone, Copy)]
+enum Mix {
+    Balanced,
+    Filling,
+    Emptying,
+    /// Only what adds; only what removes.
+    Adding,
+    Removing,
+}
+
+const MIXES: [Mix; 5] = [Mix::Balanced, Mix::Filling, Mix::Emptying, Mix::Adding, Mix::Removing];
+
+impl Mix {
+    /// Weight of an operation that has the weight 1 where all are balanced.
+    fn factor(self, op: Op) -> u64 {
+        match self {
+            Mix::Balanced => 1,
+            Mix::Filling => {
+                if adds(op) {
+                    BIAS
+                } else {
+                    1
+                }
+            }
+            Mix::Emptying => {
+                if removes(op) {
+                    BIAS
+                } else {
+                    1
+                }
+            }
+            Mix::Adding => adds(op).into(),
+            Mix::Removing => removes(op).into(),
+        }
+    }
+}
+
+/// Operations with the sums of their weights and of those before them, for each mix.
+struct Table(Vec<(Op, [u64; MIXES.len()])>);
+
+impl Table {
+    /// What this thread may do.
+    fn of(shape: &Shape, thread: u32) -> Table {
+        let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
+        let mut table = Vec::with_capacity(shape.weights.len());
+        let mut sums = [0; MIXES.len()];
+        for &(op, _, weight) in allowed {
+            MIXES.iter().for_each(|mix| sums[*mix as usize] += weight * mix.factor(op));
+            table.push((op, sums));
+        }
+        Table(table)
+    }
+
+    fn total(&self, mix: Mix) -> u64 {
+        self.0.last().map_or(0, |(_, sums)| sums[mix as usize])
+    }
+
+    /// The operation that a number below the total stands for.
+    fn at(&self, mix: Mix, drawn: u64) -> Op {
+        let found = self.0.iter().find(|(_, sums)| drawn < sums[mix as usize]);
+        found.expect("below the last sum").0
+    }
+}
 
 /// What a thread does for some calls.
 #[derive(Clone, Copy, Debug)]
@@ -189,12 +264,7 @@ const PHASES: [Phase; 4] = [Phase::Balanced, Phase::Filling, Phase::Emptying, Ph
 /// Draws the calls of one thread.
 pub struct Caller {
     random: Random,
-    balanced: Table,
-    filling: Table,
-    emptying: Table,
-    /// Only what adds, only what removes; both empty where a thread cannot do either.
-    adding: Table,
-    removing: Table,
+    table: Table,
     phase: Phase,
     phase_calls: u64,
     keys: u64,
@@ -214,28 +284,9 @@ pub struct Caller {
 impl Caller {
     pub fn new(shape: &Shape, thread: u32) -> Caller {
         let seed = shape.seed;
-        let table = |factor: &dyn Fn(Op) -> u64| -> Table {
-            let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
-            let mut sum = 0;
-            let weighted = allowed.map(|&(op, _, weight)| {
-                sum += weight * factor(op);
-                (op, sum)
-            });
-            weighted.collect()
-        };
-        let only = |kind: fn(Op) -> bool| table(&|op| u64::from(kind(op)));
-        let more = |kind: fn(Op) -> bool| table(&|op| if kind(op) { BIAS } else { 1 });
-        let (adding, removing) = match (only(adds), only(removes)) {
-            (adding, removing) if total(&adding) > 0 && total(&removing) > 0 => (adding, removing),
-            _ => (Table::new(), Table::new()),
-        };
         Caller {
             random: Random::of(seed, &[shape.round, 1 + u64::from(thread)]),
-            balanced: table(&|_| 1),
-            filling: more(adds),
-            emptying: more(removes),
-            adding,
-            removing,
+            table: Table::of(shape, thread),
             phase: Phase::Balanced,
             phase_calls: 0,
             keys: shape.keys,
@@ -255,7 +306,7 @@ impl Caller {
 
     /// Whether this thread has anything to do in this round.
     pub fn is_idle(&self) -> bool {
-        total(&self.balanced) == 0
+        self.table.total(Mix::Balanced) == 0
     }
 
     /// Turns of the processor's pause before the first call.
@@ -276,19 +327,23 @@ impl Caller {
         }
         self.phase_calls -= 1;
         self.value_before = self.next_value;
-        let table = match self.phase {
-            Phase::Filling => &self.filling,
-            Phase::Emptying => &self.emptying,
-            Phase::InTurn if self.adding.is_empty() => &self.balanced,
-            Phase::InTurn if self.phase_calls % 2 == 1 => &self.adding,
-            Phase::InTurn => &self.removing,
-            Phase::Balanced => &self.balanced,
-        };
-        let drawn = self.random.below(total(table));
-        let op = table.iter().find(|(_, sum)| drawn < *sum).expect("below the last sum").0;
+        let drawn = self.random.below(self.table.total(self.mix()));
+        let op = self.table.at(self.mix(), drawn);
         args.clear();
         self.arguments(op, args);
         op
+    }
+
+    fn mix(&self) -> Mix {
+        let total = |mix| self.table.total(mix);
+        match self.phase {
+            Phase::Filling => Mix::Filling,
+            Phase::Emptying => Mix::Emptying,
+            Phase::InTurn if total(Mix::Adding) > 0 && total(Mix::Removing) > 0 => {
+                if self.phase_calls % 2 == 1 { Mix::Adding } else { Mix::Removing }
+            }
+            Phase::InTurn | Phase::Balanced => Mix::Balanced,
+        }
     }
 
     /// The last call was not made: its values are free again. (There are as many as the calls of
@@ -363,10 +418,6 @@ impl Caller {
         };
         size.min(self.bulk)
     }
-}
-
-fn total(table: &Table) -> u64 {
-    table.last().map_or(0, |(_, sum)| *sum)
 }
 
 /// The calls of the drain: what tells everything that is still inside.

@@ -10,24 +10,27 @@ use interlap::random::mix;
 
 use super::layout;
 
-const WRITERS: usize = 1 << 12;
-const SEEN_BITS: usize = 1 << 18;
+const WRITERS_LOG: u32 = 9;
+const SEEN_BITS_LOG: u32 = 18;
 /// Most new pairs of one round; others are new in the next.
 const NEW_MAX: usize = 64;
 
+/// Addresses have no more.
+const KEY_BITS: u32 = 48;
+
+/// Who wrote to an address last. Small, and few: all of them stay in the nearest cache.
 #[derive(Clone, Copy)]
 struct Writer {
-    /// What it wrote to: see `key`.
-    key: usize,
-    round: u64,
-    place: usize,
-    thread: usize,
+    /// The address, as `key` has it; above it the thread.
+    word: u64,
+    round: u32,
+    place: u32,
 }
 
 struct Coverage {
-    round: Cell<u64>,
-    writers: UnsafeCell<[Writer; WRITERS]>,
-    seen: UnsafeCell<[u64; SEEN_BITS / 64]>,
+    round: Cell<u32>,
+    writers: UnsafeCell<[Writer; 1 << WRITERS_LOG]>,
+    seen: UnsafeCell<[u64; 1 << (SEEN_BITS_LOG - 6)]>,
     new: UnsafeCell<[u64; NEW_MAX]>,
     new_count: Cell<usize>,
 }
@@ -37,8 +40,8 @@ unsafe impl Sync for Coverage {}
 
 static COVERAGE: Coverage = Coverage {
     round: Cell::new(0),
-    writers: UnsafeCell::new([Writer { key: 0, round: 0, place: 0, thread: 0 }; WRITERS]),
-    seen: UnsafeCell::new([0; SEEN_BITS / 64]),
+    writers: UnsafeCell::new([Writer { word: 0, round: 0, place: 0 }; 1 << WRITERS_LOG]),
+    seen: UnsafeCell::new([0; 1 << (SEEN_BITS_LOG - 6)]),
     new: UnsafeCell::new([0; NEW_MAX]),
     new_count: Cell::new(0),
 };
@@ -52,7 +55,7 @@ pub fn set_base(base: usize) {
 
 /// A round begins.
 pub fn begin() {
-    COVERAGE.round.set(COVERAGE.round.get() + 1);
+    COVERAGE.round.set(COVERAGE.round.get().wrapping_add(1));
     COVERAGE.new_count.set(0);
 }
 
@@ -64,46 +67,54 @@ pub fn new_pairs() -> Vec<u64> {
 
 /// The address, as a number that is the same in all processes: libraries lie elsewhere in each.
 #[inline]
-fn key(address: usize) -> usize {
+fn key(address: usize) -> u64 {
     let relative = address.wrapping_sub(BASE.load(Ordering::Relaxed));
-    if layout::is_fixed(address) { address } else { relative }
+    let key = if layout::is_fixed(address) { address } else { relative };
+    key as u64 & ((1 << KEY_BITS) - 1)
 }
 
 /// An access of shared memory by an instruction before `place`.
 #[inline]
 pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
-    let key = key(address);
-    let slot = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+    let (place, key) = (number_of(place), key(address));
+    let slot = scatter(key, WRITERS_LOG);
     // SAFETY: see Coverage.
-    let writer = unsafe { &mut (*c.writers.get())[slot as usize] };
-    let known = writer.key == key && writer.round == c.round.get();
-    if known && writer.thread != thread {
+    let writer = unsafe { &mut (*c.writers.get())[slot] };
+    let (word, round) = ((thread as u64) << KEY_BITS | key, c.round.get());
+    let same_address = (writer.word ^ word) << (64 - KEY_BITS) == 0;
+    if same_address && writer.word != word && writer.round == round {
         pair(writer.place, place);
     }
     if write {
-        *writer = Writer { key, round: c.round.get(), place, thread };
+        *writer = Writer { word, round, place };
     }
 }
 
 /// How far behind the library's start the place is. A function that ends with an access, as its
 /// last jump, returns to whoever called it, which may be the harness: that is no place.
-fn number_of(place: usize) -> u64 {
-    let offset = place.wrapping_sub(BASE.load(Ordering::Relaxed)) as u64;
-    if offset >> 32 == 0 { offset } else { 0 }
+#[inline]
+fn number_of(place: usize) -> u32 {
+    u32::try_from(place.wrapping_sub(BASE.load(Ordering::Relaxed))).unwrap_or(0)
 }
 
 #[inline]
-fn pair(writer: usize, reader: usize) {
+fn pair(writer: u32, reader: u32) {
     let c = &COVERAGE;
-    let number = mix(number_of(writer).rotate_left(32) ^ number_of(reader));
-    let bit = number as usize % SEEN_BITS;
+    let places = u64::from(writer) << 32 | u64::from(reader);
+    let bit = scatter(places, SEEN_BITS_LOG);
     // SAFETY: see Coverage.
     let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };
     let at = c.new_count.get();
     if seen[bit / 64] & 1 << (bit % 64) == 0 && at < NEW_MAX {
         seen[bit / 64] |= 1 << (bit % 64);
-        new[at] = number;
+        new[at] = mix(places);
         c.new_count.set(at + 1);
     }
+}
+
+/// A number of so many bits.
+#[inline]
+fn scatter(number: u64, bits: u32) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }

@@ -34,9 +34,6 @@ static il_allocates: AtomicU8 = AtomicU8::new(0);
 
 const ALL: u8 = 2;
 
-#[unsafe(no_mangle)]
-static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
-
 /// Start and end of the code of the C library, of the loader, and of the compiler's own library;
 /// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
 #[unsafe(no_mangle)]
@@ -154,8 +151,11 @@ pub fn reach(address: usize) -> Option<(usize, usize)> {
 }
 
 /// Lets `malloc` take from the arena, or not; gives what it was.
+#[inline]
 pub fn set_allocates(allocates: bool) -> bool {
-    il_allocates.swap(allocates.into(), Ordering::Relaxed) != 0
+    let before = il_allocates.load(Ordering::Relaxed) != 0;
+    il_allocates.store(allocates.into(), Ordering::Relaxed);
+    before
 }
 
 /// Everything that was allocated until now belongs to all rounds. Where it and its shadow are, and

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
+/* Of this program alone: reached without a look at the table of symbols. */
+#define HIDDEN __attribute__((visibility("hidden")))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
@@ -19,14 +21,14 @@ enum { READ = 1, WRITE = 2 };
 
 /* Owned by the engine: whether the target's code runs under control; whether a store has changed
  * memory since the last scheduling point; whether plain accesses are scheduling points. */
-extern uint8_t il_controls;
-extern uint8_t il_changed;
-extern uint8_t il_plain_points;
+extern uint8_t il_controls HIDDEN;
+extern uint8_t il_changed HIDDEN;
+extern uint8_t il_plain_points HIDDEN;
 
-/* The state of each 16 bytes of the arena (see heap.rs): 1 is allocated. */
-extern uint8_t *const il_shadow;
+/* The arena, and the state of each 16 bytes of it: 1 is allocated (see layout.rs and heap.rs). */
 #define ARENA UINT64_C(0x100000000000)
 #define ARENA_SIZE UINT64_C(0x40000000)
+#define SHADOW ((const uint8_t *)UINT64_C(0x180000000000))
 #define ALLOCATED 1
 
 /* An atomic or volatile access: a scheduling point. On return the access may be made. */
@@ -41,7 +43,7 @@ size_t il_block_size(const void *block);
 static inline int is_bad(uintptr_t address, size_t size) {
     uint64_t offset = address - ARENA;
     if (offset >= ARENA_SIZE) return 0;
-    return il_shadow[offset >> 4] != ALLOCATED || il_shadow[(offset + size - 1) >> 4] != ALLOCATED;
+    return SHADOW[offset >> 4] != ALLOCATED || SHADOW[(offset + size - 1) >> 4] != ALLOCATED;
 }
 
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {

@@ -28,7 +28,10 @@ pub fn controls() -> bool {
 #[inline]
 pub fn set_controls(controls: bool) -> bool {
     heap::set_allocates(controls);
-    il_controls.swap(controls.into(), Ordering::Relaxed) != 0
+    let before = self::controls();
+    // Not a swap, which would lock the bus: only the thread that runs sets it.
+    il_controls.store(controls.into(), Ordering::Relaxed);
+    before
 }
 
 pub fn set_plain_points(points: bool) {
@@ -56,7 +59,9 @@ extern "C" fn il_access(address: usize, size: u32, access: u32, _order: u32, cal
         if heap::is_bad(address, size as usize) {
             heap::bad_access(address, size as usize, access == 2, caller);
         }
-        coverage::access(address, access == 2, engine::current(), caller);
+        if !engine::is_profiling() {
+            coverage::access(address, access == 2, engine::current(), caller);
+        }
         return;
     }
     engine::point(address, access_of(access));

@@ -34,7 +34,7 @@ use crate::library::Target;
 use crate::record::{Area, Pipe};
 use crate::workload::Shape;
 use carrier::Carrier;
-use engine::Order;
+use engine::{Order, Profiling};
 
 /// How a target says that this engine is not for it. The main program knows the words.
 pub const CANNOT: &str = "cannot control:";
@@ -137,21 +137,33 @@ fn one(
     ROUND.store(shape.round, Ordering::Relaxed);
     let mut profile = None;
     if spec.wants_profile() && !shape.sequential {
-        let first = Spec::List(Vec::new());
-        run(job, target, area, shape, &first, None)?;
+        let mut order = ready(job, shape, &Spec::List(Vec::new()), None);
+        order.profiling = match spec.wants_accesses() {
+            true => Profiling::Accesses,
+            false => Profiling::Steps,
+        };
+        carry_out(job, target, area, shape, order)?;
         profile = Some(engine::profile());
     }
-    run(job, target, area, shape, spec, profile.as_ref())
+    let order = ready(job, shape, spec, profile.as_ref());
+    carry_out(job, target, area, shape, order)
 }
 
-fn run(
+fn carry_out(
     job: &Job,
     target: &Target,
     area: &mut Area,
     shape: &Shape,
-    spec: &Spec,
-    profile: Option<&Profile>,
+    order: Order,
 ) -> Result<round::Done, String> {
+    environment::time_stamp::set_virtual(true);
+    let done = round::run(target, area, shape, &job.directory, order);
+    environment::time_stamp::set_virtual(false);
+    done
+}
+
+/// Puts everything back to how each round finds it; how this one is to be scheduled.
+fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Order {
     let control = &job.plan.control;
     let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
     let reuse = match control.heap {
@@ -164,18 +176,14 @@ fn run(
     storage::restore();
     environment::reset(part(OF_WAKES));
     let callers = shape.threads as usize;
-    let order = Order {
+    Order {
         policy: Policy::new(spec, part(OF_POLICY), callers, profile),
         seed: part(OF_WAKES),
         callers,
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
-        profiling: matches!(spec, Spec::List(list) if list.is_empty()),
-    };
-    environment::time_stamp::set_virtual(true);
-    let done = round::run(target, area, shape, &job.directory, order);
-    environment::time_stamp::set_virtual(false);
-    done
+        profiling: Profiling::Nothing,
+    }
 }
 
 fn write_round(

@@ -3,6 +3,7 @@
 //! traces, targets, reports or the command line.
 
 mod cover;
+mod cut;
 mod deque;
 mod events;
 mod evidence;
@@ -85,7 +86,12 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match spec.kind {
         Kind::Set => set::check(history),
         Kind::Map | Kind::Register => keyed::check(history, spec, limits),
-        _ => container(history, spec, limits),
+        _ => match container(history, spec, limits) {
+            Verdict::Violation(witness) => {
+                Verdict::Violation(search::shorter(history, spec, witness))
+            }
+            verdict => verdict,
+        },
     }
 }
 

@@ -7,10 +7,17 @@ use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::steps::{Step, Steps};
 use super::values::{Values, added_by};
-use super::{Limits, Verdict, Witness, witness};
+use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
 use crate::model::{Bag, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
 use crate::operation::Status;
+
+/// The rule of a witness that names no reason but that there is no order.
+pub const UNEXPLAINED: &str = "not-linearizable";
+
+/// What may be spent on each part of a history of which a shorter witness is sought.
+const PART_LIMITS: Limits =
+    Limits { configurations_max: 1 << 12, steps_max: 20_000, cancelled: None };
 
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
@@ -33,6 +40,19 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         Kind::Set | Kind::Map | Kind::Register => {
             run(history, spec, &steps, Dictionary { initial }, limits)
         }
+    }
+}
+
+/// A witness of this history as short as can be found quickly, instead of one that names the call
+/// at which the search ended.
+pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
+    let contradicts = |part: &History| {
+        let Ok(values) = Values::of(part) else { return false };
+        matches!(check(part, spec, Some(&values), &PART_LIMITS), Verdict::Violation(_))
+    };
+    match witness.rule {
+        UNEXPLAINED => cut::down(history, spec, &contradicts).unwrap_or(witness),
+        _ => witness,
     }
 }
 
@@ -118,7 +138,7 @@ fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>)
         others.len()
     );
     let operations = others.into_iter().chain([failed]).collect();
-    Witness { rule: "not-linearizable", explanation, operations }
+    Witness { rule: UNEXPLAINED, explanation, operations }
 }
 
 /// Something remains after the structure answered empty: the values that nobody took.

@@ -84,6 +84,11 @@ impl Spec {
         matches!(self, Spec::Pct { .. } | Spec::Surw | Spec::Delay { .. })
     }
 
+    /// Whether it looks at who accesses what in a [`super::Profile`], not only at how much.
+    pub fn wants_accesses(&self) -> bool {
+        matches!(self, Spec::Surw)
+    }
+
     fn family(&self) -> &'static str {
         match self {
             Spec::Walk { .. } => "walk",

@@ -13,7 +13,8 @@ use interlap::random::Random;
 pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
 
-pub use profile::profile;
+use profile::Accesses;
+pub use profile::{Profiling, is_profiling, profile};
 pub use waiting::{Wait, Woken, block, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
@@ -75,6 +76,7 @@ struct Engine {
     carrier: Cell<Carrier>,
     threads: [Thread; THREADS_MAX],
     runnable: Cell<u64>,
+    blocked: Cell<u64>,
     current: Cell<usize>,
     step: Cell<u64>,
     switches: Cell<u64>,
@@ -98,9 +100,9 @@ struct Engine {
     next_thread: Cell<usize>,
     atomics: Cell<u64>,
     blocking: Cell<u64>,
+    profiling: Cell<Profiling>,
     decisions: Cell<u64>,
-    profiling: Cell<bool>,
-    contended: UnsafeCell<Vec<(u64, [u32; THREADS_MAX])>>,
+    accesses: UnsafeCell<Accesses>,
 }
 
 // SAFETY: used by the thread that runs under control, or by the one outside while none does: never
@@ -124,6 +126,7 @@ static ENGINE: Engine = Engine {
         }
     }; THREADS_MAX],
     runnable: Cell::new(0),
+    blocked: Cell::new(0),
     current: Cell::new(OUTSIDE),
     step: Cell::new(0),
     switches: Cell::new(0),
@@ -141,9 +144,9 @@ static ENGINE: Engine = Engine {
     next_thread: Cell::new(0),
     atomics: Cell::new(0),
     blocking: Cell::new(0),
+    profiling: Cell::new(Profiling::Nothing),
     decisions: Cell::new(0),
-    profiling: Cell::new(false),
-    contended: UnsafeCell::new(Vec::new()),
+    accesses: UnsafeCell::new(Accesses::new()),
 };
 
 /// How a round is to be scheduled.
@@ -155,8 +158,7 @@ pub struct Order {
     pub callers: usize,
     pub steps_max: u64,
     pub whole_calls: bool,
-    /// Count what a profile holds.
-    pub profiling: bool,
+    pub profiling: Profiling,
 }
 
 /// What a round came to.
@@ -173,13 +175,15 @@ pub struct Outcome {
 pub fn set_carrier(carrier: Carrier) {
     ENGINE.carrier.set(carrier);
     // SAFETY: no round runs yet.
-    unsafe { (*ENGINE.contended.get()).reserve_exact(profile::PROFILED_MAX) };
+    unsafe { (*ENGINE.accesses.get()).reserve() };
 }
 
 /// Carries out a round: the thread `order.callers` runs `main(argument)`, and whatever it starts.
 pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<Outcome> {
     let e = &ENGINE;
-    for thread in &e.threads {
+    // The others were not used since this was last done for them.
+    let used = e.next_thread.get();
+    for thread in &e.threads[..used] {
         thread.state.set(State::None);
         thread.idle.set(0);
         thread.call_steps.set(0);
@@ -190,9 +194,10 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
         count.set(0);
     }
-    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable, &e.boundary_at] {
+    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable, &e.blocked] {
         count.set(0);
     }
+    e.boundary_at.set(0);
     e.deadline_next.set(u64::MAX);
     e.steps_max.set(order.steps_max);
     e.whole_calls.set(order.whole_calls);
@@ -203,8 +208,9 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     unsafe {
         *e.policy.get() = Some(order.policy);
         *e.wakes.get() = Some(Random::new(order.seed));
-        (*e.contended.get()).clear();
-        *e.pending.get() = [Pending::default(); THREADS_MAX];
+        (*e.accesses.get()).clear();
+        let pending = &mut *e.pending.get();
+        pending[..used].fill(Pending::default());
     }
     coverage::begin();
     begin(order.callers, main, argument, false)?;
@@ -216,7 +222,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         schedule: e.schedule.get(),
         atomics: e.atomics.get(),
         blocking: e.blocking.get(),
-        left_running: e.threads.iter().filter(|t| t.state.get() != State::None).count(),
+        left_running: (e.runnable.get() | e.blocked.get()).count_ones() as usize,
     })
 }
 
@@ -420,8 +426,12 @@ fn decide(address: usize, access: Access, mut yields: bool) {
     if e.runnable.get() == 1 << me || (e.whole_calls.get() && !yields) {
         return;
     }
-    if e.profiling.get() {
+    if is_profiling() {
         profile::count(me, address);
+        // As an empty list has it.
+        if !yields {
+            return;
+        }
     }
     let next = choose(yields);
     if next != me {

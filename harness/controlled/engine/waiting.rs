@@ -39,6 +39,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let own = &e.threads[me];
     own.state.set(State::Blocked { on, why, deadline });
     e.runnable.set(e.runnable.get() & !(1 << me));
+    e.blocked.set(e.blocked.get() | 1 << me);
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
@@ -54,8 +55,8 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
 pub fn wake(on: usize, most: usize) -> usize {
     let e = &ENGINE;
     let mut waiting = 0u64;
-    for (at, thread) in e.threads.iter().enumerate() {
-        if matches!(thread.state.get(), State::Blocked { on: other, .. } if other == on) {
+    for at in each(e.blocked.get()) {
+        if matches!(e.threads[at].state.get(), State::Blocked { on: other, .. } if other == on) {
             waiting |= 1 << at;
         }
     }
@@ -82,6 +83,16 @@ fn unblock(thread: usize, woken: Woken) {
     e.threads[thread].woken.set(woken);
     e.threads[thread].idle.set(0);
     e.runnable.set(e.runnable.get() | 1 << thread);
+    e.blocked.set(e.blocked.get() & !(1 << thread));
+}
+
+/// The threads of a set.
+fn each(mut threads: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let thread = threads.trailing_zeros() as usize;
+        threads &= threads.wrapping_sub(1);
+        (thread < THREADS_MAX).then_some(thread)
+    })
 }
 
 /// Wakes the threads whose deadline has come.
@@ -89,7 +100,7 @@ pub(super) fn expire() {
     let e = &ENGINE;
     let now = now();
     let mut next = u64::MAX;
-    for at in 0..THREADS_MAX {
+    for at in each(e.blocked.get()) {
         if let State::Blocked { deadline: Some(deadline), .. } = e.threads[at].state.get() {
             if deadline <= now {
                 unblock(at, Woken::Timeout);

@@ -1,0 +1,170 @@
+//! The controlled engine's figures, on a Michael-Scott queue with 3 threads of 8 calls each: rounds
+//! per CPU second in the harness, with each scheduling policy and with either carrier, and rounds
+//! per second from end to end. `cargo bench --bench engine`
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use interlap::cache::Cache;
+use interlap::compile::{Flavour, Request, Toolchain};
+use interlap::fuzz::{self, Observer, Options, Statistics};
+use interlap::model::Spec;
+use interlap::plan::{Carrier, Engine, Job, Plan, Shard};
+use interlap::sources::Sources;
+use interlap::trace::frame::Hello;
+
+const TARGET: &str = "targets/ms_queue.cpp";
+/// The policies of the first table; without one, all take turns as in a run.
+const POLICIES: [Option<&str>; 8] = [
+    None,
+    Some("walk:1"),
+    Some("walk:20"),
+    Some("pct:3"),
+    Some("pos"),
+    Some("surw"),
+    Some("delay:2"),
+    Some("stall"),
+];
+const TURNS: &str = "all in turns";
+/// Those of the second: what fibers save is switches, of which the policies make few or many.
+const SWITCHING: [Option<&str>; 3] = [None, Some("walk:20"), Some("walk:50")];
+const FIBER_ROUNDS: u64 = 100_000;
+const THREAD_ROUNDS: u64 = 4_000;
+const JOBS: u64 = 2;
+const CHECKED_ROUNDS: u64 = 200_000;
+
+fn main() {
+    let bench = Bench::new();
+    println!("MS queue, 3 threads x 8 calls: rounds per CPU second in the harness");
+    let rates = POLICIES.map(|policy| {
+        let rate = bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS);
+        println!("  {:<16} {rate:>8.0}", policy.unwrap_or(TURNS));
+        rate
+    });
+    println!("  goal: all in turns at least 50000\n");
+
+    println!("The same on an operating-system thread for each thread, beside fibers");
+    for policy in SWITCHING {
+        let fibers = bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS / 4);
+        let threads = bench.harness(policy, Carrier::Thread, THREAD_ROUNDS);
+        let (name, ratio) = (policy.unwrap_or(TURNS), fibers / threads);
+        println!("  {name:<16} {threads:>8.0} {fibers:>8.0}: {ratio:.1} times as many");
+    }
+    println!("  goal: at least 20 times where threads are switched often\n");
+
+    let (wall, cpu) = bench.end_to_end();
+    println!("From end to end, every round checked, {JOBS} harnesses");
+    println!("  {wall:>8.0} rounds a second, {cpu:.0} per CPU second of all processes");
+    println!("  that is {:.2} of what the harness alone does in a CPU second", wall / rates[0]);
+    println!("  goal: at least 30000 rounds a second on 2 processors");
+}
+
+/// What all measurements share.
+struct Bench {
+    harness: PathBuf,
+    library: PathBuf,
+    scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let toolchain = Toolchain::new(Cache::of_user().expect("a cache"), Sources::EMBEDDED);
+        let request = Request {
+            source: Path::new(env!("CARGO_MANIFEST_DIR")).join(TARGET),
+            flavour: Flavour::Hooked,
+            ..Request::default()
+        };
+        let compiled = toolchain.expect("a compiler").compile(&request).expect("it compiles");
+        Bench {
+            harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
+            library: compiled.library,
+            scratch: tempfile::tempdir().expect("a temporary directory"),
+        }
+    }
+
+    fn plan(policy: Option<&str>, carrier: Carrier) -> Plan {
+        let mut plan = Plan::new(TARGET, 1);
+        (plan.engine, plan.threads, plan.calls) = (Engine::Controlled, 3, Some(8));
+        plan.control.policy = policy.map(str::to_string);
+        plan.control.carrier = carrier;
+        plan
+    }
+
+    /// Rounds per CPU second of a harness whose rounds nobody reads.
+    fn harness(&self, policy: Option<&str>, carrier: Carrier, rounds: u64) -> f64 {
+        let job = Job {
+            plan: Bench::plan(policy, carrier),
+            library: self.library.clone(),
+            round_first: 0,
+            round_step: 1,
+            round_end: Some(rounds),
+            directory: self.scratch.path().to_path_buf(),
+            trace: None,
+        };
+        let job_file = self.scratch.path().join("job.json");
+        std::fs::write(&job_file, serde_json::to_vec(&job).expect("JSON")).expect("room");
+        let before = children_cpu_seconds();
+        let mut command = Command::new(&self.harness);
+        command.arg(&job_file).stdin(Stdio::null()).stdout(Stdio::null());
+        assert!(command.status().expect("it starts").success());
+        rounds as f64 / (children_cpu_seconds() - before)
+    }
+
+    /// Rounds per second, and per CPU second of this process and its harnesses.
+    fn end_to_end(&self) -> (f64, f64) {
+        let options = Options {
+            plan: Bench::plan(None, Carrier::Fiber),
+            jobs: JOBS,
+            shard: Shard::ALL,
+            library: self.library.clone(),
+            harness: self.harness.clone(),
+            duration_max: None,
+            rounds_max: Some(CHECKED_ROUNDS),
+            findings_max: 1,
+            hang_max: Duration::from_secs(60),
+            directory: self.scratch.path().join("findings"),
+            trace: None,
+            stop: Default::default(),
+            wanted: None,
+        };
+        let before = own_cpu_seconds() + children_cpu_seconds();
+        let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");
+        let cpu = own_cpu_seconds() + children_cpu_seconds() - before;
+        let statistics = summary.statistics;
+        assert_eq!(statistics.rounds, CHECKED_ROUNDS);
+        assert!(statistics.inconclusive.is_empty(), "all are decided");
+        let rounds = CHECKED_ROUNDS as f64;
+        (rounds / statistics.elapsed.as_secs_f64(), rounds / cpu)
+    }
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn started(&mut self, _: &Hello, _: &Spec) {}
+    fn progressed(&mut self, _: &Statistics) {}
+    fn found(&mut self, stored: &interlap::finding::Stored) {
+        panic!("a correct queue is accused: {}", stored.finding.signature);
+    }
+    fn warned(&mut self, _: &str) {}
+}
+
+fn own_cpu_seconds() -> f64 {
+    ticks(13..15)
+}
+
+/// Of the processes that were waited for.
+fn children_cpu_seconds() -> f64 {
+    ticks(15..17)
+}
+
+/// The sum of these fields of `/proc/self/stat` (proc(5), from 0), in seconds.
+fn ticks(fields: std::ops::Range<usize>) -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    // Field 1, the command's name, may hold spaces; field 2 comes after its parenthesis.
+    let (_, rest) = stat.rsplit_once(") ").expect("a command");
+    let fields = rest.split(' ').skip(fields.start - 2).take(fields.len());
+    let ticks: f64 = fields.map(|field| field.parse::<f64>().expect("a number")).sum();
+    ticks / rustix::param::clock_ticks_per_second() as f64
+}
