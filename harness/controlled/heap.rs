@@ -82,10 +82,11 @@ struct Head {
     /// Who allocated it, and who freed it, as `detect::Actor` packs them, with the code's address.
     allocated: detect::Act,
     freed: detect::Act,
-    /// The next free block of this class.
+    /// The next free block of this class; of one that is allocated, whether it is [`KEPT`].
     next: usize,
     magic: u64,
 }
+const KEPT: usize = 1;
 const HEAD: usize = size_of::<Head>();
 const _: () = assert!(HEAD.is_multiple_of(GRANULE));
 
@@ -119,6 +120,30 @@ static HEAP: Arena = Arena {
 /// Blocks still allocated, and their bytes.
 pub fn live() -> (u64, u64) {
     (HEAP.live_blocks.get(), HEAP.live_bytes.get())
+}
+
+/// Marks the block that holds the address, if there is one and it is not marked yet; gives where it
+/// begins, and its bytes.
+pub fn keep(address: usize) -> Option<(usize, usize)> {
+    let base = HEAP.base.get();
+    if address.wrapping_sub(base) >= HEAP.end.get() - base {
+        return None;
+    }
+    // Before a block lies its head, which is not allocated.
+    let allocated = |at: usize| !matches!(shadow(at), NOTHING | FREED);
+    let mut block = address & !(GRANULE - 1);
+    if !allocated(block) {
+        return None;
+    }
+    while allocated(block - GRANULE) {
+        block -= GRANULE;
+    }
+    let head = head(block);
+    if head.magic != BLOCK_MAGIC || head.next == KEPT {
+        return None;
+    }
+    set_head(block, Head { next: KEPT, ..head });
+    Some((block, head.size))
 }
 
 /// Lets `malloc` take from the arena, or not; gives what it was.

@@ -15,6 +15,7 @@ mod gate;
 mod heap;
 mod hooks;
 mod layout;
+mod leaks;
 mod round;
 mod storage;
 
@@ -27,7 +28,7 @@ use interlap::plan::{Control, Heap, Job};
 use interlap::random::{Random, mix};
 use interlap::schedule::{Policy, Profile, Spec};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart};
+use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
 use crate::library::Target;
 use crate::record::{Area, Pipe};
@@ -190,7 +191,9 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    let steps = Some(Box::new(detect::steps(&done.counted)));
-    let end = RoundEnd { round: shape.round, drained: done.drained, fault: None, steps };
+    let (leaked_blocks, leaked_bytes) = leaks::count();
+    let steps = Steps { leaked_blocks, leaked_bytes, ..detect::steps(&done.counted) };
+    let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
+    let end = RoundEnd { round, drained, fault: None, steps };
     interlap::trace::frame::write(frames, &Frame::End(end))
 }

@@ -81,6 +81,14 @@ pub fn restore() {
     }
 }
 
+/// Where the target's static variables are, and what it allocated while it was loaded: addresses
+/// and lengths of memory that holds them.
+pub fn each_variable(mut see: impl FnMut(usize, usize)) {
+    for data in TARGET.get().iter().flat_map(|found| &found.data) {
+        see(data.at, data.image.len());
+    }
+}
+
 unsafe extern "C" {
     /// Of the loader: where the calling thread's variables of a library are; made if need be.
     fn __tls_get_addr(index: *const [usize; 2]) -> *mut c_void;
