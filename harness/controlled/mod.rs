@@ -170,9 +170,14 @@ fn run(
         whole_calls: shape.sequential,
         profiling: matches!(spec, Spec::List(list) if list.is_empty()),
     };
-    environment::time_stamp::set_virtual(true);
+    let reads_counter = storage::reads_counter();
+    if reads_counter {
+        environment::time_stamp::set_virtual(true);
+    }
     let done = round::run(target, area, shape, &job.directory, order);
-    environment::time_stamp::set_virtual(false);
+    if reads_counter {
+        environment::time_stamp::set_virtual(false);
+    }
     done
 }
 
