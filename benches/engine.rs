@@ -100,7 +100,6 @@ impl Bench {
             round_step: 1,
             round_end: Some(rounds),
             directory: self.scratch.path().to_path_buf(),
-            trace: None,
         };
         let job_file = self.scratch.path().join("job.json");
         std::fs::write(&job_file, serde_json::to_vec(&job).expect("JSON")).expect("room");

@@ -153,9 +153,9 @@ mod tests {
         for (long, short) in [
             ("ConcurrentQueue<long, Traits>::pop(long&)", "ConcurrentQueue<long, Traits>::pop"),
             (
-                "bool cds::container::MSQueue<cds::gc::HP, long, cds::container::msqueue::make_traits\
-                 <cds::opt::back_off<cds::backoff::empty> >::type>::enqueue_with<f(long)::{lambda\
-                 (long&)#1}>(f(long)::{lambda(long&)#1}) const",
+                "bool cds::container::MSQueue<cds::gc::HP, long, cds::container::msqueue::make_tr\
+                 aits<cds::opt::back_off<cds::backoff::empty> >::type>::enqueue_with<f(long)::{la\
+                 mbda(long&)#1}>(f(long)::{lambda(long&)#1}) const",
                 "bool cds::container::MSQueue<…>::enqueue_with<…>",
             ),
             ("A<(((unsigned long)8)>(4)), std::vector<int> >::f()", "A<…>::f"),

@@ -11,9 +11,11 @@
 
 #include "cds_threads.hpp"
 
-using Rcu = cds::urcu::gc<cds::urcu::general_buffered<>>;
+using Buffer = cds::container::VyukovMPMCCycleQueue<cds::urcu::epoch_retired_ptr>;
+using Rcu = cds::urcu::gc<cds::urcu::general_buffered<Buffer, std::mutex, cds::backoff::yield>>;
 struct Traits : cds::container::bronson_avltree::traits {
     using less = std::less<int64_t>;
+    using sync_monitor = cds::sync::injecting_monitor<targets::SpinLock>;
 };
 using Map = cds::container::BronsonAVLTreeMap<Rcu, int64_t, int64_t, Traits>;
 

@@ -12,6 +12,8 @@
 
 struct Traits : cds::container::lazy_list::traits {
     using less = std::less<int64_t>;
+    using lock_type = targets::SpinLock;
+    using back_off = cds::backoff::yield;
 };
 using Set = cds::container::LazyList<cds::gc::HP, int64_t, Traits>;
 

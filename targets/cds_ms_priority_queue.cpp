@@ -10,6 +10,8 @@
 
 struct Traits : cds::container::mspriority_queue::traits {
     using less = std::greater<int64_t>; // the largest by this is the smallest
+    using lock_type = targets::SpinLock;
+    using back_off = cds::backoff::yield;
 };
 using Heap = cds::container::MSPriorityQueue<int64_t, Traits>;
 struct Target : targets::CdsPriorityQueue<Heap> {

@@ -8,7 +8,10 @@
 
 #include "cds_queue.hpp"
 
-using Queue = cds::container::RWQueue<int64_t>;
+struct Traits : cds::container::rwqueue::traits {
+    using lock_type = targets::SpinLock;
+};
+using Queue = cds::container::RWQueue<int64_t, Traits>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::RWQueue";
     static constexpr auto model = "fifo";

@@ -10,7 +10,10 @@
 
 #include "cds_queue.hpp"
 
-using Queue = cds::container::SegmentedQueue<cds::gc::HP, int64_t>;
+struct Traits : cds::container::segmented_queue::traits {
+    using lock_type = targets::SpinLock;
+};
+using Queue = cds::container::SegmentedQueue<cds::gc::HP, int64_t, Traits>;
 struct Target : targets::CdsQueue<Queue> {
     static constexpr auto library = "cds::container::SegmentedQueue<cds::gc::HP>";
     static constexpr auto model = "pool:empty=none";

@@ -6,8 +6,14 @@
 #include <cds/gc/dhp.h>
 #include <cds/gc/hp.h>
 #include <cds/init.h>
+#include <cds/sync/spinlock.h>
 
 namespace targets {
+
+// The library's spin lock, giving way between two looks. As it comes it pauses up to 16,384 times,
+// which takes most of a run where the holder cannot go on meanwhile: on few processors, and under
+// the controlled engine always.
+using SpinLock = cds::sync::spin_lock<cds::backoff::yield>;
 
 // What keeps memory from being freed too early; `Container::gc`, where it has one.
 template <class Collector> Collector *new_collector(size_t) { return new Collector; }

@@ -5,7 +5,7 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 
 use super::engine::{self, Wait};
-use super::{coverage, hooks, leaks};
+use super::{coverage, hooks};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,17 +128,13 @@ fn name(why: Wait) -> &'static str {
 fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     hooks::set_controls(false);
     let round = super::round();
-    let steps = Box::new(steps(&engine::counted(), (0, 0)));
+    let steps = Box::new(steps(&engine::counted()));
     let detected = Detected { kind, round, thread, places, steps };
     crate::record::send_last(&Frame::Fault(detected))
 }
 
-/// What a whole round counted, as it is sent.
-pub fn steps_of_round(counted: &engine::Outcome) -> Steps {
-    steps(counted, leaks::lost())
-}
-
-fn steps(counted: &engine::Outcome, (leaked_blocks, leaked_bytes): (u64, u64)) -> Steps {
+/// What a round counted, as it is sent. A round that a fault cut short has not leaked.
+pub fn steps(counted: &engine::Outcome) -> Steps {
     Steps {
         policy: super::policy_name(),
         steps: counted.steps,
@@ -147,7 +143,7 @@ fn steps(counted: &engine::Outcome, (leaked_blocks, leaked_bytes): (u64, u64)) -
         atomics: counted.atomics,
         blocking: counted.blocking,
         pairs: coverage::new_pairs(),
-        leaked_blocks,
-        leaked_bytes,
+        leaked_blocks: 0,
+        leaked_bytes: 0,
     }
 }

@@ -132,11 +132,12 @@ pub fn set_limit(mib: u64) {
 /// The block of this round that holds the address, with its size, unless it was asked for before.
 /// Only after a round: what is noted in the block would be in the way of its next use.
 pub fn reach(address: usize) -> Option<(usize, usize)> {
-    if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || shadow(address) != ALLOCATED {
+    let allocated = |at: usize| !matches!(shadow(at), NOTHING | FREED);
+    if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || !allocated(address) {
         return None;
     }
     let mut block = address & !(GRANULE - 1);
-    while shadow(block - GRANULE) == ALLOCATED {
+    while allocated(block - GRANULE) {
         block -= GRANULE;
     }
     let mut reached = head(block);

@@ -28,7 +28,7 @@ use interlap::plan::{Heap, Job, Plan};
 use interlap::random::{Random, mix};
 use interlap::schedule::{Policy, Profile, Spec};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart};
+use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
 use crate::library::Target;
 use crate::record::{Area, Pipe};
@@ -156,9 +156,14 @@ fn carry_out(
     shape: &Shape,
     order: Order,
 ) -> Result<round::Done, String> {
-    environment::time_stamp::set_virtual(true);
+    let reads_counter = storage::reads_counter();
+    if reads_counter {
+        environment::time_stamp::set_virtual(true);
+    }
     let done = round::run(target, area, shape, &job.directory, order);
-    environment::time_stamp::set_virtual(false);
+    if reads_counter {
+        environment::time_stamp::set_virtual(false);
+    }
     done
 }
 
@@ -201,7 +206,9 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    let steps = Some(Box::new(detect::steps_of_round(&done.counted)));
-    let end = RoundEnd { round: shape.round, drained: done.drained, fault: None, steps };
+    let (leaked_blocks, leaked_bytes) = leaks::lost();
+    let steps = Steps { leaked_blocks, leaked_bytes, ..detect::steps(&done.counted) };
+    let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
+    let end = RoundEnd { round, drained, fault: None, steps };
     interlap::trace::frame::write(frames, &Frame::End(end))
 }

@@ -41,6 +41,8 @@ struct Data {
 struct Found {
     locals: Vec<Local>,
     data: Vec<Data>,
+    /// Some code seems to read the processor's time stamp counter.
+    reads_counter: bool,
 }
 
 static TARGET: OnceLock<Found> = OnceLock::new();
@@ -76,6 +78,11 @@ pub fn restore() {
         // code of the target runs now.
         unsafe { ptr::copy_nonoverlapping(data.image.as_ptr(), at, data.image.len()) };
     }
+}
+
+/// Whether the target's code has the bytes of an instruction that reads the time stamp counter.
+pub fn reads_counter() -> bool {
+    TARGET.get().is_some_and(|found| found.reads_counter)
 }
 
 unsafe extern "C" {
@@ -155,6 +162,11 @@ unsafe extern "C" fn note(
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
             found.data.push(Data { at: start, image: copy(start, at + bytes - start) });
+        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+            // SAFETY: code of a library that stays loaded.
+            let code =
+                unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(at), bytes) };
+            found.reads_counter |= super::environment::time_stamp::is_read_by(code);
         }
     }
     0

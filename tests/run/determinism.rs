@@ -5,6 +5,7 @@ use std::path::Path;
 
 use interlap::trace::rounds::{Round, read};
 
+use super::adapters;
 use super::tool::{Answer, Tool};
 
 /// One of each kind: self-contained, thread-local producers, a library of its own, hazard pointers;
@@ -103,7 +104,7 @@ fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
 #[test]
 fn a_library_that_is_loaded_in_a_round_is_refused() {
     let tool = Tool::new();
-    let text = super::adapters::enqueue(r#"if (!dlopen("libanl.so.1", RTLD_NOW)) abort();"#);
+    let text = adapters::enqueue(r#"if (!dlopen("libanl.so.1", RTLD_NOW)) abort();"#);
     let text = format!("#include <dlfcn.h>\n{text}");
     let answer = tool.fuzz("loads.cpp", &text, &["--engine", "controlled", "--rounds", "30"]);
     answer.expect(2, &["dlopen of libanl.so.1 in a round"]);
@@ -120,4 +121,20 @@ fn ten_thousand_rounds_are_the_same_again() {
         repeats(target, rounds);
         println!("{target}: {rounds} rounds, three times the same");
     }
+}
+
+/// Records that a library keeps for the next threads are no leaks; what nobody knows of is one.
+#[test]
+fn only_what_no_variable_leads_to_is_a_leak() {
+    let tool = Tool::new();
+    let leaky_rounds = |name: &str, text: String| {
+        let more = ["--engine", "controlled", "--rounds", "100", "--jobs", "1", "--json"];
+        let json = tool.fuzz(name, &text, &more).json();
+        json["coverage"]["leaky_rounds"].as_u64().expect("a number")
+    };
+    let kept = "struct Node { Node *next; }; static Node *first; if (!first) first = new Node{};
+                first->next = new Node{first->next};";
+    assert_eq!(leaky_rounds("kept.cpp", adapters::enqueue(kept)), 0);
+    let lost = format!("{kept} if (added == 1) first->next = nullptr;");
+    assert!(leaky_rounds("lost.cpp", adapters::enqueue(&lost)) > 50);
 }

@@ -26,7 +26,8 @@ pub fn install() {
 }
 
 /// Says whether the counter is virtual for this thread and those that it starts: in rounds only,
-/// because the harness's own clock reads the counter, too.
+/// because the harness's own clock reads the counter, too; and only where the target has the
+/// instruction, because the change takes some 10 us.
 pub fn set_virtual(on: bool) {
     // SAFETY: takes plain numbers; what faults then is handled by `on_fault`.
     unsafe { libc::prctl(libc::PR_SET_TSC, if on { FAULTS } else { READABLE }) };
@@ -53,6 +54,11 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
         registers[libc::REG_RCX as usize] = 0;
     }
     registers[libc::REG_RIP as usize] += length;
+}
+
+/// Whether these are the bytes of code that reads the counter; or of some that looks like it.
+pub fn is_read_by(code: &[u8]) -> bool {
+    code.windows(3).any(|bytes| matches!(bytes, [0x0f, 0x31, _] | [0x0f, 0x01, 0xf9]))
 }
 
 /// Bytes of the instruction, if it is `rdtsc` or `rdtscp`.
