@@ -1,7 +1,8 @@
 //! The target's variables: what libraries keep in thread-local storage and in their writable data.
 //! Both are put back as they were when the target had been loaded, at the start of each round (and
 //! thread), so that no round leaves anything to the next. The C library's, the C++ library's and
-//! our own are left alone: they serve the harness as well.
+//! our own are left alone: they serve the harness as well; but for the C++ library's thread-local
+//! variables, which on the target's threads serve the target alone.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
@@ -24,6 +25,9 @@ const SYSTEM: [&str; 9] = [
     "libdl.so",
     "linux-vdso",
 ];
+
+/// Those of them whose thread-local variables are put back all the same.
+const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
 /// More writable data than this is not put back: it would take longer than the round.
 const DATA_BYTES_MAX: usize = 4 << 20;
@@ -125,7 +129,8 @@ unsafe extern "C" fn note(
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
     // SAFETY: a string of the loader; empty for the program itself.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    if name.is_empty() || SYSTEM.iter().any(|system| name.contains(system)) {
+    let system = SYSTEM.iter().any(|system| name.contains(system));
+    if name.is_empty() || system && !CXX.iter().any(|cxx| name.contains(cxx)) {
         return 0;
     }
     // SAFETY: the loader's table of this length.
@@ -139,7 +144,7 @@ unsafe extern "C" fn note(
         let bytes = header.p_memsz as usize;
         if header.p_type == libc::PT_TLS {
             found.locals.push(local(info, at, header.p_filesz as usize, bytes));
-        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
+        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 && !system {
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
             found.data.push(Data { at: start, image: copy(start, at + bytes - start) });

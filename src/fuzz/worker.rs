@@ -173,7 +173,9 @@ impl<'a> Worker<'a> {
 
     /// Takes note of the target; its operations must be the model's.
     fn meet(&mut self, hello: Box<Hello>) -> Result<()> {
-        if self.hello.is_some() {
+        if let Some((known, _)) = &mut self.hello {
+            // Each process has its code elsewhere.
+            known.code = hello.code;
             return Ok(());
         }
         let adapter = &self.options.plan.build.adapter;
