@@ -9,7 +9,11 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-extern uint8_t il_allocates; /* memory comes from the arena, not from the C library */
+/* 0: memory comes from the C library; 1: from the arena, but for what the C library and the loader
+ * allocate themselves, which they keep for longer than a round; 2: all of it from the arena. */
+extern uint8_t il_allocates;
+/* Start and end of the code of these two. */
+extern const uintptr_t il_system_code[4];
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller); /* 0: not a block of the arena */
 size_t il_block_size(const void *block);       /* 0: not a block of the arena */
@@ -21,8 +25,17 @@ void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 
+static inline int is_of_system(uintptr_t caller) {
+    return caller - il_system_code[0] < il_system_code[1] - il_system_code[0]
+           || caller - il_system_code[2] < il_system_code[3] - il_system_code[2];
+}
+
+static inline int takes_from_arena(uintptr_t caller) {
+    return il_allocates && (il_allocates > 1 || !is_of_system(caller));
+}
+
 static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
-    if (!il_allocates) {
+    if (!takes_from_arena(caller)) {
         return alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size);
     }
     void *block = il_allocate(size, alignment, caller);
@@ -38,7 +51,7 @@ EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
 EXPORT void free(void *block) { release(block, CALLER); }
 
 EXPORT void *calloc(size_t count, size_t size) {
-    if (!il_allocates) return __libc_calloc(count, size);
+    if (!takes_from_arena(CALLER)) return __libc_calloc(count, size);
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
@@ -48,16 +61,18 @@ EXPORT void *calloc(size_t count, size_t size) {
     return block ? memset(block, 0, bytes) : NULL;
 }
 
-EXPORT void *realloc(void *block, size_t size) {
+static inline void *reallocate(void *block, size_t size, uintptr_t caller) {
     size_t old = block ? il_block_size(block) : 0;
-    if (!old && (block || !il_allocates)) return __libc_realloc(block, size);
-    void *moved = allocate(size, 16, CALLER);
+    if (!old && (block || !takes_from_arena(caller))) return __libc_realloc(block, size);
+    void *moved = allocate(size, 16, caller);
     if (block && moved) {
         memcpy(moved, block, old < size ? old : size);
-        release(block, CALLER);
+        release(block, caller);
     }
     return moved;
 }
+
+EXPORT void *realloc(void *block, size_t size) { return reallocate(block, size, CALLER); }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     size_t bytes;
@@ -65,7 +80,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return realloc(block, bytes);
+    return reallocate(block, bytes, CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size) { return allocate(size, alignment, CALLER); }

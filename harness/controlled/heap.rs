@@ -16,6 +16,8 @@ use super::{detect, engine, hooks};
 const NOTHING: u8 = 0;
 const ALLOCATED: u8 = 1;
 const FREED: u8 = 2;
+/// With a number of bytes: of these 16, so many are allocated.
+const PARTLY: u8 = 0x10;
 
 /// What new memory holds: a pattern, since what an earlier round left would make this one depend
 /// on it.
@@ -26,9 +28,12 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// Whether `malloc` takes from the arena; read by allocator.c.
+/// Whether `malloc` takes from the arena: not (0), where the target calls it (1), or even where
+/// the C library and the loader do, for themselves ([`ALL`]). Read by allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
+
+const ALL: u8 = 2;
 
 #[unsafe(no_mangle)]
 static il_shadow: AtomicUsize = AtomicUsize::new(SHADOW);
@@ -113,9 +118,9 @@ pub fn reset(reuse: bool) {
 pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
     let at = super::layout::storage(thread);
     HEAP.storage.set(HEAP.storage.get().max(at));
-    let before = set_allocates(true);
+    let before = il_allocates.swap(ALL, Ordering::Relaxed);
     let made = make();
-    set_allocates(before);
+    il_allocates.store(before, Ordering::Relaxed);
     HEAP.storage.set(0);
     made
 }
@@ -162,7 +167,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
         magic: BLOCK_MAGIC,
     };
     set_head(block, new);
-    mark(block, room, ALLOCATED);
+    mark_allocated(block, size);
     HEAP.live_blocks.set(HEAP.live_blocks.get() + 1);
     HEAP.live_bytes.set(HEAP.live_bytes.get() + size as u64);
     let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
@@ -224,7 +229,7 @@ fn check_free(address: usize, caller: usize) {
     let start = address.is_multiple_of(GRANULE) && address >= ARENA + HEAD;
     let magic = if start { head(address).magic } else { 0 };
     match (magic, shadow(address)) {
-        (BLOCK_MAGIC, ALLOCATED) => {}
+        (BLOCK_MAGIC, shadow) if is_allocated(shadow) => {}
         (FREED_MAGIC, FREED) => detect::double_free(address, head(address).freed, caller),
         _ => detect::bad_free(address, caller),
     }
@@ -247,7 +252,13 @@ extern "C" fn il_bad_access(address: usize, size: u32, access: u32, caller: usiz
 pub fn bad_access(address: usize, size: usize, write: bool, caller: usize) -> ! {
     match freed_block(address).or_else(|| freed_block(address + size - 1)) {
         Some(block) => detect::use_after_free(address, block, head(block).freed, write, caller),
-        None => detect::out_of_bounds(address, write, caller),
+        None => {
+            // The byte that is wrong may be the last.
+            let wrong = if is_bad(address, 1) { address } else { address + size - 1 };
+            let near = block_before(wrong);
+            let near = near.map(|block| (block, head(block).size, head(block).allocated));
+            detect::out_of_bounds(wrong, near, write, caller)
+        }
     }
 }
 
@@ -261,11 +272,39 @@ fn freed_block(address: usize) -> Option<usize> {
     (block <= address && head(block).magic == FREED_MAGIC).then_some(block)
 }
 
+/// The block that is allocated and ends shortly before the address.
+fn block_before(address: usize) -> Option<usize> {
+    const NEAR: usize = 16 * GRANULE;
+    let first = address & !(GRANULE - 1);
+    let mut at = first;
+    while !is_allocated(shadow(at)) {
+        at -= GRANULE;
+        if at < ARENA || first - at > NEAR {
+            return None;
+        }
+    }
+    while at >= ARENA && is_allocated(shadow(at)) {
+        at -= GRANULE;
+    }
+    let block = at + GRANULE;
+    (head(block).magic == BLOCK_MAGIC).then_some(block)
+}
+
+fn is_allocated(shadow: u8) -> bool {
+    shadow == ALLOCATED || shadow & PARTLY != 0
+}
+
 /// Whether the address is in the arena and not allocated.
 #[inline]
 pub fn is_bad(address: usize, size: usize) -> bool {
     let inside = address.wrapping_sub(ARENA) < ARENA_BYTES;
-    inside && (shadow(address) != ALLOCATED || shadow(address + size - 1) != ALLOCATED)
+    let end = address + size - 1;
+    let bad = |at| {
+        let shadow = shadow(at);
+        shadow != ALLOCATED
+            && (shadow & PARTLY == 0 || at % GRANULE >= usize::from(shadow % PARTLY))
+    };
+    inside && (bad(address) || bad(end))
 }
 
 #[inline]
@@ -273,6 +312,16 @@ fn shadow(address: usize) -> u8 {
     let shadow: *const u8 = ptr::with_exposed_provenance(SHADOW + (address - ARENA) / GRANULE);
     // SAFETY: the shadow of an address in the arena.
     unsafe { shadow.read() }
+}
+
+/// Marks the bytes of a new block, and no more.
+fn mark_allocated(block: usize, size: usize) {
+    let whole = size / GRANULE * GRANULE;
+    mark(block, whole, ALLOCATED);
+    let rest = size % GRANULE;
+    if rest != 0 || size == 0 {
+        mark(block + whole, GRANULE, PARTLY | rest as u8);
+    }
 }
 
 fn mark(block: usize, room: usize, state: u8) {

@@ -11,22 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::schedule::THREADS_MAX;
 
-use super::heap;
+use super::{heap, libraries};
 
-/// Libraries whose data is not the target's: part of the name.
-const SYSTEM: [&str; 9] = [
-    "libc.so",
-    "libstdc++",
-    "libc++",
-    "ld-linux",
-    "libm.so",
-    "libgcc_s",
-    "libpthread",
-    "libdl.so",
-    "linux-vdso",
-];
-
-/// Those of them whose thread-local variables are put back all the same.
+/// System libraries whose thread-local variables are put back all the same: part of the name.
 const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
 /// More writable data than this is not put back: it would take longer than the round.
@@ -129,7 +116,7 @@ unsafe extern "C" fn note(
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
     // SAFETY: a string of the loader; empty for the program itself.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    let system = SYSTEM.iter().any(|system| name.contains(system));
+    let system = libraries::is_system(&name);
     if name.is_empty() || system && !CXX.iter().any(|cxx| name.contains(cxx)) {
         return 0;
     }
