@@ -280,7 +280,7 @@ impl Fault {
                 format!("Livelock: the round did not end within {steps} steps")
             }
             DetectedKind::Hang => {
-                format!("{who} computed on and on without coming to any atomic access or call")
+                format!("{who} came to no atomic access, lock or end of its call for too long")
             }
             DetectedKind::UseAfterFree => format!("{who} accessed memory that had been freed"),
             DetectedKind::DoubleFree => format!("{who} freed memory that had been freed before"),

@@ -1,8 +1,7 @@
 //! The target's variables: what libraries keep in thread-local storage and in their writable data.
 //! Both are put back as they were when the target had been loaded, at the start of each round (and
-//! thread), so that no round leaves anything to the next. The C library's, the C++ library's and
-//! our own are left alone: they serve the harness as well; but for the C++ library's thread-local
-//! variables, which on the target's threads serve the target alone.
+//! thread), so that no round leaves anything to the next. The C library's and our own
+//! are left alone: they serve the harness as well. The C++ library serves the target alone.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
@@ -13,7 +12,7 @@ use interlap::schedule::THREADS_MAX;
 
 use super::{heap, libraries};
 
-/// System libraries whose thread-local variables are put back all the same: part of the name.
+/// System libraries that serve the target alone: part of the name.
 const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
 /// More writable data than this is not put back: it would take longer than the round.
@@ -116,8 +115,8 @@ unsafe extern "C" fn note(
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
     // SAFETY: a string of the loader; empty for the program itself.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    let system = libraries::is_system(&name);
-    if name.is_empty() || system && !CXX.iter().any(|cxx| name.contains(cxx)) {
+    let shared = libraries::is_system(&name) && !CXX.iter().any(|cxx| name.contains(cxx));
+    if name.is_empty() || shared {
         return 0;
     }
     // SAFETY: the loader's table of this length.
@@ -131,7 +130,7 @@ unsafe extern "C" fn note(
         let bytes = header.p_memsz as usize;
         if header.p_type == libc::PT_TLS {
             found.locals.push(local(info, at, header.p_filesz as usize, bytes));
-        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 && !system {
+        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
             found.data.push(Data { at: start, image: copy(start, at + bytes - start) });

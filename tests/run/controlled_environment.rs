@@ -94,7 +94,7 @@ fn a_deadlock_names_who_waits_where() {
         "waits for the mutex at",
         "which thread",
         "in Queue::enqueue at abba.cpp:14",
-        "in Queue::dequeue at abba.cpp:20",
+        "at abba.cpp:20",
     ];
     faulty("abba", &[], &words);
     faulty("abba", &["--carrier", "thread"], &words);
@@ -108,8 +108,12 @@ fn a_lost_wakeup_is_a_deadlock() {
 
 #[test]
 fn threads_that_wait_for_nothing_are_a_livelock() {
-    faulty("never_released", &[], &["Livelock", "runs, in Stack::lock at never_released.cpp"]);
-    faulty("undo_each_other", &[], &["Livelock", "runs, in Register::"]);
+    faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);
+    faulty(
+        "undo_each_other",
+        &[],
+        &["Livelock", "runs, in Register::enter at undo_each_other.cpp"],
+    );
 }
 
 #[test]
@@ -117,7 +121,7 @@ fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
     let tool = Tool::new();
     let more = ["--rounds", "100", "--jobs", "1"];
     let answer = fuzz(&tool, &data("never_released"), &more);
-    answer.expect(1, &["Stack::lock"]);
+    answer.expect(1, &["at never_released.cpp:13"]);
     assert!(!answer.all().contains("NOT REPRODUCED"), "{}", answer.all());
 }
 
@@ -126,7 +130,7 @@ fn memory_faults_name_both_who_did_it_and_who_came_before() {
     faulty(
         "use_after_free",
         &[],
-        &["freed memory, byte 8 of a block, in Stack::pop", "had freed the block, in Stack::pop"],
+        &["freed memory, byte 8 of a block, in ", "had freed the block, in ", "free.cpp:29"],
     );
     faulty(
         "double_free",
@@ -168,7 +172,7 @@ fn a_thread_that_computes_for_ever_is_a_hang() {
         let tool = Tool::new();
         let more = ["--findings", "1", "--hang", "2s", "--carrier", carrier];
         let answer = fuzz(&tool, &data("endless"), &more);
-        let words = ["computed on and on", "runs, in Register::compute at endless.cpp:"];
+        let words = ["came to no atomic access, lock", "runs, in Register::compute at endless.cpp"];
         answer.expect(1, &words).expect(1, &["Reproduced in a fresh process", "(hang calling"]);
     }
 }

@@ -29,7 +29,6 @@ struct Queue {
         printf("value %ld\n", value);
         std::cout << "value " << value << 1.5 << "\n";
         std::ostringstream text;
-        text.imbue(std::locale(""));
         text << value << 0.5;
         copies.push_back(strdup(text.str().c_str()));
         FILE *file = fopen("/dev/null", "w");

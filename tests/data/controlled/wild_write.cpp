@@ -1,20 +1,18 @@
-// Broken: a lost race leaves an index that is far out of range. Controlled: SIGSEGV, and the run goes
-// on.
+// Broken: a writer that another has overtaken writes far out of range. Controlled: SIGSEGV, and the
+// run goes on.
 #include <interlap.hpp>
 
 #include <atomic>
 
-struct Stack {
-    std::atomic<int64_t> count{0};
-    std::atomic<int64_t> values[4096];
+struct Register {
+    std::atomic<int64_t> value{0}, writes{0};
+    int64_t *far = nullptr;
 
-    bool push(int64_t value) {
-        int64_t at = count.load();
-        if (at != count.load()) values[int64_t{1} << 40] = value; // BUG: somebody came in between
-        values[at] = value;
-        count = at + 1;
-        return true;
+    int64_t read() { return value; }
+    void write(int64_t v) {
+        int64_t before = writes;
+        value = v;
+        if (writes.fetch_add(1) != before) far[int64_t{1} << 40] = v; // BUG
     }
-    bool pop(int64_t &) { return false; }
 };
-INTERLAP_TARGET(Stack)
+INTERLAP_TARGET(Register)
