@@ -99,6 +99,7 @@ impl Bench {
             round_first: 0,
             round_step: 1,
             round_end: Some(rounds),
+            hang_milliseconds: 60_000,
             directory: self.scratch.path().to_path_buf(),
         };
         let job_file = self.scratch.path().join("job.json");

@@ -73,10 +73,10 @@ fn run(job: &Path) -> io::Result<()> {
     timebox::watch_for_forks();
     let target = match controlled {
         true => controlled::load(&job.library, &job.plan),
-        false => Target::load(&job.library),
+        false => Target::load(&job.library).map(|target| (target, Vec::new())),
     };
-    let target = match target {
-        Ok(target) => target,
+    let (target, warnings) = match target {
+        Ok(loaded) => loaded,
         Err(problem) => return pipe.send(&Frame::Problem(problem)),
     };
     let (clock, clock_info) = match controlled {
@@ -93,6 +93,7 @@ fn run(job: &Path) -> io::Result<()> {
         clock: clock_info,
         area_fd: Some(area.descriptor()),
         code,
+        warnings,
     })))?;
     wait_for_go_ahead()?;
     let bye = match controlled {

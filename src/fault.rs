@@ -182,8 +182,15 @@ impl Fault {
         let mut sites: Vec<&str> = Vec::new();
         for location in self.places.iter().filter_map(|place| place.location.as_deref()) {
             let function = location.rsplit_once(" at ").map_or(location, |(function, _)| function);
-            let livelock = self.kind == FaultKind::Detected(DetectedKind::Livelock);
-            sites.push(if livelock { function } else { location });
+            let anywhere = matches!(
+                self.kind,
+                FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
+            );
+            sites.push(if anywhere { function } else { location });
+        }
+        if self.kind == FaultKind::Detected(DetectedKind::Hang) {
+            // Where the others happened to stand is not to the point.
+            sites.truncate(1);
         }
         if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
         {
@@ -271,6 +278,9 @@ impl Fault {
             DetectedKind::Livelock => {
                 let steps = self.steps.as_ref().map_or(0, |steps| steps.steps);
                 format!("Livelock: the round did not end within {steps} steps")
+            }
+            DetectedKind::Hang => {
+                format!("{who} came to no atomic access, lock or end of its call for too long")
             }
             DetectedKind::UseAfterFree => format!("{who} accessed memory that had been freed"),
             DetectedKind::DoubleFree => format!("{who} freed memory that had been freed before"),

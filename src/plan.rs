@@ -291,6 +291,8 @@ pub struct Job {
     pub round_first: u64,
     pub round_step: u64,
     pub round_end: Option<u64>,
+    /// Processor time without a step of the controlled engine that counts as a hang.
+    pub hang_milliseconds: u64,
     /// A directory of this process alone, for the target's files.
     pub directory: PathBuf,
 }

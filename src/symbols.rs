@@ -25,9 +25,18 @@ impl SourceLines {
         let is_new = |at: &&u64| !self.known.contains_key(at);
         let new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
         if !new.is_empty() {
-            let answer = self.ask(&new).unwrap_or_default();
-            let lines = parse(&answer);
-            self.known.extend(new.into_iter().map(|at| (at, lines.get(&at).cloned())));
+            // Where the inlined functions around an instruction are not known, they often are
+            // around the next one.
+            let both: Vec<u64> = new.iter().flat_map(|at| [*at, at + 1]).collect();
+            let mut lines = parse(&self.ask(&both).unwrap_or_default());
+            for at in new {
+                let next = lines.get(&(at + 1)).filter(|next| next.own).cloned();
+                let place = match lines.remove(&at) {
+                    Some(place) if place.own => Some(place),
+                    place => next.or(place),
+                };
+                self.known.insert(at, place.map(|place| place.text));
+            }
         }
         addresses.iter().map(|at| self.known[at].clone()).collect()
     }
@@ -43,9 +52,17 @@ impl SourceLines {
     }
 }
 
+/// A source line.
+#[derive(Clone, Debug)]
+struct Place {
+    text: String,
+    /// Not in a header of the compiler's.
+    own: bool,
+}
+
 /// The answer: for each address its own line, then function and file:line of the innermost inlined
 /// function and of each around it.
-fn parse(answer: &str) -> HashMap<u64, String> {
+fn parse(answer: &str) -> HashMap<u64, Place> {
     let mut found = HashMap::new();
     let mut lines = answer.lines().peekable();
     while let Some(line) = lines.next() {
@@ -63,15 +80,19 @@ fn parse(answer: &str) -> HashMap<u64, String> {
 }
 
 /// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything.
-fn place(frames: &[(&str, &str)]) -> Option<String> {
+fn place(frames: &[(&str, &str)]) -> Option<Place> {
     let known = || frames.iter().filter(|(function, _)| !function.starts_with("??"));
-    let own = |(_, file): &&(&str, &str)| {
-        !["/include/c++/", "/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
+    // GCC has those of one machine in /usr/include/x86_64-linux-gnu/c++.
+    let of_compiler = |file: &str| {
+        let cxx = file.contains("/include/") && file.contains("/c++/");
+        cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     };
-    let (function, line) = known().find(own).or_else(|| known().next())?;
+    let innermost = known().find(|(_, file)| !of_compiler(file));
+    let (function, line) = innermost.or_else(|| known().next())?;
     let line = line.split(" (").next().unwrap_or(line);
     let line = line.rsplit('/').next().unwrap_or(line);
-    Some(format!("{} at {line}", readable(function)))
+    let text = format!("{} at {line}", readable(function));
+    Some(Place { text, own: innermost.is_some() })
 }
 
 /// A demangled name as people say it: without its parameters, and without long template arguments.
@@ -137,8 +158,8 @@ mod tests {
                       /usr/include/c++/12/bits/atomic_base.h:818\nStack::pop(long&)\n\
                       /home/me/stack.hpp:31 (discriminator 2)\n0x0000000000001200\n??\n??:0\n";
         let found = parse(answer);
-        assert_eq!(found.get(&0x1139).map(String::as_str), Some("Stack::pop at stack.hpp:31"));
-        assert_eq!(found.get(&0x1200), None);
+        assert_eq!(found[&0x1139].text, "Stack::pop at stack.hpp:31");
+        assert!(found[&0x1139].own && !found.contains_key(&0x1200));
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Carrier {
     /// Readies a thread to begin at its first instruction when it is next gone on with.
     pub fn prepare(self, thread: usize) -> io::Result<()> {
         while PARKED.load(Ordering::Acquire) <= thread {
-            park_another()?;
+            park_another(self)?;
         }
         storage::renew(thread);
         let top = layout::stack_end(thread) - 64;
@@ -182,6 +182,14 @@ pub fn pthread(thread: usize) -> libc::pthread_t {
     CONTEXTS[thread].pthread.load(Ordering::Relaxed) as libc::pthread_t
 }
 
+/// Sends a signal to a thread that carries the target.
+pub fn signal(pthread: libc::pthread_t, signal: libc::c_int) {
+    let before = super::hooks::set_controls(false);
+    // SAFETY: parked threads never end.
+    unsafe { libc::pthread_kill(pthread, signal) };
+    super::hooks::set_controls(before);
+}
+
 /// The virtual thread with this descriptor.
 pub fn thread_of(pthread: libc::pthread_t) -> Option<usize> {
     let parked = PARKED.load(Ordering::Acquire);
@@ -189,7 +197,7 @@ pub fn thread_of(pthread: libc::pthread_t) -> Option<usize> {
 }
 
 /// Starts the next real thread, on a stack at a fixed address, and waits until it is parked.
-fn park_another() -> io::Result<()> {
+fn park_another(carrier: Carrier) -> io::Result<()> {
     let thread = PARKED.load(Ordering::Acquire);
     // SAFETY: plain calls of pthread functions on values made here. The stack is mapped, unused
     // and stays; all signals are blocked around the creation, so that the new thread takes none.
@@ -202,7 +210,9 @@ fn park_another() -> io::Result<()> {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
         let mut pthread = 0;
-        let argument = ptr::without_provenance_mut(thread);
+        // The lowest bit: it will run the target, whose signals it then takes.
+        let runs = usize::from(carrier == Carrier::Thread);
+        let argument = ptr::without_provenance_mut(thread << 1 | runs);
         let error = libc::pthread_create(&mut pthread, &attributes, wait_parked, argument);
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut());
         libc::pthread_attr_destroy(&mut attributes);
@@ -219,13 +229,21 @@ fn park_another() -> io::Result<()> {
 
 /// A parked thread: lends its thread-local storage, and with [`Carrier::Thread`] itself.
 extern "C" fn wait_parked(argument: *mut c_void) -> *mut c_void {
-    let thread = argument.addr();
+    let (thread, runs) = (argument.addr() >> 1, argument.addr() & 1 != 0);
     let own = &CONTEXTS[thread];
     storage::touch(thread);
     // SAFETY: pthread_self has no preconditions.
     let pthread = unsafe { libc::pthread_self() } as usize;
     own.pthread.store(pthread, Ordering::Relaxed);
     own.fs.store(pthread, Ordering::Relaxed);
+    if runs {
+        // SAFETY: a signal set made here.
+        unsafe {
+            let mut none = std::mem::zeroed();
+            libc::sigemptyset(&mut none);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &none, ptr::null_mut());
+        }
+    }
     PARKED.store(thread + 1, Ordering::Release);
     loop {
         await_token(thread);

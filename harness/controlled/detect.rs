@@ -5,7 +5,7 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 
 use super::engine::{self, Wait};
-use super::{coverage, hooks};
+use super::{coverage, environment, heap, hooks, libraries};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +23,9 @@ impl Act {
     fn reported(code: usize) -> Act {
         let act = Act::now(code);
         hooks::set_controls(false);
-        act
+        // A call that came from a library's code: what led there is of more use.
+        let code = if libraries::is_target_code(code) { code } else { engine::here() };
+        Act { code, ..act }
     }
 
     /// What the running thread does now.
@@ -48,15 +50,16 @@ fn who(thread: usize, call: u32) -> String {
     }
 }
 
+/// `code` is a return address: the call before it is meant.
 fn place(what: String, code: usize) -> Place {
-    Place { what, code: (code != 0).then_some(code as u64) }
+    Place { what, code: (code != 0).then(|| code as u64 - 1) }
 }
 
 pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
     let now = Act::reported(code);
     let (verb, offset) = (if write { "wrote to" } else { "read from" }, address - block);
     let places = vec![
-        place(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), code),
+        place(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), now.code),
         place(format!("{} had freed the block", freed.who()), freed.code),
     ];
     fault(DetectedKind::UseAfterFree, Some(now.thread), places)
@@ -65,7 +68,7 @@ pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, cod
 pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
     let now = Act::reported(code);
     let places = vec![
-        place(format!("{} freed a block that was freed already", now.who()), code),
+        place(format!("{} freed a block that was freed already", now.who()), now.code),
         place(format!("{} had freed it", freed.who()), freed.code),
     ];
     fault(DetectedKind::DoubleFree, Some(now.thread), places)
@@ -74,33 +77,63 @@ pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
 pub fn bad_free(address: usize, code: usize) -> ! {
     let now = Act::reported(code);
     let what = format!("{} freed {address:#x}, where no block begins", now.who());
-    fault(DetectedKind::BadFree, Some(now.thread), vec![place(what, code)])
+    fault(DetectedKind::BadFree, Some(now.thread), vec![place(what, now.code)])
 }
 
-pub fn out_of_bounds(_address: usize, write: bool, code: usize) -> ! {
+/// `near`: the block before the address, its size and who allocated it.
+pub fn out_of_bounds(
+    address: usize,
+    near: Option<(usize, usize, Act)>,
+    write: bool,
+    code: usize,
+) -> ! {
     let now = Act::reported(code);
     let verb = if write { "wrote to" } else { "read from" };
-    let what = format!("{} {verb} memory between two blocks of the heap", now.who());
-    fault(DetectedKind::OutOfBounds, Some(now.thread), vec![place(what, code)])
+    let places = match near {
+        Some((block, size, allocated)) => {
+            let (who, offset) = (now.who(), address - block);
+            let what = format!("{who} {verb} byte {offset} of a block of {size} bytes");
+            let allocated_what = format!("{} had allocated the block", allocated.who());
+            vec![place(what, now.code), place(allocated_what, allocated.code)]
+        }
+        None => {
+            let what = format!("{} {verb} memory between two blocks of the heap", now.who());
+            vec![place(what, now.code)]
+        }
+    };
+    fault(DetectedKind::OutOfBounds, Some(now.thread), places)
 }
 
 pub fn livelock(_step: u64) -> ! {
-    fault(DetectedKind::Livelock, None, everybody())
+    fault(DetectedKind::Livelock, None, everybody(0))
+}
+
+/// The running thread computes without end. Called by a signal handler.
+pub fn hang() -> ! {
+    let me = engine::current();
+    fault(DetectedKind::Hang, Some(me as u32), everybody(me))
 }
 
 pub fn deadlock() -> ! {
-    fault(DetectedKind::Deadlock, None, everybody())
+    fault(DetectedKind::Deadlock, None, everybody(0))
 }
 
-fn everybody() -> Vec<Place> {
+/// What each thread does, this one first.
+fn everybody(first: usize) -> Vec<Place> {
     hooks::set_controls(false);
-    let doing = engine::doing().into_iter();
+    let mut doing = engine::doing();
+    doing.sort_by_key(|doing| (doing.thread != first, doing.thread));
+    let doing = doing.into_iter();
     doing
         .map(|doing| {
             let who = who(doing.thread, engine::calls(doing.thread));
             let what = match doing.waits {
                 Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
-                Some((why, on)) => format!("{who} waits for {} at {on:#x}", name(why)),
+                Some((why, on)) => {
+                    let holder = environment::holder(why, on);
+                    let held = holder.map(|holder| format!(", which thread {holder} holds"));
+                    format!("{who} waits for {} at {on:#x}{}", name(why), held.unwrap_or_default())
+                }
                 None => format!("{who} runs"),
             };
             place(what, doing.place)

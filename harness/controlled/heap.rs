@@ -5,9 +5,9 @@
 //! told to `detect`.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::CStr;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
 use super::{detect, engine, hooks};
@@ -17,6 +17,8 @@ use super::{detect, engine, hooks};
 const NOTHING: u8 = 0;
 const ALLOCATED: u8 = 1;
 const FREED: u8 = 2;
+/// With a number of bytes: of these 16, so many are allocated.
+const PARTLY: u8 = 0x10;
 
 /// What new memory holds: a pattern, since what an earlier round left would make this one depend
 /// on it.
@@ -33,41 +35,6 @@ const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 static il_allocates: AtomicU8 = AtomicU8::new(0);
 
 const ALL: u8 = 2;
-
-/// Start and end of the code of the C library, of the loader, and of the compiler's own library;
-/// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
-#[unsafe(no_mangle)]
-static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
-
-/// Finds the system's code.
-pub fn know_the_system() {
-    // SAFETY: the callback is of the documented type and uses no data.
-    unsafe { libc::dl_iterate_phdr(Some(note_system), ptr::null_mut()) };
-}
-
-unsafe extern "C" fn note_system(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    _data: *mut c_void,
-) -> c_int {
-    // SAFETY: the loader's description, valid during the call, with its string and table.
-    let (info, name, headers) = unsafe {
-        let info = &*info;
-        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
-        (info, CStr::from_ptr(info.dlpi_name).to_string_lossy(), headers)
-    };
-    let library =
-        ["/libc.so", "/ld-linux", "/libgcc_s.so"].iter().position(|part| name.contains(part));
-    let is_code = |header: &&libc::Elf64_Phdr| {
-        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
-    };
-    if let (Some(library), Some(code)) = (library, headers.iter().find(is_code)) {
-        let start = (info.dlpi_addr + code.p_vaddr) as usize;
-        il_system_code[2 * library].store(start, Ordering::Relaxed);
-        il_system_code[2 * library + 1].store(start + code.p_memsz as usize, Ordering::Relaxed);
-    }
-    0
-}
 
 /// What lies before each block.
 #[repr(C)]
@@ -233,7 +200,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
         magic: BLOCK_MAGIC,
     };
     set_head(block, new);
-    mark(block, room, ALLOCATED);
+    mark_allocated(block, size);
     HEAP.live_blocks.set(HEAP.live_blocks.get() + 1);
     HEAP.live_bytes.set(HEAP.live_bytes.get() + size as u64);
     let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
@@ -295,7 +262,7 @@ fn check_free(address: usize, caller: usize) {
     let start = address.is_multiple_of(GRANULE) && address >= ARENA + HEAD;
     let magic = if start { head(address).magic } else { 0 };
     match (magic, shadow(address)) {
-        (BLOCK_MAGIC, ALLOCATED) => {}
+        (BLOCK_MAGIC, shadow) if is_allocated(shadow) => {}
         (FREED_MAGIC, FREED) => detect::double_free(address, head(address).freed, caller),
         _ => detect::bad_free(address, caller),
     }
@@ -318,7 +285,13 @@ extern "C" fn il_bad_access(address: usize, size: u32, access: u32, caller: usiz
 pub fn bad_access(address: usize, size: usize, write: bool, caller: usize) -> ! {
     match freed_block(address).or_else(|| freed_block(address + size - 1)) {
         Some(block) => detect::use_after_free(address, block, head(block).freed, write, caller),
-        None => detect::out_of_bounds(address, write, caller),
+        None => {
+            // The byte that is wrong may be the last.
+            let wrong = if is_bad(address, 1) { address } else { address + size - 1 };
+            let near = block_before(wrong);
+            let near = near.map(|block| (block, head(block).size, head(block).allocated));
+            detect::out_of_bounds(wrong, near, write, caller)
+        }
     }
 }
 
@@ -332,11 +305,39 @@ fn freed_block(address: usize) -> Option<usize> {
     (block <= address && head(block).magic == FREED_MAGIC).then_some(block)
 }
 
+/// The block that is allocated and ends shortly before the address.
+fn block_before(address: usize) -> Option<usize> {
+    const NEAR: usize = 16 * GRANULE;
+    let first = address & !(GRANULE - 1);
+    let mut at = first;
+    while !is_allocated(shadow(at)) {
+        at -= GRANULE;
+        if at < ARENA || first - at > NEAR {
+            return None;
+        }
+    }
+    while at >= ARENA && is_allocated(shadow(at)) {
+        at -= GRANULE;
+    }
+    let block = at + GRANULE;
+    (head(block).magic == BLOCK_MAGIC).then_some(block)
+}
+
+fn is_allocated(shadow: u8) -> bool {
+    shadow == ALLOCATED || shadow & PARTLY != 0
+}
+
 /// Whether the address is in the arena and not allocated.
 #[inline]
 pub fn is_bad(address: usize, size: usize) -> bool {
     let inside = address.wrapping_sub(ARENA) < ARENA_BYTES;
-    inside && (shadow(address) != ALLOCATED || shadow(address + size - 1) != ALLOCATED)
+    let end = address + size - 1;
+    let bad = |at| {
+        let shadow = shadow(at);
+        shadow != ALLOCATED
+            && (shadow & PARTLY == 0 || at % GRANULE >= usize::from(shadow % PARTLY))
+    };
+    inside && (bad(address) || bad(end))
 }
 
 #[inline]
@@ -344,6 +345,16 @@ fn shadow(address: usize) -> u8 {
     let shadow: *const u8 = ptr::with_exposed_provenance(SHADOW + (address - ARENA) / GRANULE);
     // SAFETY: the shadow of an address in the arena.
     unsafe { shadow.read() }
+}
+
+/// Marks the bytes of a new block, and no more.
+fn mark_allocated(block: usize, size: usize) {
+    let whole = size / GRANULE * GRANULE;
+    mark(block, whole, ALLOCATED);
+    let rest = size % GRANULE;
+    if rest != 0 || size == 0 {
+        mark(block + whole, GRANULE, PARTLY | rest as u8);
+    }
 }
 
 fn mark(block: usize, room: usize, state: u8) {

@@ -25,11 +25,13 @@ extern uint8_t il_controls HIDDEN;
 extern uint8_t il_changed HIDDEN;
 extern uint8_t il_plain_points HIDDEN;
 
-/* The arena, and the state of each 16 bytes of it: 1 is allocated (see layout.rs and heap.rs). */
+/* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see
+ * layout.rs and heap.rs). */
 #define ARENA UINT64_C(0x100000000000)
 #define ARENA_SIZE UINT64_C(0x40000000)
 #define SHADOW ((const uint8_t *)UINT64_C(0x180000000000))
 #define ALLOCATED 1
+#define PARTLY 0x10
 
 /* An atomic or volatile access: a scheduling point. On return the access may be made. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
@@ -40,10 +42,16 @@ void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller);
 size_t il_block_size(const void *block);
 
+static inline int is_bad_byte(uint64_t offset) {
+    uint8_t state = SHADOW[offset >> 4];
+    if (__builtin_expect(state == ALLOCATED, 1)) return 0;
+    return !(state & PARTLY) || (offset & 15) >= (state & 15u);
+}
+
 static inline int is_bad(uintptr_t address, size_t size) {
     uint64_t offset = address - ARENA;
     if (offset >= ARENA_SIZE) return 0;
-    return SHADOW[offset >> 4] != ALLOCATED || SHADOW[(offset + size - 1) >> 4] != ALLOCATED;
+    return is_bad_byte(offset) || is_bad_byte(offset + size - 1);
 }
 
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {

@@ -16,13 +16,16 @@ mod heap;
 mod hooks;
 mod layout;
 mod leaks;
+mod libraries;
 mod round;
 mod storage;
+mod watchdog;
 
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use interlap::plan::{Heap, Job, Plan};
 use interlap::random::{Random, mix};
@@ -64,8 +67,8 @@ pub fn release() {
 /// Address space needed beyond the target's own.
 pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
 
-/// Loads the target so that it can be controlled.
-pub fn load(library: &Path, plan: &Plan) -> Result<Target, String> {
+/// Loads the target so that it can be controlled; gives also what is to be said of it.
+pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String> {
     let control = &plan.control;
     let cannot = |error: io::Error| format!("{CANNOT} {error}");
     layout::reserve().map_err(cannot)?;
@@ -75,15 +78,25 @@ pub fn load(library: &Path, plan: &Plan) -> Result<Target, String> {
     environment::time_stamp::install();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
-    heap::know_the_system();
+    libraries::note_system();
     heap::set_allocates(true);
     let target = Target::load(library);
     heap::set_allocates(false);
     let target = target?.map_functions(gate::wrap);
-    if let Some(warning) = storage::remember() {
-        eprintln!("interlap: {warning}");
+    let mut warnings: Vec<String> = storage::remember().into_iter().collect();
+    match &libraries::note_target(library)[..] {
+        [] => {}
+        names => warnings.push(unhooked(&names.join(", "))),
     }
-    Ok(target)
+    Ok((target, warnings))
+}
+
+fn unhooked(names: &str) -> String {
+    format!(
+        "the controlled engine is blind to the code of {names}, which was compiled without its \
+         hooks: no thread is switched inside it. Compile the library's sources into the adapter, \
+         or the library itself with -fsanitize=thread and link it without; or use --engine native"
+    )
 }
 
 /// Carries out the rounds of the job; gives the last frame.
@@ -95,6 +108,9 @@ pub fn rounds(
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
     coverage::set_base(base as usize);
+    if let Err(error) = watchdog::start(Duration::from_millis(job.hang_milliseconds)) {
+        return Ok(Frame::Problem(format!("{CANNOT} no clock of processor time: {error}")));
+    }
     let spec = match job.plan.control.policy.as_deref().map(str::parse::<Spec>).transpose() {
         Ok(spec) => spec,
         Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),

@@ -11,11 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::schedule::THREADS_MAX;
 
-use super::heap;
+use super::{heap, libraries};
 
-/// Libraries whose data is not the target's: part of the name.
-const SYSTEM: [&str; 7] =
-    ["libc.so", "ld-linux", "libm.so", "libgcc_s", "libpthread", "libdl.so", "linux-vdso"];
+/// System libraries that serve the target alone: part of the name.
+const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
 /// More writable data than this is not put back: it would take longer than the round.
 const DATA_BYTES_MAX: usize = 4 << 20;
@@ -124,11 +123,11 @@ fn is_programs_own(info: &libc::dl_phdr_info) -> bool {
     unsafe { CStr::from_ptr(info.dlpi_name) }.is_empty()
 }
 
+/// The C++ library serves the target alone.
 fn is_systems(info: &libc::dl_phdr_info) -> bool {
     // SAFETY: a string of the loader.
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    let file = name.rsplit('/').next().unwrap_or_default();
-    SYSTEM.iter().any(|system| file.starts_with(system))
+    libraries::is_system(&name) && !CXX.iter().any(|cxx| name.contains(cxx))
 }
 
 fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {

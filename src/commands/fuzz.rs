@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::engine::{engine_for, jobs_for};
@@ -106,6 +106,14 @@ pub fn outcome(summary: &Summary) -> Outcome {
 
 fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
     let adapter = workshop.find(&args.target)?;
+    let engine = engine_for(&args.workload, &adapter.head);
+    if engine == Engine::Controlled && !adapter.head.hookable {
+        let name = adapter.name;
+        bail!(Uncontrolled::Refused(format!(
+            "cannot control: what matters of {name} was compiled before, without hooks (its \
+             adapter says `Engine: native`)"
+        )));
+    }
     // A user's adapter is named by its full path, so that the plan works from anywhere.
     let name = match adapter.origin {
         Origin::User => adapter.source.display().to_string(),
@@ -122,7 +130,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.clone(),
         },
-        engine: engine_for(workload, &adapter.head),
+        engine,
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,

@@ -105,9 +105,8 @@ impl<'a> Collector<'a> {
             Note::Hello(hello, model) => self.meet(hello, model)?,
             Note::Tally(tally) => {
                 self.counting.add(*tally);
-                // Where every access is a scheduling point, a target may well have no other kind.
-                if self.counting.is_blind() && !self.options.plan.control.plain_points {
-                    bail!(Uncontrolled::Blind);
+                if self.counting.is_blind() {
+                    self.refuse_blindness()?;
                 }
             }
             Note::Round(round) => {
@@ -130,6 +129,7 @@ impl<'a> Collector<'a> {
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
             self.observer.started(&hello, &model);
+            hello.warnings.iter().for_each(|warning| self.observer.warned(warning));
             self.hello = Some((hello, model));
         }
         Ok(())
@@ -218,6 +218,14 @@ impl<'a> Collector<'a> {
         self.ending.is_some()
     }
 
+    fn refuse_blindness(&self) -> Result<()> {
+        // Where every access is a scheduling point, a target may well have no other kind.
+        if self.options.plan.control.plain_points {
+            return Ok(());
+        }
+        bail!(Uncontrolled::Blind)
+    }
+
     fn tell_growth(&mut self, growth: Growth) {
         if self.growth_told {
             return;
@@ -231,6 +239,10 @@ impl<'a> Collector<'a> {
     }
 
     fn finish(mut self) -> Result<Summary> {
+        // Also of a run that was too short to be sure: it says nothing about the target.
+        if self.findings.is_empty() && self.counting.saw_nothing() {
+            self.refuse_blindness()?;
+        }
         // Shorter sightings have taken the places of confirmed ones.
         for mut stored in std::mem::take(&mut self.findings) {
             if stored.finding.confirmed.is_none() {

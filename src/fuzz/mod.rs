@@ -88,15 +88,15 @@ pub struct Summary {
 #[derive(Debug, thiserror::Error)]
 pub enum Uncontrolled {
     #[error(
-        "the controlled engine is blind to this target: in 64 rounds it saw no atomic access and \
-         no lock. What the threads share is then accessed by inline assembly or by code in a \
+        "the controlled engine is blind to this target: in no round did it see an atomic access \
+         or a lock. What the threads share is then accessed by inline assembly or by code in a \
          prebuilt library, between whose instructions no thread can be switched. Build the \
          library's sources into the adapter, use the compiler's atomics (std::atomic, __atomic) \
          instead of assembly, or use --engine native"
     )]
     Blind,
-    /// In the harness's words.
-    #[error("{0}")]
+    /// What stands in the way, in the harness's words.
+    #[error("{0}; use --engine native, which needs no hold on the target")]
     Refused(String),
 }
 

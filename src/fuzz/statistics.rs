@@ -246,7 +246,12 @@ impl Counting {
 
     /// Whether the engine sees nothing of what the target does.
     pub fn is_blind(&self) -> bool {
-        self.threaded_rounds >= BLIND_ROUNDS && self.accesses == 0
+        self.threaded_rounds >= BLIND_ROUNDS && self.saw_nothing()
+    }
+
+    /// Whether it has seen nothing so far.
+    pub fn saw_nothing(&self) -> bool {
+        self.threaded_rounds > 0 && self.accesses == 0
     }
 
     /// The distinct pairs, sorted.
@@ -324,8 +329,9 @@ mod tests {
     #[test]
     fn only_a_run_in_which_no_access_was_seen_is_blind() {
         let mut counting = Counting::default();
+        assert!(!counting.saw_nothing());
         counting.add(tally(0..63, &[], 0));
-        assert!(!counting.is_blind());
+        assert!(!counting.is_blind() && counting.saw_nothing());
         counting.add(tally(63..64, &[], 0));
         assert!(counting.is_blind());
         counting.add(tally(64..65, &[], 1));

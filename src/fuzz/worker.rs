@@ -25,6 +25,10 @@ use crate::trace::rounds::Round;
 const CONFIGURATIONS_MAX: usize = 1 << 16;
 const STEPS_MAX: u64 = 2_000_000;
 
+/// Time without progress may be the machine's fault; processor time without a step is not, and
+/// needs so many times less to be a hang.
+const HANG_PART: u64 = 4;
+
 /// How a harness without any hold on the target begins its problem.
 const CANNOT_CONTROL: &str = "cannot control:";
 
@@ -114,6 +118,7 @@ impl<'a> Worker<'a> {
                 round_first: round,
                 round_step: self.lane.step,
                 round_end: self.lane.end,
+                hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 directory: files.clone(),
             };
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));

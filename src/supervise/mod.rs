@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::fault::{Fault, FaultKind};
-use crate::plan::{Job, OWN_FAILURE};
+use crate::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello};
 use crate::trace::rounds::Round;
@@ -58,6 +58,9 @@ pub struct Harness {
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
+    /// The harness can say where it hangs when a signal asks it, and was asked then.
+    answers: bool,
+    asked: Option<Instant>,
     /// Hung and was killed, then; what it had left to say is still on its way.
     hung: Option<(FaultKind, Instant)>,
     round_first: u64,
@@ -93,8 +96,19 @@ impl Harness {
         let output = Arc::new(Mutex::new(VecDeque::new()));
         let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
         let listener = std::thread::spawn(move || keep_output(stderr, &kept));
-        let (progress, round_first, hung) = ((0, Instant::now()), job.round_first, None);
-        Ok(Harness { child, piped, output, listener, area, hang_max, progress, hung, round_first })
+        Ok(Harness {
+            child,
+            piped,
+            output,
+            listener,
+            area,
+            hang_max,
+            progress: (0, Instant::now()),
+            answers: job.plan.engine == Engine::Controlled,
+            asked: None,
+            hung: None,
+            round_first: job.round_first,
+        })
     }
 
     /// The next event; [`Event::Quiet`] after a moment without any.
@@ -141,9 +155,13 @@ impl Harness {
         };
         if progress != self.progress.0 || waits_for_us {
             self.progress = (progress, Instant::now());
+            self.asked = None;
         }
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
         if self.progress.1.elapsed() < patience {
+            return Ok(Event::Quiet);
+        }
+        if self.answers && snapshot.is_some() && !self.has_had_its_say() {
             return Ok(Event::Quiet);
         }
         let threads = thread_states(self.child.id());
@@ -152,6 +170,16 @@ impl Harness {
         let seconds = patience.as_secs();
         self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
         Ok(Event::Quiet)
+    }
+
+    /// Asks a harness that hangs where; true when it has had time to answer.
+    fn has_had_its_say(&mut self) -> bool {
+        if self.asked.is_none()
+            && let Some(pid) = Pid::from_raw(self.child.id() as i32)
+        {
+            let _ = kill_process(pid, Signal::PROF);
+        }
+        self.asked.get_or_insert_with(Instant::now).elapsed() > LAST_WORDS
     }
 
     /// The pipe is closed without a farewell: the process has died or is about to.

@@ -40,6 +40,9 @@ pub struct Hello {
     pub area_fd: Option<i32>,
     /// Where the target's code lies, so that a crash can be told by source line.
     pub code: Option<CodeRange>,
+    /// What the engine cannot do for this target, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,6 +165,8 @@ pub enum DetectedKind {
     Deadlock,
     /// Too many steps.
     Livelock,
+    /// Much processor time without a step.
+    Hang,
     UseAfterFree,
     DoubleFree,
     /// A free of what is no block, or the start of none.
@@ -176,6 +181,7 @@ impl DetectedKind {
         match self {
             DetectedKind::Deadlock => "deadlock",
             DetectedKind::Livelock => "livelock",
+            DetectedKind::Hang => "hang",
             DetectedKind::UseAfterFree => "use after free",
             DetectedKind::DoubleFree => "double free",
             DetectedKind::BadFree => "bad free",

@@ -64,6 +64,7 @@ impl Fake {
             clock: ClockInfo { clock: Clock::Monotonic, refused: None, nanoseconds_per_unit: 1.0 },
             area_fd: Some(3),
             code: None,
+            warnings: Vec::new(),
         }));
         let bye = Frame::Bye(interlap::trace::frame::Bye { next_round: None, grown: None });
         fake.file("hello", &bytes(&[hello]));

@@ -5,6 +5,7 @@ mod adapters;
 mod bad_targets;
 mod commands;
 mod controlled;
+mod controlled_environment;
 mod determinism;
 mod fake;
 mod jobs;

@@ -4,6 +4,7 @@
 //! business, how threads are switched the carrier's, who is next the policy's.
 
 mod profile;
+mod stand;
 mod waiting;
 
 use std::cell::{Cell, UnsafeCell};
@@ -15,6 +16,7 @@ use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
 
 use profile::Accesses;
 pub use profile::{Profiling, is_profiling, profile};
+pub use stand::{here, place_of};
 pub use waiting::{Wait, Woken, block, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
@@ -59,6 +61,8 @@ struct Thread {
     woken: Cell<Woken>,
     start: Cell<Option<Start>>,
     argument: Cell<*mut c_void>,
+    /// Its first function has been entered.
+    begun: Cell<bool>,
     /// The target's own thread, as opposed to one that the harness calls it from.
     of_target: Cell<bool>,
     /// Steps since it last changed memory.
@@ -89,7 +93,8 @@ struct Engine {
     skipped: Cell<u64>,
     deadline_next: Cell<u64>,
     steps_max: Cell<u64>,
-    /// Only operation boundaries are scheduling points: calls do not overlap.
+    /// Only operation boundaries are scheduling points: calls do not overlap. Signal handlers of
+    /// the target are run like this, too.
     whole_calls: Cell<bool>,
     pending: UnsafeCell<[Pending; THREADS_MAX]>,
     policy: UnsafeCell<Option<Policy>>,
@@ -117,6 +122,7 @@ static ENGINE: Engine = Engine {
             woken: Cell::new(Woken::Signal),
             start: Cell::new(None),
             argument: Cell::new(std::ptr::null_mut()),
+            begun: Cell::new(false),
             of_target: Cell::new(false),
             idle: Cell::new(0),
             call_steps: Cell::new(0),
@@ -242,6 +248,7 @@ fn begin(
     new.start.set(Some(start));
     new.argument.set(argument);
     new.of_target.set(of_target);
+    new.begun.set(false);
     new.state.set(State::Runnable);
     e.runnable.set(e.runnable.get() | 1 << thread);
     Ok(())
@@ -271,6 +278,7 @@ pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
 /// The life of a virtual thread, on its own stack.
 pub fn run_thread() -> ! {
     let own = &ENGINE.threads[current()];
+    own.begun.set(true);
     hooks::set_controls(own.of_target.get());
     let start = own.start.get().expect("a thread is begun with a function");
     start(own.argument.get());
@@ -315,7 +323,7 @@ pub fn controls() -> bool {
 /// Ends the process: the target does what this engine cannot control.
 pub fn cannot_control(what: &str) -> ! {
     hooks::set_controls(false);
-    crate::record::abandon(format!("{} {what}", super::CANNOT))
+    crate::record::abandon(format!("{} the target uses {what}", super::CANNOT))
 }
 
 pub fn pthread(thread: usize) -> libc::pthread_t {
@@ -339,6 +347,11 @@ pub fn tick() -> u64 {
     step
 }
 
+/// The number of the step under way.
+pub fn step() -> u64 {
+    ENGINE.step.get()
+}
+
 /// Virtual nanoseconds since the round began.
 pub fn now() -> u64 {
     ENGINE.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
@@ -358,6 +371,11 @@ pub fn changed() {
     hooks::take_changed();
     ENGINE.threads[current()].idle.set(0);
     ENGINE.changed_at.set(ENGINE.step.get());
+}
+
+/// Lets no other thread run at scheduling points, or does again; gives what it was.
+pub fn hold(whole: bool) -> bool {
+    ENGINE.whole_calls.replace(whole)
 }
 
 /// Between two calls of the structure.
@@ -478,6 +496,7 @@ fn switch(from: usize, to: usize) {
     note_switch(to);
     let controls = hooks::set_controls(false);
     e.carrier.get().switch(from, to);
+    stand::answer(from);
     hooks::set_controls(controls);
 }
 
@@ -490,7 +509,8 @@ fn note_switch(to: usize) {
     e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
 }
 
-/// What a thread does, in words, with the code of its last scheduling point.
+/// What a thread does. `place` is code of the target: where it stands, as a return address, or
+/// its last scheduling point.
 pub struct Doing {
     pub thread: usize,
     pub waits: Option<(Wait, usize)>,
@@ -507,7 +527,11 @@ pub fn doing() -> Vec<Doing> {
                 State::Blocked { on, why, .. } => Some((why, on)),
                 _ => None,
             };
-            Doing { thread: at, waits, place: thread.place.get() }
+            let place = match place_of(at) {
+                0 => thread.place.get(),
+                place => place,
+            };
+            Doing { thread: at, waits, place }
         })
         .collect()
 }

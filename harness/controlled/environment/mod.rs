@@ -27,6 +27,7 @@ mod once;
 mod random;
 mod rwlock;
 mod semaphore;
+mod signals;
 mod spin;
 pub mod threads;
 mod time;
@@ -74,6 +75,15 @@ fn released(address: usize, most: usize) {
     engine::wake(address, most);
     engine::changed();
     engine::point(address, Access::None);
+}
+
+/// Which virtual thread holds what another waits for, where that can be told.
+pub fn holder(why: engine::Wait, address: usize) -> Option<usize> {
+    let owner = match why {
+        engine::Wait::Mutex => mutex::owner(address),
+        _ => return None,
+    };
+    owner.checked_sub(identity(0)).map(|thread| thread as usize)
 }
 
 fn set_errno(error: c_int) {

@@ -138,6 +138,12 @@ impl Mutex {
     }
 }
 
+/// Who holds the mutex that a thread waits for, as [`identity`] names it; 0: nobody.
+pub(super) fn owner(address: usize) -> u32 {
+    // SAFETY: a thread waits for it, so it is there.
+    unsafe { Mutex::at(std::ptr::with_exposed_provenance_mut(address)) }.owner.load(Relaxed)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     outside_control!(pthread_mutex_lock(mutex));

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use libc::{
     c_int, c_long, c_uint, clock_t, clockid_t, epoll_event, fd_set, iovec, mqd_t, msghdr, nfds_t,
     pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t, pthread_key_t,
-    pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, siginfo_t, sigset_t,
-    sigval, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval, timezone,
+    pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, sighandler_t,
+    siginfo_t, sigset_t, sigval, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval,
+    timezone,
 };
 
 /// In a function that replaces one of the C library: outside of control, calls that one.
@@ -257,6 +258,9 @@ functions! {
     fn pthread_key_create(into: *mut pthread_key_t, destructor: Option<Destructor>) -> c_int;
     fn pthread_key_delete(number: pthread_key_t) -> c_int;
     fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int;
+    fn kill(process: pid_t, signal: c_int) -> c_int;
+    fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
+    fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t;
     fn pthread_mutex_clocklock(
         mutex: *mut pthread_mutex_t,
         clock: clockid_t,

@@ -1,5 +1,5 @@
 //! `pthread_spin_*`. Whoever finds the lock held waits instead of spinning: to others that is the
-//! same, and a deadlock is seen at once. State as in glibc: 0 is free.
+//! same, and a deadlock is seen at once. State as in glibc, whose `pthread_spin_init` stays.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -7,6 +7,10 @@ use libc::{EBUSY, c_int, pthread_spinlock_t};
 
 use super::{before, engine, real, released};
 use engine::{Access, Wait};
+
+/// In glibc, a lock that is free: on x86 it counts down from 1, elsewhere it is a flag.
+const FREE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 0 };
+const HELD: u32 = 1 - FREE;
 
 /// # Safety
 /// `lock` points to an initialised spin lock.
@@ -21,10 +25,10 @@ unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     before(lock.addr(), Access::Write);
     // SAFETY: the caller's lock.
     let state = unsafe { state(lock) };
-    while state.load(Relaxed) != 0 {
+    while state.load(Relaxed) != FREE {
         engine::block(lock.addr(), Wait::Other, None);
     }
-    state.store(1, Relaxed);
+    state.store(HELD, Relaxed);
     engine::changed();
     0
 }
@@ -35,10 +39,10 @@ unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_in
     before(lock.addr(), Access::Write);
     // SAFETY: the caller's lock.
     let state = unsafe { state(lock) };
-    if state.load(Relaxed) != 0 {
+    if state.load(Relaxed) != FREE {
         return EBUSY;
     }
-    state.store(1, Relaxed);
+    state.store(HELD, Relaxed);
     engine::changed();
     0
 }
@@ -48,7 +52,7 @@ unsafe extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int
     outside_control!(pthread_spin_unlock(lock));
     before(lock.addr(), Access::Write);
     // SAFETY: the caller's lock.
-    unsafe { state(lock) }.store(0, Relaxed);
+    unsafe { state(lock) }.store(FREE, Relaxed);
     released(lock.addr(), 1);
     0
 }

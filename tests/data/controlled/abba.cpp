@@ -15,7 +15,7 @@ struct Queue {
         values.push_back(value);
         return true;
     }
-    bool dequeue(int64_t &value) {
+    [[gnu::noinline]] bool dequeue(int64_t &value) {
         std::lock_guard first(front);
         std::lock_guard second(back);
         if (values.empty()) return false;

@@ -1,0 +1,86 @@
+//! Where each thread stands in the target's code, for reports. A thread that does not run is asked:
+//! it goes on for as long as it takes to look up its own stack, and gives control back. The
+//! unwinder's description of each frame comes in, one return address goes out.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+
+use super::{ENGINE, current};
+use crate::controlled::carrier::OUTSIDE;
+use crate::controlled::libraries;
+
+/// Most frames that are looked at.
+const DEPTH_MAX: u32 = 64;
+
+struct Question {
+    /// Who asks; [`OUTSIDE`]: nobody.
+    asker: Cell<usize>,
+    answer: Cell<usize>,
+}
+
+// SAFETY: as the engine: one thread at a time.
+unsafe impl Sync for Question {}
+
+static QUESTION: Question = Question { asker: Cell::new(OUTSIDE), answer: Cell::new(0) };
+
+unsafe extern "C" {
+    /// Of the unwinder (Itanium C++ ABI, exception handling, 1.6).
+    fn _Unwind_Backtrace(
+        trace: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIPInfo(frame: *mut c_void, before: *mut c_int) -> usize;
+}
+
+/// The return address of the innermost frame in the adapter's code, on the stack of the caller; 0:
+/// there is none.
+pub fn here() -> usize {
+    let mut search = (0usize, 0u32);
+    // SAFETY: `look` is of the type that the unwinder wants, and `search` outlives the call.
+    unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
+    search.0
+}
+
+extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const STOP: c_int = 5;
+    let mut before = 0;
+    // SAFETY: the unwinder's frame, and the search that `here` passed.
+    let (search, at) =
+        unsafe { (&mut *search.cast::<(usize, u32)>(), _Unwind_GetIPInfo(frame, &mut before)) };
+    search.1 += 1;
+    if libraries::is_target_code(at) {
+        // A frame that a signal interrupted has the instruction itself.
+        search.0 = at + usize::from(before != 0);
+        return STOP;
+    }
+    if search.1 > DEPTH_MAX { STOP } else { GO_ON }
+}
+
+/// The same of any thread of the round.
+pub fn place_of(thread: usize) -> usize {
+    let (e, me) = (&ENGINE, current());
+    if thread == me {
+        return here();
+    }
+    if !e.threads[thread].begun.get() {
+        return 0;
+    }
+    QUESTION.answer.set(0);
+    QUESTION.asker.set(me);
+    e.carrier.get().switch(me, thread);
+    QUESTION.answer.get()
+}
+
+/// Called by a thread that goes on: answers as long as it is only asked.
+pub(super) fn answer(me: usize) {
+    loop {
+        match QUESTION.asker.replace(OUTSIDE) {
+            OUTSIDE => return,
+            asker => {
+                QUESTION.answer.set(here());
+                ENGINE.carrier.get().switch(me, asker);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What is loaded into this process. The loader's list comes in; whose code an address is, which
+//! libraries are the system's, and which of the target's have no hooks in them go out.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Libraries that are not the target's: how their files' names begin.
+const SYSTEM: [&str; 12] = [
+    "libc.so",
+    "libstdc++",
+    "libc++",
+    "ld-linux",
+    "libm.so",
+    "libmvec.so",
+    "libgcc_s",
+    "libpthread",
+    "librt.so",
+    "libdl.so",
+    "libatomic",
+    "linux-vdso",
+];
+
+/// Start and end of the code of the C library, of the loader, and of the compiler's own library; read
+/// by allocator.c. What these allocate for themselves, they keep for longer than a round.
+#[unsafe(no_mangle)]
+static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
+/// Start and end of the adapter's code.
+static TARGET_CODE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Whether a library of this name (or path) is the system's.
+pub fn is_system(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or_default();
+    SYSTEM.iter().any(|system| file.starts_with(system))
+}
+
+/// Whether the address lies in the adapter's code.
+pub fn is_target_code(address: usize) -> bool {
+    (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
+}
+
+/// A loaded library.
+struct Library {
+    path: String,
+    /// Of its code.
+    start: usize,
+    end: usize,
+    /// Libraries that it asks for itself, by name.
+    needs: Vec<String>,
+    /// It names a hook.
+    hooked: bool,
+}
+
+/// Takes note of the C library, before a target is loaded.
+pub fn note_system() {
+    let mut at = 0;
+    for library in loaded() {
+        let keeps = ["/libc.so", "/ld-linux", "/libgcc_s.so"];
+        let of_system = keeps.iter().any(|part| library.path.contains(part));
+        if of_system && at < il_system_code.len() {
+            il_system_code[at].store(library.start, Relaxed);
+            il_system_code[at + 1].store(library.end, Relaxed);
+            at += 2;
+        }
+    }
+}
+
+/// Takes note of the target, which lies at `path`; gives the names of the libraries that it is
+/// linked with and that have no hooks in them.
+pub fn note_target(path: &Path) -> Vec<String> {
+    let all = loaded();
+    let Some(target) = all.iter().find(|library| Path::new(&library.path) == path) else {
+        return Vec::new();
+    };
+    TARGET_CODE[0].store(target.start, Relaxed);
+    TARGET_CODE[1].store(target.end, Relaxed);
+    let hooked = |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.hooked);
+    let needs = target.needs.iter();
+    needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect()
+}
+
+fn loaded() -> Vec<Library> {
+    let mut found: Vec<Library> = Vec::new();
+    // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call; `found` as given to
+    // dl_iterate_phdr.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Library>>()) };
+    // SAFETY: a string of the loader; empty for the program itself.
+    let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    // SAFETY: the loader's table of this length.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let base = info.dlpi_addr as usize;
+    let mut library = Library { path, start: 0, end: 0, needs: Vec::new(), hooked: false };
+    for header in headers {
+        let at = base + header.p_vaddr as usize;
+        if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+            (library.start, library.end) = (at, at + header.p_memsz as usize);
+        } else if header.p_type == libc::PT_DYNAMIC {
+            library.read_dynamic(at);
+        }
+    }
+    found.push(library);
+    0
+}
+
+impl Library {
+    /// Reads the dynamic section at this address: see elf(5).
+    fn read_dynamic(&mut self, section: usize) {
+        const DT_NEEDED: u64 = 1;
+        const DT_STRTAB: u64 = 5;
+        const DT_STRSZ: u64 = 10;
+        let mut entry: *const [u64; 2] = ptr::with_exposed_provenance(section);
+        let (mut needed, mut strings, mut bytes) = (Vec::new(), 0, 0);
+        loop {
+            // SAFETY: the loaded library's dynamic section, which ends with a tag of 0.
+            let [tag, value] = unsafe { entry.read() };
+            match tag {
+                0 => break,
+                DT_NEEDED => needed.push(value as usize),
+                DT_STRTAB => strings = value as usize,
+                DT_STRSZ => bytes = value as usize,
+                _ => {}
+            }
+            // SAFETY: the last entry was not reached.
+            entry = unsafe { entry.add(1) };
+        }
+        // The kernel's own page keeps an offset here, not an address.
+        if strings < 4096 {
+            return;
+        }
+        // SAFETY: the library's table of names, which the loader has made an address of.
+        let names: &[u8] =
+            unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(strings), bytes) };
+        let name = |at: &usize| {
+            let name = CStr::from_bytes_until_nul(names.get(*at..)?).ok()?;
+            Some(name.to_string_lossy().into_owned())
+        };
+        self.needs = needed.iter().filter_map(name).collect();
+        self.hooked = names.windows(7).any(|part| part == b"__tsan_");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaded_libraries_are_read() {
+        let all = loaded();
+        let own = all.first().expect("this program");
+        assert!(own.needs.iter().any(|name| name.starts_with("libc.so")), "{:?}", own.needs);
+        let code = loaded as fn() -> Vec<Library> as usize;
+        assert!((own.start..own.end).contains(&code));
+        let libc = all.iter().find(|library| library.path.contains("/libc.so")).expect("linked");
+        assert!(is_system(&libc.path) && !libc.hooked && libc.start < libc.end);
+        assert!(!is_system("libcds.so.2.3.3") && !is_system("/usr/lib/libwiredtiger.so"));
+    }
+}

@@ -1,0 +1,71 @@
+//! A thread that computes for ever without a scheduling point would never give control back. The
+//! process's clock of processor time ticks here as a signal; when several ticks in a row have found
+//! the target at the same step, it hangs: a fault. A target that waits in the kernel uses no time:
+//! the main program notices, and asks with the same signal where it stands.
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use libc::c_int;
+
+use super::{carrier, detect, engine, hooks};
+
+const SIGNAL: c_int = libc::SIGPROF;
+
+/// Ticks without a step that make a hang.
+const TICKS: u32 = 5;
+
+/// Round and step at the last tick, and ticks since they changed.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+static SINCE: AtomicU32 = AtomicU32::new(0);
+
+/// Begins to watch; `limit` of processor time without a step is a hang.
+pub fn start(limit: Duration) -> io::Result<()> {
+    let tick = limit / TICKS;
+    // SAFETY: plain calls with structures made here; the handler calls nothing that is not safe
+    // in one, until it ends the process.
+    let done = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = look as *const () as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+        libc::sigemptyset(&mut action.sa_mask);
+        let mut event: libc::sigevent = std::mem::zeroed();
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = SIGNAL;
+        let every = libc::timespec {
+            tv_sec: tick.as_secs() as libc::time_t,
+            tv_nsec: tick.subsec_nanos().into(),
+        };
+        let times = libc::itimerspec { it_interval: every, it_value: every };
+        let mut timer = std::mem::zeroed();
+        libc::sigaction(SIGNAL, &action, ptr::null_mut()) == 0
+            && libc::timer_create(libc::CLOCK_PROCESS_CPUTIME_ID, &mut event, &mut timer) == 0
+            && libc::timer_settime(timer, 0, &times, ptr::null_mut()) == 0
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A tick, or a question. The kernel chooses the thread that takes it; a hang is told by the one
+/// that hangs.
+extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+    // SAFETY: the kernel's.
+    let asked = unsafe { (*info).si_code } == libc::SI_USER;
+    let now = super::round().rotate_left(40) ^ engine::step();
+    if !hooks::controls() || SEEN.swap(now, Relaxed) != now && !asked {
+        SINCE.store(0, Relaxed);
+        return;
+    }
+    if SINCE.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
+        return;
+    }
+    let running = carrier::pthread(engine::current());
+    // SAFETY: pthread_self has no preconditions.
+    if unsafe { libc::pthread_self() } == running {
+        detect::hang();
+    }
+    SINCE.store(TICKS, Relaxed);
+    carrier::signal(running, SIGNAL);
+}

@@ -1,0 +1,274 @@
+//! The environment of a target under control, proved through the real engine: adapters that use one
+//! feature each and are correct stay clean on both carriers; adapters with a fault in them are
+//! found out, with who did what where; and what cannot be controlled is said.
+
+use std::path::PathBuf;
+
+use super::tool::{Answer, Tool};
+
+/// An adapter of `tests/data/controlled`.
+fn data(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
+    folder.join(format!("{name}.cpp")).display().to_string()
+}
+
+fn fuzz(tool: &Tool, adapter: &str, more: &[&str]) -> Answer {
+    let command = ["fuzz", adapter, "--engine", "controlled", "--seed", "3"];
+    tool.run(&[&command[..], more].concat())
+}
+
+/// Nothing is found, in many rounds on fibers and some on threads.
+#[track_caller]
+fn clean(names: &[&str]) {
+    let tool = Tool::new();
+    for name in names {
+        for more in [["--rounds", "1500"], ["--rounds", "200"]] {
+            let carrier: &[&str] = if more[1] == "200" { &["--carrier", "thread"] } else { &[] };
+            let answer = fuzz(&tool, &data(name), &[&more[..], carrier].concat());
+            answer.expect(0, &[name, "Nothing found."]);
+            assert!(!answer.all().contains("warning"), "{}", answer.all());
+        }
+    }
+}
+
+/// A fault is found and seen again in a fresh process; its report has these words.
+#[track_caller]
+fn faulty(name: &str, more: &[&str], words: &[&str]) -> Answer {
+    let tool = Tool::new();
+    let limits = ["--rounds", "3000", "--findings", "1"];
+    let answer = fuzz(&tool, &data(name), &[&limits[..], more].concat());
+    answer.expect(1, words).expect(1, &["Reproduced in a fresh process"]);
+    answer
+}
+
+#[test]
+fn locks_are_controlled() {
+    clean(&["recursive_map", "mutex_kinds", "shared_set", "rwlock", "spin_pthread"]);
+}
+
+#[test]
+fn waits_are_controlled() {
+    clean(&["blocking_queue", "semaphore_queue", "barrier", "futex", "atomic_wait", "c11"]);
+}
+
+#[test]
+fn loops_that_wait_are_controlled() {
+    clean(&["spin_pure", "spin_yield", "sleep_backoff", "call_once"]);
+}
+
+#[test]
+fn threads_of_the_target_are_controlled() {
+    clean(&["worker_pool", "async_stack", "pipe_wakeup"]);
+}
+
+#[test]
+fn what_each_thread_has_for_itself_stays_its_own() {
+    clean(&["thread_local", "key_destructor", "exceptions", "errno_own", "signals"]);
+}
+
+#[test]
+fn chance_time_printing_and_wide_words_are_controlled() {
+    clean(&["chance", "prints", "cas128"]);
+}
+
+/// The same seed gives the same run, whatever the target asks the system for.
+#[test]
+fn chance_is_the_seeds() {
+    let tool = Tool::new();
+    let schedules = |carrier: &str| {
+        let more = ["--rounds", "300", "--carrier", carrier, "--jobs", "1", "--json"];
+        let answer = fuzz(&tool, &data("chance"), &more);
+        answer.expect(0, &[]);
+        answer.json()["coverage"].clone()
+    };
+    let first = schedules("fiber");
+    let of = |coverage: &serde_json::Value| coverage["policies"].to_string();
+    assert_eq!(of(&first), of(&schedules("fiber")), "in another process");
+    assert_eq!(of(&first), of(&schedules("thread")), "on real threads");
+}
+
+#[test]
+fn a_deadlock_names_who_waits_where() {
+    let words = [
+        "Deadlock: every thread that has not ended waits for another",
+        "waits for the mutex at",
+        "which thread",
+        "in Queue::enqueue at abba.cpp:14",
+        "at abba.cpp:20",
+    ];
+    faulty("abba", &[], &words);
+    faulty("abba", &["--carrier", "thread"], &words);
+}
+
+#[test]
+fn a_lost_wakeup_is_a_deadlock() {
+    let words = ["Deadlock", "waits for the condition variable", "lost_wakeup.cpp:47"];
+    faulty("lost_wakeup", &[], &words);
+}
+
+#[test]
+fn threads_that_wait_for_nothing_are_a_livelock() {
+    faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);
+    faulty(
+        "undo_each_other",
+        &[],
+        &["Livelock", "runs, in Register::enter at undo_each_other.cpp"],
+    );
+}
+
+#[test]
+fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
+    let tool = Tool::new();
+    let more = ["--rounds", "100", "--jobs", "1"];
+    let answer = fuzz(&tool, &data("never_released"), &more);
+    answer.expect(1, &["at never_released.cpp:13"]);
+    assert!(!answer.all().contains("NOT REPRODUCED"), "{}", answer.all());
+}
+
+#[test]
+fn memory_faults_name_both_who_did_it_and_who_came_before() {
+    faulty(
+        "use_after_free",
+        &[],
+        &["freed memory, byte 8 of a block, in ", "had freed the block, in ", "free.cpp:29"],
+    );
+    faulty(
+        "double_free",
+        &[],
+        &["freed a block that was freed already, in Register::write", "had freed it, in Register"],
+    );
+    faulty("bad_free", &[], &["where no block begins, in Queue::~Queue at bad_free.cpp"]);
+    faulty(
+        "past_the_end",
+        &[],
+        &[
+            "wrote to byte 24 of a block of 24 bytes, in Stack::push at past_the_end.cpp",
+            "had allocated the block, in Stack::Stack",
+        ],
+    );
+}
+
+#[test]
+fn a_crash_costs_one_round() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, &data("wild_write"), &["--rounds", "300", "--json"]);
+    answer.expect(1, &["SIGSEGV", "wild_write.cpp:"]);
+    let run = answer.json();
+    let count = |name: &str| run[name].as_u64().expect("a count");
+    assert!(count("faults") > 1, "{run}");
+    assert_eq!(count("faults") + count("rounds"), 300, "{run}");
+}
+
+#[test]
+fn leaks_are_no_finding() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, &data("leaking"), &["--rounds", "300"]);
+    answer.expect(0, &["Nothing found.", "warning: most rounds leave memory behind: 1.0 blocks"]);
+}
+
+#[test]
+fn a_thread_that_computes_for_ever_is_a_hang() {
+    for carrier in ["fiber", "thread"] {
+        let tool = Tool::new();
+        let more = ["--findings", "1", "--hang", "2s", "--carrier", carrier];
+        let answer = fuzz(&tool, &data("endless"), &more);
+        let words = ["came to no atomic access, lock", "runs, in Register::compute at endless.cpp"];
+        answer.expect(1, &words).expect(1, &["Reproduced in a fresh process", "(hang calling"]);
+    }
+}
+
+#[test]
+fn after_a_hang_the_run_goes_on() {
+    let tool = Tool::new();
+    let more = ["--rounds", "40", "--hang", "1s", "--weight", "write=1", "--json"];
+    let run = fuzz(&tool, &data("endless"), &more).json();
+    let count = |name: &str| run[name].as_u64().expect("a count");
+    assert!(count("faults") > 1, "{run}");
+    assert_eq!(count("faults") + count("rounds"), 40, "{run}");
+}
+
+#[test]
+fn a_wait_for_the_outside_cannot_be_controlled() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, &data("blocking_read"), &["--rounds", "300"]);
+    answer.expect(2, &["cannot control: the target uses a blocking read", "--engine native"]);
+}
+
+#[test]
+fn a_target_of_inline_assembly_leaves_the_engine_blind() {
+    let tool = Tool::new();
+    for rounds in ["1000", "20"] {
+        let answer = fuzz(&tool, &data("assembly"), &["--rounds", rounds]);
+        answer.expect(2, &["the controlled engine is blind to this target", "--engine native"]);
+        assert!(!answer.all().contains("Nothing found"), "{}", answer.all());
+    }
+}
+
+#[test]
+fn a_target_that_says_it_is_not_for_the_engine_is_refused_at_once() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, "wiredtiger", &[]);
+    answer.expect(2, &["cannot control: what matters of wiredtiger", "--engine native"]);
+    let text = format!("// A queue.\n// Engine: native\n{}", super::adapters::QUEUE);
+    let own = tool.adapter("own.cpp", &text);
+    let answer = fuzz(&tool, own.to_str().expect("UTF-8"), &[]);
+    answer.expect(2, &["cannot control: what matters of own"]);
+}
+
+/// A library that is linked and not instrumented, with the part that matters.
+const LIBRARY: &str = "
+    #include <mutex>
+    #include <set>
+    static std::mutex mutex;
+    static std::set<long> keys;
+    extern \"C\" bool part_insert(long key) {
+        std::lock_guard lock(mutex);
+        return keys.insert(key).second;
+    }
+    extern \"C\" bool part_remove(long key) {
+        std::lock_guard lock(mutex);
+        return keys.erase(key) != 0;
+    }
+    extern \"C\" void part_clear() { keys.clear(); }
+";
+
+const USER: &str = "
+    #include <interlap.hpp>
+    extern \"C\" bool part_insert(long);
+    extern \"C\" bool part_remove(long);
+    extern \"C\" void part_clear();
+    struct Set {
+        ~Set() { part_clear(); }
+        bool insert(int64_t key) { return part_insert(key); }
+        bool remove(int64_t key) { return part_remove(key); }
+    };
+    INTERLAP_TARGET(Set)
+";
+
+#[test]
+fn a_library_without_hooks_is_named() {
+    let tool = Tool::new();
+    let folder = tool.dir.path().to_str().expect("UTF-8");
+    let source = tool.adapter("part.cc", LIBRARY);
+    let user = tool.adapter("user.cpp", USER);
+    let build = |flags: &[&str]| {
+        let compile = |words: &[&str]| {
+            let mut compiler = std::process::Command::new("c++");
+            let done = compiler.args(words).current_dir(folder).status().expect("a compiler");
+            assert!(done.success());
+        };
+        let source = source.to_str().expect("UTF-8");
+        compile(&[&["-std=c++17", "-O1", "-fPIC", "-c", source, "-o", "part.o"], flags].concat());
+        compile(&["-shared", "part.o", "-o", "libpart.so", "-Wl,-soname,libpart.so"]);
+        let link = ["--cflag", &format!("-L{folder}"), "--cflag", &format!("-Wl,-rpath,{folder}")];
+        let more = [&link[..], &["-l", "part", "--rounds", "300"]].concat();
+        let answer = fuzz(&tool, user.to_str().expect("UTF-8"), &more);
+        answer.expect(0, &["Nothing found."]);
+        answer.all()
+    };
+    let warning = "blind to the code of libpart.so";
+    let told = build(&[]);
+    assert!(told.contains(warning) && told.contains("--engine native"), "{told}");
+    let told = build(&["-fsanitize=thread"]);
+    assert!(!told.contains(warning), "{told}");
+}
