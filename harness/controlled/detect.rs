@@ -5,7 +5,7 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 
 use super::engine::{self, Wait};
-use super::{coverage, environment, heap, hooks, libraries};
+use super::{coverage, environment, hooks, libraries};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
