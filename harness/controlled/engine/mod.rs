@@ -380,12 +380,10 @@ pub fn hold(whole: bool) -> bool {
 
 /// Between two calls of the structure.
 pub fn boundary() {
-    let whole = ENGINE.whole_calls.replace(false);
     changed();
     ENGINE.threads[current()].call_steps.set(0);
     ENGINE.boundary_at.set(ENGINE.step.get());
-    decide(0, Access::None, false);
-    ENGINE.whole_calls.set(whole);
+    step(0, Access::None, false, true);
 }
 
 pub fn call_begins() {
@@ -411,7 +409,13 @@ pub fn yield_now() {
     decide(0, Access::None, true);
 }
 
-fn decide(address: usize, access: Access, mut yields: bool) {
+/// A scheduling point inside a call.
+#[inline]
+fn decide(address: usize, access: Access, yields: bool) {
+    step(address, access, yields, false);
+}
+
+fn step(address: usize, access: Access, mut yields: bool, between_calls: bool) {
     let e = &ENGINE;
     let me = e.current.get();
     let own = &e.threads[me];
@@ -441,7 +445,8 @@ fn decide(address: usize, access: Access, mut yields: bool) {
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     unsafe { (*e.pending.get())[me] = Pending { address: address as u64, access } };
-    if e.runnable.get() == 1 << me || (e.whole_calls.get() && !yields) {
+    let stays = e.whole_calls.get() && !yields && !between_calls;
+    if e.runnable.get() == 1 << me || stays {
         return;
     }
     if is_profiling() {
