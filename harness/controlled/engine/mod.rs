@@ -383,7 +383,7 @@ pub fn boundary() {
     changed();
     ENGINE.threads[current()].call_steps.set(0);
     ENGINE.boundary_at.set(ENGINE.step.get());
-    step(0, Access::None, false, true);
+    take_step(0, Access::None, false, true);
 }
 
 pub fn call_begins() {
@@ -412,10 +412,10 @@ pub fn yield_now() {
 /// A scheduling point inside a call.
 #[inline]
 fn decide(address: usize, access: Access, yields: bool) {
-    step(address, access, yields, false);
+    take_step(address, access, yields, false);
 }
 
-fn step(address: usize, access: Access, mut yields: bool, between_calls: bool) {
+fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bool) {
     let e = &ENGINE;
     let me = e.current.get();
     let own = &e.threads[me];
