@@ -9,6 +9,7 @@ pub mod cli;
 pub mod commands;
 pub mod compile;
 pub mod doctor;
+pub mod exchange;
 pub mod fault;
 pub mod finding;
 pub mod fuzz;

@@ -1,6 +1,6 @@
 //! The vocabulary of operations: what can be called on a structure, with how many arguments, and
-//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them;
-//! the harness asserts that the two agree. Knows nothing of models, threads or time.
+//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them, but
+//! for those of operations that only files have; the harness asserts that the two agree. Knows nothing of models, threads or time.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,12 @@ pub enum Family {
     Map,
     Register,
     PriorityQueue,
+    /// Strings under keys; a character is a value.
+    Kv,
 }
 
 impl Family {
-    pub const ALL: [Family; 7] = [
+    pub const ALL: [Family; 8] = [
         Family::Queue,
         Family::Stack,
         Family::Deque,
@@ -26,6 +28,7 @@ impl Family {
         Family::Map,
         Family::Register,
         Family::PriorityQueue,
+        Family::Kv,
     ];
 
     pub fn name(self) -> &'static str {
@@ -37,6 +40,7 @@ impl Family {
             Family::Map => "map",
             Family::Register => "register",
             Family::PriorityQueue => "priority-queue",
+            Family::Kv => "kv",
         }
     }
 }
@@ -91,6 +95,9 @@ operations! {
     RegisterCompareExchange = 0x62, Register, "compare_exchange";
     PriorityInsert = 0x70, PriorityQueue, "insert";
     PriorityPoll = 0x71, PriorityQueue, "poll";
+    KvGet = 0xa0, Kv, "get";
+    KvPut = 0xa1, Kv, "put";
+    KvAppend = 0xa2, Kv, "append";
 }
 
 /// What a call answered.
@@ -153,6 +160,7 @@ impl Status {
 enum Count {
     Exactly(usize),
     AtMost(usize),
+    AtLeast(usize),
     Any,
 }
 
@@ -161,6 +169,7 @@ impl Count {
         match self {
             Count::Exactly(k) => n == k,
             Count::AtMost(k) => n <= k,
+            Count::AtLeast(k) => n >= k,
             Count::Any => true,
         }
     }
@@ -172,6 +181,12 @@ impl Op {
         Op::ALL.iter().copied().find(|op| op.family() == family && op.name() == name)
     }
 
+    /// Whether only histories from elsewhere have the operation: `interlap.h` does not, so no
+    /// adapter can offer it.
+    pub fn is_foreign(self) -> bool {
+        self.family() == Family::Kv
+    }
+
     fn arguments(self) -> Count {
         match self {
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
@@ -179,6 +194,7 @@ impl Op {
             }
             Op::RegisterRead => Count::Exactly(0),
             Op::EnqueueBulk => Count::Any,
+            Op::KvPut | Op::KvAppend => Count::AtLeast(1),
             Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
             Op::MapCompareExchange => Count::Exactly(3),
             _ => Count::Exactly(1),
@@ -207,6 +223,8 @@ impl Op {
             }
             Op::RegisterRead => &[(Status::Ok, Exactly(1))],
             Op::RegisterWrite => &[(Status::Ok, AtMost(1))],
+            Op::KvGet => &[(Status::Ok, Any)],
+            Op::KvPut | Op::KvAppend => &[(Status::Ok, Exactly(0))],
         }
     }
 

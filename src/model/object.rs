@@ -74,7 +74,7 @@ pub fn added<'a>(op: Op, status: Status, args: &'a [i64], results: &[i64]) -> &'
 impl Op {
     /// Whether the operation never changes anything.
     pub fn only_reads(self) -> bool {
-        matches!(self, Op::SetContains | Op::MapGet | Op::RegisterRead)
+        matches!(self, Op::SetContains | Op::MapGet | Op::RegisterRead | Op::KvGet)
     }
 
     /// Whether the operation puts values into a queue of any kind, a stack or a deque.
