@@ -299,6 +299,9 @@ pub struct Check {
     /// Most configurations that the general search visits in all
     #[arg(long, value_name = "N", default_value_t = 500_000_000)]
     pub steps: u64,
+    /// Most memory that the general search takes, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub memory: usize,
     #[command(flatten)]
     pub format: Format,
 }

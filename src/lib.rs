@@ -16,6 +16,7 @@ pub mod fuzz;
 pub mod head;
 pub mod history;
 pub mod includes;
+pub mod journal;
 pub mod judge;
 pub mod ledger;
 pub mod model;

@@ -8,6 +8,7 @@ mod events;
 mod evidence;
 mod fifo;
 mod frontier;
+mod general;
 mod hash;
 mod keyed;
 mod lifo;
@@ -24,11 +25,13 @@ mod tally;
 mod values;
 mod witness;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::history::{History, OperationId};
-use crate::model::{Bulk, Kind, Spec};
+use crate::journal::Journal;
+use crate::model::{Bulk, Kind, Model, Spec};
 use removals::Broken;
 use values::Values;
 
@@ -64,27 +67,65 @@ pub struct Limits {
     pub configurations_max: usize,
     /// Configurations the general search may visit in all.
     pub steps_max: u64,
+    /// Bytes that the general search may take, as far as it can tell (see
+    /// [`Model::weight`](crate::model::Model::weight)).
+    pub memory_max: usize,
+    /// Threads that may judge independent parts of a history at once, where they are judged apart.
+    pub jobs: usize,
     /// Set from outside to stop a check early.
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { configurations_max: 1 << 20, steps_max: 50_000_000, cancelled: None }
+        Limits {
+            configurations_max: 1 << 20,
+            steps_max: 50_000_000,
+            memory_max: 2 << 30,
+            jobs: 1,
+            cancelled: None,
+        }
     }
 }
 
 /// Operations in one history: each has two events, numbered by 32 bits.
 const OPERATIONS_MAX: usize = 1 << 31;
 
-/// Decides whether `spec` explains `history`.
-pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+/// What can say whether it explains a history of type `H`: a [`Spec`] by its own checker, a user's
+/// [`Model`] by the general search.
+pub trait Explains<H: ?Sized> {
+    /// The verdict on `history`. Use [`check`], which reads better.
+    fn verdict(&self, history: &H, limits: &Limits) -> Verdict;
+}
+
+impl Explains<History> for Spec {
+    fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
+        by_name(history, self, limits)
+    }
+}
+
+impl<O: Clone + Debug + Sync, M: Model<O> + Sync> Explains<Journal<O>> for M {
+    fn verdict(&self, journal: &Journal<O>, limits: &Limits) -> Verdict {
+        general::check(journal, self, limits)
+    }
+}
+
+/// Decides whether `model` explains `history`: a bundled model, named by a [`Spec`], a [`History`];
+/// a [`Model`] of the user's a [`Journal`] of its operations.
+pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits) -> Verdict {
+    model.verdict(history, limits)
+}
+
+fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if let Some(refusal) = refuse(history, spec) {
         return Verdict::Inconclusive(refusal);
     }
     match spec.kind {
         Kind::Set => set::check(history),
-        Kind::Map | Kind::Register => keyed::check(history, spec, limits),
+        Kind::Map | Kind::Register | Kind::Kv => keyed::check(history, spec, limits),
+        Kind::RangeSet | Kind::Counter | Kind::Log | Kind::Snapshot | Kind::Serializable => {
+            search::check(history, spec, None, limits)
+        }
         _ => container(history, spec, limits),
     }
 }

@@ -31,6 +31,8 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
     let limits = Limits {
         configurations_max: args.configurations,
         steps_max: args.steps,
+        memory_max: args.memory << 20,
+        jobs: 1,
         cancelled: Some(stop_flag()?),
     };
     let mut outcome = Outcome::NothingFound;

@@ -64,9 +64,8 @@ pub fn read(path: &Path, model: Option<Spec>) -> Result<Imported, String> {
         thread.read(&bytes, &mut left_out).map_err(|error| format!("{name}: {error}"))?;
         records.extend(thread.records);
     }
-    let family = records.first().map_or(Family::Set, |record| record.op.family());
     let initial = Value::Integer(ATOMIC_INITIAL);
-    let model = model.or_else(|| default_model(family));
+    let model = model.or_else(|| default_model(&records));
     let mut imported = Imported::of(&shifted(records), Some(&initial), model)?;
     let note = |(name, count)| format!("{count} of {name} left out: no claim that can be judged");
     imported.notes = left_out.into_iter().map(note).collect();
@@ -82,10 +81,12 @@ fn shifted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// The specification of ConcurrentQueue promises nothing about "empty".
-fn default_model(family: Family) -> Option<Spec> {
-    match family {
+/// What the specifications promise; that of ConcurrentQueue says nothing about "empty".
+fn default_model(records: &[Record]) -> Option<Spec> {
+    let ranges = records.iter().any(|record| record.op == Op::SetRangeCount);
+    match records.first().map_or(Family::Set, |record| record.op.family()) {
         Family::Queue => Some(Spec { empty: Empty::None, ..Spec::new(Kind::FifoPerProducer) }),
+        Family::Set if ranges => Some(Spec::new(Kind::RangeSet)),
         family => super::default_model(family),
     }
 }
@@ -197,7 +198,10 @@ impl Thread {
                 Told { status, ..logged.call(Op::SetContains, &["key"])? }
             }
             "KVInsert" | "KVInsertIfAbsent" | "KVErase" => self.dictionary(logged)?,
-            "KVRangeQuery" => return Ok(None),
+            "KVRangeQuery" => {
+                let results = vec![logged.integer("count")?];
+                Told { results, ..logged.call(Op::SetRangeCount, &["lo", "hi"])? }
+            }
             "EnqueueWithToken" => {
                 let producer = logged.integer("producer")?;
                 if *self.producer.get_or_insert(producer) != producer {
