@@ -68,7 +68,7 @@ pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
     if format == Format::Trace {
         return trace(path, source.model);
     }
-    let initial = source.initial.0.map_or_else(Value::nil, Value::Integer);
+    let initial = source.initial.0.map(Value::Integer);
     let options = Options { model: source.model, initial };
     let imported = exchange::read(path, format, &options).map_err(located)?;
     let exchange::Imported { history, model, strings, notes } = imported;

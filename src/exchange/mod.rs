@@ -56,8 +56,8 @@ pub struct Imported {
 pub struct Options {
     /// Overrules what the file names.
     pub model: Option<Spec>,
-    /// What a register of a format that does not say it holds at first.
-    pub initial: Value,
+    /// What a register of a format that does not say it holds at first; `nil` if none.
+    pub initial: Option<Value>,
 }
 
 impl Imported {
@@ -92,9 +92,10 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         events::at(line, "bytes that are no UTF-8; expected text")
     })?;
+    let initial = options.initial.clone().unwrap_or_else(Value::nil);
     let mut imported = match format {
-        Format::Edn => jepsen::read(&text, Notation::Edn, &options.initial)?,
-        Format::JepsenLog => jepsen::read(&text, Notation::Log, &options.initial)?,
+        Format::Edn => jepsen::read(&text, Notation::Edn, &initial)?,
+        Format::JepsenLog => jepsen::read(&text, Notation::Log, &initial)?,
         _ => jsonl::read(&text, options.model)?,
     };
     imported.model = options.model.or(imported.model);

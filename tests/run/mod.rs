@@ -7,5 +7,5 @@ mod commands;
 mod controlled;
 mod fake;
 mod jobs;
-mod tool;
+pub mod tool;
 mod twins;
