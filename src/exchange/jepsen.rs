@@ -9,7 +9,8 @@
 //! ```
 //! `:info` leaves the effect open for ever. `:fail` of anything but a `cas` in a log had no effect
 //! and says nothing; the log's `cas` that fails found another value (as Porcupine reads it, and
-//! unlike Knossos, to which any failure only means that nothing happened).
+//! unlike Knossos, to which any failure only means that nothing happened). A read that answers `nil`
+//! found `nil` in the log, and says nothing in EDN (as Knossos's models have it).
 
 use super::Imported;
 use super::edn::{Edn, Reader};
@@ -156,6 +157,7 @@ fn take(
         ));
     }
     match event.kind.as_str() {
+        ":ok" if notation == Notation::Edn && reads_nil(op, &event) => recorder.forget(process),
         ":ok" => {
             let results = answer(op, &event, record)?;
             recorder.finish(process, Status::Ok, results);
@@ -171,6 +173,10 @@ fn take(
         kind => return Err(format!("type {kind}; expected :invoke, :ok, :fail or :info")),
     }
     Ok(())
+}
+
+fn reads_nil(op: Op, event: &Event) -> bool {
+    matches!(op, Op::RegisterRead | Op::KvGet) && event.value.word() == Some("nil")
 }
 
 fn operation(event: &Event) -> Result<Op, String> {
