@@ -218,7 +218,9 @@ impl Op {
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 Count::Exactly(0)
             }
-            Op::RegisterRead | Op::SetSize | Op::CounterRead | Op::LogCheckTail => Count::Exactly(0),
+            Op::RegisterRead | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {
+                Count::Exactly(0)
+            }
             Op::StoreBegin | Op::StoreCommit | Op::StoreAbort => Count::Exactly(0),
             Op::EnqueueBulk => Count::Any,
             Op::KvPut | Op::KvAppend => Count::AtLeast(1),
@@ -252,7 +254,9 @@ impl Op {
             Op::RegisterRead => &[(Status::Ok, Exactly(1))],
             Op::RegisterWrite | Op::CounterAdd => &[(Status::Ok, AtMost(1))],
             Op::SetRangeCount | Op::SetRank | Op::SetSize => &[(Status::Ok, Exactly(1))],
-            Op::SetSelect | Op::StoreRead => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
+            Op::SetSelect | Op::StoreRead => {
+                &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))]
+            }
             Op::SetRangeList | Op::KvGet => &[(Status::Ok, Any)],
             Op::CounterRead | Op::LogCheckTail => &[(Status::Ok, Exactly(1))],
             Op::LogAppend => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
@@ -260,10 +264,14 @@ impl Op {
             Op::KvPut | Op::KvAppend | Op::StoreBegin | Op::StoreAbort => {
                 &[(Status::Ok, Exactly(0))]
             }
-            Op::StoreWrite | Op::StoreCommit => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
-            Op::StoreRemove => {
-                &[(Status::Ok, Exactly(0)), (Status::Empty, Exactly(0)), (Status::Failed, Exactly(0))]
+            Op::StoreWrite | Op::StoreCommit => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
             }
+            Op::StoreRemove => &[
+                (Status::Ok, Exactly(0)),
+                (Status::Empty, Exactly(0)),
+                (Status::Failed, Exactly(0)),
+            ],
         }
     }
 

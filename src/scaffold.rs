@@ -131,9 +131,8 @@ mod tests {
     fn an_unknown_family_lists_the_known() {
         let error = new_adapter("heap", "q", Path::new(".")).expect_err("unknown");
         let message = error.to_string();
-        let templates = Family::ALL.iter().filter(|family| {
-            Sources::EMBEDDED.template(family.name()).is_some()
-        });
+        let templates =
+            Family::ALL.iter().filter(|family| Sources::EMBEDDED.template(family.name()).is_some());
         assert!(templates.count() >= 7 && message.contains("priority-queue"), "{message}");
     }
 }

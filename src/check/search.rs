@@ -10,8 +10,8 @@ use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
 use crate::model::{
-    Bag, Call, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers, Relaxed, Sequence, Spec,
-    Texts,
+    Bag, Call, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers, Relaxed,
+    Sequence, Spec, Texts,
 };
 use crate::operation::Status;
 
@@ -36,9 +36,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         Kind::Set | Kind::Map | Kind::Register => {
             run(history, spec, &steps, &Dictionary { initial }, limits)
         }
-        Kind::FifoRelaxed => {
-            run(history, spec, &steps, &Relaxed { k: spec.k as usize }, limits)
-        }
+        Kind::FifoRelaxed => run(history, spec, &steps, &Relaxed { k: spec.k as usize }, limits),
         Kind::RangeSet => run(history, spec, &steps, &OrderedSet, limits),
         Kind::Kv => run(history, spec, &steps, &Texts, limits),
         Kind::Counter => run(history, spec, &steps, &Counter, limits),

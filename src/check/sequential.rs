@@ -5,8 +5,8 @@
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
 use crate::model::{
-    Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence, Spec,
-    Texts,
+    Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
+    Spec, Texts,
 };
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever

@@ -50,7 +50,8 @@ impl<'a> Steps<'a> {
             threads.into_iter().any(|thread| thread.operations().iter().any(|o| test(thread, o)))
         };
         let free = bulk == Bulk::Atomic
-            || (bulk == Bulk::Element && matches!(kind, Kind::Fifo | Kind::FifoRelaxed | Kind::Pool));
+            || (bulk == Bulk::Element
+                && matches!(kind, Kind::Fifo | Kind::FifoRelaxed | Kind::Pool));
         self.values.is_some()
             || ((free || !any(&|thread, o| taken_by(thread, o).len() > 1))
                 && (empty != Empty::Count || !any(&|_, o| o.status == Status::Empty)))

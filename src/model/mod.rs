@@ -279,7 +279,13 @@ mod tests {
 
     #[test]
     fn specs_round_trip() {
-        for text in ["fifo", "fifo-per-producer:empty=count,bulk=run", "lifo:empty=none", "set", "fifo-relaxed:k=7"] {
+        for text in [
+            "fifo",
+            "fifo-per-producer:empty=count,bulk=run",
+            "lifo:empty=none",
+            "set",
+            "fifo-relaxed:k=7",
+        ] {
             let spec: Spec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);
         }
