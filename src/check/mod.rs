@@ -2,6 +2,7 @@
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
 
+mod counter;
 mod cover;
 mod deque;
 mod events;
@@ -12,8 +13,10 @@ mod general;
 mod hash;
 mod keyed;
 mod lifo;
+mod log;
 mod lone;
 mod per_producer;
+mod relaxed;
 mod removals;
 mod runs;
 mod search;
@@ -123,11 +126,20 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match spec.kind {
         Kind::Set => set::check(history),
         Kind::Map | Kind::Register | Kind::Kv => keyed::check(history, spec, limits),
-        Kind::RangeSet | Kind::Counter | Kind::Log | Kind::Snapshot | Kind::Serializable => {
+        Kind::Counter => match counter::amount(history) {
+            Some(amount) => verdict(counter::judge(history, amount)),
+            None => search::check(history, spec, None, limits),
+        },
+        Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
+        Kind::Log | Kind::RangeSet | Kind::Snapshot | Kind::Serializable => {
             search::check(history, spec, None, limits)
         }
         _ => container(history, spec, limits),
     }
+}
+
+fn verdict(judged: Result<(), Witness>) -> Verdict {
+    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
 }
 
 /// Decides any history by the general search alone, for comparison; `check` resorts to it itself.
@@ -161,6 +173,7 @@ fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let judged = match spec.kind {
         Kind::Fifo | Kind::Pool => fifo::judge(history, spec, &values),
         Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
+        Kind::FifoRelaxed => relaxed::judge(history, spec, &values),
         Kind::Lifo => lifo::judge(history, spec, &values),
         _ => removals::judge(history, &values),
     };
@@ -173,6 +186,16 @@ fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         }
         _ if spec.kind == Kind::Deque => deque::check(history, spec, &values, limits)
             .unwrap_or_else(|| search::check(history, spec, Some(&values), limits)),
+        _ if spec.kind == Kind::FifoRelaxed => {
+            match search::check(history, spec, Some(&values), limits) {
+                Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
+                    "no value overtook {} others for certain, and no other rule is broken; whether \
+                     some order explains all answers only a search can tell, and {why}",
+                    spec.k
+                )),
+                verdict => verdict,
+            }
+        }
         _ => search::check(history, spec, Some(&values), limits),
     }
 }

@@ -155,6 +155,35 @@ fn priority_queue() {
     compare_small(&specs, SMALL, 100_000);
 }
 
+#[test]
+fn fifo_relaxed() {
+    let specs = ["fifo-relaxed:empty=none,k=3", "fifo-relaxed", "fifo-relaxed:empty=strong,k=1"];
+    compare_small(&specs, SMALL, 100_000);
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
+    compare_small(&["fifo-relaxed"], shape, 20_000);
+}
+
+#[test]
+fn counter() {
+    compare_small(&["counter"], SMALL, 100_000);
+}
+
+#[test]
+fn log() {
+    compare_small(&["log"], Shape { pending: 30, ..SMALL }, 100_000);
+    compare_small(&["log"], Shape { pending: 30, duplicates: 30, ..SMALL }, 20_000);
+}
+
+#[test]
+fn kv() {
+    compare_small(&["kv"], SMALL, 100_000);
+}
+
+#[test]
+fn range_set() {
+    compare_small(&["range-set"], SMALL, 100_000);
+}
+
 const PER_PRODUCER: [&str; 5] = [
     "fifo-per-producer:empty=none",
     "fifo-per-producer",
