@@ -138,7 +138,7 @@ fn format_of(head: &[u8]) -> Result<Format, String> {
     match head.first() {
         None => return Err("the file is empty; expected a history".to_string()),
         Some(first) if *first >= 0x80 || *first < b'\t' => {
-            let omnilink = text.chars().take(40).collect::<String>().contains("operation_name");
+            let omnilink = text.chars().take(20).collect::<String>().contains("operation");
             return Ok(if omnilink { Format::Omnilink } else { Format::Trace });
         }
         _ => {}
