@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Limits;
-use super::hash::FastSet;
+use super::hash::{FastMap, FastSet};
 use crate::model::Model;
 
 /// Steps that may be open at once: one bit each.
@@ -44,6 +44,8 @@ pub struct Frontier<O, S> {
     open: Vec<Open<O>>,
     /// The places of `open` that are in use.
     used: u64,
+    /// Those of steps that may take effect and never have to, nor does any other wait for them.
+    optional: u64,
 }
 
 /// Why a search gave up.
@@ -67,6 +69,9 @@ pub struct Search<'l, O: Debug, M: Model<O>> {
     weight: usize,
     reached: Distinct<Configuration<M::State>>,
     visited: Distinct<Configuration<M::State>>,
+    /// Where steps are optional: for what was met (reached or not, and without its optional steps)
+    /// the least that had taken effect of these.
+    met: FastMap<(bool, Configuration<M::State>), Vec<u64>>,
     next: Vec<M::State>,
 }
 
@@ -108,7 +113,13 @@ impl<O: Debug, S> Frontier<O, S> {
             configurations: vec![Configuration { done: 0, state }],
             open: Vec::new(),
             used: 0,
+            optional: 0,
         }
+    }
+
+    /// The call of this step never returns, and no other step comes after it.
+    pub fn need_not_happen(&mut self, bit: u64) {
+        self.optional |= bit;
     }
 
     /// Lets every read that is legal in a configuration take effect.
@@ -142,6 +153,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             weight: 0,
             reached: Distinct::new(),
             visited: Distinct::new(),
+            met: FastMap::default(),
             next: Vec::new(),
         }
     }
@@ -197,6 +209,10 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             }
             std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
             frontier.used &= !mask;
+            if frontier.optional != 0 {
+                // Those that make others needless come first, next time.
+                frontier.configurations.sort_by_key(|c| c.done.count_ones());
+            }
         } else {
             self.forget(frontier, mask);
         }
@@ -234,9 +250,11 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     ) -> Result<(), Exhausted> {
         self.reached.clear();
         self.visited.clear();
+        self.met.clear();
         self.weight = 0;
+        let optional = frontier.optional;
         for configuration in &frontier.configurations {
-            self.sort_in(configuration.clone(), mask, &goal);
+            self.sort_in(configuration.clone(), mask, optional, &goal);
         }
         let mut at = 0;
         while at < self.visited.items.len() {
@@ -256,7 +274,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
                 for state in states.drain(..) {
                     let mut to = Configuration { done: from.done | 1 << place, state };
                     frontier.read(self.model, &mut to, &mut self.next);
-                    self.sort_in(to, mask, &goal);
+                    self.sort_in(to, mask, optional, &goal);
                 }
                 self.next = states;
             }
@@ -269,15 +287,39 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         &mut self,
         mut configuration: Configuration<M::State>,
         mask: u64,
+        optional: u64,
         goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
     ) {
-        self.weight += self.model.weight(&configuration.state);
-        if goal(self.model, &configuration) {
+        let reached = goal(self.model, &configuration);
+        if reached {
             configuration.done &= !mask;
-            self.reached.insert(configuration);
-        } else {
-            self.visited.insert(configuration);
         }
+        if optional != 0 && self.is_needless(&configuration, reached, optional) {
+            return;
+        }
+        self.weight += self.model.weight(&configuration.state);
+        let sorted = if reached { &mut self.reached } else { &mut self.visited };
+        sorted.insert(configuration);
+    }
+
+    /// Whether one was met that is as good: the same state, and of the optional steps none has taken
+    /// effect that has not here. Whatever can still happen here can happen there, without the steps
+    /// that are left there, which never have to.
+    fn is_needless(
+        &mut self,
+        configuration: &Configuration<M::State>,
+        reached: bool,
+        optional: u64,
+    ) -> bool {
+        let Configuration { done, state } = configuration;
+        let required = Configuration { done: done & !optional, state: state.clone() };
+        let met = self.met.entry((reached, required)).or_default();
+        if met.iter().any(|other| other & !done == 0) {
+            return true;
+        }
+        met.retain(|other| done & optional & !other != 0);
+        met.push(done & optional);
+        false
     }
 
     fn spend(&mut self) -> Result<(), Exhausted> {

@@ -55,7 +55,11 @@ fn walk<'a, M: Expect<Call<'a>>>(
         let key = key(op, args);
         let fresh = || Frontier::new(search.model.init());
         let frontier = frontiers.entry(key).or_insert_with(fresh);
-        open[thread] = Some((event.id, key, search.open(frontier, call, 0)?));
+        let bit = search.open(frontier, call, 0)?;
+        if status.is_open() {
+            frontier.need_not_happen(bit);
+        }
+        open[thread] = Some((event.id, key, bit));
     }
     Ok(None)
 }
