@@ -302,9 +302,9 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         sorted.insert(configuration);
     }
 
-    /// Whether one was met that is as good: the same state, and of the optional steps none has taken
-    /// effect that has not here. Whatever can still happen here can happen there, without the steps
-    /// that are left there, which never have to.
+    /// Whether one was met that is as good: the same state, and of the optional steps none has
+    /// taken effect that has not here. Whatever can still happen here can happen there, without the
+    /// steps that are left there, which never have to.
     fn is_needless(
         &mut self,
         configuration: &Configuration<M::State>,

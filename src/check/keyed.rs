@@ -1,5 +1,5 @@
-//! The map, register and kv checker: the general search, a frontier for each key. A history comes in,
-//! the first operation that no order explains goes out. Every operation concerns one key, and
+//! The map, register and kv checker: the general search, a frontier for each key. A history comes
+//! in, the first operation that no order explains goes out. Every operation concerns one key, and
 //! linearizability is local, so the keys are independent histories (Herlihy and Wing 1990; as
 //! "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 

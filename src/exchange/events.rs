@@ -145,8 +145,8 @@ impl Record {
     }
 }
 
-/// The pieces of a string that is the only one of `values`; `nil` is the empty string, which is what
-/// a key holds before anything is put.
+/// The pieces of a string that is the only one of `values`; `nil` is the empty string, which is
+/// what a key holds before anything is put.
 fn pieces(
     values: &[Value],
     cut: Cut,

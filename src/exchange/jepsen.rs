@@ -1,5 +1,5 @@
 //! Histories of Jepsen and Knossos: invocations and completions in their order, as EDN, or as the
-//! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`) and strings
+//! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`), strings
 //! under keys (`get`, `put`, `append`, with `:key`). Text comes in, a history goes out, and back.
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //! ```
 //! `:info` leaves the effect open for ever. `:fail` of anything but a `cas` in a log had no effect
 //! and says nothing; the log's `cas` that fails found another value (as Porcupine reads it, and
-//! unlike Knossos, to which any failure only means that nothing happened). A read that answers `nil`
-//! found `nil` in the log, and says nothing in EDN (as Knossos's models have it).
+//! unlike Knossos, to which any failure only means that nothing happened). A read that answers
+//! `nil` found `nil` in the log, and says nothing in EDN (as Knossos's models have it).
 
 use super::Imported;
 use super::edn::{Edn, Reader};
@@ -188,8 +188,8 @@ fn operation(event: &Event) -> Result<Op, String> {
         (":put", Some(_)) => Ok(Op::KvPut),
         (":append", Some(_)) => Ok(Op::KvAppend),
         (f, key) => Err(format!(
-            "{f} {} :key; expected :read, :write or :cas without one, or :get, :put or :append with \
-             one",
+            "{f} {} :key; expected :read, :write or :cas without one, or :get, :put or :append \
+             with one",
             if key.is_some() { "with a" } else { "without" }
         )),
     }
@@ -318,8 +318,8 @@ fn written(
         Op::KvAppend => (":append", Some(one(&args[0])), text(&args[1..])),
         op => {
             return Err(format!(
-                "'{}' of a {} has no form there; expected read, write and cas that do not answer the \
-                 value before, or get, put and append",
+                "'{}' of a {} has no form there; expected read, write and cas that do not answer \
+                 the value before, or get, put and append",
                 op.name(),
                 op.family().name()
             ));

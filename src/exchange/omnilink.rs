@@ -1,5 +1,5 @@
-//! Logs of OmniLink: a directory with a file for each thread comes in, a history goes out. A file is
-//! MessagePack, a map for each operation, and ends with `__TerminateThread`:
+//! Logs of OmniLink: a directory with a file for each thread comes in, a history goes out. A file
+//! is MessagePack, a map for each operation, and ends with `__TerminateThread`:
 //!
 //! ```text
 //! tracing-SetBench-4711.log

@@ -1,7 +1,8 @@
 //! The test data of Porcupine and the verdicts of its tests. The whole folder is checked by
 //!
 //! ```text
-//! INTERLAP_HISTORIES=FOLDER cargo test --test it every_history_of_porcupine -- --ignored --nocapture
+//! INTERLAP_HISTORIES=FOLDER \
+//!     cargo test --test it every_history_of_porcupine -- --ignored --nocapture
 //! ```
 //! where FOLDER has `etcd/etcd_000.log` to `etcd_102.log`, and `kv/c01-ok.txt` and its siblings.
 
