@@ -12,10 +12,12 @@ mod frontier;
 mod general;
 mod hash;
 mod keyed;
+mod keys;
 mod lifo;
 mod log;
 mod lone;
 mod per_producer;
+mod ranges;
 mod relaxed;
 mod removals;
 mod runs;
@@ -131,7 +133,8 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             None => search::check(history, spec, None, limits),
         },
         Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
-        Kind::Log | Kind::RangeSet | Kind::Snapshot | Kind::Serializable => {
+        Kind::RangeSet => ranges::check(history, limits),
+        Kind::Log | Kind::Snapshot | Kind::Serializable => {
             search::check(history, spec, None, limits)
         }
         _ => container(history, spec, limits),
