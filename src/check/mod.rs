@@ -27,6 +27,7 @@ mod sequential;
 mod set;
 mod steps;
 mod tally;
+mod transactions;
 mod values;
 mod witness;
 
@@ -134,9 +135,8 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         },
         Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
         Kind::RangeSet => ranges::check(history, limits),
-        Kind::Log | Kind::Snapshot | Kind::Serializable => {
-            search::check(history, spec, None, limits)
-        }
+        Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
+        Kind::Log => search::check(history, spec, None, limits),
         _ => container(history, spec, limits),
     }
 }
