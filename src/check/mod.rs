@@ -11,6 +11,7 @@ mod fifo;
 mod frontier;
 mod general;
 mod hash;
+mod horizon;
 mod keyed;
 mod keys;
 mod lifo;

@@ -211,7 +211,7 @@ fn random_history(random: &mut Random) -> History {
     let transactions = 2 + simulation.random.below(4);
     simulation.run(transactions);
     let mut records = simulation.records;
-    if random.percent(25) {
+    if random.percent(60) {
         damage(&mut records, random);
     }
     for records in &mut records {
