@@ -1,6 +1,8 @@
 //! A history of operations of a user's own kind, for models that a user writes. Calls with their
 //! timeboxes come in, one by one; the checker takes them by client. Does not know the models.
 
+use std::collections::HashMap;
+
 use crate::history::{Misfit, NEVER, OperationId};
 
 /// An operation (a call with its answer) and its timebox.
@@ -19,13 +21,15 @@ pub struct Timed<O> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal<O> {
     threads: Vec<(u32, Vec<Timed<O>>)>,
+    /// By client: the thread it goes on as.
+    live: HashMap<u32, usize>,
     /// As of a [`History`](crate::history::History): nothing may be left at the end.
     pub drained: bool,
 }
 
 impl<O> Default for Journal<O> {
     fn default() -> Journal<O> {
-        Journal { threads: Vec::new(), drained: false }
+        Journal { threads: Vec::new(), live: HashMap::new(), drained: false }
     }
 }
 
@@ -44,13 +48,11 @@ impl<O> Journal<O> {
             let text = format!("box [{start}, {end}] ends before it starts");
             return Err(Misfit::Order(text));
         }
-        let live = |(at, operations): &(u32, Vec<Timed<O>>)| {
-            *at == client && operations.last().is_none_or(|last| last.end != NEVER)
-        };
-        let thread = match self.threads.iter().rposition(live) {
-            Some(thread) => thread,
+        let thread = match self.live.get(&client) {
+            Some(thread) => *thread,
             None => {
                 self.threads.push((client, Vec::new()));
+                self.live.insert(client, self.threads.len() - 1);
                 self.threads.len() - 1
             }
         };
@@ -62,6 +64,9 @@ impl<O> Journal<O> {
         }
         operations.push(Timed { operation, start, end });
         let index = operations.len() as u32 - 1;
+        if end == NEVER {
+            self.live.remove(&client);
+        }
         Ok(OperationId { thread: thread as u32, index })
     }
 

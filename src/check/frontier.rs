@@ -325,27 +325,36 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     fn spend(&mut self) -> Result<(), Exhausted> {
         self.steps += 1;
         let held = self.visited.items.len() + self.reached.items.len();
-        if held > self.limits.configurations_max {
-            return Err(Exhausted::Configurations(held));
-        }
-        if self.steps > self.limits.steps_max {
-            return Err(Exhausted::Steps(self.steps));
-        }
         // Twice: in the list, and in the index of what it has.
-        let bytes = held * 2 * size_of::<Configuration<M::State>>() + self.weight;
-        if bytes > self.limits.memory_max {
-            return Err(Exhausted::Memory(self.limits.memory_max));
-        }
-        if self.steps.is_multiple_of(1024) && self.is_stopped() {
+        let each = 2 * size_of::<Configuration<M::State>>() + self.weight.div_ceil(held.max(1));
+        limit(self.limits, self.steps, held, each)?;
+        if self.steps.is_multiple_of(1024) && self.is_beaten() {
             return Err(Exhausted::Cancelled);
         }
         Ok(())
     }
 
-    fn is_stopped(&self) -> bool {
-        let cancelled = self.limits.cancelled.as_ref();
-        cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
-            || self.decided.is_some_and(|(lowest, own)| lowest.load(Ordering::Relaxed) < own)
+    fn is_beaten(&self) -> bool {
+        self.decided.is_some_and(|(lowest, own)| lowest.load(Ordering::Relaxed) < own)
+    }
+}
+
+/// Whether a search may go on after so many steps, holding so many configurations of so many bytes.
+pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<(), Exhausted> {
+    if held > limits.configurations_max {
+        return Err(Exhausted::Configurations(held));
+    }
+    if steps > limits.steps_max {
+        return Err(Exhausted::Steps(steps));
+    }
+    if held.saturating_mul(each) > limits.memory_max {
+        return Err(Exhausted::Memory(limits.memory_max));
+    }
+    match &limits.cancelled {
+        Some(flag) if steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
+            Err(Exhausted::Cancelled)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -11,11 +11,14 @@ mod fifo;
 mod frontier;
 mod general;
 mod hash;
+mod horizon;
 mod keyed;
+mod keys;
 mod lifo;
 mod log;
 mod lone;
 mod per_producer;
+mod ranges;
 mod relaxed;
 mod removals;
 mod runs;
@@ -25,6 +28,7 @@ mod sequential;
 mod set;
 mod steps;
 mod tally;
+mod transactions;
 mod values;
 mod witness;
 
@@ -131,9 +135,9 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             None => search::check(history, spec, None, limits),
         },
         Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
-        Kind::Log | Kind::RangeSet | Kind::Snapshot | Kind::Serializable => {
-            search::check(history, spec, None, limits)
-        }
+        Kind::RangeSet => ranges::check(history, limits),
+        Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
+        Kind::Log => search::check(history, spec, None, limits),
         _ => container(history, spec, limits),
     }
 }

@@ -41,9 +41,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         Kind::Kv => run(history, spec, &steps, &Texts, limits),
         Kind::Counter => run(history, spec, &steps, &Counter, limits),
         Kind::Log => run(history, spec, &steps, &Log, limits),
-        Kind::Snapshot | Kind::Serializable => {
-            Verdict::Inconclusive("transactions are not judged yet".to_string())
-        }
+        Kind::Snapshot | Kind::Serializable => super::transactions::check(history, spec, limits),
     }
 }
 

@@ -1,6 +1,6 @@
-//! What a model is: a plain sequential object. A state and an operation come in, the states that the
-//! operation may leave behind go out; none means that the object could not have answered so. Knows
-//! nothing of threads running at once, time, or histories.
+//! What a model is: a plain sequential object. A state and an operation come in, the states that
+//! the operation may leave behind go out; none means that the object could not have answered so.
+//! Knows nothing of threads running at once, time, or histories.
 
 use std::fmt::Debug;
 use std::hash::Hash;

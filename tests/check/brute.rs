@@ -9,7 +9,9 @@ use interlap::model::{
     Bag, Bulk, Call, Cell, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers,
     Relaxed, Sequence, Spec, Texts,
 };
-use interlap::operation::{Op, Status};
+use interlap::operation::{Family, Op, Status};
+
+use super::store;
 
 /// One instant of an operation.
 struct Part<'a> {
@@ -27,6 +29,9 @@ pub fn explained(history: &History, spec: &Spec) -> bool {
     }
     if spec.bulk == Bulk::Run && !runs_right(history) {
         return false;
+    }
+    if spec.kind.family() == Family::Store {
+        return store::explained(history, spec.kind);
     }
     let initial = (spec.kind == Kind::Register).then_some(0);
     let parts = parts(history, spec);
@@ -93,7 +98,8 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         let operation = history.operation(id);
         let (op, status) = (operation.op, operation.status);
         let (args, results) = (history.args(id), history.results(id));
-        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let call =
+            Call { op, status, args, results, thread: id.thread, queue: None, prefix_of: None };
         let first = parts.len();
         let mut add = |call: Call<'a>, after: u64| {
             parts.push(Part { start: operation.start, end: operation.end, call, after });
