@@ -6,10 +6,10 @@
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::hash::FastMap;
-use super::horizon::Horizons;
+use super::strings::Strings;
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Call, Cell, Expect, Kind, Spec, TextCell, key};
+use crate::model::{Call, Cell, Expect, Kind, Spec, key};
 
 /// An open operation: its key, and its step's bit in that key's frontier.
 type Opened = (OperationId, i64, u64);
@@ -17,11 +17,8 @@ type Opened = (OperationId, i64, u64);
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let initial = (spec.kind == Kind::Register).then_some(0);
     let found = match spec.kind {
-        Kind::Kv => {
-            let horizons = Horizons::of(history);
-            walk(history, Search::new(&TextCell, limits), Some(&horizons))
-        }
-        _ => walk(history, Search::new(&Cell { initial }, limits), None),
+        Kind::Kv => walk(history, Search::new(&Strings::of(history), limits)),
+        _ => walk(history, Search::new(&Cell { initial }, limits)),
     };
     match found {
         Ok(None) => Verdict::Consistent,
@@ -33,7 +30,6 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
 fn walk<'a, M: Expect<Call<'a>>>(
     history: &'a History,
     mut search: Search<Call<'a>, M>,
-    horizons: Option<&Horizons>,
 ) -> Result<Option<Witness>, Exhausted> {
     let mut frontiers: FastMap<i64, Frontier<Call<'a>, M::State>> = FastMap::default();
     let mut open: Vec<Option<Opened>> = vec![None; history.threads.len()];
@@ -53,9 +49,7 @@ fn walk<'a, M: Expect<Call<'a>>>(
         let owner = &history.threads[thread];
         let (args, results) = (owner.args(operation), owner.results(operation));
         let (op, status) = (operation.op, operation.status);
-        let prefix_of = horizons.and_then(|horizons| horizons.after(history, event.id));
-        let call =
-            Call { op, status, args, results, thread: event.id.thread, queue: None, prefix_of };
+        let call = Call { op, status, args, results, thread: event.id.thread, queue: None };
         if status.is_open() && op.only_reads() {
             continue;
         }
@@ -86,7 +80,6 @@ fn unexplained<'a, M: Expect<Call<'a>>>(
         results: history.results(failed),
         thread: failed.thread,
         queue: None,
-        prefix_of: None,
     };
     let mut answers: Vec<String> = Vec::new();
     for configuration in &frontier.configurations {

@@ -4,7 +4,7 @@
 //! What is known of positions is fixed first: an answered append tells its own; a read tells that
 //! of the value it shows, which must then be that of an append without an answer. Positions below
 //! the highest tail that was seen, of which nothing is known, were filled by appends without an
-//! answer whose values nobody saw: the earliest calls first, since none of them must return. All that
+//! answer whose values nobody saw: the earliest calls first, since none of them must return. What
 //! remains is one line of time: whatever must come before position `p + 1` is filled is at or after
 //! the latest start of what must come before it, and has to end no sooner.
 

@@ -49,7 +49,6 @@ fn replay<'a, M: Expect<Call<'a>>>(history: &'a History, model: &M) -> Verdict {
             results: history.results(id),
             thread: id.thread,
             queue: None,
-            prefix_of: None,
         };
         // Only the last call can be open, and nothing is answered after it.
         if call.status.is_open() {

@@ -68,7 +68,6 @@ impl<'a> Steps<'a> {
             results: self.history.results(id),
             thread: id.thread,
             queue: None,
-            prefix_of: None,
         };
         let split = self.spec.bulk != Bulk::Atomic;
         match (call.op, call.status) {

@@ -27,7 +27,7 @@ pub use object::{Call, Expect, added};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
-pub use text::{TextCell, Texts};
+pub use text::{Text, TextCell, Texts};
 
 /// Which sequential object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,8 +17,6 @@ pub struct Call<'a> {
     pub thread: u32,
     /// Of an "empty" answer that speaks of one producer's queue only: that producer.
     pub queue: Option<u32>,
-    /// Of a change of a string: what the string is known to be a prefix of after it.
-    pub prefix_of: Option<&'a [i64]>,
 }
 
 /// An object that can say what it would have answered.

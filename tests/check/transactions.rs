@@ -274,8 +274,10 @@ fn serializable() {
     compare("serializable");
 }
 
+type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);
+
 /// Lines of client, operation, arguments and answer, one after another in time, each by itself.
-fn told(lines: &[(u32, Op, &[i64], Status, &[i64])], spec: &str) -> &'static str {
+fn told(lines: &[Line], spec: &str) -> &'static str {
     let mut history = History::default();
     for (at, &(client, op, args, status, results)) in lines.iter().enumerate() {
         let (start, end) = (2 * at as u64, 2 * at as u64 + 1);

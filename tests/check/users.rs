@@ -26,7 +26,7 @@ struct Owned {
 impl Owned {
     fn call(&self) -> Call<'_> {
         let Owned { op, status, args, results } = self;
-        Call { op: *op, status: *status, args, results, thread: 0, queue: None, prefix_of: None }
+        Call { op: *op, status: *status, args, results, thread: 0, queue: None }
     }
 }
 
