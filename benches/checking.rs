@@ -68,6 +68,8 @@ struct Machine {
     lines: Vec<VecDeque<i64>>,
     cells: Vec<Option<i64>>,
     added: [i64; THREADS],
+    records: Vec<i64>,
+    count: i64,
 }
 
 /// A call, on its way.
@@ -96,6 +98,20 @@ impl Machine {
         };
         match kind {
             Kind::Set => ([Op::SetInsert, Op::SetRemove, Op::SetContains][pick], [key, 0], 1),
+            Kind::RangeSet => match random.below(10) {
+                0 | 1 => {
+                    let other = random.below(KEYS) as i64;
+                    (Op::SetRangeCount, [key.min(other), key.max(other)], 2)
+                }
+                _ => ([Op::SetInsert, Op::SetRemove, Op::SetContains][pick], [key, 0], 1),
+            },
+            Kind::Counter if adds => (Op::CounterAdd, [1, 0], 1),
+            Kind::Counter => (Op::CounterRead, [0, 0], 0),
+            Kind::Log => match pick {
+                0 => (Op::LogAppend, [value(), 0], 1),
+                1 => (Op::LogRead, [random.below(self.records.len() + 1) as i64, 0], 1),
+                _ => (Op::LogCheckTail, [0, 0], 0),
+            },
             Kind::Map => match pick {
                 0 => (Op::MapPut, [key, random.below(1000) as i64], 2),
                 1 => (Op::MapGet, [key, 0], 1),
@@ -117,7 +133,8 @@ impl Machine {
 
     fn apply(&mut self, kind: Kind, thread: usize, call: &mut Call, random: &mut Random) {
         match kind {
-            Kind::Set | Kind::Map | Kind::Register => self.answer(call),
+            Kind::Set | Kind::RangeSet | Kind::Map | Kind::Register => self.answer(call),
+            Kind::Counter | Kind::Log => self.count_or_record(call),
             _ => {
                 let lines = if kind == Kind::FifoPerProducer { THREADS } else { 1 };
                 let from = random.below(lines);
@@ -138,7 +155,28 @@ impl Machine {
         }
     }
 
+    fn count_or_record(&mut self, call: &mut Call) {
+        match call.op {
+            Op::CounterAdd => self.count += call.args[0],
+            Op::CounterRead => call.result = Some(self.count),
+            Op::LogCheckTail => call.result = Some(self.records.len() as i64),
+            Op::LogAppend => {
+                call.result = Some(self.records.len() as i64);
+                self.records.push(call.args[0]);
+            }
+            _ => {
+                call.result = self.records.get(call.args[0] as usize).copied();
+                call.status = if call.result.is_some() { Status::Ok } else { Status::Empty };
+            }
+        }
+    }
+
     fn answer(&mut self, call: &mut Call) {
+        if call.op == Op::SetRangeCount {
+            let cells = &self.cells[call.args[0] as usize..=call.args[1] as usize];
+            call.result = Some(cells.iter().flatten().count() as i64);
+            return;
+        }
         let register = call.op.family() == Kind::Register.family();
         let cell = &mut self.cells[if register { 0 } else { call.args[0] as usize }];
         let held = *cell;
@@ -325,11 +363,26 @@ fn main() {
     }
     measure("fifo", operations);
     measure("lifo", operations);
-    for text in ["map", "register", "deque"] {
+    for text in ["counter", "log"] {
+        measure(text, operations);
+    }
+    for text in ["map", "register", "deque", "range-set"] {
         measure(text, operations / 10);
     }
     println!("\n{:38} {:>8}", "24 operations of 3 threads", "us");
-    for text in ["set", "fifo-per-producer", "fifo", "lifo", "deque", "map", "register"] {
+    const SMALL: [&str; 10] = [
+        "set",
+        "fifo-per-producer",
+        "fifo",
+        "lifo",
+        "deque",
+        "map",
+        "register",
+        "counter",
+        "log",
+        "range-set",
+    ];
+    for text in SMALL {
         measure_small(text);
     }
     println!(

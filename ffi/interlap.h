@@ -56,6 +56,11 @@ extern "C" {
  *   IL_SET_INSERT            key                ok (was absent) | failed (was present)
  *   IL_SET_REMOVE            key                ok (was present) | failed (was absent)
  *   IL_SET_CONTAINS          key                ok (present) | failed (absent)
+ *   the rest is for the model range-set; keys are ordered as numbers, ranges include both ends:
+ *   IL_SET_RANGE_COUNT       low, high          ok: how many keys lie in the range
+ *   IL_SET_RANK              key                ok: how many keys are below this one
+ *   IL_SET_SIZE              -                  ok: how many keys there are
+ *   IL_SET_SELECT            n                  ok: the key above n others | failed (none is)
  *   -- map
  *   IL_MAP_GET               key                ok: value | failed (absent)
  *   IL_MAP_PUT               key, value         ok | ok: old value | failed (was absent, now put)
@@ -69,8 +74,15 @@ extern "C" {
  *   -- priority queue: the smallest value is the first to leave
  *   IL_PRIORITY_INSERT       value              ok | full
  *   IL_PRIORITY_POLL         -                  ok: value (the smallest inside) | empty
+ *   -- counter
+ *   IL_COUNTER_ADD           amount             ok | ok: value before
+ *   IL_COUNTER_READ          -                  ok: value
+ *   -- log: records are appended, each at the next position; the first is 0
+ *   IL_LOG_APPEND            value              ok: position | failed (nothing was appended)
+ *   IL_LOG_READ              position           ok: value | empty (nothing there yet)
+ *   IL_LOG_CHECK_TAIL        -                  ok: how many records there are
  *
- * A register holds 0 at first; everything else is empty at first.
+ * A register and a counter hold 0 at first; everything else is empty at first.
  */
 enum il_op {
     IL_ENQUEUE = 0x10,
@@ -85,6 +97,10 @@ enum il_op {
     IL_SET_INSERT = 0x40,
     IL_SET_REMOVE = 0x41,
     IL_SET_CONTAINS = 0x42,
+    IL_SET_RANGE_COUNT = 0x43,
+    IL_SET_RANK = 0x44,
+    IL_SET_SIZE = 0x45,
+    IL_SET_SELECT = 0x46,
     IL_MAP_GET = 0x50,
     IL_MAP_PUT = 0x51,
     IL_MAP_INSERT_IF_ABSENT = 0x52,
@@ -94,7 +110,12 @@ enum il_op {
     IL_REGISTER_WRITE = 0x61,
     IL_REGISTER_COMPARE_EXCHANGE = 0x62,
     IL_PRIORITY_INSERT = 0x70,
-    IL_PRIORITY_POLL = 0x71
+    IL_PRIORITY_POLL = 0x71,
+    IL_COUNTER_ADD = 0x80,
+    IL_COUNTER_READ = 0x81,
+    IL_LOG_APPEND = 0x90,
+    IL_LOG_READ = 0x91,
+    IL_LOG_CHECK_TAIL = 0x92
 };
 
 /* What a call answered. */

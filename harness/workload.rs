@@ -167,7 +167,7 @@ fn weights(
 /// Whether the operation puts values in.
 pub fn adds(op: Op) -> bool {
     use Op::*;
-    op.adds() || matches!(op, SetInsert | MapPut | MapInsertIfAbsent)
+    op.adds() || matches!(op, SetInsert | MapPut | MapInsertIfAbsent | CounterAdd | LogAppend)
 }
 
 fn removes(op: Op) -> bool {
@@ -355,9 +355,11 @@ impl Caller {
     fn arguments(&mut self, op: Op, args: &mut Vec<i64>) {
         use Op::*;
         match op {
-            Enqueue | Push | DequePush | RegisterWrite => args.push(self.value()),
+            Enqueue | Push | DequePush | RegisterWrite | LogAppend => args.push(self.value()),
             PriorityInsert => args.push(self.priority()),
             Dequeue | Pop | DequeTake | DequeSteal | RegisterRead | PriorityPoll => {}
+            SetSize | CounterRead | LogCheckTail => {}
+            CounterAdd => args.push(1),
             EnqueueBulk => {
                 for _ in 0..self.bulk_size() {
                     args.push(self.value());
@@ -365,12 +367,20 @@ impl Caller {
             }
             DequeueBulk => args.push(self.bulk_size() as i64),
             SetInsert | SetRemove | SetContains | MapGet | MapRemove => args.push(self.key()),
+            SetRank | SetSelect | LogRead => args.push(self.key()),
+            SetRangeCount | SetRangeList => {
+                let (a, b) = (self.key(), self.key());
+                args.extend([a.min(b), a.max(b)]);
+            }
             MapPut | MapInsertIfAbsent => args.extend([self.key(), self.value()]),
             MapCompareExchange => {
                 let key = self.key();
                 args.extend([key, self.seen[key as usize], self.value()]);
             }
             RegisterCompareExchange => args.extend([self.seen[0], self.value()]),
+            // No target offers these.
+            KvGet | KvPut | KvAppend | StoreBegin | StoreRead | StoreWrite | StoreRemove
+            | StoreCommit | StoreAbort => {}
         }
     }
 
@@ -443,7 +453,8 @@ impl Drain {
         if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(|op| offers(*op)) {
             return Drain::EachKey(op, shape.keys);
         }
-        if offers(RegisterRead) { Drain::Once(RegisterRead) } else { Drain::Nothing }
+        let once = [RegisterRead, CounterRead, LogCheckTail].into_iter().find(|op| offers(*op));
+        once.map_or(Drain::Nothing, Drain::Once)
     }
 }
 

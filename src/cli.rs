@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::exchange::Format as HistoryFormat;
 use crate::model::Spec;
 use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, Shard};
 use crate::trace::area::THREADS_MAX;
@@ -37,6 +38,9 @@ pub enum Command {
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
+    /// Write a history down in another format
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(Convert),
     /// See a finding again: check its history, then run its round, or with native threads its plan
     /// until it recurs
     #[command(after_help = REPLAY_EXAMPLES)]
@@ -76,11 +80,20 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   interlap check history.jsonl --model set
   interlap check findings/moodycamel-3f2a/trace.mpk
+  interlap check store/latest/history.edn             of Jepsen or Knossos
+  interlap check etcd_000.log                         lines of Jepsen's log
+  interlap check traces/ --model map                  a directory of OmniLink's logs
 
-A history is a trace of interlap or JSON Lines, one operation a line:
+JSON Lines have one operation a line; docs/histories.md tells of every format:
   {\"thread\": 0, \"op\": \"enqueue\", \"args\": [7], \"start\": 10, \"end\": 14}
   {\"thread\": 1, \"op\": \"dequeue\", \"start\": 12, \"end\": 19, \"results\": [7]}
   {\"thread\": 1, \"op\": \"dequeue\", \"start\": 20, \"end\": null, \"status\": \"pending\"}";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  interlap convert etcd_000.log --to jsonl
+  interlap convert findings/moodycamel-3f2a/trace.mpk --to events -o history.jsonl
+  interlap convert history.jsonl --to edn -o history.edn     for Knossos";
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -244,19 +257,54 @@ pub struct Merge {
     pub format: Format,
 }
 
+/// A history that was recorded, by interlap or another tool.
 #[derive(Args, Debug)]
-pub struct Check {
-    /// A trace of interlap, or JSON Lines
+pub struct Source {
+    /// The file, or the directory of OmniLink's logs
     pub file: PathBuf,
+    /// Format of the file; told from its content if not given
+    #[arg(long, value_enum)]
+    pub format: Option<HistoryFormat>,
     /// Model to judge by, instead of the one the file names
     #[arg(long, value_parser = spec)]
     pub model: Option<Spec>,
+    /// What a register of EDN or Jepsen's log holds at first: nil or an integer
+    #[arg(long, value_name = "VALUE", default_value = "nil", value_parser = initial)]
+    pub initial: Initial,
+}
+
+/// What a register holds at first; none is `nil`.
+#[derive(Clone, Copy, Debug)]
+pub struct Initial(pub Option<i64>);
+
+#[derive(Args, Debug)]
+pub struct Convert {
+    #[command(flatten)]
+    pub source: Source,
+    /// Format to write
+    #[arg(long, value_enum)]
+    pub to: HistoryFormat,
+    /// File to write, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Which round of a trace that has several
+    #[arg(long, value_name = "N")]
+    pub round: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    pub source: Source,
     /// Most configurations that the general search holds at once
     #[arg(long, value_name = "N", default_value_t = 1 << 20)]
     pub configurations: usize,
     /// Most configurations that the general search visits in all
     #[arg(long, value_name = "N", default_value_t = 500_000_000)]
     pub steps: u64,
+    /// Most memory that the general search takes, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub memory: usize,
     #[command(flatten)]
     pub format: Format,
 }
@@ -296,6 +344,17 @@ pub struct New {
 
 fn spec(text: &str) -> Result<Spec, String> {
     text.parse()
+}
+
+/// An integer, or none for `nil`.
+fn initial(text: &str) -> Result<Initial, String> {
+    match text {
+        "nil" => Ok(Initial(None)),
+        text => text
+            .parse()
+            .map(|value| Initial(Some(value)))
+            .map_err(|_| "expected nil or an integer".to_string()),
+    }
 }
 
 fn weight(text: &str) -> Result<(String, u32), String> {

@@ -15,10 +15,16 @@ pub enum Family {
     Map,
     Register,
     PriorityQueue,
+    Counter,
+    Log,
+    /// Strings under keys; a character is a value.
+    Kv,
+    /// Transactions.
+    Store,
 }
 
 impl Family {
-    pub const ALL: [Family; 7] = [
+    pub const ALL: [Family; 11] = [
         Family::Queue,
         Family::Stack,
         Family::Deque,
@@ -26,6 +32,10 @@ impl Family {
         Family::Map,
         Family::Register,
         Family::PriorityQueue,
+        Family::Counter,
+        Family::Log,
+        Family::Kv,
+        Family::Store,
     ];
 
     pub fn name(self) -> &'static str {
@@ -37,6 +47,10 @@ impl Family {
             Family::Map => "map",
             Family::Register => "register",
             Family::PriorityQueue => "priority-queue",
+            Family::Counter => "counter",
+            Family::Log => "log",
+            Family::Kv => "kv",
+            Family::Store => "store",
         }
     }
 }
@@ -81,6 +95,11 @@ operations! {
     SetInsert = 0x40, Set, "insert";
     SetRemove = 0x41, Set, "remove";
     SetContains = 0x42, Set, "contains";
+    SetRangeCount = 0x43, Set, "range_count";
+    SetRank = 0x44, Set, "rank";
+    SetSize = 0x45, Set, "size";
+    SetSelect = 0x46, Set, "select";
+    SetRangeList = 0x47, Set, "range_list";
     MapGet = 0x50, Map, "get";
     MapPut = 0x51, Map, "put";
     MapInsertIfAbsent = 0x52, Map, "insert_if_absent";
@@ -91,6 +110,20 @@ operations! {
     RegisterCompareExchange = 0x62, Register, "compare_exchange";
     PriorityInsert = 0x70, PriorityQueue, "insert";
     PriorityPoll = 0x71, PriorityQueue, "poll";
+    CounterAdd = 0x80, Counter, "add";
+    CounterRead = 0x81, Counter, "read";
+    LogAppend = 0x90, Log, "append";
+    LogRead = 0x91, Log, "read";
+    LogCheckTail = 0x92, Log, "check_tail";
+    KvGet = 0xa0, Kv, "get";
+    KvPut = 0xa1, Kv, "put";
+    KvAppend = 0xa2, Kv, "append";
+    StoreBegin = 0xb0, Store, "begin";
+    StoreRead = 0xb1, Store, "read";
+    StoreWrite = 0xb2, Store, "write";
+    StoreRemove = 0xb3, Store, "remove";
+    StoreCommit = 0xb4, Store, "commit";
+    StoreAbort = 0xb5, Store, "abort";
 }
 
 /// What a call answered.
@@ -153,6 +186,7 @@ impl Status {
 enum Count {
     Exactly(usize),
     AtMost(usize),
+    AtLeast(usize),
     Any,
 }
 
@@ -161,6 +195,7 @@ impl Count {
         match self {
             Count::Exactly(k) => n == k,
             Count::AtMost(k) => n <= k,
+            Count::AtLeast(k) => n >= k,
             Count::Any => true,
         }
     }
@@ -172,13 +207,24 @@ impl Op {
         Op::ALL.iter().copied().find(|op| op.family() == family && op.name() == name)
     }
 
+    /// Whether only histories from elsewhere have the operation: `interlap.h` does not, so no
+    /// adapter can offer it.
+    pub fn is_foreign(self) -> bool {
+        self == Op::SetRangeList || matches!(self.family(), Family::Kv | Family::Store)
+    }
+
     fn arguments(self) -> Count {
         match self {
             Op::Dequeue | Op::Pop | Op::DequeTake | Op::DequeSteal | Op::PriorityPoll => {
                 Count::Exactly(0)
             }
-            Op::RegisterRead => Count::Exactly(0),
+            Op::RegisterRead | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {
+                Count::Exactly(0)
+            }
+            Op::StoreBegin | Op::StoreCommit | Op::StoreAbort => Count::Exactly(0),
             Op::EnqueueBulk => Count::Any,
+            Op::KvPut | Op::KvAppend => Count::AtLeast(1),
+            Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite => Count::Exactly(2),
             Op::MapPut | Op::MapInsertIfAbsent | Op::RegisterCompareExchange => Count::Exactly(2),
             Op::MapCompareExchange => Count::Exactly(3),
             _ => Count::Exactly(1),
@@ -206,7 +252,26 @@ impl Op {
                 &[(Status::Ok, Exactly(0)), (Status::Failed, AtMost(1))]
             }
             Op::RegisterRead => &[(Status::Ok, Exactly(1))],
-            Op::RegisterWrite => &[(Status::Ok, AtMost(1))],
+            Op::RegisterWrite | Op::CounterAdd => &[(Status::Ok, AtMost(1))],
+            Op::SetRangeCount | Op::SetRank | Op::SetSize => &[(Status::Ok, Exactly(1))],
+            Op::SetSelect | Op::StoreRead => {
+                &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))]
+            }
+            Op::SetRangeList | Op::KvGet => &[(Status::Ok, Any)],
+            Op::CounterRead | Op::LogCheckTail => &[(Status::Ok, Exactly(1))],
+            Op::LogAppend => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
+            Op::LogRead => &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))],
+            Op::KvPut | Op::KvAppend | Op::StoreBegin | Op::StoreAbort => {
+                &[(Status::Ok, Exactly(0))]
+            }
+            Op::StoreWrite | Op::StoreCommit => {
+                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
+            }
+            Op::StoreRemove => &[
+                (Status::Ok, Exactly(0)),
+                (Status::Empty, Exactly(0)),
+                (Status::Failed, Exactly(0)),
+            ],
         }
     }
 

@@ -2,5 +2,6 @@
 
 mod check;
 mod compile;
+mod exchange;
 mod run;
 mod tidy;

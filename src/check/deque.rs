@@ -36,7 +36,7 @@ struct Owned<'a> {
 }
 
 /// How far the owner and the thieves have come.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     /// Operations of the owner that have changed the deque.
     done: u32,
@@ -70,7 +70,7 @@ impl<'a> Owned<'a> {
     }
 }
 
-impl Model for Owned<'_> {
+impl Model<Call<'_>> for Owned<'_> {
     type State = State;
 
     fn init(&self) -> State {
@@ -104,11 +104,15 @@ impl Model for Owned<'_> {
     fn is_empty(&self, state: &State) -> bool {
         state.top == self.bottom(state)
     }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
 }
 
 /// Decides a history of distinct values; none where several threads push or take.
 pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -> Option<Verdict> {
     let model = Owned::of(history, values, owner(history)?);
     let steps = Steps::new(history, spec, Some(values));
-    Some(search::run(history, spec, &steps, model, limits))
+    Some(search::run(history, spec, &steps, &model, limits))
 }

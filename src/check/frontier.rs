@@ -10,11 +10,12 @@
 //! and leaving it out there changes no state, since a read never does. (A write of the value that
 //! is there already changes nothing here either, but would there: it has to wait.)
 
-use std::sync::atomic::Ordering;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Limits;
-use super::hash::FastSet;
-use crate::model::{Call, Model};
+use super::hash::{FastMap, FastSet};
+use crate::model::Model;
 
 /// Steps that may be open at once: one bit each.
 pub const OPEN_MAX: usize = 64;
@@ -30,20 +31,21 @@ pub struct Configuration<S> {
 }
 
 /// A step that has been called and not returned.
-#[derive(Clone, Copy)]
-struct Open<'a> {
-    call: Call<'a>,
+struct Open<O> {
+    operation: O,
     /// Steps of the same call that must take effect before.
     after: u64,
     reads: bool,
 }
 
 /// All configurations that explain the history so far.
-pub struct Frontier<'a, S> {
+pub struct Frontier<O, S> {
     pub configurations: Vec<Configuration<S>>,
-    open: Vec<Open<'a>>,
+    open: Vec<Open<O>>,
     /// The places of `open` that are in use.
     used: u64,
+    /// Those of steps that may take effect and never have to, nor does any other wait for them.
+    optional: u64,
 }
 
 /// Why a search gave up.
@@ -52,16 +54,24 @@ pub enum Exhausted {
     Open,
     Configurations(usize),
     Steps(u64),
+    Memory(usize),
     Cancelled,
 }
 
 /// What moves frontiers forward: the object, what may be spent, and room to work in.
-pub struct Search<'l, M: Model> {
-    pub model: M,
+pub struct Search<'l, O: Debug, M: Model<O>> {
+    pub model: &'l M,
     limits: &'l Limits,
+    /// Another search's part of the answer that makes this one's needless: see [`Search::unless`].
+    decided: Option<(&'l AtomicUsize, usize)>,
     steps: u64,
+    /// Bytes that the states at hand hold outside of themselves.
+    weight: usize,
     reached: Distinct<Configuration<M::State>>,
     visited: Distinct<Configuration<M::State>>,
+    /// Where steps are optional: for what was met (reached or not, and without its optional steps)
+    /// the least that had taken effect of these.
+    met: FastMap<(bool, Configuration<M::State>), Vec<u64>>,
     next: Vec<M::State>,
 }
 
@@ -97,17 +107,23 @@ impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
     }
 }
 
-impl<S> Frontier<'_, S> {
+impl<O: Debug, S> Frontier<O, S> {
     pub fn new(state: S) -> Self {
         Frontier {
             configurations: vec![Configuration { done: 0, state }],
             open: Vec::new(),
             used: 0,
+            optional: 0,
         }
     }
 
+    /// The call of this step never returns, and no other step comes after it.
+    pub fn need_not_happen(&mut self, bit: u64) {
+        self.optional |= bit;
+    }
+
     /// Lets every read that is legal in a configuration take effect.
-    fn read<M: Model<State = S>>(
+    fn read<M: Model<O, State = S>>(
         &self,
         model: &M,
         configuration: &mut Configuration<S>,
@@ -119,7 +135,7 @@ impl<S> Frontier<'_, S> {
             rest &= rest - 1;
             let open = &self.open[place as usize];
             if open.reads && open.after & !configuration.done == 0 {
-                model.step(&configuration.state, &open.call, next);
+                model.step(&configuration.state, &open.operation, next);
                 configuration.done |= u64::from(!next.is_empty()) << place;
                 next.clear();
             }
@@ -127,45 +143,54 @@ impl<S> Frontier<'_, S> {
     }
 }
 
-impl<'l, M: Model> Search<'l, M> {
-    pub fn new(model: M, limits: &'l Limits) -> Search<'l, M> {
+impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
+    pub fn new(model: &'l M, limits: &'l Limits) -> Search<'l, O, M> {
         Search {
             model,
             limits,
+            decided: None,
             steps: 0,
+            weight: 0,
             reached: Distinct::new(),
             visited: Distinct::new(),
+            met: FastMap::default(),
             next: Vec::new(),
         }
     }
 
+    /// Gives up as soon as `lowest` is below `own`: the answer is another search's then.
+    pub fn unless(mut self, lowest: &'l AtomicUsize, own: usize) -> Self {
+        self.decided = Some((lowest, own));
+        self
+    }
+
     /// A step is called that must come after the steps of the mask `after`. Returns its bit.
-    pub fn open<'a>(
+    pub fn open(
         &mut self,
-        frontier: &mut Frontier<'a, M::State>,
-        call: Call<'a>,
+        frontier: &mut Frontier<O, M::State>,
+        operation: O,
         after: u64,
     ) -> Result<u64, Exhausted> {
         let place = (!frontier.used).trailing_zeros() as usize;
         if place >= OPEN_MAX {
             return Err(Exhausted::Open);
         }
-        let reads = call.is_read();
-        let open = Open { call, after, reads };
-        match frontier.open.get_mut(place) {
-            Some(at) => *at = open,
-            None => frontier.open.push(open),
-        }
+        let reads = self.model.reads(&operation);
         let bit = 1 << place;
         frontier.used |= bit;
         if reads {
             for configuration in &mut frontier.configurations {
                 if after & !configuration.done == 0 {
-                    self.model.step(&configuration.state, &call, &mut self.next);
+                    self.model.step(&configuration.state, &operation, &mut self.next);
                     configuration.done |= if self.next.is_empty() { 0 } else { bit };
                     self.next.clear();
                 }
             }
+        }
+        let open = Open { operation, after, reads };
+        match frontier.open.get_mut(place) {
+            Some(at) => *at = open,
+            None => frontier.open.push(open),
         }
         Ok(bit)
     }
@@ -174,7 +199,7 @@ impl<'l, M: Model> Search<'l, M> {
     /// left; if none is, the frontier stays as it was.
     pub fn close(
         &mut self,
-        frontier: &mut Frontier<'_, M::State>,
+        frontier: &mut Frontier<O, M::State>,
         mask: u64,
     ) -> Result<bool, Exhausted> {
         if frontier.configurations.iter().any(|c| c.done & mask != mask) {
@@ -184,6 +209,10 @@ impl<'l, M: Model> Search<'l, M> {
             }
             std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
             frontier.used &= !mask;
+            if frontier.optional != 0 {
+                // Those that make others needless come first, next time.
+                frontier.configurations.sort_by_key(|c| c.done.count_ones());
+            }
         } else {
             self.forget(frontier, mask);
         }
@@ -191,7 +220,7 @@ impl<'l, M: Model> Search<'l, M> {
     }
 
     /// The steps of `mask` return, whether they took effect or not.
-    pub fn forget(&mut self, frontier: &mut Frontier<'_, M::State>, mask: u64) {
+    pub fn forget(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
         frontier.used &= !mask;
         if let [only] = &mut frontier.configurations[..] {
             only.done &= !mask;
@@ -206,7 +235,7 @@ impl<'l, M: Model> Search<'l, M> {
     }
 
     /// Whether the object may be empty once the open steps have taken effect, or have not.
-    pub fn can_be_empty(&mut self, frontier: &Frontier<'_, M::State>) -> Result<bool, Exhausted> {
+    pub fn can_be_empty(&mut self, frontier: &Frontier<O, M::State>) -> Result<bool, Exhausted> {
         self.explore(frontier, 0, |model, c| model.is_empty(&c.state))?;
         Ok(!self.reached.items.is_empty())
     }
@@ -215,14 +244,17 @@ impl<'l, M: Model> Search<'l, M> {
     /// with the steps of `mask` cleared.
     fn explore(
         &mut self,
-        frontier: &Frontier<'_, M::State>,
+        frontier: &Frontier<O, M::State>,
         mask: u64,
         goal: impl Fn(&M, &Configuration<M::State>) -> bool,
     ) -> Result<(), Exhausted> {
         self.reached.clear();
         self.visited.clear();
+        self.met.clear();
+        self.weight = 0;
+        let optional = frontier.optional;
         for configuration in &frontier.configurations {
-            self.sort_in(configuration.clone(), mask, &goal);
+            self.sort_in(configuration.clone(), mask, optional, &goal);
         }
         let mut at = 0;
         while at < self.visited.items.len() {
@@ -238,11 +270,11 @@ impl<'l, M: Model> Search<'l, M> {
                     continue;
                 }
                 let mut states = std::mem::take(&mut self.next);
-                self.model.step(&from.state, &open.call, &mut states);
+                self.model.step(&from.state, &open.operation, &mut states);
                 for state in states.drain(..) {
                     let mut to = Configuration { done: from.done | 1 << place, state };
-                    frontier.read(&self.model, &mut to, &mut self.next);
-                    self.sort_in(to, mask, &goal);
+                    frontier.read(self.model, &mut to, &mut self.next);
+                    self.sort_in(to, mask, optional, &goal);
                 }
                 self.next = states;
             }
@@ -255,31 +287,74 @@ impl<'l, M: Model> Search<'l, M> {
         &mut self,
         mut configuration: Configuration<M::State>,
         mask: u64,
+        optional: u64,
         goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
     ) {
-        if goal(&self.model, &configuration) {
+        let reached = goal(self.model, &configuration);
+        if reached {
             configuration.done &= !mask;
-            self.reached.insert(configuration);
-        } else {
-            self.visited.insert(configuration);
         }
+        if optional != 0 && self.is_needless(&configuration, reached, optional) {
+            return;
+        }
+        self.weight += self.model.weight(&configuration.state);
+        let sorted = if reached { &mut self.reached } else { &mut self.visited };
+        sorted.insert(configuration);
+    }
+
+    /// Whether one was met that is as good: the same state, and of the optional steps none has
+    /// taken effect that has not here. Whatever can still happen here can happen there, without the
+    /// steps that are left there, which never have to.
+    fn is_needless(
+        &mut self,
+        configuration: &Configuration<M::State>,
+        reached: bool,
+        optional: u64,
+    ) -> bool {
+        let Configuration { done, state } = configuration;
+        let required = Configuration { done: done & !optional, state: state.clone() };
+        let met = self.met.entry((reached, required)).or_default();
+        if met.iter().any(|other| other & !done == 0) {
+            return true;
+        }
+        met.retain(|other| done & optional & !other != 0);
+        met.push(done & optional);
+        false
     }
 
     fn spend(&mut self) -> Result<(), Exhausted> {
         self.steps += 1;
         let held = self.visited.items.len() + self.reached.items.len();
-        if held > self.limits.configurations_max {
-            return Err(Exhausted::Configurations(held));
+        // Twice: in the list, and in the index of what it has.
+        let each = 2 * size_of::<Configuration<M::State>>() + self.weight.div_ceil(held.max(1));
+        limit(self.limits, self.steps, held, each)?;
+        if self.steps.is_multiple_of(1024) && self.is_beaten() {
+            return Err(Exhausted::Cancelled);
         }
-        if self.steps > self.limits.steps_max {
-            return Err(Exhausted::Steps(self.steps));
+        Ok(())
+    }
+
+    fn is_beaten(&self) -> bool {
+        self.decided.is_some_and(|(lowest, own)| lowest.load(Ordering::Relaxed) < own)
+    }
+}
+
+/// Whether a search may go on after so many steps, holding so many configurations of so many bytes.
+pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<(), Exhausted> {
+    if held > limits.configurations_max {
+        return Err(Exhausted::Configurations(held));
+    }
+    if steps > limits.steps_max {
+        return Err(Exhausted::Steps(steps));
+    }
+    if held.saturating_mul(each) > limits.memory_max {
+        return Err(Exhausted::Memory(limits.memory_max));
+    }
+    match &limits.cancelled {
+        Some(flag) if steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
+            Err(Exhausted::Cancelled)
         }
-        match &self.limits.cancelled {
-            Some(flag) if self.steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
-                Err(Exhausted::Cancelled)
-            }
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 
@@ -296,6 +371,9 @@ impl std::fmt::Display for Exhausted {
                 write!(f, "the search would hold more than {n} configurations: {advice}")
             }
             Exhausted::Steps(n) => write!(f, "the search took more than {n} steps: {advice}"),
+            Exhausted::Memory(n) => {
+                write!(f, "the search would need more than {} MiB: {advice}", n >> 20)
+            }
             Exhausted::Cancelled => write!(f, "the check was cancelled"),
         }
     }

@@ -1,32 +1,37 @@
-//! The map and register checker: the general search, a frontier for each key. A history comes in,
-//! the first operation that no order explains goes out. Every operation concerns one key, and
+//! The map, register and kv checker: the general search, a frontier for each key. A history comes
+//! in, the first operation that no order explains goes out. Every operation concerns one key, and
 //! linearizability is local, so the keys are independent histories (Herlihy and Wing 1990; as
 //! "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::hash::FastMap;
+use super::strings::Strings;
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Call, Cell, Expect, Kind, Model, Spec, key};
-
-/// What a key's cell has gone through.
-type CellFrontier<'a> = Frontier<'a, Option<i64>>;
+use crate::model::{Call, Cell, Expect, Kind, Spec, key};
 
 /// An open operation: its key, and its step's bit in that key's frontier.
 type Opened = (OperationId, i64, u64);
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let initial = (spec.kind == Kind::Register).then_some(0);
-    match walk(history, Search::new(Cell { initial }, limits)) {
+    let found = match spec.kind {
+        Kind::Kv => walk(history, Search::new(&Strings::of(history), limits)),
+        _ => walk(history, Search::new(&Cell { initial }, limits)),
+    };
+    match found {
         Ok(None) => Verdict::Consistent,
         Ok(Some(witness)) => Verdict::Violation(witness),
         Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
     }
 }
 
-fn walk(history: &History, mut search: Search<Cell>) -> Result<Option<Witness>, Exhausted> {
-    let mut frontiers: FastMap<i64, CellFrontier> = FastMap::default();
+fn walk<'a, M: Expect<Call<'a>>>(
+    history: &'a History,
+    mut search: Search<Call<'a>, M>,
+) -> Result<Option<Witness>, Exhausted> {
+    let mut frontiers: FastMap<i64, Frontier<Call<'a>, M::State>> = FastMap::default();
     let mut open: Vec<Option<Opened>> = vec![None; history.threads.len()];
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
@@ -51,15 +56,19 @@ fn walk(history: &History, mut search: Search<Cell>) -> Result<Option<Witness>, 
         let key = key(op, args);
         let fresh = || Frontier::new(search.model.init());
         let frontier = frontiers.entry(key).or_insert_with(fresh);
-        open[thread] = Some((event.id, key, search.open(frontier, call, 0)?));
+        let bit = search.open(frontier, call, 0)?;
+        if status.is_open() {
+            frontier.need_not_happen(bit);
+        }
+        open[thread] = Some((event.id, key, bit));
     }
     Ok(None)
 }
 
-fn unexplained(
-    history: &History,
-    model: Cell,
-    frontier: &CellFrontier,
+fn unexplained<'a, M: Expect<Call<'a>>>(
+    history: &'a History,
+    model: &M,
+    frontier: &Frontier<Call<'a>, M::State>,
     failed: OperationId,
     others: Vec<OperationId>,
 ) -> Witness {

@@ -2,6 +2,7 @@
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
 
+mod counter;
 mod cover;
 mod cut;
 mod deque;
@@ -9,11 +10,16 @@ mod events;
 mod evidence;
 mod fifo;
 mod frontier;
+mod general;
 mod hash;
 mod keyed;
+mod keys;
 mod lifo;
+mod log;
 mod lone;
 mod per_producer;
+mod ranges;
+mod relaxed;
 mod removals;
 mod runs;
 mod search;
@@ -21,15 +27,19 @@ mod segments;
 mod sequential;
 mod set;
 mod steps;
+mod strings;
 mod tally;
+mod transactions;
 mod values;
 mod witness;
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::history::{History, OperationId};
-use crate::model::{Bulk, Kind, Spec};
+use crate::journal::Journal;
+use crate::model::{Bulk, Kind, Model, Spec};
 use removals::Broken;
 use values::Values;
 
@@ -65,27 +75,70 @@ pub struct Limits {
     pub configurations_max: usize,
     /// Configurations the general search may visit in all.
     pub steps_max: u64,
+    /// Bytes that the general search may take, as far as it can tell (see
+    /// [`Model::weight`](crate::model::Model::weight)).
+    pub memory_max: usize,
+    /// Threads that may judge independent parts of a history at once, where they are judged apart.
+    pub jobs: usize,
     /// Set from outside to stop a check early.
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { configurations_max: 1 << 20, steps_max: 50_000_000, cancelled: None }
+        Limits {
+            configurations_max: 1 << 20,
+            steps_max: 50_000_000,
+            memory_max: 2 << 30,
+            jobs: 1,
+            cancelled: None,
+        }
     }
 }
 
 /// Operations in one history: each has two events, numbered by 32 bits.
 const OPERATIONS_MAX: usize = 1 << 31;
 
-/// Decides whether `spec` explains `history`.
-pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+/// What can say whether it explains a history of type `H`: a [`Spec`] by its own checker, a user's
+/// [`Model`] by the general search.
+pub trait Explains<H: ?Sized> {
+    /// The verdict on `history`. Use [`check`], which reads better.
+    fn verdict(&self, history: &H, limits: &Limits) -> Verdict;
+}
+
+impl Explains<History> for Spec {
+    fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
+        by_name(history, self, limits)
+    }
+}
+
+impl<O: Clone + Debug + Sync, M: Model<O> + Sync> Explains<Journal<O>> for M {
+    fn verdict(&self, journal: &Journal<O>, limits: &Limits) -> Verdict {
+        general::check(journal, self, limits)
+    }
+}
+
+/// Decides whether `model` explains `history`: a bundled model, named by a [`Spec`], a [`History`];
+/// a [`Model`] of the user's a [`Journal`] of its operations.
+pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits) -> Verdict {
+    model.verdict(history, limits)
+}
+
+fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if let Some(refusal) = refuse(history, spec) {
         return Verdict::Inconclusive(refusal);
     }
     match spec.kind {
         Kind::Set => set::check(history),
-        Kind::Map | Kind::Register => keyed::check(history, spec, limits),
+        Kind::Map | Kind::Register | Kind::Kv => keyed::check(history, spec, limits),
+        Kind::Counter => match counter::amount(history) {
+            Some(amount) => verdict(counter::judge(history, amount)),
+            None => search::check(history, spec, None, limits),
+        },
+        Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
+        Kind::RangeSet => ranges::check(history, limits),
+        Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
+        Kind::Log => search::check(history, spec, None, limits),
         _ => match container(history, spec, limits) {
             Verdict::Violation(witness) => {
                 Verdict::Violation(search::shorter(history, spec, witness))
@@ -93,6 +146,10 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             verdict => verdict,
         },
     }
+}
+
+fn verdict(judged: Result<(), Witness>) -> Verdict {
+    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
 }
 
 /// Decides any history by the general search alone, for comparison; `check` resorts to it itself.
@@ -126,6 +183,7 @@ fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let judged = match spec.kind {
         Kind::Fifo | Kind::Pool => fifo::judge(history, spec, &values),
         Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
+        Kind::FifoRelaxed => relaxed::judge(history, spec, &values),
         Kind::Lifo => lifo::judge(history, spec, &values),
         _ => removals::judge(history, &values),
     };
@@ -138,6 +196,16 @@ fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         }
         _ if spec.kind == Kind::Deque => deque::check(history, spec, &values, limits)
             .unwrap_or_else(|| search::check(history, spec, Some(&values), limits)),
+        _ if spec.kind == Kind::FifoRelaxed => {
+            match search::check(history, spec, Some(&values), limits) {
+                Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
+                    "no value overtook {} others for certain, and no other rule is broken; whether \
+                     some order explains all answers only a search can tell, and {why}",
+                    spec.k
+                )),
+                verdict => verdict,
+            }
+        }
         _ => search::check(history, spec, Some(&values), limits),
     }
 }

@@ -9,7 +9,10 @@ use super::steps::{Step, Steps};
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Bag, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec};
+use crate::model::{
+    Bag, Call, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers, Relaxed,
+    Sequence, Spec, Texts,
+};
 use crate::operation::Status;
 
 /// The rule of a witness that names no reason but that there is no order.
@@ -31,15 +34,21 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     }
     let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
-        Kind::Fifo | Kind::Lifo | Kind::Deque => run(history, spec, &steps, Sequence, limits),
-        Kind::Pool | Kind::PriorityQueue => run(history, spec, &steps, Bag, limits),
+        Kind::Fifo | Kind::Lifo | Kind::Deque => run(history, spec, &steps, &Sequence, limits),
+        Kind::Pool | Kind::PriorityQueue => run(history, spec, &steps, &Bag, limits),
         Kind::FifoPerProducer => {
             let threads = history.threads.len();
-            run(history, spec, &steps, Producers { threads }, limits)
+            run(history, spec, &steps, &Producers { threads }, limits)
         }
         Kind::Set | Kind::Map | Kind::Register => {
-            run(history, spec, &steps, Dictionary { initial }, limits)
+            run(history, spec, &steps, &Dictionary { initial }, limits)
         }
+        Kind::FifoRelaxed => run(history, spec, &steps, &Relaxed { k: spec.k as usize }, limits),
+        Kind::RangeSet => run(history, spec, &steps, &OrderedSet, limits),
+        Kind::Kv => run(history, spec, &steps, &Texts, limits),
+        Kind::Counter => run(history, spec, &steps, &Counter, limits),
+        Kind::Log => run(history, spec, &steps, &Log, limits),
+        Kind::Snapshot | Kind::Serializable => super::transactions::check(history, spec, limits),
     }
 }
 
@@ -57,11 +66,11 @@ pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
 }
 
 /// Searches with any object whose state the steps of `steps` make sense to.
-pub fn run<'a, M: Model>(
+pub fn run<'a, M: Model<Call<'a>>>(
     history: &'a History,
     spec: &Spec,
     steps: &Steps<'a>,
-    model: M,
+    model: &M,
     limits: &Limits,
 ) -> Verdict {
     match walk(history, spec, steps, model, limits) {
@@ -72,11 +81,11 @@ pub fn run<'a, M: Model>(
 }
 
 /// Follows the events; the first return that no configuration survives is the witness.
-fn walk<'a, M: Model>(
+fn walk<'a, M: Model<Call<'a>>>(
     history: &'a History,
     spec: &Spec,
     steps: &Steps<'a>,
-    model: M,
+    model: &M,
     limits: &Limits,
 ) -> Result<Option<Witness>, Exhausted> {
     let mut frontier = Frontier::new(model.init());
@@ -116,9 +125,9 @@ fn judged(spec: &Spec, lone: bool) -> bool {
 }
 
 /// Opens the steps of one call; returns the mask of all of them.
-fn call<'a, M: Model>(
-    search: &mut Search<M>,
-    frontier: &mut Frontier<'a, M::State>,
+fn call<'a, M: Model<Call<'a>>>(
+    search: &mut Search<Call<'a>, M>,
+    frontier: &mut Frontier<Call<'a>, M::State>,
     parts: &[Step<'a>],
 ) -> Result<u64, Exhausted> {
     let mut bits: Vec<u64> = Vec::new();

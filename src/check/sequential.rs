@@ -2,9 +2,12 @@
 //! sequential object contradicts goes out, with the answer it would have given. Here every answer
 //! must be right, whatever less the model promises when calls overlap.
 
-use super::{Verdict, Witness, witness};
+use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Bag, Call, Dictionary, Expect, Kind, Producers, Sequence, Spec};
+use crate::model::{
+    Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
+    Spec, Texts,
+};
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
 /// `empty=` says.
@@ -26,10 +29,16 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::FifoPerProducer => replay(history, &Producers { threads: history.threads.len() }),
         Kind::Fifo | Kind::Lifo | Kind::Deque => replay(history, &Sequence),
         Kind::Pool | Kind::PriorityQueue => replay(history, &Bag),
+        Kind::FifoRelaxed => replay(history, &Relaxed { k: spec.k as usize }),
+        Kind::RangeSet => replay(history, &OrderedSet),
+        Kind::Kv => replay(history, &Texts),
+        Kind::Counter => replay(history, &Counter),
+        Kind::Log => replay(history, &Log),
+        Kind::Snapshot | Kind::Serializable => super::check(history, spec, &Limits::default()),
     }
 }
 
-fn replay<M: Expect>(history: &History, model: &M) -> Verdict {
+fn replay<'a, M: Expect<Call<'a>>>(history: &'a History, model: &M) -> Verdict {
     let (mut states, mut next) = (vec![model.init()], Vec::new());
     for id in history.ids() {
         let operation = history.operation(id);
@@ -57,12 +66,12 @@ fn replay<M: Expect>(history: &History, model: &M) -> Verdict {
     Verdict::Consistent
 }
 
-fn contradicted<M: Expect>(
+fn contradicted<'a, M: Expect<Call<'a>>>(
     history: &History,
     id: OperationId,
     model: &M,
     state: &M::State,
-    call: &Call,
+    call: &Call<'a>,
 ) -> Witness {
     let explanation = format!(
         "With no other call under way, {}; it should have answered {}.",

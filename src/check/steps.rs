@@ -44,13 +44,14 @@ impl<'a> Steps<'a> {
     /// Whether the model's promises can be told at all: which producer's a value is, and where it
     /// stands among the others, is known only where every value is added once.
     pub fn decidable(&self) -> bool {
-        let Spec { kind, empty, bulk } = self.spec;
+        let Spec { kind, empty, bulk, .. } = self.spec;
         let any = |test: &dyn Fn(&Thread, &Operation) -> bool| {
             let threads = self.history.threads.iter();
             threads.into_iter().any(|thread| thread.operations().iter().any(|o| test(thread, o)))
         };
         let free = bulk == Bulk::Atomic
-            || (bulk == Bulk::Element && matches!(kind, Kind::Fifo | Kind::Pool));
+            || (bulk == Bulk::Element
+                && matches!(kind, Kind::Fifo | Kind::FifoRelaxed | Kind::Pool));
         self.values.is_some()
             || ((free || !any(&|thread, o| taken_by(thread, o).len() > 1))
                 && (empty != Empty::Count || !any(&|_, o| o.status == Status::Empty)))
@@ -118,7 +119,7 @@ impl<'a> Steps<'a> {
                     let same = |other: &i64| producer(other) == producer(value);
                     call.results[..at].iter().rposition(same).map(|other| other + 1)
                 }
-                Kind::Pool => None,
+                Kind::Pool | Kind::FifoRelaxed => None,
                 _ => Some(at),
             };
             let call = Call { op: Op::Dequeue, args: &[], results, ..call };

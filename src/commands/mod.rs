@@ -1,11 +1,13 @@
 //! What each command does: [`run`] carries a parsed command line out and gives the exit status.
 
 mod check;
+mod convert;
 mod engine;
 mod fuzz;
 mod list;
 mod merge;
 mod replay;
+mod source;
 mod workshop;
 
 use std::process::ExitCode;
@@ -35,6 +37,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Fuzz(args) => fuzz::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Check(args) => check::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Show(args) => replay::show(args),
         Command::Targets(format) => list::targets(*format),

@@ -10,21 +10,22 @@ use super::{Outcome, print_json, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
+use crate::exchange::jsonl;
+use crate::exchange::strings::Strings;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
 use crate::plan::Engine;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::text;
-use crate::trace::jsonl;
 
 pub fn show(args: &cli::Show) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
     if args.format.json {
         print_json(&stored.finding)?;
     } else if args.history {
-        let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;
-        print!("{}", jsonl::write(&stored.round.history, model));
+        let (history, model) = (&stored.round.history, &stored.finding.model);
+        print!("{}", jsonl::write(history, model, &Strings::default()));
     } else {
         print!("{}", text::render(&stored));
     }

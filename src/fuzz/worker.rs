@@ -292,6 +292,7 @@ impl<'a> Worker<'a> {
             configurations_max: CONFIGURATIONS_MAX,
             steps_max: STEPS_MAX,
             cancelled: Some(Arc::clone(&self.options.stop)),
+            ..Limits::default()
         }
     }
 }

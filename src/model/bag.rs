@@ -47,7 +47,7 @@ fn take_any(state: &Values, call: &Call, next: &mut Vec<Values>) {
     }
 }
 
-impl Model for Bag {
+impl Model<Call<'_>> for Bag {
     type State = Values;
 
     fn init(&self) -> Values {
@@ -80,9 +80,17 @@ impl Model for Bag {
     fn is_empty(&self, state: &Values) -> bool {
         state.is_empty()
     }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        8 * state.capacity()
+    }
 }
 
-impl Expect for Bag {
+impl Expect<Call<'_>> for Bag {
     fn expected(&self, state: &Values, call: &Call) -> String {
         match &state[first_choice(state, call.op)..] {
             [first, .., last] => format!("one of the values from {last} to {first}"),

@@ -73,7 +73,7 @@ fn open(held: Option<i64>, call: &Call) -> Option<i64> {
     }
 }
 
-impl Model for Cell {
+impl Model<Call<'_>> for Cell {
     type State = Option<i64>;
 
     fn init(&self) -> Option<i64> {
@@ -88,12 +88,12 @@ impl Model for Cell {
         }
     }
 
-    fn is_empty(&self, _: &Option<i64>) -> bool {
-        true
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
     }
 }
 
-impl Expect for Cell {
+impl Expect<Call<'_>> for Cell {
     fn expected(&self, held: &Option<i64>, call: &Call) -> String {
         let old = call.args.len().checked_sub(2).map(|at| call.args[at]);
         let ok = match call.op {
@@ -121,7 +121,7 @@ impl Dictionary {
     }
 }
 
-impl Model for Dictionary {
+impl Model<Call<'_>> for Dictionary {
     type State = BTreeMap<i64, Option<i64>>;
 
     fn init(&self) -> Self::State {
@@ -138,12 +138,16 @@ impl Model for Dictionary {
         }
     }
 
-    fn is_empty(&self, _: &Self::State) -> bool {
-        true
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        48 * state.len()
     }
 }
 
-impl Expect for Dictionary {
+impl Expect<Call<'_>> for Dictionary {
     fn expected(&self, state: &Self::State, call: &Call) -> String {
         self.cell().expected(&self.held(state, call), call)
     }

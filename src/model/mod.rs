@@ -4,9 +4,14 @@
 
 mod bag;
 mod cell;
+mod contract;
+mod counter;
+mod log;
 mod object;
+mod ordered;
 mod producers;
 mod sequence;
+mod text;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,9 +20,14 @@ use crate::operation::{Family, Op};
 
 pub use bag::Bag;
 pub use cell::{Cell, Dictionary, key};
-pub use object::{Call, Expect, Model, added};
+pub use contract::Model;
+pub use counter::Counter;
+pub use log::Log;
+pub use object::{Call, Expect, added};
+pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
-pub use sequence::Sequence;
+pub use sequence::{Relaxed, Sequence};
+pub use text::{Text, TextCell, Texts};
 
 /// Which sequential object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,16 +35,30 @@ pub enum Kind {
     /// A queue that keeps the order of each producer, but none between producers.
     FifoPerProducer,
     Fifo,
+    /// A queue that hands out one of its `k` oldest values.
+    FifoRelaxed,
     /// A queue that keeps no order at all: what goes in comes out once.
     Pool,
     Lifo,
     /// One owner pushes and takes at the bottom, thieves steal at the top.
     Deque,
     Set,
+    /// A set that also counts, ranks and lists its keys in their order.
+    RangeSet,
     Map,
+    /// A string under each key: get, put, append.
+    Kv,
     Register,
     /// The smallest value is the first to leave.
     PriorityQueue,
+    Counter,
+    /// Records appended one after another.
+    Log,
+    /// Transactions that read from a snapshot; of two that run at once and write one key only one
+    /// commits.
+    Snapshot,
+    /// Transactions each of which might as well have happened at one instant of its box.
+    Serializable,
 }
 
 /// What an "empty" answer promises, weakest first. Each includes the ones before it.
@@ -75,7 +99,12 @@ pub struct Spec {
     pub kind: Kind,
     pub empty: Empty,
     pub bulk: Bulk,
+    /// Of `fifo-relaxed`: out of how many of the oldest values a dequeue may choose.
+    pub k: u32,
 }
+
+/// The `k` of a `fifo-relaxed` that names none.
+const RELAXATION: u32 = 2;
 
 const EMPTY: [(&str, Empty); 5] = [
     ("none", Empty::None),
@@ -89,16 +118,23 @@ const BULK: [(&str, Bulk); 3] =
     [("element", Bulk::Element), ("run", Bulk::Run), ("atomic", Bulk::Atomic)];
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 16] = [
         Kind::FifoPerProducer,
         Kind::Fifo,
+        Kind::FifoRelaxed,
         Kind::Pool,
         Kind::Lifo,
         Kind::Deque,
-        Kind::Set,
-        Kind::Map,
-        Kind::Register,
         Kind::PriorityQueue,
+        Kind::Set,
+        Kind::RangeSet,
+        Kind::Map,
+        Kind::Kv,
+        Kind::Register,
+        Kind::Counter,
+        Kind::Log,
+        Kind::Snapshot,
+        Kind::Serializable,
     ];
 
     pub fn name(self) -> &'static str {
@@ -112,29 +148,44 @@ impl Kind {
             Kind::Map => "map",
             Kind::Register => "register",
             Kind::PriorityQueue => "priority-queue",
+            Kind::FifoRelaxed => "fifo-relaxed",
+            Kind::RangeSet => "range-set",
+            Kind::Kv => "kv",
+            Kind::Counter => "counter",
+            Kind::Log => "log",
+            Kind::Snapshot => "snapshot",
+            Kind::Serializable => "serializable",
         }
     }
 
     /// The family whose operations this model explains.
     pub fn family(self) -> Family {
         match self {
-            Kind::FifoPerProducer | Kind::Fifo | Kind::Pool => Family::Queue,
+            Kind::FifoPerProducer | Kind::Fifo | Kind::FifoRelaxed | Kind::Pool => Family::Queue,
             Kind::Lifo => Family::Stack,
             Kind::Deque => Family::Deque,
-            Kind::Set => Family::Set,
+            Kind::Set | Kind::RangeSet => Family::Set,
             Kind::Map => Family::Map,
             Kind::Register => Family::Register,
             Kind::PriorityQueue => Family::PriorityQueue,
+            Kind::Kv => Family::Kv,
+            Kind::Counter => Family::Counter,
+            Kind::Log => Family::Log,
+            Kind::Snapshot | Kind::Serializable => Family::Store,
         }
     }
 
     /// What is assumed where the user says nothing: never more than such structures promise.
     fn default_empty(self) -> Empty {
-        if self == Kind::FifoPerProducer { Empty::Lone } else { Empty::Strong }
+        match self {
+            Kind::FifoPerProducer | Kind::FifoRelaxed => Empty::Lone,
+            _ => Empty::Strong,
+        }
     }
 
     fn has_empty(self) -> bool {
-        !matches!(self, Kind::Set | Kind::Map | Kind::Register)
+        let families = [Family::Queue, Family::Stack, Family::Deque, Family::PriorityQueue];
+        families.contains(&self.family())
     }
 
     fn has_bulk(self) -> bool {
@@ -144,12 +195,12 @@ impl Kind {
 
 impl Spec {
     pub fn new(kind: Kind) -> Spec {
-        Spec { kind, empty: kind.default_empty(), bulk: Bulk::Element }
+        Spec { kind, empty: kind.default_empty(), bulk: Bulk::Element, k: RELAXATION }
     }
 
     /// Whether the model explains this operation.
     pub fn accepts(&self, op: Op) -> bool {
-        op.family() == self.kind.family()
+        op.family() == self.kind.family() && (self.kind != Kind::Set || !op.reads_range())
     }
 }
 
@@ -176,6 +227,11 @@ impl FromStr for Spec {
         let mut spec = Spec::new(kind);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
+            if kind == Kind::FifoRelaxed && key == "k" {
+                let k = value.parse().ok().filter(|k| *k >= 1);
+                spec.k = k.ok_or(format!("model {name}: k={value} is no number from 1 on"))?;
+                continue;
+            }
             let (choices, found) = match key {
                 "empty" if kind.has_empty() => {
                     let choices = empty_choices(kind);
@@ -209,6 +265,9 @@ impl fmt::Display for Spec {
             let name = BULK.iter().find(|(_, bulk)| *bulk == self.bulk).map(|(name, _)| *name);
             options.push(format!("bulk={}", name.expect("BULK lists every mode")));
         }
+        if self.k != default.k {
+            options.push(format!("k={}", self.k));
+        }
         let colon = if options.is_empty() { "" } else { ":" };
         write!(f, "{}{colon}{}", self.kind.name(), options.join(","))
     }
@@ -220,7 +279,13 @@ mod tests {
 
     #[test]
     fn specs_round_trip() {
-        for text in ["fifo", "fifo-per-producer:empty=count,bulk=run", "lifo:empty=none", "set"] {
+        for text in [
+            "fifo",
+            "fifo-per-producer:empty=count,bulk=run",
+            "lifo:empty=none",
+            "set",
+            "fifo-relaxed:k=7",
+        ] {
             let spec: Spec = text.parse().expect(text);
             assert_eq!(spec.to_string(), text);
         }
@@ -235,6 +300,8 @@ mod tests {
         let error = |text: &str| text.parse::<Spec>().expect_err(text);
         assert!(error("heap").contains("fifo-per-producer"));
         assert!(error("fifo:empty=count").contains("none, lone, strong"));
+        assert!(error("fifo-relaxed:k=0").contains("number from 1 on"));
+        assert!(error("fifo:k=2").contains("no option 'k'"));
         assert!(error("set:empty=none").contains("no option 'empty'"));
     }
 }

@@ -1,9 +1,9 @@
-//! The sequential objects' common shape. A state and a call come in, the states that the call may
-//! leave behind go out; none means that the object could not have answered so. Knows nothing of
-//! threads running at once, time, or histories.
+//! The operations of the bundled objects. A call and its answer come in; what it adds, takes or may
+//! change goes out. Knows nothing of threads running at once, time, or histories.
 
-use std::hash::Hash;
+use std::fmt::Debug;
 
+use super::Model;
 use crate::operation::{Op, Status};
 
 /// One call as a sequential object sees it: it happens at one instant.
@@ -19,25 +19,10 @@ pub struct Call<'a> {
     pub queue: Option<u32>,
 }
 
-/// A sequential object.
-pub trait Model {
-    type State: Clone + Eq + Hash;
-
-    fn init(&self) -> Self::State;
-
-    /// Appends to `next` every state that `call` may lead to from `state`. A closed call leads to
-    /// none where its answer is impossible. An open call's effects are listed; that it may have
-    /// none is the caller's business.
-    fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>);
-
-    /// Whether nothing is left in the object; a state that cannot be drained counts as empty.
-    fn is_empty(&self, state: &Self::State) -> bool;
-}
-
 /// An object that can say what it would have answered.
-pub trait Expect: Model {
+pub trait Expect<O: Debug>: Model<O> {
     /// What a closed call should have answered in `state`, for people.
-    fn expected(&self, state: &Self::State, call: &Call) -> String;
+    fn expected(&self, state: &Self::State, call: &O) -> String;
 }
 
 impl<'a> Call<'a> {
@@ -53,7 +38,9 @@ impl<'a> Call<'a> {
             Op::SetInsert | Op::SetRemove | Op::MapInsertIfAbsent | Op::MapRemove => {
                 self.status == Status::Failed
             }
-            Op::MapCompareExchange | Op::RegisterCompareExchange => self.status == Status::Failed,
+            Op::MapCompareExchange | Op::RegisterCompareExchange | Op::LogAppend => {
+                self.status == Status::Failed
+            }
             Op::MapPut => false,
             _ => matches!(self.status, Status::Empty | Status::Full),
         }
@@ -74,7 +61,16 @@ pub fn added<'a>(op: Op, status: Status, args: &'a [i64], results: &[i64]) -> &'
 impl Op {
     /// Whether the operation never changes anything.
     pub fn only_reads(self) -> bool {
-        matches!(self, Op::SetContains | Op::MapGet | Op::RegisterRead)
+        use Op::*;
+        self.reads_range()
+            || matches!(self, SetContains | MapGet | RegisterRead | CounterRead)
+            || matches!(self, LogRead | LogCheckTail | KvGet | StoreRead)
+    }
+
+    /// Whether the operation reads more than one key of a set.
+    pub fn reads_range(self) -> bool {
+        use Op::*;
+        matches!(self, SetRangeCount | SetRank | SetSize | SetSelect | SetRangeList)
     }
 
     /// Whether the operation puts values into a queue of any kind, a stack or a deque.

@@ -61,7 +61,7 @@ impl Producers {
     }
 }
 
-impl Model for Producers {
+impl Model<Call<'_>> for Producers {
     type State = Lines;
 
     fn init(&self) -> Lines {
@@ -92,9 +92,17 @@ impl Model for Producers {
     fn is_empty(&self, state: &Lines) -> bool {
         state.iter().all(VecDeque::is_empty)
     }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        state.iter().map(|line| 32 + 8 * line.len()).sum()
+    }
 }
 
-impl Expect for Producers {
+impl Expect<Call<'_>> for Producers {
     fn expected(&self, state: &Lines, _: &Call) -> String {
         let fronts: Vec<_> = state.iter().filter_map(|line| line.front().copied()).collect();
         values_or_empty(&fronts)

@@ -1,6 +1,6 @@
 //! A line of values that grows at its back: queue, stack and deque. Calls come in, the line they
 //! leave behind goes out; which end a call takes from is a matter of the operation alone. Does not
-//! know which of the three it is.
+//! know which of the three it is. Also the relaxed queue, which takes from near its front.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ impl Sequence {
     }
 }
 
-impl Model for Sequence {
+impl Model<Call<'_>> for Sequence {
     type State = VecDeque<i64>;
 
     fn init(&self) -> VecDeque<i64> {
@@ -67,13 +67,86 @@ impl Model for Sequence {
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {
         state.is_empty()
     }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        8 * state.len()
+    }
 }
 
-impl Expect for Sequence {
+impl Expect<Call<'_>> for Sequence {
     fn expected(&self, state: &VecDeque<i64>, call: &Call) -> String {
         let mut line = state.clone();
         let count = call.results.len().max(1);
         let values: Vec<_> = (0..count).map_while(|_| take(&mut line, call.op)).collect();
         super::object::values_or_empty(&values)
+    }
+}
+
+/// A queue whose dequeue takes one of its `k` oldest values.
+pub struct Relaxed {
+    pub k: usize,
+}
+
+impl Relaxed {
+    /// Every way to take one value, `wanted` if one is, that may leave next.
+    fn taken(
+        &self,
+        line: &VecDeque<i64>,
+        wanted: Option<i64>,
+    ) -> impl Iterator<Item = VecDeque<i64>> {
+        let near = line.iter().take(self.k).enumerate();
+        let able = near.filter(move |(_, value)| wanted.is_none_or(|wanted| wanted == **value));
+        able.map(|(at, _)| {
+            let mut rest = line.clone();
+            rest.remove(at);
+            rest
+        })
+    }
+}
+
+impl Model<Call<'_>> for Relaxed {
+    type State = VecDeque<i64>;
+
+    fn init(&self) -> VecDeque<i64> {
+        VecDeque::new()
+    }
+
+    /// An open bulk dequeue is given step by step.
+    fn step(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
+        if !call.op.removes() || call.status == Status::Empty {
+            return Sequence.step(state, call, next);
+        }
+        if call.status.is_open() {
+            next.extend(self.taken(state, None));
+            return;
+        }
+        let mut level = vec![state.clone()];
+        for value in call.results {
+            level = level.iter().flat_map(|line| self.taken(line, Some(*value))).collect();
+        }
+        next.append(&mut level);
+    }
+
+    fn is_empty(&self, state: &VecDeque<i64>) -> bool {
+        state.is_empty()
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        8 * state.len()
+    }
+}
+
+impl Expect<Call<'_>> for Relaxed {
+    fn expected(&self, state: &VecDeque<i64>, _: &Call) -> String {
+        let oldest: Vec<_> = state.iter().take(self.k).copied().collect();
+        super::object::values_or_empty(&oldest)
     }
 }

@@ -108,7 +108,7 @@ pub fn call(history: &History, id: OperationId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::jsonl;
+    use crate::exchange::jsonl;
 
     #[test]
     fn boxes_stand_in_the_order_of_their_stamps() {

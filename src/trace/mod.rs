@@ -1,11 +1,9 @@
 //! Traces: what a harness recorded, on its way to a history. [`records`] is the layout of one
 //! thread's calls, [`frame`] what they travel in, [`wire`] how that is written to a pipe or a file,
-//! [`area`] the memory the harness shares so that nothing is lost when it dies, [`jsonl`] the
-//! exchange format.
+//! [`area`] the memory the harness shares so that nothing is lost when it dies.
 
 pub mod area;
 pub mod frame;
-pub mod jsonl;
 pub mod records;
 pub mod rounds;
 pub mod wire;

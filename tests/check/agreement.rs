@@ -8,7 +8,7 @@ use super::brute;
 use super::random::{Random, Shape, history};
 
 /// Small histories: enumeration decides them.
-const SMALL: Shape = Shape {
+pub const SMALL: Shape = Shape {
     kind: Kind::Set,
     threads: (2, 4),
     operations: (3, 8),
@@ -29,19 +29,19 @@ fn spec(text: &str) -> Spec {
 
 /// How often each verdict came, in percent of all.
 #[derive(Default, Debug)]
-struct Shares {
+pub struct Shares {
     histories: usize,
     explained: usize,
 }
 
 impl Shares {
-    fn note(&mut self, explained: bool) {
+    pub fn note(&mut self, explained: bool) {
         self.histories += 1;
         self.explained += usize::from(explained);
     }
 
     /// A comparison in which one verdict hardly comes proves little.
-    fn assert_healthy(&self, name: &str) {
+    pub fn assert_healthy(&self, name: &str) {
         let percent = 100 * self.explained / self.histories;
         println!("{name}: {} histories, {percent} % explained, 0 mismatches", self.histories);
         assert!((5..=95).contains(&percent), "{name}: {percent} % explained");
@@ -49,7 +49,13 @@ impl Shares {
 }
 
 /// Whether the verdict agrees with what is true; inconclusive never does.
-fn assert_agrees(verdict: &Verdict, explained: bool, spec: &Spec, history: &History, who: &str) {
+pub fn assert_agrees(
+    verdict: &Verdict,
+    explained: bool,
+    spec: &Spec,
+    history: &History,
+    who: &str,
+) {
     let agrees = match verdict {
         Verdict::Consistent => explained,
         Verdict::Violation(witness) => {
@@ -155,6 +161,35 @@ fn priority_queue() {
     compare_small(&specs, SMALL, 100_000);
 }
 
+#[test]
+fn fifo_relaxed() {
+    let specs = ["fifo-relaxed:empty=none,k=3", "fifo-relaxed", "fifo-relaxed:empty=strong,k=1"];
+    compare_small(&specs, SMALL, 100_000);
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
+    compare_small(&["fifo-relaxed"], shape, 20_000);
+}
+
+#[test]
+fn counter() {
+    compare_small(&["counter"], SMALL, 100_000);
+}
+
+#[test]
+fn log() {
+    compare_small(&["log"], Shape { pending: 30, ..SMALL }, 100_000);
+    compare_small(&["log"], Shape { pending: 30, duplicates: 30, ..SMALL }, 20_000);
+}
+
+#[test]
+fn kv() {
+    compare_small(&["kv"], SMALL, 100_000);
+}
+
+#[test]
+fn range_set() {
+    compare_small(&["range-set"], SMALL, 100_000);
+}
+
 const PER_PRODUCER: [&str; 5] = [
     "fifo-per-producer:empty=none",
     "fifo-per-producer",
@@ -200,6 +235,9 @@ fn medium() {
         "fifo-per-producer:empty=strong",
         "fifo-per-producer:empty=identity",
         "pool",
+        "counter",
+        "log",
+        "range-set",
     ];
     for (at, text) in texts.into_iter().enumerate() {
         let spec = spec(text);

@@ -6,9 +6,12 @@ use std::collections::HashSet;
 
 use interlap::history::{History, NEVER, Operation, OperationId};
 use interlap::model::{
-    Bag, Bulk, Call, Cell, Dictionary, Empty, Kind, Model, Producers, Sequence, Spec,
+    Bag, Bulk, Call, Cell, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers,
+    Relaxed, Sequence, Spec, Texts,
 };
-use interlap::operation::{Op, Status};
+use interlap::operation::{Family, Op, Status};
+
+use super::store;
 
 /// One instant of an operation.
 struct Part<'a> {
@@ -27,6 +30,9 @@ pub fn explained(history: &History, spec: &Spec) -> bool {
     if spec.bulk == Bulk::Run && !runs_right(history) {
         return false;
     }
+    if spec.kind.family() == Family::Store {
+        return store::explained(history, spec.kind);
+    }
     let initial = (spec.kind == Kind::Register).then_some(0);
     let parts = parts(history, spec);
     match spec.kind {
@@ -35,20 +41,25 @@ pub fn explained(history: &History, spec: &Spec) -> bool {
         }
         Kind::Fifo | Kind::Lifo | Kind::Deque => some_order(history, &parts, &Sequence),
         Kind::Pool | Kind::PriorityQueue => some_order(history, &parts, &Bag),
+        Kind::FifoRelaxed => some_order(history, &parts, &Relaxed { k: spec.k as usize }),
+        Kind::RangeSet => some_order(history, &parts, &OrderedSet),
+        Kind::Kv => some_order(history, &parts, &Texts),
+        Kind::Counter => some_order(history, &parts, &Counter),
+        Kind::Log => some_order(history, &parts, &Log),
         Kind::Register => some_order(history, &parts, &Cell { initial }),
         _ => some_order(history, &parts, &Dictionary { initial }),
     }
 }
 
-fn some_order<M: Model>(history: &History, parts: &[Part], model: &M) -> bool {
+fn some_order<'a, M: Model<Call<'a>>>(history: &History, parts: &[Part<'a>], model: &M) -> bool {
     let all = (1u64 << parts.len()) - 1;
     let drained = history.drained;
     orders(parts, all, &model.init(), model, drained, &mut HashSet::new())
 }
 
 /// Whether what is `left` can still happen in some order from `state` on.
-fn orders<M: Model>(
-    parts: &[Part],
+fn orders<'a, M: Model<Call<'a>>>(
+    parts: &[Part<'a>],
     left: u64,
     state: &M::State,
     model: &M,

@@ -63,6 +63,22 @@ fn flip(record: &mut Record, wrong: i64, forget: bool) {
     match record.op {
         Op::RegisterRead => record.results = vec![small],
         Op::RegisterWrite => record.results = if forget { Vec::new() } else { vec![small] },
+        Op::SetRangeCount | Op::SetRank | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {
+            record.results = vec![small];
+        }
+        Op::LogAppend if forget => {
+            (record.status, record.results) = (Status::Failed, Vec::new());
+        }
+        Op::LogAppend => (record.status, record.results) = (Status::Ok, vec![small]),
+        Op::CounterAdd => record.results = if forget { Vec::new() } else { vec![small] },
+        Op::LogRead if forget => (record.status, record.results) = (Status::Empty, Vec::new()),
+        Op::SetSelect if forget => (record.status, record.results) = (Status::Failed, Vec::new()),
+        // A record that is, or may be.
+        Op::LogRead => (record.status, record.results) = (Status::Ok, vec![wrong]),
+        Op::SetSelect => (record.status, record.results) = (Status::Ok, vec![small]),
+        Op::SetRangeList | Op::KvGet if forget => drop(record.results.pop()),
+        Op::SetRangeList | Op::KvGet => record.results.push(small),
+        Op::KvPut | Op::KvAppend => {}
         Op::MapGet if record.status == Status::Failed => {
             (record.status, record.results) = (Status::Ok, vec![small]);
         }

@@ -12,6 +12,11 @@ use super::random::{Random, Record};
 pub struct Machine {
     lines: BTreeMap<usize, VecDeque<i64>>,
     pub cells: BTreeMap<i64, i64>,
+    texts: BTreeMap<i64, Vec<i64>>,
+    records: Vec<i64>,
+    count: i64,
+    /// Beyond how many of a line's first values none may be taken; 0: the first must be.
+    pub relaxation: usize,
 }
 
 impl Machine {
@@ -41,12 +46,20 @@ impl Machine {
         }
         let front = record.op == Op::PriorityPoll
             || matches!(record.op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal);
+        if self.relaxation > 0 {
+            let at = random.below(self.relaxation.min(values.len()));
+            record.results.push(values.remove(at).expect("it is there"));
+            return record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0];
+        }
         let value = if front { values.pop_front() } else { values.pop_back() };
         record.results.push(value.expect("it is not empty"));
         record.op == Op::DequeueBulk && ((moved + 1) as i64) < record.args[0]
     }
 
     pub fn answer(&mut self, record: &Record, random: &mut Random) -> (Status, Vec<i64>) {
+        if let Some(answer) = self.answer_of_others(record, random) {
+            return answer;
+        }
         let key = if record.op.family().name() == "register" { 0 } else { record.args[0] };
         let held = self.cells.get(&key).copied();
         let last = record.args.last().copied();
@@ -70,5 +83,53 @@ impl Machine {
             None => drop(self.cells.remove(&key)),
         }
         (if ok { Status::Ok } else { Status::Failed }, results)
+    }
+
+    /// Counters, logs, strings, and sets in order.
+    fn answer_of_others(
+        &mut self,
+        record: &Record,
+        random: &mut Random,
+    ) -> Option<(Status, Vec<i64>)> {
+        let args = &record.args[..];
+        let within = |low: i64, high: i64| -> Vec<i64> {
+            self.cells.keys().copied().filter(|key| (low..=high).contains(key)).collect()
+        };
+        let results = match record.op {
+            Op::SetRangeCount => vec![within(args[0], args[1]).len() as i64],
+            Op::SetRangeList => within(args[0], args[1]),
+            Op::SetRank => vec![within(i64::MIN, args[0] - 1).len() as i64],
+            Op::SetSize => vec![self.cells.len() as i64],
+            Op::SetSelect => match self.cells.keys().nth(args[0] as usize) {
+                Some(key) => vec![*key],
+                None => return Some((Status::Failed, Vec::new())),
+            },
+            Op::CounterRead => vec![self.count],
+            Op::CounterAdd => {
+                let told = random.percent(40).then_some(self.count);
+                self.count += args[0];
+                Vec::from_iter(told)
+            }
+            Op::LogAppend => {
+                self.records.push(args[0]);
+                vec![self.records.len() as i64 - 1]
+            }
+            Op::LogCheckTail => vec![self.records.len() as i64],
+            Op::LogRead => match self.records.get(args[0] as usize) {
+                Some(record) => vec![*record],
+                None => return Some((Status::Empty, Vec::new())),
+            },
+            Op::KvGet => self.texts.get(&args[0]).cloned().unwrap_or_default(),
+            Op::KvPut => {
+                self.texts.insert(args[0], args[1..].to_vec());
+                Vec::new()
+            }
+            Op::KvAppend => {
+                self.texts.entry(args[0]).or_default().extend_from_slice(&args[1..]);
+                Vec::new()
+            }
+            _ => return None,
+        };
+        Some((Status::Ok, results))
     }
 }

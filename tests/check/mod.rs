@@ -5,4 +5,7 @@ mod brute;
 mod corrupt;
 mod machine;
 mod random;
+mod store;
+mod transactions;
+mod users;
 mod verdicts;

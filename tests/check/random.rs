@@ -3,7 +3,7 @@
 
 use interlap::history::{Entry, History};
 use interlap::model::Kind;
-use interlap::operation::{Op, Status};
+use interlap::operation::{Family, Op, Status};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -42,6 +42,10 @@ pub struct Shape {
     pub corruptions: usize,
     /// Percent of calls that find no room, or nothing where something is.
     pub hides: usize,
+}
+
+fn family(family: Family) -> Vec<Op> {
+    Op::ALL.iter().copied().filter(|op| op.family() == family).collect()
 }
 
 /// One operation.
@@ -174,6 +178,17 @@ impl Simulation<'_> {
             Op::MapCompareExchange => {
                 vec![self.random.below(2) as i64, small(self.random), small(self.random)]
             }
+            Op::SetRank | Op::SetSelect | Op::LogRead | Op::KvGet => vec![small(self.random)],
+            Op::SetRangeCount | Op::SetRangeList => vec![small(self.random), small(self.random)],
+            // Half of the counters count by ones.
+            Op::CounterAdd if self.ranges => vec![1],
+            Op::CounterAdd => vec![small(self.random) - 1],
+            Op::LogAppend => vec![self.value(thread)],
+            Op::KvPut | Op::KvAppend => {
+                let characters = self.random.below(3);
+                let key = vec![self.random.below(2) as i64];
+                key.into_iter().chain((0..characters).map(|_| small(self.random) % 2)).collect()
+            }
             _ => Vec::new(),
         };
         let start = self.tick();
@@ -184,10 +199,10 @@ impl Simulation<'_> {
         let of = |ops: &[Op], random: &mut Random| ops[random.below(ops.len())];
         let bulk = self.random.percent(self.shape.bulk);
         match self.shape.kind {
-            Kind::Fifo | Kind::FifoPerProducer | Kind::Pool if bulk => {
+            Kind::Fifo | Kind::FifoRelaxed | Kind::FifoPerProducer | Kind::Pool if bulk => {
                 of(&[Op::EnqueueBulk, Op::DequeueBulk], self.random)
             }
-            Kind::Fifo | Kind::FifoPerProducer | Kind::Pool => {
+            Kind::Fifo | Kind::FifoRelaxed | Kind::FifoPerProducer | Kind::Pool => {
                 of(&[Op::Enqueue, Op::Dequeue], self.random)
             }
             Kind::Lifo => of(&[Op::Push, Op::Pop], self.random),
@@ -196,9 +211,16 @@ impl Simulation<'_> {
             }
             Kind::Deque => Op::DequeSteal,
             Kind::Set => of(&[Op::SetInsert, Op::SetRemove, Op::SetContains], self.random),
-            Kind::Map => of(&Op::ALL[12..17], self.random),
-            Kind::Register => of(&Op::ALL[17..20], self.random),
+            Kind::Map => of(&family(Family::Map), self.random),
+            Kind::Register => of(&family(Family::Register), self.random),
             Kind::PriorityQueue => of(&[Op::PriorityInsert, Op::PriorityPoll], self.random),
+            Kind::RangeSet if self.random.percent(50) => {
+                of(&[Op::SetInsert, Op::SetRemove], self.random)
+            }
+            Kind::RangeSet | Kind::Counter | Kind::Log | Kind::Kv => {
+                of(&family(self.shape.kind.family()), self.random)
+            }
+            Kind::Snapshot | Kind::Serializable => unreachable!("transactions are drawn apart"),
         }
     }
 
@@ -206,6 +228,9 @@ impl Simulation<'_> {
     fn advance(&mut self, thread: usize, mut record: Record, moved: usize) -> Doing {
         if record.op.family().name() != self.shape.kind.family().name() {
             unreachable!("an operation of another family");
+        }
+        if self.shape.kind == Kind::FifoRelaxed {
+            self.machine.relaxation = 2;
         }
         if !record.op.adds() && !record.op.removes() {
             (record.status, record.results) = self.machine.answer(&record, self.random);

@@ -9,5 +9,5 @@ mod controlled_environment;
 mod determinism;
 mod fake;
 mod jobs;
-mod tool;
+pub mod tool;
 mod twins;

@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 26] = [
+const MAY_NAME: [(&str, &[&str]); 28] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
@@ -18,8 +18,10 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
     ("history", &["operation"]),
     ("model", &["operation"]),
     ("plan", &[]),
-    ("check", &["history", "model", "operation"]),
+    ("journal", &["history"]),
+    ("check", &["history", "journal", "model", "operation"]),
     ("trace", &["history", "model", "operation", "plan"]),
+    ("exchange", &["history", "model", "operation"]),
     ("symbols", &[]),
     ("saturation", &[]),
     ("fault", &["history", "symbols", "trace"]),

@@ -1,0 +1,224 @@
+//! The log checker. A history of appends of distinct values, reads of positions and looks at the
+//! tail comes in, the first broken rule goes out. Exact, appends of unknown outcome included.
+//!
+//! What is known of positions is fixed first: an answered append tells its own; a read tells that
+//! of the value it shows, which must then be that of an append without an answer. Positions below
+//! the highest tail that was seen, of which nothing is known, were filled by appends without an
+//! answer whose values nobody saw: the earliest calls first, since none of them must return. What
+//! remains is one line of time: whatever must come before position `p + 1` is filled is at or after
+//! the latest start of what must come before it, and has to end no sooner.
+
+use super::hash::FastMap;
+use super::{Witness, witness};
+use crate::history::{History, NEVER, OperationId};
+use crate::operation::{Op, Status};
+
+/// What concerns one position: the append that fills it, and who saw what.
+#[derive(Clone, Default)]
+struct Place {
+    append: Option<OperationId>,
+    /// Looks at the tail that found exactly this many records.
+    tails: Vec<OperationId>,
+    /// Reads that found nothing here.
+    absent: Vec<OperationId>,
+    /// Reads that found the record.
+    reads: Vec<OperationId>,
+}
+
+/// Whether the rules here suffice: no value appended twice.
+pub fn is_exact(history: &History) -> bool {
+    let mut seen = FastMap::default();
+    let appends = history.ids().filter(|id| history.operation(*id).op == Op::LogAppend);
+    appends.into_iter().all(|id| seen.insert(history.args(id)[0], ()).is_none())
+}
+
+/// The first broken rule of a log, if any.
+pub fn judge(history: &History) -> Result<(), Witness> {
+    let mut places = places(history)?;
+    let mut unseen: Vec<OperationId> = unseen(history, &places);
+    unseen.sort_unstable_by_key(|id| std::cmp::Reverse((history.operation(*id).start, *id)));
+    let last = places.len() - 1;
+    for at in 0..last {
+        if places[at].append.is_none() {
+            places[at].append = unseen.pop();
+        }
+        if places[at].append.is_none() {
+            return Err(gap(history, &places, at));
+        }
+    }
+    in_time(history, &places)
+}
+
+/// The known appends, looks and reads by position; as many as the highest tail seen, and one.
+fn places(history: &History) -> Result<Vec<Place>, Witness> {
+    let appends = history.ids().filter(|id| history.operation(*id).op == Op::LogAppend);
+    let by_value: FastMap<i64, OperationId> = appends.map(|id| (history.args(id)[0], id)).collect();
+    let mut places = vec![Place::default()];
+    for id in history.ids() {
+        let operation = history.operation(id);
+        let told = history.results(id).first().copied();
+        match (operation.op, operation.status) {
+            (Op::LogAppend, Status::Ok) => {
+                let place = at(history, &mut places, id, told, 1)?;
+                fill(history, place, id)?;
+            }
+            (Op::LogCheckTail, Status::Ok) => {
+                at(history, &mut places, id, told, 0)?.tails.push(id);
+            }
+            (Op::LogRead, Status::Ok) => {
+                let position = history.args(id).first().copied();
+                let value = told.expect("a read has a result");
+                let append = by_value
+                    .get(&value)
+                    .filter(|append| history.operation(**append).status != Status::Failed);
+                let append = *append.ok_or_else(|| nowhere(history, id, value))?;
+                let place = at(history, &mut places, id, position, 1)?;
+                place.reads.push(id);
+                fill(history, place, append)?;
+            }
+            _ => {}
+        }
+    }
+    // An append seen at one position cannot stand at another.
+    let mut stands: FastMap<OperationId, usize> = FastMap::default();
+    for (position, place) in places.iter().enumerate() {
+        let Some(append) = place.append else { continue };
+        if let Some(other) = stands.insert(append, position) {
+            let both = [&places[other], place].map(|place| place.reads.iter().copied());
+            let operations: Vec<_> =
+                [append].into_iter().chain(both.into_iter().flatten()).collect();
+            return Err(twice(history, append, [other, position], operations));
+        }
+    }
+    for id in history.ids() {
+        let operation = history.operation(id);
+        let is_absent = operation.op == Op::LogRead && operation.status == Status::Empty;
+        if let Some(place) = usize::try_from(history.args(id).first().copied().unwrap_or(-1))
+            .ok()
+            .filter(|_| is_absent)
+            .and_then(|position| places.get_mut(position))
+        {
+            place.absent.push(id);
+        }
+    }
+    Ok(places)
+}
+
+/// The place with this number, made if it is the highest so far; `more` after it must be filled.
+fn at<'p>(
+    history: &History,
+    places: &'p mut Vec<Place>,
+    id: OperationId,
+    position: Option<i64>,
+    more: usize,
+) -> Result<&'p mut Place, Witness> {
+    let position = position.and_then(|position| usize::try_from(position).ok());
+    let Some(position) = position.filter(|position| *position <= history.len()) else {
+        let explanation = format!(
+            "{} tells of more records than there were appends, or of fewer than none.",
+            witness::call(history, id)
+        );
+        return Err(Witness { rule: "log-position", explanation, operations: vec![id] });
+    };
+    if places.len() <= position + more {
+        places.resize(position + more + 1, Place::default());
+    }
+    Ok(&mut places[position])
+}
+
+fn fill(history: &History, place: &mut Place, append: OperationId) -> Result<(), Witness> {
+    match place.append {
+        Some(other) if other != append => {
+            let explanation = format!(
+                "{} and {} would both stand at one position.",
+                witness::call(history, other),
+                witness::call(history, append)
+            );
+            let mut operations = vec![other, append];
+            operations.extend(&place.reads);
+            Err(Witness { rule: "log-position", explanation, operations })
+        }
+        _ => {
+            place.append = Some(append);
+            Ok(())
+        }
+    }
+}
+
+/// The appends without an answer that stand nowhere yet.
+fn unseen(history: &History, places: &[Place]) -> Vec<OperationId> {
+    let seen: FastMap<OperationId, ()> =
+        places.iter().filter_map(|place| place.append.map(|append| (append, ()))).collect();
+    let open = |id: &OperationId| {
+        let operation = history.operation(*id);
+        operation.op == Op::LogAppend && operation.end == NEVER && !seen.contains_key(id)
+    };
+    history.ids().filter(open).collect()
+}
+
+/// Whether one line of time holds all that is known: see above.
+fn in_time(history: &History, places: &[Place]) -> Result<(), Witness> {
+    let mut latest: Option<(u64, OperationId)> = None;
+    let start = |id: OperationId| Some((history.operation(id).start, id));
+    let late = |latest: Option<(u64, OperationId)>, id: OperationId| match latest {
+        Some((start, before)) if history.operation(id).end < start => {
+            Err(out_of_order(history, before, id))
+        }
+        _ => Ok(()),
+    };
+    for place in places {
+        for &look in &place.tails {
+            late(latest, look)?;
+        }
+        let before = place.tails.iter().chain(&place.absent);
+        latest = before.map(|id| start(*id)).max().flatten().max(latest);
+        if let Some(append) = place.append {
+            late(latest, append)?;
+            latest = latest.max(start(append));
+        }
+        for &read in &place.reads {
+            late(latest, read)?;
+        }
+    }
+    Ok(())
+}
+
+fn out_of_order(history: &History, before: OperationId, after: OperationId) -> Witness {
+    let explanation = format!(
+        "By the positions they tell, {} comes before {}, yet was called only after that had \
+         returned.",
+        witness::call(history, before),
+        witness::call(history, after)
+    );
+    Witness { rule: "log-order", explanation, operations: vec![before, after] }
+}
+
+fn nowhere(history: &History, read: OperationId, value: i64) -> Witness {
+    let explanation = format!("{}: {value} was never appended.", witness::call(history, read));
+    Witness { rule: "from-nowhere", explanation, operations: vec![read] }
+}
+
+fn twice(
+    history: &History,
+    append: OperationId,
+    [one, other]: [usize; 2],
+    operations: Vec<OperationId>,
+) -> Witness {
+    let explanation = format!(
+        "What {} appended stands at position {one} and at position {other}.",
+        witness::call(history, append)
+    );
+    Witness { rule: "log-position", explanation, operations }
+}
+
+fn gap(history: &History, places: &[Place], at: usize) -> Witness {
+    let beyond = places[at..].iter().find_map(|place| {
+        place.tails.first().or(place.reads.first()).or(place.append.as_ref()).copied()
+    });
+    let beyond = beyond.expect("a place is made for an operation beyond it");
+    let explanation = format!(
+        "{} tells that position {at} was filled, but every append stands elsewhere.",
+        witness::call(history, beyond)
+    );
+    Witness { rule: "lost", explanation, operations: vec![beyond] }
+}

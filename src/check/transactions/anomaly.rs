@@ -1,0 +1,210 @@
+//! Names for what transactions did wrong (Berenson et al. 1995; Adya 1999). Transactions come in,
+//! a witness with the anomaly's name and the fewest transactions goes out. What is told here as
+//! certain is a violation in itself; the other names are given to what the search has refused.
+
+use super::transaction::{Outcome, Transaction};
+use super::{explained, witness};
+use crate::check::witness as words;
+use crate::check::{Limits, Verdict, Witness};
+use crate::history::{History, OperationId};
+use crate::model::Kind;
+use crate::operation::{Op, Status};
+
+/// Most transactions that are cut down one by one: each takes a search of the rest.
+const CUT_DOWN_MAX: usize = 400;
+
+/// Steps of a search that only cuts a witness down.
+const CUT_DOWN_STEPS: u64 = 200_000;
+
+/// A violation that needs no search, if there is one.
+pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> Option<Witness> {
+    let judged = |t: &&Transaction| match t.outcome {
+        Outcome::Committed { .. } => true,
+        _ => kind == Kind::Snapshot,
+    };
+    let each = || transactions.iter().filter(judged);
+    each().find_map(|t| torn(history, t)).or_else(|| {
+        each().find_map(|reader| {
+            let found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
+            found
+                .into_iter()
+                .find_map(|(key, value)| bad_read(history, transactions, reader, key, value))
+        })
+    })
+}
+
+/// Two answers within one transaction that no snapshot explains.
+fn torn(history: &History, transaction: &Transaction) -> Option<Witness> {
+    let (before, after) = transaction.torn?;
+    let first = history.operation(before);
+    let own = first.op != Op::StoreRead && first.status == Status::Ok;
+    let rule = if own { "own-write-lost" } else { "non-repeatable-read" };
+    let explanation = format!(
+        "In one transaction, with no change of the key by itself in between: {}; then {}.",
+        words::call(history, before),
+        words::call(history, after)
+    );
+    Some(Witness { rule, explanation, operations: vec![before, after] })
+}
+
+/// A value that nobody may have committed.
+fn bad_read(
+    history: &History,
+    transactions: &[Transaction],
+    reader: &Transaction,
+    key: i64,
+    value: i64,
+) -> Option<Witness> {
+    let wrote = |t: &&Transaction| t.written.contains(&(key, value));
+    let writers: Vec<&Transaction> = transactions.iter().filter(wrote).collect();
+    let last = |t: &Transaction| t.writes.get(&key) == Some(&Some(value));
+    if writers.iter().any(|t| t.may_commit() && last(t) && !std::ptr::eq(*t, reader)) {
+        return None;
+    }
+    let read = read_of(history, reader, key);
+    let call = words::call(history, read);
+    let (rule, explanation) = match writers.iter().find(|t| !std::ptr::eq(**t, reader)) {
+        None => ("from-nowhere", format!("{call}: no other transaction wrote {value} there.")),
+        Some(writer) if !writer.may_commit() => {
+            let by = words::thread(history, writer.operations[0]);
+            let text = format!("{call}, which a transaction of {by} wrote that did not commit.");
+            ("aborted-read", text)
+        }
+        Some(writer) => {
+            let by = words::thread(history, writer.operations[0]);
+            let text = format!(
+                "{call}, which a transaction of {by} wrote and replaced before it committed."
+            );
+            ("intermediate-read", text)
+        }
+    };
+    let mut operations: Vec<OperationId> =
+        writers.iter().flat_map(|t| t.operations.iter().copied()).collect();
+    operations.push(read);
+    operations.dedup();
+    Some(Witness { rule, explanation, operations })
+}
+
+/// The operation by which a transaction first found what lies under `key`.
+fn read_of(history: &History, transaction: &Transaction, key: i64) -> OperationId {
+    let reads = |id: &&OperationId| {
+        let finds = matches!(history.operation(**id).op, Op::StoreRead | Op::StoreRemove);
+        finds && history.args(**id)[0] == key
+    };
+    *transaction.operations.iter().find(reads).expect("it found something there")
+}
+
+/// The witness of transactions that the search has refused: as few as it refuses still.
+pub fn named(
+    history: &History,
+    kind: Kind,
+    mut all: Vec<&Transaction>,
+    failed: usize,
+    limits: &Limits,
+) -> Witness {
+    let limits = Limits { steps_max: CUT_DOWN_STEPS.min(limits.steps_max), ..limits.clone() };
+    let refused =
+        |some: &[&Transaction]| matches!(explained(kind, some, &limits), Verdict::Violation(_));
+    // What began after the failed one was over cannot have a part in it.
+    let end = match (kind, all[failed].outcome) {
+        (_, Outcome::Committed { end, .. }) => end,
+        _ => all[failed].snapshot_end,
+    };
+    let (earlier, later): (Vec<_>, Vec<_>) = all.iter().copied().partition(|t| t.start <= end);
+    if !later.iter().any(|t| is_read(t, &earlier)) && refused(&earlier) {
+        all = earlier;
+    }
+    if all.len() <= CUT_DOWN_MAX {
+        let mut at = all.len();
+        while at > 0 {
+            at -= 1;
+            let mut rest = all.clone();
+            let without = rest.remove(at);
+            if !is_read(without, &rest) && refused(&rest) {
+                all = rest;
+            }
+        }
+    }
+    let rule = name(kind, &all);
+    let who: Vec<String> = all
+        .iter()
+        .map(|t| {
+            let began = history.operation(t.operations[0]).start;
+            format!("{} (begun at {began})", words::thread(history, t.operations[0]))
+        })
+        .collect();
+    let promise = match kind {
+        Kind::Serializable => "No order of whole transactions",
+        _ => "No choice of snapshots and commits",
+    };
+    let explanation = format!(
+        "{promise} within their timeboxes explains what these {} transactions read and that they \
+         committed: {}.{}",
+        all.len(),
+        who.join(", "),
+        meaning(rule)
+    );
+    witness(rule, explanation, &all)
+}
+
+/// Whether one of `others` may have found what `transaction` left behind: then they may be refused
+/// for want of it.
+fn is_read(transaction: &Transaction, others: &[&Transaction]) -> bool {
+    let left = |reader: &&Transaction| {
+        transaction.writes.iter().any(|(key, value)| reader.reads.get(key) == Some(value))
+    };
+    transaction.may_commit() && others.iter().any(left)
+}
+
+fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
+    let committed = || all.iter().filter(|t| matches!(t.outcome, Outcome::Committed { .. }));
+    let pairs = || committed().flat_map(|a| committed().map(move |b| (*a, *b)));
+    let distinct = |(a, b): &(&Transaction, &Transaction)| !std::ptr::eq(*a, *b);
+    // Both read one version of a key and replaced it.
+    let lost = |(a, b): &(&Transaction, &Transaction)| {
+        let mut both = a.writes.keys().filter(|key| b.writes.contains_key(key));
+        both.any(|key| a.reads.get(key).is_some_and(|read| b.reads.get(key) == Some(read)))
+    };
+    // Each read what the other replaced, and they replaced different keys.
+    let skew = |(a, b): &(&Transaction, &Transaction)| {
+        let reads =
+            |a: &Transaction, b: &Transaction| a.reads.keys().any(|key| b.writes.contains_key(key));
+        let meet = a.writes.keys().any(|key| b.writes.contains_key(key));
+        !meet && reads(a, b) && reads(b, a) && a.start <= end(b) && b.start <= end(a)
+    };
+    // One saw a part of what another committed at once.
+    let fractured = |(a, b): &(&Transaction, &Transaction)| {
+        let seen = |(key, value): (&i64, &Option<i64>)| b.reads.get(key).map(|r| r == value);
+        let seen: Vec<bool> = a.writes.iter().filter_map(seen).collect();
+        seen.contains(&true) && seen.contains(&false)
+    };
+    let stale = all.iter().filter(|t| t.writes.is_empty()).count() == 1 && all.len() <= 3;
+    let any = |test: &dyn Fn(&(&Transaction, &Transaction)) -> bool| {
+        pairs().filter(distinct).any(|pair| test(&pair))
+    };
+    match kind {
+        _ if any(&lost) => "lost-update",
+        Kind::Serializable if any(&skew) => "write-skew",
+        _ if any(&fractured) => "fractured-read",
+        _ if stale => "stale-read",
+        Kind::Serializable => "not-serializable",
+        _ => "not-a-snapshot",
+    }
+}
+
+fn end(transaction: &Transaction) -> u64 {
+    match transaction.outcome {
+        Outcome::Committed { end, .. } => end,
+        _ => u64::MAX,
+    }
+}
+
+fn meaning(rule: &str) -> &'static str {
+    match rule {
+        "lost-update" => " Two read one version of a key and both replaced it.",
+        "write-skew" => " Each of two read what the other replaced.",
+        "fractured-read" => " One saw a part of what another committed at once.",
+        "stale-read" => " One read what had been replaced before it began.",
+        _ => "",
+    }
+}

@@ -1,0 +1,96 @@
+//! The checker of transactions under snapshot isolation, and of such as must be serializable. A
+//! history of begins, reads, writes, removes, commits and aborts comes in, a verdict goes out.
+//! Exact, by the general search over what transactions are made of.
+//!
+//! Snapshot isolation (Berenson et al., SIGMOD 1995): a transaction reads what was committed at one
+//! instant, between the call of its begin and the return of its first read, write or remove, and
+//! its own changes. It commits at an instant of its commit's box, and only if no other transaction
+//! that changed one of the same keys committed in between. One that aborts reads so, too.
+//!
+//! Serializable: a committed transaction might as well have happened at one instant between the
+//! call of its begin and the return of its commit (strict serializability). Others promise nothing.
+//!
+//! A transaction whose commit has no answer may have committed, at any later time, or not. One
+//! that never came to its commit did not commit.
+
+mod anomaly;
+mod store;
+mod transaction;
+
+use super::{Limits, Verdict, Witness};
+use crate::history::{History, NEVER};
+use crate::journal::Journal;
+use crate::model::{Kind, Spec};
+use store::{Isolated, Point, Serial};
+use transaction::{Outcome, Transaction};
+
+pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    let transactions = match transaction::all(history) {
+        Ok(transactions) => transactions,
+        Err(reason) => return Verdict::Inconclusive(reason),
+    };
+    let kind = spec.kind;
+    if let Some(witness) = anomaly::certain(history, kind, &transactions) {
+        return Verdict::Violation(witness);
+    }
+    let all: Vec<&Transaction> = transactions.iter().collect();
+    match explained(kind, &all, limits) {
+        Verdict::Violation(found) => {
+            let failed = found.operations.last().expect("a search names what failed").thread;
+            Verdict::Violation(anomaly::named(history, kind, all, failed as usize, limits))
+        }
+        verdict => verdict,
+    }
+}
+
+/// Whether an order explains these transactions. The operations of a witness have the number of
+/// the transaction as their thread.
+fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verdict {
+    if kind == Kind::Serializable {
+        return super::check(&serial(transactions), &Serial { transactions }, limits);
+    }
+    super::check(&points(transactions), &Isolated { transactions }, limits)
+}
+
+/// Each transaction that may have committed, as one operation.
+fn serial(transactions: &[&Transaction]) -> Journal<usize> {
+    let mut journal = Journal::default();
+    for (number, transaction) in transactions.iter().enumerate() {
+        let end = match transaction.outcome {
+            Outcome::Committed { end, .. } => Some(end),
+            Outcome::Unknown { .. } => None,
+            // It promises nothing, and changes nothing: as if it began and never went on.
+            Outcome::Aborted => None,
+        };
+        let pushed = journal.push(number as u32, number, transaction.start, end);
+        pushed.expect("the only operation of its client");
+    }
+    journal
+}
+
+/// Each transaction as the instant of its snapshot and that of its commit, if it may have one.
+fn points(transactions: &[&Transaction]) -> Journal<Point> {
+    let mut journal = Journal::default();
+    for (number, transaction) in transactions.iter().enumerate() {
+        let client = number as u32;
+        let snapshot = Some(transaction.snapshot_end).filter(|end| *end != NEVER);
+        let pushed = journal.push(client, Point::Snapshot(number), transaction.start, snapshot);
+        pushed.expect("the first operation of its client");
+        let (start, end) = match transaction.outcome {
+            Outcome::Committed { start, end } => (start, Some(end)),
+            Outcome::Unknown { start } => (start, None),
+            Outcome::Aborted => continue,
+        };
+        if !transaction.writes.is_empty() {
+            let pushed = journal.push(client, Point::Commit(number), start, end);
+            pushed.expect("a commit is called after the operations before it have returned");
+        }
+    }
+    journal
+}
+
+/// The witness that names these transactions.
+fn witness(rule: &'static str, explanation: String, transactions: &[&Transaction]) -> Witness {
+    let operations = transactions.iter().flat_map(|t| t.operations.iter().copied()).collect();
+    Witness { rule, explanation, operations }
+}

@@ -1,0 +1,97 @@
+//! A recorded history, from a file of any format. The file's name and the user's options come in,
+//! histories with what is needed to judge and show them go out.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::check::{Verdict, Witness};
+use crate::cli;
+use crate::exchange::strings::{Strings, Value};
+use crate::exchange::{self, Format, Options};
+use crate::history::History;
+use crate::model::Spec;
+use crate::operation::Family;
+use crate::trace::rounds;
+
+/// A history with what is needed to judge and show it.
+pub struct Subject {
+    /// The file, and in a trace the round.
+    pub name: String,
+    /// The number of the round; none where the file is not a trace.
+    pub round: Option<u64>,
+    pub history: History,
+    /// None where no model is known that explains its operations.
+    pub model: Option<Spec>,
+    /// What integers in it stand for something else.
+    pub strings: Strings,
+    /// What was not read, and why.
+    pub notes: Vec<String>,
+    /// Client that drained the structure.
+    pub drain: u32,
+    pub ns_per_unit: f64,
+}
+
+impl Subject {
+    pub fn known_model(&self) -> Result<Spec> {
+        let name = self.family().map_or("?", Family::name);
+        self.model.ok_or_else(|| anyhow!("{}: no model explains operations of {name}", self.name))
+    }
+
+    pub fn family(&self) -> Option<Family> {
+        self.history.ids().next().map(|id| self.history.operation(id).op.family())
+    }
+
+    /// The verdict in the file's own values.
+    pub fn rendered(&self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Violation(witness) => {
+                let explanation = self.strings.render(&witness.explanation);
+                Verdict::Violation(Witness { explanation, ..witness })
+            }
+            Verdict::Inconclusive(reason) => Verdict::Inconclusive(self.strings.render(&reason)),
+            Verdict::Consistent => Verdict::Consistent,
+        }
+    }
+}
+
+/// Every history in the file, and why the rest of it could not be used.
+pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
+    let path = &source.file;
+    let name = path.display().to_string();
+    let located = |error: String| anyhow!("{name}: {error}");
+    std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?;
+    let format = match source.format {
+        Some(format) => format,
+        None => exchange::detect(path).map_err(located)?,
+    };
+    if format == Format::Trace {
+        return trace(path, source.model);
+    }
+    let initial = source.initial.0.map(Value::Integer);
+    let options = Options { model: source.model, initial };
+    let imported = exchange::read(path, format, &options).map_err(located)?;
+    let exchange::Imported { history, model, strings, notes } = imported;
+    let (round, drain, ns_per_unit) = (None, u32::MAX, 1.0);
+    Ok((vec![Subject { name, round, history, model, strings, notes, drain, ns_per_unit }], None))
+}
+
+fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<String>)> {
+    let name = path.display().to_string();
+    let trace = rounds::read(path).with_context(|| name.clone())?;
+    let hello = &trace.hello;
+    let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
+    let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
+    let ns_per_unit = hello.clock.shown().0;
+    let subject = |round: rounds::Round| Subject {
+        name: format!("{name}, round {}", round.start.round),
+        round: Some(round.start.round),
+        history: round.history,
+        model: Some(model),
+        strings: Strings::default(),
+        notes: Vec::new(),
+        drain: round.start.threads,
+        ns_per_unit,
+    };
+    Ok((trace.rounds.into_iter().map(subject).collect(), trace.truncated))
+}

@@ -1,0 +1,349 @@
+//! JSON Lines, the format of our own for exchange: one operation a line, in any order between
+//! threads, each thread's in its own; or one event a line, in the order of time. Text comes in, a
+//! history goes out, and back. `docs/histories.md` has the schema.
+//!
+//! ```text
+//! {"interlap": 1, "model": "fifo", "drained": true}                       optional first line
+//! {"thread": 0, "op": "enqueue", "args": [7], "start": 10, "end": 14}
+//! {"thread": 1, "op": "dequeue", "start": 12, "end": 19, "status": "ok", "results": [7]}
+//! {"thread": 1, "op": "dequeue", "start": 20, "end": null, "status": "pending"}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::Imported;
+use super::events::{self, Record, Recorder, at};
+use super::strings::{Cut, Strings, Value};
+use crate::history::{History, NEVER, OperationId};
+use crate::model::Spec;
+use crate::operation::{Family, Op, Status};
+
+const FORMAT_VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    interlap: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    drained: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(alias = "client")]
+    thread: u32,
+    op: String,
+    #[serde(default)]
+    args: Vec<Scalar>,
+    start: u64,
+    #[serde(alias = "finish")]
+    end: Option<u64>,
+    #[serde(default = "ok")]
+    status: Status,
+    #[serde(default)]
+    results: Vec<Scalar>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventLine {
+    event: Event,
+    client_id: u32,
+    op_id: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Event {
+    Start {
+        op: String,
+        #[serde(default)]
+        args: Vec<Scalar>,
+    },
+    Finish {
+        #[serde(default = "ok")]
+        status: Status,
+        #[serde(default)]
+        results: Vec<Scalar>,
+    },
+}
+
+fn ok() -> Status {
+    Status::Ok
+}
+
+/// A value: a number, a string, `null`, `true` or `false`.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected an integer of 64 bits, a string, true, false or null")]
+enum Scalar {
+    Integer(i64),
+    Text(String),
+    Flag(bool),
+    Nil(()),
+}
+
+impl From<Scalar> for Value {
+    fn from(scalar: Scalar) -> Value {
+        match scalar {
+            Scalar::Integer(value) => Value::Integer(value),
+            Scalar::Text(text) => Value::Text(text),
+            Scalar::Flag(flag) => Value::Word(flag.to_string()),
+            Scalar::Nil(()) => Value::nil(),
+        }
+    }
+}
+
+impl From<Value> for Scalar {
+    fn from(value: Value) -> Scalar {
+        match value {
+            Value::Integer(value) => Scalar::Integer(value),
+            Value::Word(word) if word == "nil" => Scalar::Nil(()),
+            Value::Word(word) if word == "true" || word == "false" => Scalar::Flag(word == "true"),
+            Value::Word(text) | Value::Text(text) => Scalar::Text(text),
+        }
+    }
+}
+
+fn values(scalars: Vec<Scalar>) -> Vec<Value> {
+    scalars.into_iter().map(Value::from).collect()
+}
+
+/// Reads `text`; `model` overrules the header's. Errors begin with the number of the line.
+pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
+    let mut named = None;
+    let mut drained = false;
+    if let Some((number, line)) = lines.peek().filter(|(_, line)| line.contains("\"interlap\"")) {
+        let header: Header = parse(*number, line)?;
+        if header.interlap != FORMAT_VERSION {
+            let known = format!("version {} of the format is not known", header.interlap);
+            return Err(at(*number + 1, &format!("{known}; {FORMAT_VERSION} is")));
+        }
+        let spec = header.model.map(|model| model.parse::<Spec>()).transpose();
+        named = spec.map_err(|error| at(*number + 1, &error))?;
+        drained = header.drained;
+        lines.next();
+    }
+    let model = model.or(named).ok_or("the file names no model; say which with --model")?;
+    let of_events = lines.peek().is_some_and(|(_, line)| line.contains("\"event\""));
+    let mut imported = match of_events {
+        true => events_of(lines, model)?,
+        false => operations_of(lines, model)?,
+    };
+    imported.history.drained = drained;
+    Ok(imported)
+}
+
+fn parse<'a, T: Deserialize<'a>>(number: usize, line: &'a str) -> Result<T, String> {
+    serde_json::from_str(line).map_err(|error| {
+        let text = error.to_string();
+        // Of a line, the column is enough.
+        at(number + 1, &text.replace(" at line 1 column ", " at column "))
+    })
+}
+
+fn operations_of<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)> + Clone,
+    model: Spec,
+) -> Result<Imported, String> {
+    let mut imported = Imported::new(History::default(), Some(model));
+    let cut = match model.kind.family() {
+        Family::Kv => events::cut(&records(lines.clone(), model)?),
+        _ => Cut::Nowhere,
+    };
+    for (number, line) in lines {
+        let record = record(number, line, model)?;
+        let pushed = record.push(&mut imported.history, &mut imported.strings, cut);
+        pushed.map_err(|error| at(number + 1, &error))?;
+    }
+    Ok(imported)
+}
+
+fn records<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    model: Spec,
+) -> Result<Vec<Record>, String> {
+    lines.map(|(number, line)| record(number, line, model)).collect()
+}
+
+fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
+    let line: Line = parse(number, line)?;
+    let op = op(&line.op, model).map_err(|error| at(number + 1, &error))?;
+    let end = match (line.end, line.status.is_open()) {
+        (Some(end), _) => end,
+        (None, true) => NEVER,
+        (None, false) => {
+            let error = "\"end\" may be null only with \"status\": \"pending\" or \"unknown\"";
+            return Err(at(number + 1, error));
+        }
+    };
+    let (args, results) = (values(line.args), values(line.results));
+    let Line { thread: client, status, start, .. } = line;
+    Ok(Record { client, line: number + 1, op, status, args, results, start, end })
+}
+
+fn op(name: &str, model: Spec) -> Result<Op, String> {
+    let family = model.kind.family();
+    Op::from_name(family, name).ok_or_else(|| {
+        let known = Op::ALL.iter().filter(|op| op.family() == family).map(|op| op.name());
+        let known = known.collect::<Vec<_>>().join(", ");
+        format!("model {model} has no operation '{name}'; it has {known}")
+    })
+}
+
+fn events_of<'a>(
+    lines: impl Iterator<Item = (usize, &'a str)>,
+    model: Spec,
+) -> Result<Imported, String> {
+    let mut recorder = Recorder::default();
+    for (number, line) in lines {
+        let EventLine { event, client_id, op_id } = parse(number, line)?;
+        let taken = match event {
+            Event::Start { op: name, args } => op(&name, model)
+                .and_then(|op| recorder.start((client_id, op_id), number + 1, op, values(args))),
+            Event::Finish { status, results } => {
+                let known = recorder.under_way(client_id, op_id).map(|_| ());
+                known.map(|()| recorder.finish(client_id, status, values(results)))
+            }
+        };
+        taken.map_err(|error| at(number + 1, &error))?;
+    }
+    Imported::of(&recorder.records(), None, Some(model))
+}
+
+/// The history as text that [`read`] accepts; `strings` is what its values stand for.
+pub fn write(history: &History, model: &str, strings: &Strings) -> String {
+    let mut text = header(history, model);
+    for id in history.ids() {
+        let operation = history.operation(id);
+        let (args, results) = scalars(history, id, strings);
+        text += &json(&Line {
+            thread: history.threads[id.thread as usize].client,
+            op: operation.op.name().to_string(),
+            args,
+            start: operation.start,
+            end: (!operation.status.is_open()).then_some(operation.end),
+            status: operation.status,
+            results,
+        });
+    }
+    text
+}
+
+/// The history as starts and ends in their order, which [`read`] accepts, too.
+pub fn write_events(history: &History, model: &str, strings: &Strings) -> String {
+    let mut text = header(history, model);
+    let mut numbers = std::collections::HashMap::new();
+    for happening in events::happenings(history) {
+        let operation = history.operation(happening.id);
+        let next = numbers.len() as u64;
+        let op_id = *numbers.entry(happening.id).or_insert(next);
+        let (args, results) = scalars(history, happening.id, strings);
+        let event = match happening.ends {
+            false => Event::Start { op: operation.op.name().to_string(), args },
+            true => Event::Finish { status: operation.status, results },
+        };
+        text += &json(&EventLine { event, client_id: happening.client, op_id });
+    }
+    text
+}
+
+fn header(history: &History, model: &str) -> String {
+    let (interlap, model) = (FORMAT_VERSION, Some(model.to_string()));
+    json(&Header { interlap, model, drained: history.drained })
+}
+
+/// Arguments and results, the pieces of a string put together.
+fn scalars(history: &History, id: OperationId, strings: &Strings) -> (Vec<Scalar>, Vec<Scalar>) {
+    let (args, results) = (history.args(id), history.results(id));
+    let one = |value: &i64| Scalar::from(strings.value(*value));
+    let text = |values: &[i64]| Scalar::Text(strings.joined(values));
+    match history.operation(id).op {
+        Op::KvGet if history.operation(id).status == Status::Ok => {
+            (vec![one(&args[0])], vec![text(results)])
+        }
+        Op::KvPut | Op::KvAppend => (vec![one(&args[0]), text(&args[1..])], Vec::new()),
+        _ => (args.iter().map(one).collect(), results.iter().map(one).collect()),
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data has a JSON form") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"interlap": 1, "model": "fifo", "drained": true}
+{"thread": 0, "op": "enqueue", "args": [7], "start": 10, "end": 14}
+{"thread": 1, "op": "dequeue", "start": 12, "end": 19, "status": "ok", "results": [7]}
+
+{"thread": 1, "op": "dequeue", "start": 20, "end": null, "status": "pending"}
+"#;
+
+    #[test]
+    fn a_history_round_trips() {
+        let imported = read(TEXT, None).expect("good");
+        assert_eq!(imported.history.len(), 3);
+        assert!(imported.history.drained);
+        let text = write(&imported.history, "fifo", &imported.strings);
+        assert_eq!(read(&text, None).expect("good").history, imported.history);
+        let text = write_events(&imported.history, "fifo", &imported.strings);
+        let again = read(&text, None).expect("good");
+        assert_eq!(write_events(&again.history, "fifo", &again.strings), text);
+        assert_eq!(text.lines().count(), 1 + 2 + 2 + 1);
+    }
+
+    #[test]
+    fn other_names_for_the_fields_and_other_values() {
+        let text = r#"{"interlap": 1, "model": "register"}
+{"client": 0, "op": "write", "args": ["a"], "start": 1, "finish": 2}
+{"client": 0, "op": "write", "args": [null], "start": 3, "finish": 4}
+{"client": 0, "op": "write", "args": [true], "start": 5, "finish": null, "status": "unknown"}
+{"client": 0, "op": "read", "results": ["a"], "start": 6, "finish": 7}
+"#;
+        let imported = read(text, None).expect("good");
+        assert_eq!(imported.history.threads.len(), 2, "the client went on as another");
+        let text = write(&imported.history, "register", &imported.strings);
+        for part in [r#"["a"]"#, "[null]", "[true]"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(read(&text, None).expect("good").history, imported.history);
+    }
+
+    #[test]
+    fn errors_name_the_line_and_what_was_expected() {
+        let error = |text: &str| read(text, "fifo".parse().ok()).expect_err(text);
+        assert!(error("{\"interlap\": 9}").contains("line 1: version 9"));
+        assert!(error("\n{\"thread\": 0}").contains("line 2: missing field"));
+        let unknown = r#"{"thread":0,"op":"push","args":[1],"start":1,"end":2}"#;
+        assert!(error(unknown).contains("it has enqueue, dequeue"));
+        let backwards = r#"{"thread":0,"op":"dequeue","start":3,"end":2,"status":"empty"}"#;
+        assert!(error(backwards).contains("ends before it starts"));
+        let open = r#"{"thread":0,"op":"dequeue","start":3,"end":null}"#;
+        assert!(error(open).contains("\"pending\" or \"unknown\""));
+        let list = r#"{"thread":0,"op":"enqueue","args":[[1]],"start":3,"end":4}"#;
+        assert!(error(list).contains("expected an integer"), "{}", error(list));
+        assert!(read("", None).expect_err("no model").contains("--model"));
+    }
+
+    #[test]
+    fn events_that_do_not_pair_are_refused() {
+        let start = r#"{"event":{"start":{"op":"dequeue"}},"client_id":3,"op_id":8}"#;
+        let end = r#"{"event":{"finish":{"status":"empty"}},"client_id":3,"op_id":8}"#;
+        let error =
+            |lines: &[&str]| read(&lines.join("\n"), "fifo".parse().ok()).expect_err("wrong");
+        let good = read(&[start, end, start].join("\n"), "fifo".parse().ok()).expect("good");
+        assert_eq!(good.history.len(), 2);
+        assert!(error(&[end]).contains("line 1: client 3 ends an operation that it did not start"));
+        let twice = error(&[start, start]);
+        assert!(twice.contains("line 2") && twice.contains("of line 1 is under way"), "{twice}");
+        let other = end.replace("8", "9");
+        assert!(error(&[start, &other]).contains("the end of operation 9 of client 3"));
+        let capital = start.replace("start", "Start");
+        assert!(error(&[&capital]).contains("expected `start` or `finish`"));
+    }
+}

@@ -1,0 +1,33 @@
+//! A number that is added to and read. Calls come in, the number they leave behind goes out. It
+//! begins at 0 and wraps around at 64 bits.
+
+use super::{Call, Expect, Model};
+use crate::operation::Op;
+
+pub struct Counter;
+
+impl Model<Call<'_>> for Counter {
+    type State = i64;
+
+    fn init(&self) -> i64 {
+        0
+    }
+
+    fn step(&self, state: &i64, call: &Call, next: &mut Vec<i64>) {
+        // An answer with a value says what the counter held.
+        if call.results.iter().all(|told| told == state) {
+            let amount = if call.op == Op::CounterAdd { call.args[0] } else { 0 };
+            next.push(state.wrapping_add(amount));
+        }
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+}
+
+impl Expect<Call<'_>> for Counter {
+    fn expected(&self, state: &i64, _: &Call) -> String {
+        state.to_string()
+    }
+}

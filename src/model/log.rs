@@ -1,0 +1,54 @@
+//! A log: records are appended, each at the next position. Calls come in, the records they leave
+//! behind go out. The first position is 0.
+
+use super::{Call, Expect, Model};
+use crate::operation::{Op, Status};
+
+pub struct Log;
+
+impl Model<Call<'_>> for Log {
+    type State = Vec<i64>;
+
+    fn init(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    fn step(&self, state: &Vec<i64>, call: &Call, next: &mut Vec<Vec<i64>>) {
+        let tail = state.len() as i64;
+        let told = call.results.first().copied();
+        let at = |position: i64| state.get(usize::try_from(position).ok()?).copied();
+        let legal = match (call.op, call.status) {
+            (_, status) if status.is_open() => true,
+            (Op::LogAppend, Status::Ok) | (Op::LogCheckTail, _) => told == Some(tail),
+            (Op::LogAppend, _) => true,
+            _ => at(call.args[0]) == told,
+        };
+        if legal {
+            let mut records = state.clone();
+            if call.op == Op::LogAppend && call.status != Status::Failed {
+                records.push(call.args[0]);
+            }
+            next.push(records);
+        }
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        8 * state.capacity()
+    }
+}
+
+impl Expect<Call<'_>> for Log {
+    fn expected(&self, state: &Vec<i64>, call: &Call) -> String {
+        match call.op {
+            Op::LogRead => {
+                let record = usize::try_from(call.args[0]).ok().and_then(|at| state.get(at));
+                record.map_or("empty".to_string(), i64::to_string)
+            }
+            _ => state.len().to_string(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Strings under keys: get, put and append. Calls come in, the strings they leave behind go out. A
+//! string is a line of values; what character a value stands for is the user's business. Every
+//! string is empty at first.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::{Call, Expect, Model};
+use crate::operation::Op;
+
+/// A string that is cheap to copy and to tell from most others.
+#[derive(Clone, Debug)]
+pub struct Text {
+    hash: u64,
+    characters: Arc<[i64]>,
+}
+
+impl Text {
+    fn new(characters: Arc<[i64]>) -> Text {
+        let mut hasher = DefaultHasher::new();
+        characters.hash(&mut hasher);
+        Text { hash: hasher.finish(), characters }
+    }
+
+    pub fn characters(&self) -> &[i64] {
+        &self.characters
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        self.hash == other.hash
+            && (Arc::ptr_eq(&self.characters, &other.characters)
+                || self.characters == other.characters)
+    }
+}
+
+impl Eq for Text {}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.hash);
+    }
+}
+
+/// The string of one key; none stands for the empty one.
+pub struct TextCell;
+
+/// All strings by their keys.
+pub struct Texts;
+
+impl Model<Call<'_>> for TextCell {
+    type State = Option<Text>;
+
+    fn init(&self) -> Option<Text> {
+        None
+    }
+
+    fn step(&self, held: &Option<Text>, call: &Call, next: &mut Vec<Option<Text>>) {
+        let characters = held.as_ref().map_or(&[][..], |text| &text.characters);
+        let text = |characters: Arc<[i64]>| (!characters.is_empty()).then(|| Text::new(characters));
+        match call.op {
+            Op::KvGet if call.status.is_open() || characters == call.results => {
+                next.push(held.clone());
+            }
+            Op::KvPut => next.push(text(call.args[1..].into())),
+            Op::KvAppend => {
+                let all = characters.iter().chain(&call.args[1..]).copied();
+                next.push(text(all.collect()));
+            }
+            _ => {}
+        }
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, held: &Option<Text>) -> usize {
+        held.as_ref().map_or(0, |text| 8 * text.characters.len() + 16)
+    }
+}
+
+impl Expect<Call<'_>> for TextCell {
+    fn expected(&self, held: &Option<Text>, _: &Call) -> String {
+        match held {
+            Some(text) => super::object::values_or_empty(&text.characters),
+            None => "the empty string".to_string(),
+        }
+    }
+}
+
+impl Model<Call<'_>> for Texts {
+    type State = BTreeMap<i64, Text>;
+
+    fn init(&self) -> Self::State {
+        BTreeMap::new()
+    }
+
+    fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>) {
+        let key = call.args[0];
+        let mut cells = Vec::new();
+        TextCell.step(&state.get(&key).cloned(), call, &mut cells);
+        for cell in cells {
+            let mut after = state.clone();
+            match cell {
+                Some(text) => drop(after.insert(key, text)),
+                None => drop(after.remove(&key)),
+            }
+            next.push(after);
+        }
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn part(&self, call: &Call) -> Option<i64> {
+        Some(call.args[0])
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        state.values().map(|text| 8 * text.characters.len() + 48).sum()
+    }
+}
+
+impl Expect<Call<'_>> for Texts {
+    fn expected(&self, state: &Self::State, call: &Call) -> String {
+        TextCell.expected(&state.get(&call.args[0]).cloned(), call)
+    }
+}

@@ -1,0 +1,368 @@
+//! Transactions: the checker against the enumeration on random histories of stores of several
+//! strengths, and the names of anomalies.
+
+use std::collections::BTreeMap;
+
+use interlap::check::{Limits, Verdict, Witness, check};
+use interlap::history::{Entry, History};
+use interlap::model::Spec;
+use interlap::operation::{Op, Status};
+
+use super::agreement::{Shares, assert_agrees};
+use super::brute;
+use super::corrupt::tie;
+use super::random::{Random, Record};
+
+/// How well a simulated store isolates transactions.
+#[derive(Clone, Copy, PartialEq)]
+enum Store {
+    Snapshot,
+    /// As a snapshot, but both of two writers commit.
+    NoConflicts,
+    /// One transaction after another.
+    Serial,
+    /// Each read finds what is committed by then.
+    Committed,
+}
+
+const STORES: [Store; 4] = [Store::Snapshot, Store::NoConflicts, Store::Serial, Store::Committed];
+
+type Values = BTreeMap<i64, i64>;
+
+/// A transaction under way.
+#[derive(Clone, Default)]
+struct Running {
+    snapshot: Option<(usize, Values)>,
+    own: BTreeMap<i64, Option<i64>>,
+    left: usize,
+}
+
+struct Simulation<'a> {
+    store: Store,
+    random: &'a mut Random,
+    /// After each commit: what is committed, and the keys changed.
+    versions: Vec<(Values, Vec<i64>)>,
+    running: Vec<Option<Running>>,
+    records: Vec<Vec<Record>>,
+    begun: usize,
+    clock: u64,
+    value: i64,
+}
+
+impl Simulation<'_> {
+    fn committed(&self) -> &Values {
+        &self.versions[self.versions.len() - 1].0
+    }
+
+    /// Draws the next call of a thread; none where it has nothing more to do.
+    fn call(&mut self, thread: usize, transactions: usize) -> Option<(Op, Vec<i64>)> {
+        let Some(running) = &mut self.running[thread] else {
+            let alone = self.store != Store::Serial || self.running.iter().all(Option::is_none);
+            if self.begun == transactions || !alone {
+                return None;
+            }
+            self.begun += 1;
+            let left = self.random.below(4);
+            self.running[thread] = Some(Running { left, ..Running::default() });
+            return Some((Op::StoreBegin, Vec::new()));
+        };
+        if running.left == 0 {
+            let op = if self.random.percent(15) { Op::StoreAbort } else { Op::StoreCommit };
+            return Some((op, Vec::new()));
+        }
+        running.left -= 1;
+        let key = self.random.below(2) as i64;
+        Some(match self.random.below(10) {
+            0..=4 => (Op::StoreRead, vec![key]),
+            5 => (Op::StoreRemove, vec![key]),
+            _ => {
+                self.value += 1;
+                // Now and then a value that was written before.
+                let value = if self.random.percent(10) { 1 } else { self.value };
+                (Op::StoreWrite, vec![key, value])
+            }
+        })
+    }
+
+    fn answer(&mut self, thread: usize, op: Op, args: &[i64]) -> (Status, Vec<i64>) {
+        let versions = self.versions.len();
+        let committed = self.committed().clone();
+        let mut running = self.running[thread].take().expect("a transaction is running");
+        if op != Op::StoreBegin && running.snapshot.is_none() {
+            running.snapshot = Some((versions, committed.clone()));
+        }
+        let view = match (&running.snapshot, self.store) {
+            (Some((_, snapshot)), Store::Snapshot | Store::NoConflicts) => snapshot,
+            _ => &committed,
+        };
+        let found =
+            |key: i64| running.own.get(&key).copied().unwrap_or_else(|| view.get(&key).copied());
+        let answer = match op {
+            Op::StoreRead => match found(args[0]) {
+                Some(value) => (Status::Ok, vec![value]),
+                None => (Status::Failed, Vec::new()),
+            },
+            Op::StoreRemove if found(args[0]).is_none() && self.random.percent(50) => {
+                (Status::Empty, Vec::new())
+            }
+            Op::StoreRemove => {
+                running.own.insert(args[0], None);
+                (Status::Ok, Vec::new())
+            }
+            Op::StoreWrite => {
+                running.own.insert(args[0], Some(args[1]));
+                (Status::Ok, Vec::new())
+            }
+            Op::StoreCommit => (self.commit(&running), Vec::new()),
+            _ => (Status::Ok, Vec::new()),
+        };
+        if !matches!(op, Op::StoreCommit | Op::StoreAbort) {
+            self.running[thread] = Some(running);
+        }
+        answer
+    }
+
+    fn commit(&mut self, running: &Running) -> Status {
+        let seen = running.snapshot.as_ref().map_or(self.versions.len(), |(seen, _)| *seen);
+        let mut since = self.versions[seen..].iter();
+        let clash = since.any(|(_, keys)| keys.iter().any(|key| running.own.contains_key(key)));
+        if clash && self.store == Store::Snapshot {
+            return Status::Failed;
+        }
+        let mut values = self.committed().clone();
+        for (key, value) in &running.own {
+            match value {
+                Some(value) => drop(values.insert(*key, *value)),
+                None => drop(values.remove(key)),
+            }
+        }
+        self.versions.push((values, running.own.keys().copied().collect()));
+        Status::Ok
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    fn run(&mut self, transactions: usize) {
+        let threads = self.running.len();
+        // A call whose answer is none yet, or is there and not yet returned.
+        let mut calls: Vec<Option<(Record, bool)>> = vec![None; threads];
+        let mut idle = 0;
+        while idle < 100 {
+            let thread = self.random.below(threads);
+            idle += 1;
+            match calls[thread].take() {
+                None => {
+                    let Some((op, args)) = self.call(thread, transactions) else { continue };
+                    let (start, status) = (self.tick(), Status::Ok);
+                    let record = Record { op, status, start, end: 0, args, results: Vec::new() };
+                    calls[thread] = Some((record, false));
+                }
+                Some((mut record, false)) => {
+                    let args = record.args.clone();
+                    (record.status, record.results) = self.answer(thread, record.op, &args);
+                    calls[thread] = Some((record, true));
+                }
+                Some((mut record, true)) => {
+                    record.end = self.tick();
+                    self.records[thread].push(record);
+                }
+            }
+            idle = 0;
+        }
+    }
+}
+
+/// Changes an answer, or makes a box narrower.
+fn damage(records: &mut [Vec<Record>], random: &mut Random) {
+    let thread = random.below(records.len());
+    if records[thread].is_empty() {
+        return;
+    }
+    let at = random.below(records[thread].len());
+    let record = &mut records[thread][at];
+    match (random.below(3), record.op) {
+        (0, _) => record.start = record.end,
+        (1, Op::StoreRead) => {
+            record.status = Status::Ok;
+            record.results = vec![random.below(5) as i64];
+        }
+        (_, Op::StoreRead) => (record.status, record.results) = (Status::Failed, Vec::new()),
+        (_, Op::StoreCommit) => record.status = Status::Failed,
+        _ => {}
+    }
+}
+
+fn random_history(random: &mut Random) -> History {
+    let threads = 2 + random.below(2);
+    let store = STORES[random.below(4)];
+    let mut simulation = Simulation {
+        store,
+        random,
+        versions: vec![(Values::new(), Vec::new())],
+        running: vec![None; threads],
+        records: vec![Vec::new(); threads],
+        begun: 0,
+        clock: 0,
+        value: 0,
+    };
+    let transactions = 2 + simulation.random.below(4);
+    simulation.run(transactions);
+    let mut records = simulation.records;
+    if random.percent(60) {
+        damage(&mut records, random);
+    }
+    for records in &mut records {
+        if random.percent(15)
+            && let Some(last) = records.last_mut()
+        {
+            last.status = if random.percent(50) { Status::Pending } else { Status::Unknown };
+            last.results.clear();
+        }
+    }
+    if random.percent(30) {
+        tie(&mut records);
+    }
+    let mut history = History::default();
+    for (client, records) in records.iter().enumerate() {
+        for Record { op, status, start, end, args, results } in records.iter().cloned() {
+            let entry = Entry { op, status, start, end, args: &args, results: &results };
+            history.push(client as u32, entry).expect("a record is well formed");
+        }
+    }
+    history
+}
+
+fn compare(text: &str) {
+    let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(17));
+    let mut shares = Shares::default();
+    for number in 0..100_000 {
+        let history = random_history(&mut random);
+        let explained = brute::explained(&history, &spec);
+        shares.note(explained);
+        let verdict = check(&history, &spec, &Limits::default());
+        assert_agrees(&verdict, explained, &spec, &history, "check");
+        if let Verdict::Violation(witness) = verdict
+            && number % 8 == 0
+            && !witness.operations.is_empty()
+        {
+            whole(&history, &spec, &witness);
+        }
+    }
+    shares.assert_healthy(text);
+}
+
+/// The transactions of a witness alone are refused, too.
+fn whole(history: &History, spec: &Spec, witness: &Witness) {
+    let begins = witness.operations.iter().any(|id| history.operation(*id).op == Op::StoreBegin);
+    let certain = ["from-nowhere", "aborted-read", "intermediate-read", "non-repeatable-read"];
+    if begins && !certain.contains(&witness.rule) && witness.rule != "own-write-lost" {
+        let alone = history.only(&witness.operations);
+        assert!(!brute::explained(&alone, spec), "{witness:?} is explained");
+    }
+}
+
+#[test]
+fn snapshot() {
+    compare("snapshot");
+}
+
+#[test]
+fn serializable() {
+    compare("serializable");
+}
+
+type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);
+
+/// Lines of client, operation, arguments and answer, one after another in time, each by itself.
+fn told(lines: &[Line], spec: &str) -> &'static str {
+    let mut history = History::default();
+    for (at, &(client, op, args, status, results)) in lines.iter().enumerate() {
+        let (start, end) = (2 * at as u64, 2 * at as u64 + 1);
+        let entry = Entry { op, status, start, end, args, results };
+        history.push(client, entry).expect("a well formed line");
+    }
+    match check(&history, &spec.parse::<Spec>().expect(spec), &Limits::default()) {
+        Verdict::Violation(witness) => witness.rule,
+        Verdict::Consistent => "consistent",
+        Verdict::Inconclusive(reason) => panic!("{reason}"),
+    }
+}
+
+const OK: Status = Status::Ok;
+const NO: Status = Status::Failed;
+
+#[test]
+fn anomalies_have_names() {
+    use Op::*;
+    let begin = |client| (client, StoreBegin, &[][..], OK, &[][..]);
+    let commit = |client| (client, StoreCommit, &[][..], OK, &[][..]);
+    let lost = [
+        begin(1),
+        begin(2),
+        (1, StoreRead, &[5], NO, &[]),
+        (2, StoreRead, &[5], NO, &[]),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        (2, StoreWrite, &[5, 2], OK, &[]),
+        commit(1),
+        commit(2),
+    ];
+    assert_eq!(told(&lost, "snapshot"), "lost-update");
+    assert_eq!(told(&lost, "serializable"), "lost-update");
+    let skew = [
+        begin(1),
+        begin(2),
+        (1, StoreRead, &[5], NO, &[]),
+        (2, StoreRead, &[6], NO, &[]),
+        (1, StoreWrite, &[6, 1], OK, &[]),
+        (2, StoreWrite, &[5, 2], OK, &[]),
+        commit(1),
+        commit(2),
+    ];
+    assert_eq!(told(&skew, "snapshot"), "consistent");
+    assert_eq!(told(&skew, "serializable"), "write-skew");
+    let fractured = [
+        begin(1),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        (1, StoreWrite, &[6, 1], OK, &[]),
+        begin(2),
+        (2, StoreRead, &[5], NO, &[]),
+        commit(1),
+        (2, StoreRead, &[6], OK, &[1]),
+        commit(2),
+    ];
+    assert_eq!(told(&fractured, "snapshot"), "fractured-read");
+    assert_eq!(told(&fractured, "serializable"), "fractured-read");
+    let stale = [
+        begin(1),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        commit(1),
+        begin(2),
+        (2, StoreRead, &[5], NO, &[]),
+        commit(2),
+    ];
+    assert_eq!(told(&stale, "snapshot"), "stale-read");
+}
+
+#[test]
+fn anomalies_of_single_reads_have_names() {
+    use Op::*;
+    let begin = |client| (client, StoreBegin, &[][..], OK, &[][..]);
+    let commit = |client| (client, StoreCommit, &[][..], OK, &[][..]);
+    let write = |value: &'static [i64]| (1, StoreWrite, value, OK, &[][..]);
+    let read = |value: &'static [i64]| (2, StoreRead, &[5][..], OK, value);
+    let abort = (1, StoreAbort, &[][..], OK, &[][..]);
+    let aborted = [begin(1), write(&[5, 1]), begin(2), read(&[1]), abort, commit(2)];
+    assert_eq!(told(&aborted, "snapshot"), "aborted-read");
+    let early =
+        [begin(1), write(&[5, 1]), write(&[5, 2]), begin(2), read(&[1]), commit(1), commit(2)];
+    assert_eq!(told(&early, "serializable"), "intermediate-read");
+    assert_eq!(told(&[begin(2), read(&[9]), commit(2)], "snapshot"), "from-nowhere");
+    let absent = (2, StoreRead, &[5][..], NO, &[][..]);
+    let changed = [begin(2), absent, begin(1), write(&[5, 1]), commit(1), read(&[1]), commit(2)];
+    assert_eq!(told(&changed, "snapshot"), "non-repeatable-read");
+    let own = [begin(2), (2, StoreWrite, &[5, 3], OK, &[]), absent, commit(2)];
+    assert_eq!(told(&own, "snapshot"), "own-write-lost");
+}

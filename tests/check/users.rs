@@ -1,0 +1,197 @@
+//! Models of a user's own: the general search over journals against the enumeration, with parts
+//! judged on several threads, with operations of several steps, and its limits.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use interlap::check::{Limits, Verdict, check};
+use interlap::history::{History, NEVER};
+use interlap::journal::Journal;
+use interlap::model::{Call, Dictionary, Model, Sequence, Spec, key};
+use interlap::operation::{Op, Status};
+
+use super::agreement::{SMALL, Shares};
+use super::brute;
+use super::random::{Random, Shape, history};
+
+/// A call that holds what it refers to, as a user's would.
+#[derive(Clone, Debug)]
+struct Owned {
+    op: Op,
+    status: Status,
+    args: Vec<i64>,
+    results: Vec<i64>,
+}
+
+impl Owned {
+    fn call(&self) -> Call<'_> {
+        let Owned { op, status, args, results } = self;
+        Call { op: *op, status: *status, args, results, thread: 0, queue: None }
+    }
+}
+
+fn journal(history: &History) -> Journal<Owned> {
+    let mut journal = Journal::default();
+    journal.drained = history.drained;
+    for id in history.ids() {
+        let entry = history.entry(id);
+        let (op, status) = (entry.op, entry.status);
+        let owned = Owned { op, status, args: entry.args.into(), results: entry.results.into() };
+        let end = (entry.end != NEVER).then_some(entry.end);
+        journal.push(id.thread, owned, entry.start, end).expect("it was a history");
+    }
+    journal
+}
+
+/// A map of independent keys.
+struct Map;
+
+impl Model<Owned> for Map {
+    type State = <Dictionary as Model<Call<'static>>>::State;
+
+    fn init(&self) -> Self::State {
+        Default::default()
+    }
+
+    fn step(&self, state: &Self::State, operation: &Owned, next: &mut Vec<Self::State>) {
+        Dictionary { initial: None }.step(state, &operation.call(), next);
+    }
+
+    fn part(&self, operation: &Owned) -> Option<i64> {
+        Some(key(operation.op, &operation.args))
+    }
+
+    fn reads(&self, operation: &Owned) -> bool {
+        operation.call().is_read()
+    }
+}
+
+/// A queue whose bulk calls take several steps.
+struct Queue;
+
+impl Model<Owned> for Queue {
+    type State = std::collections::VecDeque<i64>;
+
+    fn init(&self) -> Self::State {
+        Default::default()
+    }
+
+    fn step(&self, state: &Self::State, operation: &Owned, next: &mut Vec<Self::State>) {
+        Sequence.step(state, &operation.call(), next);
+    }
+
+    fn is_empty(&self, state: &Self::State) -> bool {
+        state.is_empty()
+    }
+
+    fn split(&self, operation: &Owned, steps: &mut Vec<Owned>) {
+        let none = Vec::new;
+        match (operation.op, operation.status) {
+            (Op::EnqueueBulk, Status::Ok | Status::Pending | Status::Unknown) => {
+                steps.extend(operation.args.iter().map(|value| Owned {
+                    op: Op::Enqueue,
+                    args: vec![*value],
+                    ..operation.clone()
+                }));
+            }
+            (Op::DequeueBulk, Status::Ok) => {
+                steps.extend(operation.results.iter().map(|value| Owned {
+                    op: Op::Dequeue,
+                    args: none(),
+                    results: vec![*value],
+                    ..operation.clone()
+                }));
+            }
+            (Op::DequeueBulk, Status::Pending | Status::Unknown) => {
+                steps.extend((0..operation.args[0]).map(|_| Owned {
+                    op: Op::Dequeue,
+                    args: none(),
+                    ..operation.clone()
+                }));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn compare<M: Model<Owned> + Sync>(model: &M, text: &str, shape: Shape, histories: usize) {
+    let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(23));
+    let mut shares = Shares::default();
+    for number in 0..histories {
+        let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+        let explained = brute::explained(&history, &spec);
+        shares.note(explained);
+        let limits = Limits { jobs: 1 + usize::from(number % 16 == 0), ..Limits::default() };
+        let verdict = check(&journal(&history), model, &limits);
+        let agrees = match &verdict {
+            Verdict::Consistent => explained,
+            Verdict::Violation(_) => !explained,
+            Verdict::Inconclusive(_) => false,
+        };
+        assert!(agrees, "{verdict:?}, explained: {explained}, {history:?}");
+    }
+    shares.assert_healthy(text);
+}
+
+#[test]
+fn parts() {
+    compare(&Map, "map", SMALL, 100_000);
+}
+
+#[test]
+fn several_steps() {
+    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), hides: 0, ..SMALL };
+    compare(&Queue, "fifo", shape, 20_000);
+}
+
+/// `keys` keys, each with two writes and a read; that of the keys in `bad` finds what was never
+/// there.
+fn many_keys(keys: i64, bad: &[i64]) -> Journal<Owned> {
+    let mut journal = Journal::default();
+    for key in 0..keys {
+        let start = 10 * key as u64;
+        let mut push = |client, op, args: Vec<i64>, results: Vec<i64>, at| {
+            let owned = Owned { op, status: Status::Ok, args, results };
+            journal.push(client, owned, start + at, Some(start + at + 3)).expect("apart");
+        };
+        push(1, Op::MapPut, vec![key, 1], vec![], 0);
+        push(2, Op::MapPut, vec![key, 2], vec![], 1);
+        let read = if bad.contains(&key) { 3 } else { 1 };
+        push(3, Op::MapGet, vec![key], vec![read], 2);
+    }
+    journal
+}
+
+#[test]
+fn the_first_part_that_is_violated_is_told_whatever_the_threads_do() {
+    let journal = many_keys(500, &[211, 300, 490]);
+    for jobs in [1, 2, 4] {
+        let limits = Limits { jobs, ..Limits::default() };
+        let Verdict::Violation(witness) = check(&journal, &Map, &limits) else { panic!("bad") };
+        let failed = journal.get(*witness.operations.last().expect("one"));
+        assert_eq!(failed.operation.args, [211], "{jobs} jobs: {}", witness.explanation);
+        assert!(witness.explanation.contains("client 3"), "{}", witness.explanation);
+    }
+    let limits = Limits { jobs: 4, ..Limits::default() };
+    assert_eq!(check(&many_keys(500, &[]), &Map, &limits), Verdict::Consistent);
+}
+
+#[test]
+fn limits_make_a_check_inconclusive() {
+    let mut journal = Journal::default();
+    for client in 0..20 {
+        let args = vec![i64::from(client)];
+        let owned = Owned { op: Op::Enqueue, status: Status::Ok, args, results: Vec::new() };
+        journal.push(client, owned, 1, Some(9)).expect("one each");
+    }
+    let reason = |limits: &Limits| match check(&journal, &Queue, limits) {
+        Verdict::Inconclusive(reason) => reason,
+        verdict => panic!("{verdict:?}"),
+    };
+    let small = Limits { memory_max: 1 << 20, ..Limits::default() };
+    assert!(reason(&small).contains("more than 1 MiB"), "{}", reason(&small));
+    let stopped = Limits { cancelled: Some(Arc::new(AtomicBool::new(true))), ..Limits::default() };
+    assert_eq!(reason(&stopped), "the check was cancelled");
+    let short = Limits { steps_max: 10, ..Limits::default() };
+    assert!(reason(&short).contains("steps"));
+}
