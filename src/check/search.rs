@@ -19,8 +19,13 @@ use crate::operation::Status;
 pub const UNEXPLAINED: &str = "not-linearizable";
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
-const PART_LIMITS: Limits =
-    Limits { configurations_max: 1 << 12, steps_max: 20_000, cancelled: None };
+const PART_LIMITS: Limits = Limits {
+    configurations_max: 1 << 12,
+    steps_max: 20_000,
+    memory_max: 64 << 20,
+    jobs: 1,
+    cancelled: None,
+};
 
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
