@@ -22,8 +22,8 @@ const SYSTEM: [&str; 12] = [
     "linux-vdso",
 ];
 
-/// Start and end of the code of the C library, of the loader, and of the compiler's own library; read
-/// by allocator.c. What these allocate for themselves, they keep for longer than a round.
+/// Start and end of the code of the C library, of the loader, and of the compiler's own library;
+/// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
 #[unsafe(no_mangle)]
 static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
 
