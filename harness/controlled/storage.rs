@@ -117,17 +117,8 @@ pub fn renew(thread: usize) {
     }
 }
 
-/// The program itself has no name.
-fn is_programs_own(info: &libc::dl_phdr_info) -> bool {
-    // SAFETY: a string of the loader.
-    unsafe { CStr::from_ptr(info.dlpi_name) }.is_empty()
-}
-
-/// The C++ library serves the target alone.
-fn is_systems(info: &libc::dl_phdr_info) -> bool {
-    // SAFETY: a string of the loader.
-    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
-    libraries::is_system(&name) && !CXX.iter().any(|cxx| name.contains(cxx))
+fn is_cxx(name: &str) -> bool {
+    CXX.iter().any(|cxx| name.contains(cxx))
 }
 
 fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
@@ -144,7 +135,9 @@ unsafe extern "C" fn note(
     // SAFETY: the loader's description, valid during the call; `found` as given to
     // dl_iterate_phdr.
     let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
-    if is_programs_own(info) || is_systems(info) {
+    // SAFETY: a string of the loader; empty for the program itself.
+    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
+    if name.is_empty() || libraries::is_system(&name) && !is_cxx(&name) {
         return 0;
     }
     let headers = headers(info);
@@ -161,7 +154,11 @@ unsafe extern "C" fn note(
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
             found.data.push(Data { at: start, image: copy(start, at + bytes - start) });
-        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+        } else if header.p_type == libc::PT_LOAD
+            && header.p_flags & libc::PF_X != 0
+            // Reads the counter for random numbers only, which come from the seed here.
+            && !is_cxx(&name)
+        {
             // SAFETY: code of a library that stays loaded.
             let code =
                 unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(at), bytes) };
