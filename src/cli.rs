@@ -162,7 +162,8 @@ pub struct Workload {
     /// Seed of everything that is drawn; a new one if not given
     #[arg(long)]
     pub seed: Option<u64>,
-    /// What drives the threads; auto: the best that this machine and target allow
+    /// What drives the threads; auto: controlled where the target can be compiled with its hooks,
+    /// native elsewhere
     #[arg(long, value_enum, default_value = "auto")]
     pub engine: EngineChoice,
     /// Most threads that call at once; with --calls, exactly so many
@@ -224,7 +225,8 @@ pub struct Run {
     /// How long: 30s, 10m, 2h
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub duration: Duration,
-    /// Time without any progress that counts as a hang
+    /// Time without any progress that counts as a hang; under control also a quarter of it, of
+    /// processor time, without any access that the engine sees
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub hang: Duration,
     #[command(flatten)]
