@@ -28,7 +28,7 @@ pub struct Head {
     /// `Native: yes|no`: whether the native engine finds the bug.
     pub native: Option<bool>,
     /// Whether its code can be instrumented. `Engine: native` says that it cannot: what matters of
-    /// it was compiled before.
+    /// it was compiled before, or is the processor's doing.
     pub hookable: bool,
     /// `interlap:`, further flags for the compiler and the linker.
     pub flags: Vec<String>,

@@ -83,11 +83,11 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     let target = Target::load(library);
     heap::set_allocates(false);
     let target = target?.map_functions(gate::wrap);
-    let mut warnings: Vec<String> = storage::remember().into_iter().collect();
-    match &libraries::note_target(library)[..] {
-        [] => {}
-        names => warnings.push(unhooked(&names.join(", "))),
-    }
+    storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
+    let warnings = match &libraries::note_target(library)[..] {
+        [] => Vec::new(),
+        names => vec![unhooked(&names.join(", "))],
+    };
     Ok((target, warnings))
 }
 

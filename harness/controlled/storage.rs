@@ -16,7 +16,8 @@ use super::{heap, libraries};
 /// System libraries that serve the target alone: part of the name.
 const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
-/// More writable data than this is not put back: it would take longer than the round.
+/// More writable data than this cannot be put back for each round: it would take much longer than
+/// the round. Left as it is, it would point into the heap of the round before.
 const DATA_BYTES_MAX: usize = 4 << 20;
 
 /// Thread-local variables of one library.
@@ -46,8 +47,8 @@ struct Found {
 
 static TARGET: OnceLock<Found> = OnceLock::new();
 
-/// Takes note of the target, which has just been loaded. Gives why its data cannot be put back.
-pub fn remember() -> Option<String> {
+/// Takes note of the target, which has just been loaded, or says what stands in the way.
+pub fn remember() -> Result<(), String> {
     let mut found = Found::default();
     // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
@@ -55,12 +56,11 @@ pub fn remember() -> Option<String> {
         found.data.push(Data { at, image: copy(at, bytes) });
     }
     let bytes: usize = found.data.iter().map(|data| data.image.len()).sum();
-    let refused = (bytes > DATA_BYTES_MAX).then(|| {
-        found.data.clear();
-        format!("the target has {} MiB of static data, which rounds leave to the next", bytes >> 20)
-    });
+    if bytes > DATA_BYTES_MAX {
+        return Err(format!("a target with {} MiB of static data", bytes >> 20));
+    }
     let _ = TARGET.set(found);
-    refused
+    Ok(())
 }
 
 /// Where static data lies, and what the target allocated while it was loaded; their sizes.

@@ -110,8 +110,9 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
     if engine == Engine::Controlled && !adapter.head.hookable {
         let name = adapter.name;
         bail!(Uncontrolled::Refused(format!(
-            "cannot control: what matters of {name} was compiled before, without hooks (its \
-             adapter says `Engine: native`)"
+            "cannot control: the adapter of {name} says `Engine: native`, as this engine does not \
+             show what it is about (code compiled before, without hooks, or orders that only a \
+             processor brings about)"
         )));
     }
     // A user's adapter is named by its full path, so that the plan works from anywhere.

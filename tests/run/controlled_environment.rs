@@ -195,6 +195,15 @@ fn a_wait_for_the_outside_cannot_be_controlled() {
 }
 
 #[test]
+fn static_data_that_cannot_be_put_back_is_left_to_native_threads() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, &data("large_static"), &["--rounds", "50"]);
+    answer.expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
+    let answer = tool.run(&["fuzz", &data("large_static"), "--rounds", "50", "--calls", "20"]);
+    answer.expect(0, &["going on with native threads", "50 rounds", "Nothing found"]);
+}
+
+#[test]
 fn a_target_of_inline_assembly_leaves_the_engine_blind() {
     let tool = Tool::new();
     for rounds in ["1000", "20"] {
@@ -208,11 +217,11 @@ fn a_target_of_inline_assembly_leaves_the_engine_blind() {
 fn a_target_that_says_it_is_not_for_the_engine_is_refused_at_once() {
     let tool = Tool::new();
     let answer = fuzz(&tool, "wiredtiger", &[]);
-    answer.expect(2, &["cannot control: what matters of wiredtiger", "--engine native"]);
+    answer.expect(2, &["cannot control: the adapter of wiredtiger says", "--engine native"]);
     let text = format!("// A queue.\n// Engine: native\n{}", super::adapters::QUEUE);
     let own = tool.adapter("own.cpp", &text);
     let answer = fuzz(&tool, own.to_str().expect("UTF-8"), &[]);
-    answer.expect(2, &["cannot control: what matters of own"]);
+    answer.expect(2, &["cannot control: the adapter of own says"]);
 }
 
 /// A library that is linked and not instrumented, with the part that matters.
