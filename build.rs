@@ -32,6 +32,7 @@ fn compile_hooks(out: &Path) {
         .files(["hooks.c", "allocator.c", "annotations.c"].map(|name| folder.join(name)))
         .flags(["-std=gnu11", "-mcx16", "-fno-builtin", "-fno-strict-aliasing"])
         .opt_level(2)
+        .force_frame_pointer(false)
         .cargo_metadata(false)
         .compile("interlap_hooks");
     let archive = out.join("libinterlap_hooks.a");

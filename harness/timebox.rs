@@ -93,7 +93,9 @@ impl<'a> Timebox<'a> {
         if self.writer.room() < size_max {
             return Outcome::NoRoom;
         }
-        self.writer.warm_up(size_max);
+        if self.call.clock != Clock::Steps {
+            self.writer.warm_up(size_max);
+        }
         let before = self.writer.len();
         self.writer.call(op, args);
         self.prepare(op, args);

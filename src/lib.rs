@@ -33,3 +33,4 @@ pub mod supervise;
 pub mod symbols;
 pub mod trace;
 pub mod tsc;
+pub mod unseen;

@@ -19,25 +19,30 @@ impl Random {
         Random::new(parts.iter().fold(seed, |seed, part| mix(seed ^ mix(*part))))
     }
 
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Uniform in `0..end` (multiply-shift; the bias is below 2^-32 for any `end` used here).
+    #[inline]
     pub fn below(&mut self, end: u64) -> u64 {
         ((self.bits() as u128 * end as u128) >> 64) as u64
     }
 
     /// Uniform in `low..=high`.
+    #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
     /// True once in `n` draws.
+    #[inline]
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
+    #[inline]
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len() as u64) as usize]
     }
@@ -53,6 +58,7 @@ impl Random {
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): neighbouring inputs give
 /// unrelated outputs.
+#[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

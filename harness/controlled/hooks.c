@@ -51,6 +51,8 @@ static inline int is_bad_byte(uint64_t offset) {
 static inline int is_bad(uintptr_t address, size_t size) {
     uint64_t offset = address - ARENA;
     if (offset >= ARENA_SIZE) return 0;
+    int in_one = (offset & 15) + size <= 16;
+    if (__builtin_expect(in_one && SHADOW[offset >> 4] == ALLOCATED, 1)) return 0;
     return is_bad_byte(offset) || is_bad_byte(offset + size - 1);
 }
 

@@ -4,6 +4,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Libraries that are not the target's: how their files' names begin.
@@ -36,12 +37,23 @@ pub fn is_system(name: &str) -> bool {
     SYSTEM.iter().any(|system| file.starts_with(system))
 }
 
+/// Libraries beside the adapter that have no hooks and are not the system's.
+static UNHOOKED: OnceLock<Vec<Library>> = OnceLock::new();
+
+/// The name of the library without hooks in whose code the address lies.
+pub fn unhooked_at(address: usize) -> Option<&'static str> {
+    let mut unhooked = UNHOOKED.get()?.iter();
+    let library = unhooked.find(|library| (library.start..library.end).contains(&address))?;
+    library.path.rsplit('/').next()
+}
+
 /// Whether the address lies in the adapter's code.
 pub fn is_target_code(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
 }
 
 /// A loaded library.
+#[derive(Debug)]
 struct Library {
     path: String,
     /// Of its code.
@@ -78,7 +90,10 @@ pub fn note_target(path: &Path) -> Vec<String> {
     TARGET_CODE[1].store(target.end, Relaxed);
     let hooked = |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.hooked);
     let needs = target.needs.iter();
-    needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect()
+    let named = needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect();
+    let others = all.into_iter().filter(|other| !other.path.is_empty() && !other.hooked);
+    let _ = UNHOOKED.set(others.filter(|other| !is_system(&other.path)).collect());
+    named
 }
 
 fn loaded() -> Vec<Library> {

@@ -49,14 +49,15 @@ const OF_WAKES: u64 = OF_POLICY + 2;
 
 /// The round under way, for reports of faults.
 static ROUND: AtomicU64 = AtomicU64::new(0);
-static POLICY: Mutex<String> = Mutex::new(String::new());
+static POLICY: Mutex<Option<Spec>> = Mutex::new(None);
 
 fn round() -> u64 {
     ROUND.load(Ordering::Relaxed)
 }
 
 fn policy_name() -> String {
-    POLICY.lock().expect("no thread panics holding it").clone()
+    let policy = POLICY.lock().expect("no thread panics holding it");
+    policy.as_ref().map(Spec::name).unwrap_or_default()
 }
 
 /// Leaves control, for good: what follows is ours.
@@ -192,7 +193,7 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Or
         Heap::Keep => false,
         Heap::Some => Random::new(part(OF_HEAP)).one_in(2),
     };
-    *POLICY.lock().expect("no thread panics holding it") = spec.name();
+    *POLICY.lock().expect("no thread panics holding it") = Some(spec.clone());
     heap::reset(reuse);
     storage::restore();
     environment::reset(part(OF_WAKES));

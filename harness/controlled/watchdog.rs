@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
-use super::{carrier, detect, engine, hooks};
+use super::{carrier, detect, engine, hooks, libraries};
 
 const SIGNAL: c_int = libc::SIGPROF;
 
@@ -50,7 +50,7 @@ pub fn start(limit: Duration) -> io::Result<()> {
 
 /// A tick, or a question. The kernel chooses the thread that takes it; a hang is told by the one
 /// that hangs.
-extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
+extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's.
     let asked = unsafe { (*info).si_code } == libc::SI_USER;
     let now = super::round().rotate_left(40) ^ engine::step();
@@ -64,6 +64,15 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_
     let running = carrier::pthread(engine::current());
     // SAFETY: pthread_self has no preconditions.
     if unsafe { libc::pthread_self() } == running {
+        // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        let at = registers[libc::REG_RIP as usize] as usize;
+        if let Some(library) = libraries::unhooked_at(at) {
+            // It may wait for a thread that cannot be gone on with.
+            engine::cannot_control(&format!(
+                "code of {library}, which has no hooks and does not come to an end"
+            ));
+        }
         detect::hang();
     }
     SINCE.store(TICKS, Relaxed);

@@ -19,6 +19,8 @@ use crate::ledger::Ledger;
 use crate::plan::{Build, Control, Engine, Plan, Shard};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
+use crate::symbols::SourceLines;
+use crate::unseen;
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     let workshop = Workshop::open()?;
@@ -65,8 +67,12 @@ fn options(
     if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
+    let library = workshop.compile(&plan)?;
+    if plan.engine == Engine::Controlled {
+        all_is_seen(&library)?;
+    }
     Ok(Options {
-        library: workshop.compile(&plan)?,
+        library,
         plan,
         jobs,
         shard: args.shard,
@@ -80,6 +86,20 @@ fn options(
         stop: Arc::clone(stop),
         wanted: None,
     })
+}
+
+/// A thread that waited in such an instruction's loop would wait for ever, and be taken to hang.
+fn all_is_seen(library: &Path) -> Result<()> {
+    let unseen = unseen::atomics(library).with_context(|| library.display().to_string())?;
+    let Some(first) = unseen.first() else { return Ok(()) };
+    let line = SourceLines::of(library).find(&[*first]).remove(0);
+    let line = line.unwrap_or_else(|| format!("{first:#x} of {}", library.display()));
+    bail!(Uncontrolled::Refused(format!(
+        "cannot control: atomic instructions of the target are inline assembly, or were compiled \
+         without hooks, so that no thread can be switched between them ({}, the first: {line}). \
+         Use the compiler's atomics (std::atomic, __atomic; some libraries have an option for it)",
+        unseen.len(),
+    )))
 }
 
 fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {

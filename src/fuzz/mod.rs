@@ -96,7 +96,7 @@ pub enum Uncontrolled {
     )]
     Blind,
     /// What stands in the way, in the harness's words.
-    #[error("{0}; use --engine native, which needs no hold on the target")]
+    #[error("{0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
 }
 

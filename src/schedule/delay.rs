@@ -40,6 +40,17 @@ impl Delay {
         self.pass_on(view)
     }
 
+    /// As [`super::Policy::quiet`], and so on.
+    #[inline]
+    pub fn quiet(&self) -> u64 {
+        let next = self.delays.last().copied().unwrap_or(u64::MAX);
+        next.saturating_sub(self.decisions + 1)
+    }
+
+    pub fn skip(&mut self, decisions: u64) {
+        self.decisions += decisions;
+    }
+
     fn pass_on(&mut self, view: &View) -> usize {
         self.turns.draw(view.runnable | bit(view.current));
         let among = view.candidates();

@@ -50,6 +50,13 @@ impl List {
         }
         unprompted(view)
     }
+
+    /// As [`super::Policy::quiet`]; there is nothing to skip.
+    #[inline]
+    pub fn quiet(&self, step: u64) -> u64 {
+        let next = self.switches.get(self.next).map_or(u64::MAX, |switch| switch.step);
+        next.saturating_sub(step + 1)
+    }
 }
 
 #[cfg(test)]

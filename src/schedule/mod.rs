@@ -105,8 +105,6 @@ pub struct Profile {
     /// For each address, in the order of first access: how often each thread was about to access
     /// it.
     pub counts: Vec<(u64, [u32; THREADS_MAX])>,
-    /// Steps of each thread.
-    pub per_thread: [u32; THREADS_MAX],
 }
 
 /// Decides who runs next; made anew for each round.
@@ -156,6 +154,38 @@ impl Policy {
             Kind::Stall(policy) => policy.next(view),
             Kind::List(policy) => policy.next(view),
         }
+    }
+
+    /// How many of the next decisions are known: as long as the same threads can run, none yields
+    /// no operation ends (if it heeds that) and no more steps pass than that after `step`,
+    /// `current` goes on. They need not be asked for if [`Policy::skip`] is told how many there were.
+    #[inline]
+    pub fn quiet(&self, current: usize, step: u64) -> u64 {
+        match &self.0 {
+            Kind::Walk(policy) => policy.quiet(),
+            Kind::Pct(policy) => policy.quiet(),
+            Kind::Delay(policy) => policy.quiet(),
+            Kind::List(policy) => policy.quiet(step),
+            Kind::Stall(policy) => policy.quiet(current),
+            Kind::Pos(_) | Kind::Surw(_) => 0,
+        }
+    }
+
+    /// So many decisions were not asked for while `current` went on, at most [`Policy::quiet`].
+    pub fn skip(&mut self, current: usize, decisions: u64) {
+        match &mut self.0 {
+            Kind::Walk(policy) => policy.skip(decisions),
+            Kind::Pct(policy) => policy.skip(decisions),
+            Kind::Delay(policy) => policy.skip(decisions),
+            Kind::Stall(policy) => policy.skip(current, decisions),
+            Kind::List(_) | Kind::Pos(_) | Kind::Surw(_) => {}
+        }
+    }
+
+    /// Whether it wants to be told when operations end.
+    #[inline]
+    pub fn heeds_operations(&self) -> bool {
+        matches!(self.0, Kind::Stall(_))
     }
 
     /// A call of the structure returned on this thread.

@@ -53,6 +53,17 @@ impl Pct {
         self.best
     }
 
+    /// As [`super::Policy::quiet`], and so on.
+    #[inline]
+    pub fn quiet(&self) -> u64 {
+        let next = self.changes.last().map_or(u64::MAX, |change| change.0);
+        next.saturating_sub(self.decisions + 1)
+    }
+
+    pub fn skip(&mut self, decisions: u64) {
+        self.decisions += decisions;
+    }
+
     fn decide(&mut self, view: &View) {
         self.priorities.draw(view.runnable | bit(view.current));
         while let Some(&(at, priority)) = self.changes.last() {

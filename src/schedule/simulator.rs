@@ -44,9 +44,19 @@ impl Program {
     }
 
     /// Which thread made each event.
-    pub fn run(&self, mut policy: Policy) -> Vec<usize> {
+    pub fn run(&self, policy: Policy) -> Vec<usize> {
+        self.run_by(policy, |policy, view, _| policy.next(view))
+    }
+
+    /// The same, if `decide` answers as the policy would; it is told whether an operation just
+    /// ended.
+    pub fn run_by(
+        &self,
+        mut policy: Policy,
+        mut decide: impl FnMut(&mut Policy, &View, bool) -> usize,
+    ) -> Vec<usize> {
         let mut done = [0; THREADS_MAX];
-        let (mut order, mut current) = (Vec::new(), 0);
+        let (mut order, mut current, mut ended) = (Vec::new(), 0, false);
         loop {
             let (runnable, pending) = self.pending(&done);
             if runnable == 0 {
@@ -54,12 +64,13 @@ impl Program {
             }
             let step = order.len() as u64;
             let view = View { current, runnable, yields: false, step, pending: &pending };
-            current = policy.next(&view);
+            current = decide(&mut policy, &view, ended);
             assert_ne!(runnable >> current & 1, 0, "thread {current} cannot run");
             let event = self.events[current][done[current]];
             done[current] += 1;
             order.push(current);
-            if event.ends {
+            ended = event.ends;
+            if ended {
                 policy.operation_ended(current);
             }
         }
@@ -69,9 +80,8 @@ impl Program {
     pub fn profile(&self) -> Profile {
         let order = self.run(Policy::new(&Spec::List(Vec::new()), 0, self.threads(), None));
         let steps = order.len() as u64;
-        let mut profile = Profile { steps, counts: Vec::new(), per_thread: [0; THREADS_MAX] };
+        let mut profile = Profile { steps, counts: Vec::new() };
         for (thread, events) in self.events.iter().enumerate() {
-            profile.per_thread[thread] = events.len() as u32;
             for event in events.iter().filter(|event| event.pending.address != 0) {
                 let address = event.pending.address;
                 let at = profile.counts.iter().position(|entry| entry.0 == address);

@@ -15,7 +15,7 @@ const POINTS_MAX: u64 = 64;
 const OPERATIONS_MAX: u64 = 3;
 /// Decisions after which a stopped thread goes on in any case: the others may wait for it in a way
 /// that does not show as yielding.
-const DECISIONS_MAX: u32 = 1 << 14;
+const DECISIONS_MAX: u64 = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -48,7 +48,9 @@ pub struct Stall {
     /// Threads that yielded since the victim was stopped or an operation ended.
     yielded: u64,
     /// Decisions since the victim was stopped.
-    decisions: u32,
+    decisions: u64,
+    /// All that could go on had yielded, at the last decision.
+    waiting: bool,
 }
 
 impl Stall {
@@ -68,6 +70,7 @@ impl Stall {
             under_way: 0,
             yielded: 0,
             decisions: 0,
+            waiting: false,
         }
     }
 
@@ -96,6 +99,27 @@ impl Stall {
             *completed = completed.saturating_add(1);
             self.overtaken |= *completed >= self.wanted;
         }
+    }
+
+    /// As [`super::Policy::quiet`], and so on.
+    pub fn quiet(&self, current: usize) -> u64 {
+        let other = match self.phase {
+            Phase::Idle => 0,
+            Phase::Hunting if current == self.victim => self.points,
+            Phase::Hunting => u64::MAX,
+            Phase::Holding if self.overtaken || self.waiting => 0,
+            Phase::Holding => DECISIONS_MAX.saturating_sub(1 + self.decisions),
+        };
+        other.min(self.walk.quiet())
+    }
+
+    pub fn skip(&mut self, current: usize, decisions: u64) {
+        match self.phase {
+            Phase::Hunting if current == self.victim => self.points -= decisions,
+            Phase::Holding => self.decisions += decisions,
+            _ => {}
+        }
+        self.walk.skip(decisions);
     }
 
     #[inline]
@@ -145,8 +169,8 @@ impl Stall {
         }
         let others = view.runnable & !bit(self.victim);
         // Those that yield may wait for the victim.
-        let waiting = others & !self.yielded == 0;
-        if !self.overtaken && !waiting && self.decisions < DECISIONS_MAX {
+        self.waiting = others & !self.yielded == 0;
+        if !self.overtaken && !self.waiting && self.decisions < DECISIONS_MAX {
             return self.walk.step(view.current, others, view.yields);
         }
         self.phase = Phase::Idle;

@@ -120,8 +120,9 @@ fn interesting(
         let most = counts.iter().max().copied().unwrap_or(0);
         counts.iter().map(|count| u64::from(*count)).sum::<u64>() - u64::from(most)
     };
-    let known: Vec<_> = counts.iter().filter(|entry| entry.0 != 0).collect();
-    let mut shared: Vec<_> = known.iter().filter(|entry| contended(&entry.1) != 0).collect();
+    let known = counts.iter().filter(|entry| entry.0 != 0);
+    let known: Vec<_> = known.map(|entry| (entry, contended(&entry.1))).collect();
+    let mut shared: Vec<_> = known.iter().filter(|(_, contended)| *contended != 0).collect();
     if shared.is_empty() {
         shared = known.iter().collect();
     }
@@ -129,15 +130,13 @@ fn interesting(
         return None;
     }
     let by_use = random.one_in(2);
-    let weight = |entry: &(u64, [u32; THREADS_MAX])| {
-        if by_use { contended(&entry.1).max(1) } else { 1 }
-    };
-    let mut drawn = random.below(shared.iter().map(|entry| weight(entry)).sum());
-    for entry in &shared {
-        if drawn < weight(entry) {
-            return Some(***entry);
+    let weight = |contended: u64| if by_use { contended.max(1) } else { 1 };
+    let mut drawn = random.below(shared.iter().map(|(_, contended)| weight(*contended)).sum());
+    for (entry, contended) in shared {
+        if drawn < weight(*contended) {
+            return Some(**entry);
         }
-        drawn -= weight(entry);
+        drawn -= weight(*contended);
     }
     None
 }

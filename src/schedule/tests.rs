@@ -73,7 +73,7 @@ impl Anything {
 fn profile() -> Profile {
     let mut counts = vec![(8, [5; THREADS_MAX]), (16, [0; THREADS_MAX]), (24, [1; THREADS_MAX])];
     counts[1].1[63] = u32::MAX;
-    Profile { steps: 3000, counts, per_thread: [9; THREADS_MAX] }
+    Profile { steps: 3000, counts }
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn seeds_differ_and_repeat() {
             assert_eq!(run(seed), run(seed));
             seen.insert(run(seed));
         }
-        assert!(seen.len() > 10, "{spec}: {}", seen.len());
+        assert!(seen.len() > 7, "{spec}: {}", seen.len());
     }
 }
 
@@ -119,11 +119,11 @@ fn schedules_never_change() {
 }
 
 const GOLDEN: &str = "\
-walk:1 aaaaaaaaddddccccccccbbbbbbb
-walk:3 aabbbbbbbaaaaaaddddcccccccc
-walk:5 aabbbbbbbaaaaaaddddcccccccc
-walk:10 aabbbbbbbaaaaaaddddcccccccc
-walk:20 aabddccccaaaaddbbbbaabbcccc
+walk:1 aaaaaaaabbbbbbbddddcccccccc
+walk:3 aaaabbbbbbbddddccccccccaaaa
+walk:5 aaaabbbbbbbaaaaddddcccccccc
+walk:10 aaaabbbbbbbaaaaddddcccccccc
+walk:20 aaaabbbddddccbbbccccbacacaa
 pct:3 bbbbbddddaaaaaaaaccccccccbb
 pct:5 ddddcbbbbbbbaaaaaaaaccccccc
 pct:10 ccbbdccccccbbbbbaaaaaaaaddd
@@ -132,7 +132,7 @@ surw ddccdaaabdabbaaccbbccccabab
 delay:1 aaaaaaaaddddbbbbbbbcccccccc
 delay:2 aaaaaddddbbbbbbbccccccccaaa
 delay:4 bbbbcddddaaaaaaaabbbccccccc
-stall aaccccccccaaaaaaddddbbbbbbb
+stall accccbbbbbbbddddccccaaaaaaa
 ";
 
 #[test]
@@ -218,4 +218,43 @@ fn spinning_ends() {
         }
         assert!(most < 10_000, "{spec}: {most} steps");
     }
+}
+
+/// Decisions that need not be asked for, and are not, change nothing.
+#[test]
+fn skipping_quiet_decisions_changes_nothing() {
+    for spec in all() {
+        let mut skipped = 0;
+        for seed in 0..200 {
+            let policy = || Policy::new(&spec, seed, 4, Some(&queue().profile()));
+            let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
+            assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
+        }
+        let looks = matches!(spec, Spec::Pos | Spec::Surw);
+        assert_eq!(skipped == 0, looks, "{}", spec.name());
+    }
+}
+
+/// As [`Program::run`], with the policy asked only where it must be.
+fn run_skipping(policy: Policy, skipped: &mut u64) -> Vec<usize> {
+    struct Skipping {
+        quiet: u64,
+        passed: u64,
+        runnable: u64,
+    }
+    let mut state = Skipping { quiet: 0, passed: 0, runnable: 0 };
+    queue().run_by(policy, |policy, view, ended| {
+        if ended && policy.heeds_operations() {
+            state.quiet = 0;
+        }
+        if view.lone().is_none() && state.quiet > 0 && view.runnable == state.runnable {
+            (state.quiet, state.passed, *skipped) =
+                (state.quiet - 1, state.passed + 1, *skipped + 1);
+            return view.current;
+        }
+        policy.skip(view.current, std::mem::take(&mut state.passed));
+        let next = policy.next(view);
+        (state.quiet, state.runnable) = (policy.quiet(next, view.step), view.runnable);
+        next
+    })
 }

@@ -7,16 +7,24 @@
 use super::{THREADS_MAX, View, bit, nth};
 use crate::random::Random;
 
+/// Draws made beforehand, at most.
+const AHEAD_MAX: u32 = 64;
+
 #[derive(Clone, Debug)]
 pub struct Walk {
     random: Random,
     /// Of 2^32.
     threshold: u64,
+    /// Draws made beforehand that say stay.
+    stays: u32,
+    /// The draw after those says switch.
+    switches: bool,
 }
 
 impl Walk {
     pub fn new(percent: u32, random: Random) -> Walk {
-        Walk { random, threshold: (u64::from(percent.min(100)) << 32) / 100 }
+        let threshold = (u64::from(percent.min(100)) << 32) / 100;
+        Walk { random, threshold, stays: 0, switches: false }
     }
 
     #[inline]
@@ -31,15 +39,46 @@ impl Walk {
     /// the draw does not say otherwise.
     #[inline]
     pub fn step(&mut self, current: usize, among: u64, yields: bool) -> usize {
-        let bits = self.random.bits();
-        let stays = among & bit(current) != 0 && !yields;
-        if stays && bits >> 32 >= self.threshold {
+        if among & bit(current) != 0 && !yields && self.stays() {
             return current % THREADS_MAX;
         }
         let others = among & !bit(current);
         let from = if others != 0 { others } else { among };
-        // The upper half of the draw said whether, the lower says whom.
-        nth(from, ((bits & 0xffff_ffff) * u64::from(from.count_ones())) >> 32)
+        nth(from, self.random.below(from.count_ones().into()))
+    }
+
+    /// What the next draw says.
+    #[inline]
+    fn stays(&mut self) -> bool {
+        if self.stays == 0 && !std::mem::take(&mut self.switches) {
+            self.look_ahead();
+        }
+        let stays = self.stays > 0;
+        self.stays = self.stays.saturating_sub(1);
+        stays
+    }
+
+    fn look_ahead(&mut self) {
+        while self.stays < AHEAD_MAX {
+            let bits = self.random.bits();
+            for draw in [bits >> 32, bits & 0xffff_ffff] {
+                if draw < self.threshold {
+                    self.switches = self.stays > 0;
+                    return;
+                }
+                self.stays += 1;
+            }
+        }
+    }
+
+    /// As [`super::Policy::quiet`], and so on.
+    #[inline]
+    pub fn quiet(&self) -> u64 {
+        self.stays.into()
+    }
+
+    pub fn skip(&mut self, decisions: u64) {
+        self.stays -= decisions as u32;
     }
 }
 

@@ -39,14 +39,17 @@ impl<'a> Writer<'a> {
     }
 
     /// Bytes written so far.
+    #[inline]
     pub fn len(&self) -> usize {
         self.at
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.at == 0
     }
 
+    #[inline]
     pub fn room(&self) -> usize {
         self.bytes.len() - self.at
     }

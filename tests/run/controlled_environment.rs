@@ -203,13 +203,17 @@ fn static_data_that_cannot_be_put_back_is_left_to_native_threads() {
     answer.expect(0, &["going on with native threads", "50 rounds", "Nothing found"]);
 }
 
+/// Whether all of a target is inline assembly, or one lock beside others that the engine sees.
 #[test]
-fn a_target_of_inline_assembly_leaves_the_engine_blind() {
+fn inline_assembly_is_left_to_native_threads() {
     let tool = Tool::new();
-    for rounds in ["1000", "20"] {
-        let answer = fuzz(&tool, &data("assembly"), &["--rounds", rounds]);
-        answer.expect(2, &["the controlled engine is blind to this target", "--engine native"]);
-        assert!(!answer.all().contains("Nothing found"), "{}", answer.all());
+    for (name, line) in [("assembly", "assembly.cpp:16"), ("assembly_lock", "assembly_lock.cpp:14")]
+    {
+        let answer = fuzz(&tool, &data(name), &["--rounds", "1000"]);
+        let told = ["cannot control: atomic instructions", line, "or use --engine native"];
+        answer.expect(2, &told);
+        let answer = tool.run(&["fuzz", &data(name), "--rounds", "40", "--calls", "20"]);
+        answer.expect(0, &["going on with native threads", "40 rounds", "Nothing found"]);
     }
 }
 
@@ -254,30 +258,51 @@ const USER: &str = "
     INTERLAP_TARGET(Set)
 ";
 
+/// The target that uses the library's sources, compiled with these flags and linked as libpart.so.
+fn fuzz_linked(tool: &Tool, library: &str, flags: &[&str]) -> Answer {
+    let folder = tool.dir.path().to_str().expect("UTF-8");
+    let source = tool.adapter("part.cc", library);
+    let user = tool.adapter("user.cpp", USER);
+    let compile = |words: &[&str]| {
+        let mut compiler = std::process::Command::new("c++");
+        let done = compiler.args(words).current_dir(folder).status().expect("a compiler");
+        assert!(done.success());
+    };
+    let source = source.to_str().expect("UTF-8");
+    compile(&[&["-std=c++17", "-O1", "-fPIC", "-c", source, "-o", "part.o"], flags].concat());
+    compile(&["-shared", "part.o", "-o", "libpart.so", "-Wl,-soname,libpart.so"]);
+    let link = ["--cflag", &format!("-L{folder}"), "--cflag", &format!("-Wl,-rpath,{folder}")];
+    let more = [&link[..], &["-l", "part", "--rounds", "300", "--hang", "4s"]].concat();
+    fuzz(tool, user.to_str().expect("UTF-8"), &more)
+}
+
 #[test]
 fn a_library_without_hooks_is_named() {
     let tool = Tool::new();
-    let folder = tool.dir.path().to_str().expect("UTF-8");
-    let source = tool.adapter("part.cc", LIBRARY);
-    let user = tool.adapter("user.cpp", USER);
-    let build = |flags: &[&str]| {
-        let compile = |words: &[&str]| {
-            let mut compiler = std::process::Command::new("c++");
-            let done = compiler.args(words).current_dir(folder).status().expect("a compiler");
-            assert!(done.success());
-        };
-        let source = source.to_str().expect("UTF-8");
-        compile(&[&["-std=c++17", "-O1", "-fPIC", "-c", source, "-o", "part.o"], flags].concat());
-        compile(&["-shared", "part.o", "-o", "libpart.so", "-Wl,-soname,libpart.so"]);
-        let link = ["--cflag", &format!("-L{folder}"), "--cflag", &format!("-Wl,-rpath,{folder}")];
-        let more = [&link[..], &["-l", "part", "--rounds", "300"]].concat();
-        let answer = fuzz(&tool, user.to_str().expect("UTF-8"), &more);
-        answer.expect(0, &["Nothing found."]);
-        answer.all()
-    };
     let warning = "blind to the code of libpart.so";
-    let told = build(&[]);
-    assert!(told.contains(warning) && told.contains("--engine native"), "{told}");
-    let told = build(&["-fsanitize=thread"]);
-    assert!(!told.contains(warning), "{told}");
+    let answer = fuzz_linked(&tool, LIBRARY, &[]);
+    answer.expect(0, &["Nothing found.", warning, "--engine native"]);
+    let answer = fuzz_linked(&tool, LIBRARY, &["-fsanitize=thread"]);
+    answer.expect(0, &["Nothing found."]);
+    assert!(!answer.all().contains(warning), "{}", answer.all());
+}
+
+/// Memory is allocated under the lock, where threads are switched: others then wait without end, in
+/// code of which the engine sees nothing.
+#[test]
+fn a_library_without_hooks_that_spins_is_not_accused() {
+    let tool = Tool::new();
+    let spins = LIBRARY.replace(
+        "static std::mutex mutex;",
+        "#include <atomic>
+        struct Spin {
+            std::atomic_flag held = ATOMIC_FLAG_INIT;
+            void lock() { while (held.test_and_set()) {} }
+            void unlock() { held.clear(); }
+        };
+        static Spin mutex;",
+    );
+    let answer = fuzz_linked(&tool, &spins, &[]);
+    answer.expect(2, &["cannot control", "code of libpart.so, which has no hooks"]);
+    fuzz_linked(&tool, &spins, &["-fsanitize=thread"]).expect(0, &["Nothing found."]);
 }

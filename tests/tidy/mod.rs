@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 28] = [
+const MAY_NAME: [(&str, &[&str]); 29] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
@@ -23,6 +23,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
     ("trace", &["history", "model", "operation", "plan"]),
     ("exchange", &["history", "model", "operation"]),
     ("symbols", &[]),
+    ("unseen", &[]),
     ("saturation", &[]),
     ("fault", &["history", "symbols", "trace"]),
     ("supervise", &["fault", "plan", "trace"]),

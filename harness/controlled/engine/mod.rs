@@ -3,6 +3,7 @@
 //! and go out when it may; time is the number of the step. Where the points come from is their
 //! business, how threads are switched the carrier's, who is next the policy's.
 
+mod pace;
 mod profile;
 mod stand;
 mod waiting;
@@ -71,9 +72,8 @@ struct Thread {
     call_steps: Cell<u32>,
     /// Calls of the structure it has begun.
     calls: Cell<u32>,
-    /// Code of its last scheduling point.
+    /// Code of its last scheduling point, while it does not run.
     place: Cell<usize>,
-    steps: Cell<u32>,
 }
 
 struct Engine {
@@ -82,7 +82,10 @@ struct Engine {
     runnable: Cell<u64>,
     blocked: Cell<u64>,
     current: Cell<usize>,
+    /// Code of the current thread's last scheduling point.
+    place: Cell<usize>,
     step: Cell<u64>,
+    pace: pace::Pace,
     switches: Cell<u64>,
     schedule: Cell<u64>,
     /// Step of the last change of memory by any thread.
@@ -128,13 +131,14 @@ static ENGINE: Engine = Engine {
             call_steps: Cell::new(0),
             calls: Cell::new(0),
             place: Cell::new(0),
-            steps: Cell::new(0),
         }
     }; THREADS_MAX],
     runnable: Cell::new(0),
     blocked: Cell::new(0),
     current: Cell::new(OUTSIDE),
+    place: Cell::new(0),
     step: Cell::new(0),
+    pace: pace::Pace::new(),
     switches: Cell::new(0),
     schedule: Cell::new(0),
     changed_at: Cell::new(0),
@@ -194,7 +198,6 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         thread.idle.set(0);
         thread.call_steps.set(0);
         thread.calls.set(0);
-        thread.steps.set(0);
         thread.place.set(0);
     }
     for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
@@ -203,6 +206,8 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable, &e.blocked] {
         count.set(0);
     }
+    pace::settle();
+    e.place.set(0);
     e.boundary_at.set(0);
     e.deadline_next.set(u64::MAX);
     e.steps_max.set(order.steps_max);
@@ -250,6 +255,7 @@ fn begin(
     new.of_target.set(of_target);
     new.begun.set(false);
     new.state.set(State::Runnable);
+    pace::settle();
     e.runnable.set(e.runnable.get() | 1 << thread);
     Ok(())
 }
@@ -292,6 +298,7 @@ pub fn exit_thread() -> ! {
     hooks::set_controls(true);
     environment::threads::thread_ends();
     hooks::set_controls(false);
+    pace::settle();
     e.threads[me].state.set(State::None);
     e.runnable.set(e.runnable.get() & !(1 << me));
     wake(join_key(me), usize::MAX);
@@ -300,7 +307,6 @@ pub fn exit_thread() -> ! {
         e.carrier.get().leave(me, OUTSIDE);
     }
     let next = choose(false);
-    e.current.set(next);
     note_switch(next);
     e.carrier.get().leave(me, next)
 }
@@ -344,6 +350,7 @@ pub fn calls(thread: usize) -> u32 {
 pub fn tick() -> u64 {
     let step = ENGINE.step.get() + 1;
     ENGINE.step.set(step);
+    pace::tick();
     step
 }
 
@@ -363,11 +370,12 @@ pub fn blocking_call() {
 
 pub fn count_atomic(place: usize) {
     ENGINE.atomics.set(ENGINE.atomics.get() + 1);
-    ENGINE.threads[current()].place.set(place);
+    ENGINE.place.set(place);
 }
 
 /// Memory that others may wait for has changed.
 pub fn changed() {
+    pace::book_passed();
     hooks::take_changed();
     ENGINE.threads[current()].idle.set(0);
     ENGINE.changed_at.set(ENGINE.step.get());
@@ -375,6 +383,7 @@ pub fn changed() {
 
 /// Lets no other thread run at scheduling points, or does again; gives what it was.
 pub fn hold(whole: bool) -> bool {
+    pace::settle();
     ENGINE.whole_calls.replace(whole)
 }
 
@@ -383,7 +392,12 @@ pub fn boundary() {
     changed();
     ENGINE.threads[current()].call_steps.set(0);
     ENGINE.boundary_at.set(ENGINE.step.get());
-    take_step(0, Access::None, false, true);
+    if ENGINE.whole_calls.get() {
+        pace::settle();
+        let step = pace::next_step();
+        return take_step(step, Pending::default(), false, true);
+    }
+    point(0, Access::None);
 }
 
 pub fn call_begins() {
@@ -392,36 +406,34 @@ pub fn call_begins() {
 }
 
 pub fn call_ends() {
-    // SAFETY: the policy is used here and in `choose` only, neither of which calls the other.
-    if let Some(policy) = unsafe { &mut *ENGINE.policy.get() } {
-        policy.operation_ended(current());
+    // SAFETY: nobody else uses it now; see `Engine`.
+    let policy = || unsafe { &mut *ENGINE.policy.get() }.as_mut();
+    if policy().is_some_and(|policy| policy.heeds_operations()) {
+        pace::settle();
+        policy().into_iter().for_each(|policy| policy.operation_ended(current()));
     }
 }
 
 /// A scheduling point before an access.
 #[inline]
 pub fn point(address: usize, access: Access) {
-    decide(address, access, false);
+    let step = pace::next_step();
+    if !pace::is_free(address as u64) {
+        take_step(step, Pending { address: address as u64, access }, false, false);
+    }
 }
 
 /// A scheduling point at which the others go first.
 pub fn yield_now() {
-    decide(0, Access::None, true);
+    let step = pace::next_step();
+    take_step(step, Pending::default(), true, false);
 }
 
-/// A scheduling point inside a call.
-#[inline]
-fn decide(address: usize, access: Access, yields: bool) {
-    take_step(address, access, yields, false);
-}
-
-fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bool) {
+fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool) {
     let e = &ENGINE;
+    pace::settle();
     let me = e.current.get();
     let own = &e.threads[me];
-    let step = e.step.get() + 1;
-    e.step.set(step);
-    own.steps.set(own.steps.get() + 1);
     if hooks::take_changed() {
         own.idle.set(0);
         e.changed_at.set(step);
@@ -432,9 +444,8 @@ fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bo
             yields = true;
         }
     }
-    let call_steps = own.call_steps.get() + 1;
-    own.call_steps.set(call_steps);
-    yields |= call_steps > CALL_STEPS_MAX && gives_way();
+    own.call_steps.set(own.call_steps.get() + 1);
+    yields |= own.call_steps.get() > CALL_STEPS_MAX && gives_way();
     let idle_steps = step - e.changed_at.get();
     let busy_steps = step - e.boundary_at.get();
     if idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR {
@@ -444,22 +455,28 @@ fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bo
         waiting::expire();
     }
     // SAFETY: nobody else uses it now; see `Engine`.
-    unsafe { (*e.pending.get())[me] = Pending { address: address as u64, access } };
-    let stays = e.whole_calls.get() && !yields && !between_calls;
-    if e.runnable.get() == 1 << me || stays {
-        return;
-    }
-    if is_profiling() {
-        profile::count(me, address);
-        // As an empty list has it.
-        if !yields {
-            return;
+    unsafe { (*e.pending.get())[me] = pending };
+    let holds = e.whole_calls.get() && !between_calls && !yields;
+    if e.runnable.get() != 1 << me && !holds {
+        let next = match e.profiling.get() {
+            Profiling::Nothing => choose(yields),
+            _ => choose_as_empty_list(me, pending.address, yields),
+        };
+        if next != me {
+            switch(me, next);
         }
     }
-    let next = choose(yields);
-    if next != me {
-        switch(me, next);
+    pace::grant();
+}
+
+/// Counts the decision.
+fn choose_as_empty_list(me: usize, address: u64, yields: bool) -> usize {
+    let e = &ENGINE;
+    e.decisions.set(e.decisions.get() + 1);
+    if e.profiling.get() == Profiling::Accesses {
+        profile::count(address);
     }
+    if yields { choose(true) } else { me }
 }
 
 /// Whether a thread whose call takes long lets others go first now: at random, because threads that
@@ -497,7 +514,6 @@ fn choose(yields: bool) -> usize {
 
 fn switch(from: usize, to: usize) {
     let e = &ENGINE;
-    e.current.set(to);
     note_switch(to);
     let controls = hooks::set_controls(false);
     e.carrier.get().switch(from, to);
@@ -509,6 +525,8 @@ fn note_switch(to: usize) {
     // A child has the other fibers, too, and would go on as all of them.
     stop_if_forked();
     let e = &ENGINE;
+    e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));
+    e.current.set(to);
     e.switches.set(e.switches.get() + 1);
     let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
     e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
@@ -532,8 +550,9 @@ pub fn doing() -> Vec<Doing> {
                 State::Blocked { on, why, .. } => Some((why, on)),
                 _ => None,
             };
+            let last = if at == current() { ENGINE.place.get() } else { thread.place.get() };
             let place = match place_of(at) {
-                0 => thread.place.get(),
+                0 => last,
                 place => place,
             };
             Doing { thread: at, waits, place }

@@ -17,16 +17,22 @@ pub enum Profiling {
     Accesses,
 }
 
-/// Who accessed what, in the order of first access: addresses, which are searched at each access,
-/// and for each its counts.
+/// Who accessed what, in the order of first access: addresses, found by their hash, and for each
+/// its counts.
 pub(super) struct Accesses {
     addresses: Vec<u64>,
     counts: Vec<[u32; THREADS_MAX]>,
+    /// Numbers of addresses plus one, by hash; 0: free. Twice as many as there can be.
+    slots: [u16; SLOTS],
 }
+
+const SLOTS_LOG: u32 = 9;
+const SLOTS: usize = 1 << SLOTS_LOG;
+const _: () = assert!(SLOTS >= 2 * PROFILED_MAX);
 
 impl Accesses {
     pub const fn new() -> Accesses {
-        Accesses { addresses: Vec::new(), counts: Vec::new() }
+        Accesses { addresses: Vec::new(), counts: Vec::new(), slots: [0; SLOTS] }
     }
 
     /// Takes all memory that it will need.
@@ -36,20 +42,28 @@ impl Accesses {
     }
 
     pub fn clear(&mut self) {
-        self.addresses.clear();
-        self.counts.clear();
+        if !self.addresses.is_empty() {
+            self.addresses.clear();
+            self.counts.clear();
+            self.slots.fill(0);
+        }
     }
 
     fn count(&mut self, thread: usize, address: u64) {
-        let known = self.addresses.iter().position(|known| *known == address);
-        let at = known.unwrap_or(self.addresses.len());
-        if at == PROFILED_MAX {
-            return;
-        }
-        if known.is_none() {
-            self.addresses.push(address);
-            self.counts.push([0; THREADS_MAX]);
-        }
+        let mut slot = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS_LOG)) as usize;
+        let at = loop {
+            match usize::from(self.slots[slot]).checked_sub(1) {
+                Some(at) if self.addresses[at] == address => break at,
+                Some(_) => slot = (slot + 1) % SLOTS,
+                None if self.addresses.len() == PROFILED_MAX => return,
+                None => {
+                    self.addresses.push(address);
+                    self.counts.push([0; THREADS_MAX]);
+                    self.slots[slot] = self.addresses.len() as u16;
+                    break self.addresses.len() - 1;
+                }
+            }
+        };
         self.counts[at][thread] += 1;
     }
 }
@@ -66,16 +80,14 @@ pub fn profile() -> Profile {
     // SAFETY: the round is over.
     let accesses = unsafe { &*e.accesses.get() };
     let counts = accesses.addresses.iter().copied().zip(accesses.counts.iter().copied()).collect();
-    let per_thread = std::array::from_fn(|thread| e.threads[thread].steps.get());
-    Profile { steps: e.decisions.get(), counts, per_thread }
+    Profile { steps: e.decisions.get(), counts }
 }
 
-/// Counts a decision, and the access it comes before.
-pub(super) fn count(me: usize, address: usize) {
-    let e = &ENGINE;
-    e.decisions.set(e.decisions.get() + 1);
-    if address != 0 && e.profiling.get() == Profiling::Accesses {
+/// Counts an access that a decision comes before.
+#[cold]
+pub(super) fn count(address: u64) {
+    if address != 0 {
         // SAFETY: nobody else uses it now; it has room for all it gets, so nothing is allocated.
-        unsafe { (*e.accesses.get()).count(me, address as u64) };
+        unsafe { (*ENGINE.accesses.get()).count(ENGINE.current.get(), address) };
     }
 }

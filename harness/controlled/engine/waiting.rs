@@ -3,7 +3,7 @@
 
 use interlap::schedule::THREADS_MAX;
 
-use super::{ENGINE, State, choose, now, switch};
+use super::{ENGINE, State, choose, now, pace, switch};
 
 /// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub fn join_key(thread: usize) -> usize {
 /// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
+    pace::settle();
     let me = e.current.get();
     let own = &e.threads[me];
     own.state.set(State::Blocked { on, why, deadline });
@@ -79,6 +80,7 @@ pub fn wake(on: usize, most: usize) -> usize {
 
 fn unblock(thread: usize, woken: Woken) {
     let e = &ENGINE;
+    pace::settle();
     e.threads[thread].state.set(State::Runnable);
     e.threads[thread].woken.set(woken);
     e.threads[thread].idle.set(0);

@@ -1,0 +1,140 @@
+//! How many scheduling points may pass without a look at anything: as long as the policy would let
+//! the thread go on and no limit is near, counting is all that a point does. What was counted is
+//! booked before anything that depends on it changes, so that rounds are the same as if every point
+//! had been looked at. Knows nothing of why a point is one.
+
+use std::cell::Cell;
+
+use super::{CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, Profiling, STEP_NANOSECONDS, now, profile};
+
+pub(super) struct Pace {
+    /// Points that may still pass.
+    free: Cell<u64>,
+    /// Points that might when they were granted, without the stamps taken since.
+    granted: Cell<u64>,
+    /// The policy would have been asked at each of them.
+    asks: Cell<bool>,
+    /// Accesses are counted as they pass.
+    counts: Cell<bool>,
+}
+
+impl Pace {
+    pub const fn new() -> Pace {
+        Pace {
+            free: Cell::new(0),
+            granted: Cell::new(0),
+            asks: Cell::new(false),
+            counts: Cell::new(false),
+        }
+    }
+}
+
+/// Counts a step.
+#[inline(always)]
+pub(super) fn next_step() -> u64 {
+    let step = ENGINE.step.get() + 1;
+    ENGINE.step.set(step);
+    step
+}
+
+/// Whether the point of this step, before an access of that address, may pass; if so, it has.
+#[inline(always)]
+pub(super) fn is_free(address: u64) -> bool {
+    let pace = &ENGINE.pace;
+    let free = pace.free.get();
+    if free == 0 {
+        return false;
+    }
+    pace.free.set(free - 1);
+    if pace.counts.get() {
+        profile::count(address);
+    }
+    true
+}
+
+/// A step that is no point: limits are steps, so there is one point less.
+#[inline(always)]
+pub(super) fn tick() {
+    let pace = &ENGINE.pace;
+    if pace.free.get() != 0 {
+        pace.free.set(pace.free.get() - 1);
+        pace.granted.set(pace.granted.get() - 1);
+    }
+}
+
+/// Books the points that have passed; the next one is looked at.
+#[inline]
+pub(super) fn settle() {
+    book_passed();
+    ENGINE.pace.granted.set(0);
+    ENGINE.pace.free.set(0);
+}
+
+/// Books the points that have passed; those that still may do so.
+#[inline]
+pub(super) fn book_passed() {
+    let pace = &ENGINE.pace;
+    let free = pace.free.get();
+    let passed = pace.granted.replace(free) - free;
+    if passed != 0 {
+        book(passed);
+    }
+}
+
+fn book(passed: u64) {
+    let e = &ENGINE;
+    let own = &e.threads[e.current.get()];
+    for count in [&own.call_steps, &own.idle] {
+        count.set(count.get() + passed as u32);
+    }
+    if !e.pace.asks.get() {
+        return;
+    }
+    if e.profiling.get() != Profiling::Nothing {
+        e.decisions.set(e.decisions.get() + passed);
+    // SAFETY: nobody else uses it now; see `Engine`.
+    } else if let Some(policy) = unsafe { &mut *e.policy.get() } {
+        policy.skip(e.current.get(), passed);
+    }
+}
+
+/// Lets points pass, now that the current thread goes on.
+#[inline]
+pub(super) fn grant() {
+    let e = &ENGINE;
+    let asks = e.runnable.get() != 1 << e.current.get() && !e.whole_calls.get();
+    let free = if asks { of_policy() } else { u64::MAX };
+    if free != 0 {
+        let free = free.min(of_limits());
+        e.pace.asks.set(asks);
+        e.pace.counts.set(asks && e.profiling.get() == Profiling::Accesses);
+        e.pace.free.set(free);
+        e.pace.granted.set(free);
+    }
+}
+
+#[inline]
+fn of_policy() -> u64 {
+    let e = &ENGINE;
+    // SAFETY: nobody else uses it now; see `Engine`.
+    match unsafe { &*e.policy.get() } {
+        Some(policy) if e.profiling.get() == Profiling::Nothing => {
+            policy.quiet(e.current.get(), e.step.get())
+        }
+        _ => u64::MAX,
+    }
+}
+
+/// Points until something has to be looked at whoever runs.
+fn of_limits() -> u64 {
+    let e = &ENGINE;
+    let own = &e.threads[e.current.get()];
+    let limits = [
+        IDLE_STEPS_MAX.saturating_sub(own.idle.get()).into(),
+        CALL_STEPS_MAX.saturating_sub(own.call_steps.get()).into(),
+        (e.steps_max.get() + e.changed_at.get()).saturating_sub(e.step.get()),
+        // The step that reaches the deadline is looked at.
+        (e.deadline_next.get().saturating_sub(now()) / STEP_NANOSECONDS).saturating_sub(1),
+    ];
+    limits.into_iter().min().unwrap_or(0)
+}
