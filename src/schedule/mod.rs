@@ -156,9 +156,9 @@ impl Policy {
         }
     }
 
-    /// How many of the next decisions are known: as long as the same threads can run, none yields
+    /// How many of the next decisions are known: as long as the same threads can run, none yields,
     /// no operation ends (if it heeds that) and no more steps pass than that after `step`,
-    /// `current` goes on. They need not be asked for if [`Policy::skip`] is told how many there were.
+    /// `current` goes on. They need not be asked for if [`Policy::skip`] is told how many.
     #[inline]
     pub fn quiet(&self, current: usize, step: u64) -> u64 {
         match &self.0 {
