@@ -12,6 +12,7 @@ mod disturb;
 mod drain;
 mod fault;
 mod library;
+mod marker;
 mod native;
 mod record;
 mod timebox;
