@@ -1,8 +1,9 @@
-//! Where debuggers stop: functions that do nothing but have a name and three numbers, called where
-//! a recorded call begins and ends, in every engine. Which call it is comes in; nothing goes out.
-//! Knows of no debugger.
+//! Where debuggers stop: functions that do nothing but have a name and a few numbers. What happens
+//! comes in; nothing goes out. Knows of no debugger; the scripts that use these names are made by
+//! `src/replay/gdb.rs`.
 //!
-//! Both take, in the registers of the System V ABI, each as a `u64`:
+//! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
+//! every engine. Both take, in the registers of the System V ABI, each as a `u64`:
 //!
 //! | register | |
 //! |---|---|
@@ -16,6 +17,7 @@
 //! with "unsupported" is not recorded; the next one has its number.
 
 use core::arch::asm;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A recorded call begins; its opening stamp has just been read.
 #[unsafe(no_mangle)]
@@ -37,5 +39,67 @@ pub extern "C" fn interlap_op_end(thread: u64, op: u64, stamp: u64) {
     unsafe {
         asm!("nop /* {} {} {} */", in(reg) thread, in(reg) op, in(reg) stamp,
              options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// A round begins: nothing of the target has run in it yet. (With the controlled engine, a run
+/// before that only measures the round has no marker.)
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_round_begin(round: u64) {
+    // SAFETY: as above.
+    unsafe { asm!("nop; nop /* {} */", in(reg) round, options(nomem, nostack, preserves_flags)) }
+}
+
+/// The target is at fault: the controlled engine has noticed, or a fatal signal has come.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_fault() {
+    // SAFETY: as above.
+    unsafe { asm!("nop; nop; nop", options(nomem, nostack, preserves_flags)) }
+}
+
+/// The step of the controlled engine that a debugger waits for; it sets this.
+#[unsafe(no_mangle)]
+#[used]
+static interlap_stop_step: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Not 0: a debugger wants to know of preemptions; it sets this.
+#[unsafe(no_mangle)]
+#[used]
+static interlap_preemptions: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a debugger waits for this step.
+#[inline(always)]
+pub fn is_awaited(step: u64) -> bool {
+    interlap_stop_step.load(Relaxed) == step
+}
+
+#[inline(always)]
+pub fn wants_preemptions() -> bool {
+    interlap_preemptions.load(Relaxed) != 0
+}
+
+/// The step that was waited for. `place`: the return address of the innermost frame of the
+/// adapter's code; 0: there is none.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_stop(step: u64, place: u64) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("nop; nop; nop; nop /* {} {} */", in(reg) step, in(reg) place,
+             options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// At this step a thread that could go on gives way to another. `place` as above, of the one that
+/// gives way.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_preempted(step: u64, place: u64, from: u64, to: u64) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("nop; nop; nop; nop; nop /* {} {} {} {} */", in(reg) step, in(reg) place,
+             in(reg) from, in(reg) to, options(nomem, nostack, preserves_flags));
     }
 }

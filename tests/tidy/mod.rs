@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 28] = [
+const MAY_NAME: [(&str, &[&str]); 29] = [
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
@@ -28,6 +28,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
     ("supervise", &["fault", "plan", "trace"]),
     ("judge", &["check", "history", "model", "trace"]),
     ("finding", &["check", "fault", "history", "plan", "random", "trace"]),
+    ("replay", &["fault", "finding", "history", "plan", "report", "trace"]),
     ("cache", &[]),
     ("includes", &["cache"]),
     ("head", &[]),
@@ -46,6 +47,7 @@ const MAY_NAME: [(&str, &[&str]); 28] = [
             "model",
             "operation",
             "plan",
+            "replay",
             "report",
             "saturation",
             "supervise",

@@ -5,6 +5,7 @@
 
 mod profile;
 mod stand;
+mod stop;
 mod waiting;
 
 use std::cell::{Cell, UnsafeCell};
@@ -22,6 +23,7 @@ pub use waiting::{Wait, Woken, block, join_key, wake};
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
 use super::{detect, environment, hooks};
+use crate::marker;
 use crate::timebox::stop_if_forked;
 
 /// Virtual time of one step, in nanoseconds.
@@ -219,6 +221,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         pending[..used].fill(Pending::default());
     }
     coverage::begin();
+    stop::round_begins(order.profiling);
     begin(order.callers, main, argument, false)?;
     e.current.set(order.callers);
     e.carrier.get().switch(OUTSIDE, order.callers);
@@ -342,8 +345,17 @@ pub fn calls(thread: usize) -> u32 {
 /// A stamp: later than all before it.
 #[inline]
 pub fn tick() -> u64 {
+    advance()
+}
+
+/// The next step begins.
+#[inline(always)]
+fn advance() -> u64 {
     let step = ENGINE.step.get() + 1;
     ENGINE.step.set(step);
+    if marker::is_awaited(step) {
+        stop::at(step);
+    }
     step
 }
 
@@ -419,8 +431,7 @@ fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bo
     let e = &ENGINE;
     let me = e.current.get();
     let own = &e.threads[me];
-    let step = e.step.get() + 1;
-    e.step.set(step);
+    let step = advance();
     own.steps.set(own.steps.get() + 1);
     if hooks::take_changed() {
         own.idle.set(0);
@@ -458,6 +469,9 @@ fn take_step(address: usize, access: Access, mut yields: bool, between_calls: bo
     }
     let next = choose(yields);
     if next != me {
+        if marker::wants_preemptions() && !yields {
+            stop::preempted(me, next);
+        }
         switch(me, next);
     }
 }

@@ -3,7 +3,7 @@
 
 use interlap::schedule::THREADS_MAX;
 
-use super::{ENGINE, State, choose, now, switch};
+use super::{ENGINE, State, advance, choose, now, switch};
 
 /// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
-    e.step.set(e.step.get() + 1);
+    advance();
     let next = choose(false);
     if next != me {
         switch(me, next);
