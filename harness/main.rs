@@ -3,9 +3,9 @@
 //! already in the record area or on the pipe.
 //!
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
-//! own output goes to standard error. `interlap-harness --debug JOB.json` does the same without a main
-//! program, for debuggers: what would go to it is dropped. `interlap-harness --bench LIBRARY` prints
-//! what a box costs.
+//! own output goes to standard error. `interlap-harness --debug JOB.json` does the same without a
+//! main program, for debuggers: what would go to it is dropped. `interlap-harness --bench LIBRARY`
+//! prints what a box costs.
 
 mod bench;
 mod clock;

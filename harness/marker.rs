@@ -5,11 +5,11 @@
 //! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
 //! every engine. Both take, in the registers of the System V ABI, each as a `u64`:
 //!
-//! | register | |
-//! |---|---|
-//! | `rdi` | `thread`: number of the calling thread in its round; the one after the last drains |
-//! | `rsi` | `op`: number of the call among those its thread recorded in this round, from 0; so `thread` and `op` name an operation of the history |
-//! | `rdx` | `stamp`: the opening or closing stamp, as recorded; where a process does many rounds, it tells them apart (steps of the controlled engine begin anew with each round) |
+//! - `rdi`: `thread`, the number of the calling thread in its round; the one after the last drains;
+//! - `rsi`: `op`, the number of the call among those its thread recorded in this round, from 0: so
+//!   `thread` and `op` name an operation of the history;
+//! - `rdx`: `stamp`, the opening or closing stamp, as recorded. Where a process does many rounds,
+//!   it tells them apart (steps of the controlled engine begin anew with each round).
 //!
 //! A box is opened before `interlap_op_begin` and closed before `interlap_op_end`: they can make it
 //! wider, never narrower. An adapter that narrows its box (`il_box_open`, `il_box_close`) passes a

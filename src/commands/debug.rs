@@ -1,5 +1,5 @@
-//! `interlap replay --gdb`: a finding's round under gdb, which takes this process's place and so has
-//! its terminal.
+//! `interlap replay --gdb`: a finding's round under gdb, which takes this process's place and so
+//! has its terminal.
 
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;

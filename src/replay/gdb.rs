@@ -66,7 +66,7 @@ impl Script {
         };
         let job = quoted(&job.display().to_string());
         format!(
-            "# Written anew, for the place where everything lies then, by `interlap replay --gdb`.\n\
+            "# Written anew, for where everything lies then, by `interlap replay --gdb`.\n\
              file {}\nset args --debug {job}\n",
             word(harness),
         )
