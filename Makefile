@@ -4,10 +4,11 @@
 TARGET ?= moodycamel
 FOR ?= 30s
 
-# libclang is for the bindings to interlap.h; the libraries are what the bundled targets test.
+# libclang is for the bindings to interlap.h, gdb for `interlap replay --gdb`; the libraries are what
+# the bundled targets test.
 PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libboost-dev \
            libcds-dev libboost-thread-dev libwiredtiger-dev libatomic-queue-dev libtbb-dev \
-           libxenium-dev libcuckoo-dev
+           libxenium-dev libcuckoo-dev gdb
 RUST_MIN = 1.95
 
 .PHONY: fuzz test bench deps

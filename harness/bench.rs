@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::library::{Local, Structure, Target, abi, host};
+use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::timebox::{Outcome, Timebox};
 
 /// Short enough that some are undisturbed on a machine that others use, too.
@@ -26,7 +27,11 @@ struct Figures {
     bare: Samples,
     recorded: Samples,
     stamps: Samples,
-    /// What the box adds: the minima's difference. Other processes only ever add to a time.
+    /// The stamps, each told to its marker.
+    marked: Samples,
+    /// What the two markers add, and the whole box: the minima's difference. Other processes only
+    /// ever add to a time.
+    markers: f64,
     timebox: f64,
 }
 
@@ -52,21 +57,35 @@ pub fn run(library: &Path) -> Result<(), String> {
     let op = target.operations[0].0;
     // As in the engine, the records' memory is there before the first call.
     let mut bytes = vec![1; CALLS * size_max(1) + size_max(abi::IL_RESULT_ROOM as usize)];
-    let (mut bare, mut recorded, mut stamps) = (Vec::new(), Vec::new(), Vec::new());
+    let [mut bare, mut recorded, mut stamps, mut marked] = [const { Vec::new() }; 4];
     for _ in 0..REPEATS {
-        stamps.push(time(|| {
-            for _ in 0..CALLS {
-                black_box((clock.open(), clock.close()));
-            }
-        }));
+        stamps.push(time(|| bare_stamps(clock)));
+        marked.push(time(|| marked_stamps(clock)));
         bare.push(time(|| bare_calls(&target, &structure, &local, op)));
         recorded.push(recorded_calls(&target, &structure, &local, op, clock, &mut bytes)?);
     }
-    let (bare, recorded, stamps) = (Samples::of(bare), Samples::of(recorded), Samples::of(stamps));
-    let timebox = recorded.min - bare.min;
-    let figures = Figures { clock: info.clock, bare, recorded, stamps, timebox };
+    let [bare, recorded, stamps, marked] = [bare, recorded, stamps, marked].map(Samples::of);
+    let (markers, timebox) = (marked.min - stamps.min, recorded.min - bare.min);
+    let clock = info.clock;
+    let figures = Figures { clock, bare, recorded, stamps, marked, markers, timebox };
     println!("{}", serde_json::to_string(&figures).map_err(|error| error.to_string())?);
     Ok(())
+}
+
+fn bare_stamps(clock: Clock) {
+    for _ in 0..CALLS {
+        black_box((clock.open(), clock.close()));
+    }
+}
+
+fn marked_stamps(clock: Clock) {
+    for call in 0..CALLS as u64 {
+        let start = clock.open();
+        interlap_op_begin(0, call, start);
+        let end = clock.close();
+        interlap_op_end(0, call, end);
+        black_box((start, end));
+    }
 }
 
 fn bare_calls(target: &Target, structure: &Structure, local: &Local, op: Op) {

@@ -65,6 +65,7 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         store(area::WORD_THREAD, THREAD.get());
         store(area::WORD_SIGNAL, signal as u64);
     }
+    crate::marker::interlap_fault();
     // SAFETY: raise is async-signal-safe.
     unsafe { libc::raise(signal) };
 }

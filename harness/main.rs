@@ -3,7 +3,9 @@
 //! already in the record area or on the pipe.
 //!
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
-//! own output goes to standard error. `interlap-harness --bench LIBRARY` prints what a box costs.
+//! own output goes to standard error. `interlap-harness --debug JOB.json` does the same without a
+//! main program, for debuggers: what would go to it is dropped. `interlap-harness --bench LIBRARY`
+//! prints what a box costs.
 
 mod bench;
 mod clock;
@@ -12,6 +14,7 @@ mod disturb;
 mod drain;
 mod fault;
 mod library;
+mod marker;
 mod native;
 mod record;
 mod timebox;
@@ -48,7 +51,8 @@ fn main() -> ExitCode {
     }));
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let done = match &words[..] {
-        [job] => run(Path::new(job)),
+        [job] => attended(Path::new(job)),
+        [debug, job] if debug == "--debug" => alone(Path::new(job)),
         [bench, library] if bench == "--bench" => {
             bench::run(Path::new(library)).map_err(io::Error::other)
         }
@@ -63,9 +67,49 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(job: &Path) -> io::Result<()> {
+/// Does a job for the main program.
+fn attended(job: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     let mut pipe = take_standard_output()?;
+    let last = match run(&job, &mut pipe, wait_for_go_ahead) {
+        Ok(last) => last,
+        Err(Failure::Target(problem)) => Frame::Problem(problem),
+        Err(Failure::Own(error)) => return Err(error),
+    };
+    pipe.send(&last)
+}
+
+/// Does a job for nobody but whoever looks on.
+fn alone(job: &Path) -> io::Result<()> {
+    let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
+    std::fs::create_dir_all(&job.directory)?;
+    match run(&job, &mut Pipe::nowhere()?, empty_standard_input) {
+        Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
+            Err(io::Error::other(problem))
+        }
+        Ok(_) => {
+            eprintln!("interlap-harness: round {} came to its end", job.round_first);
+            Ok(())
+        }
+        Err(Failure::Own(error)) => Err(error),
+    }
+}
+
+/// Why a job could not be done.
+enum Failure {
+    /// The target cannot be used, and why.
+    Target(String),
+    Own(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Own(error)
+    }
+}
+
+/// Loads the target, says hello, `wait`s and does the rounds; gives the last frame.
+fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame, Failure> {
     let controlled = job.plan.engine == Engine::Controlled;
     let reserved = if controlled { controlled::RESERVED_MIB } else { 0 };
     fault::limit(job.plan.memory_mib_max + reserved);
@@ -75,10 +119,7 @@ fn run(job: &Path) -> io::Result<()> {
         true => controlled::load(&job.library, &job.plan),
         false => Target::load(&job.library).map(|target| (target, Vec::new())),
     };
-    let (target, warnings) = match target {
-        Ok(loaded) => loaded,
-        Err(problem) => return pipe.send(&Frame::Problem(problem)),
-    };
+    let (target, warnings) = target.map_err(Failure::Target)?;
     let (clock, clock_info) = match controlled {
         true => (Clock::Steps, Clock::steps()),
         false => Clock::choose(job.plan.clock),
@@ -95,15 +136,15 @@ fn run(job: &Path) -> io::Result<()> {
         code,
         warnings,
     })))?;
-    wait_for_go_ahead()?;
-    let bye = match controlled {
+    wait()?;
+    let last = match controlled {
         true => {
             let base = code.map_or(0, |code| code.base);
-            controlled::rounds(&job, &target, base, &mut area, &mut pipe)?
+            controlled::rounds(job, &target, base, &mut area, pipe)?
         }
-        false => rounds(&job, &target, clock, &mut area, &mut pipe)?,
+        false => rounds(job, &target, clock, &mut area, pipe)?,
     };
-    pipe.send(&bye)
+    Ok(last)
 }
 
 /// The rounds of the job; gives the last frame.
@@ -203,6 +244,10 @@ fn take_standard_output() -> io::Result<Pipe> {
 /// on it is empty, for the target.
 fn wait_for_go_ahead() -> io::Result<()> {
     io::copy(&mut io::stdin(), &mut io::sink())?;
+    empty_standard_input()
+}
+
+fn empty_standard_input() -> io::Result<()> {
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(nothing)?;
     Ok(())

@@ -55,6 +55,7 @@ pub fn run_round(
     area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     area.set_stage(Stage::Create);
+    crate::marker::interlap_round_begin(shape.round);
     let seed = mix(setting.seed ^ shape.round);
     let structure = target.create(setting.directory, seed, shape.threads, shape.round)?;
     area.set_stage(Stage::Calls);

@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use interlap::plan::OWN_FAILURE;
 use interlap::trace::area::{self, Stage};
 use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
 use rustix::fs::MemfdFlags;
@@ -221,12 +222,16 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptor of the pipe, for [`abandon`].
+/// Descriptor of the pipe, for [`abandon`]; -1: nobody is at its other end.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
 /// Ends the process because the adapter broke its contract or cannot go on. Called on any thread
 /// while the target runs; no frame is then on its way, because those go out between rounds.
 pub fn abandon(problem: String) -> ! {
+    if PIPE.load(Ordering::Acquire) < 0 {
+        crate::controlled::release();
+        eprintln!("{OWN_FAILURE} {problem}");
+    }
     send_last(&Frame::Problem(problem))
 }
 
@@ -256,6 +261,11 @@ impl Pipe {
     pub fn new(file: File) -> Pipe {
         PIPE.store(file.as_raw_fd(), Ordering::Release);
         Pipe(file)
+    }
+
+    /// One without a main program.
+    pub fn nowhere() -> io::Result<Pipe> {
+        Ok(Pipe(File::options().write(true).open("/dev/null")?))
     }
 
     /// Writes everything in `frames` in one go and empties it.

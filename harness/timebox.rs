@@ -11,6 +11,7 @@ use interlap::trace::records::{Writer, size_max};
 use crate::clock::Clock;
 use crate::disturb;
 use crate::library::{Local, Structure, Target, abi, host};
+use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::record::abandon;
 
 /// Written behind the room for results, to notice an adapter that writes past it.
@@ -33,6 +34,20 @@ pub enum Outcome {
 struct HostCall {
     call: abi::il_call,
     clock: Clock,
+    /// Calls recorded before it.
+    made: u64,
+}
+
+impl HostCall {
+    #[inline(always)]
+    fn begins(&self, stamp: u64) {
+        interlap_op_begin(self.call.thread.into(), self.made, stamp);
+    }
+
+    #[inline(always)]
+    fn ends(&self, stamp: u64) {
+        interlap_op_end(self.call.thread.into(), self.made, stamp);
+    }
 }
 
 /// What one thread needs to make recorded calls.
@@ -70,7 +85,7 @@ impl<'a> Timebox<'a> {
             start: 0,
             end: 0,
         };
-        let call = HostCall { call, clock };
+        let call = HostCall { call, clock, made: 0 };
         Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
     }
 
@@ -103,6 +118,7 @@ impl<'a> Timebox<'a> {
         let start = clock.open_after(self.last);
         self.writer.start(start);
         self.recorded.store(self.writer.len() as u64, Ordering::Release);
+        self.call.begins(start);
         // SAFETY: structure and local are alive; `call` is the first field of a HostCall that
         // stays in place; arguments and results are valid for the counts given.
         unsafe {
@@ -112,6 +128,7 @@ impl<'a> Timebox<'a> {
         }
         let end = clock.close();
         disturb::set_inside(false);
+        self.call.ends(end);
         stop_if_forked();
         self.record(before, start, end)
     }
@@ -156,6 +173,7 @@ impl<'a> Timebox<'a> {
         self.writer.answer(status as u8, end - start, results);
         self.recorded.store(self.writer.len() as u64, Ordering::Release);
         self.last = end;
+        self.call.made += 1;
         Outcome::Recorded(status)
     }
 }
@@ -171,14 +189,18 @@ pub unsafe extern "C" fn box_open(call: *mut abi::il_call) {
     let call = call.cast::<HostCall>();
     // SAFETY: adapters get their il_call from `perform` alone, where it begins a HostCall that
     // only this thread uses.
-    unsafe { (*call).call.start = (*call).clock.open() }
+    let call = unsafe { &mut *call };
+    call.call.start = call.clock.open();
+    call.begins(call.call.start);
 }
 
 /// `il_box_close`: see interlap.h.
 pub unsafe extern "C" fn box_close(call: *mut abi::il_call) {
     let call = call.cast::<HostCall>();
     // SAFETY: as in `box_open`.
-    unsafe { (*call).call.end = (*call).clock.close() }
+    let call = unsafe { &mut *call };
+    call.call.end = call.clock.close();
+    call.ends(call.call.end);
 }
 
 static FORKED: AtomicBool = AtomicBool::new(false);

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, its help and examples. Words come in, typed values go
 //! out; nothing is done here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -99,7 +100,13 @@ const REPLAY_EXAMPLES: &str = "\
 Examples:
   interlap replay findings/treiber_aba-91c2
   interlap replay findings/treiber_aba-91c2 --for 5m
-  interlap replay findings/treiber_aba-91c2 --history-only";
+  interlap replay findings/treiber_aba-91c2 --history-only
+  interlap replay findings/treiber_aba-91c2 --gdb --op B        stopped at operation B
+  interlap replay findings/treiber_aba-91c2 --gdb --step 120    stopped at a step of the schedule
+  interlap replay findings/treiber_aba-91c2 --gdb -- -batch -ex bt
+
+gdb has commands for the finding then: interlap-ops, interlap-op, interlap-next, interlap-step,
+interlap-preemptions; `help interlap-op` says what each does. docs/debugging.md has more.";
 
 const NEW_EXAMPLES: &str = "\
 Examples:
@@ -319,7 +326,28 @@ pub struct Replay {
     #[arg(long)]
     pub history_only: bool,
     #[command(flatten)]
+    pub stop: Stop,
+    #[command(flatten)]
     pub run: Run,
+}
+
+/// Where a debugger stops.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Debugger (findings of the controlled engine)")]
+pub struct Stop {
+    /// Run the round under gdb, stopped where it goes wrong: at the fault, or at the first of the
+    /// operations that contradict each other
+    #[arg(long, conflicts_with_all = ["history_only", "json"])]
+    pub gdb: bool,
+    /// Stop at the start of an operation: its letter in the finding's picture, or 1, 2, ...
+    #[arg(long, value_name = "K", value_parser = operation, requires = "gdb")]
+    pub op: Option<usize>,
+    /// Stop at a step of the schedule, as starts and ends of operations are told in
+    #[arg(long, value_name = "N", requires = "gdb", conflicts_with = "op")]
+    pub step: Option<u64>,
+    /// More arguments for gdb
+    #[arg(last = true, value_name = "GDB-ARGUMENT", requires = "gdb")]
+    pub arguments: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]
@@ -359,6 +387,18 @@ fn initial(text: &str) -> Result<Initial, String> {
     }
 }
 
+/// The number of an operation, from 1: 3 for `3`, `C` and `c`.
+fn operation(text: &str) -> Result<usize, String> {
+    let of_letter = match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => {
+            Some(usize::from(letter.to_ascii_uppercase() - b'A') + 1)
+        }
+        _ => None,
+    };
+    let number = of_letter.or_else(|| text.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a letter of the finding's picture, or its number from 1".into())
+}
+
 fn weight(text: &str) -> Result<(String, u32), String> {
     let parsed = text.split_once('=').and_then(|(op, n)| Some((op.to_string(), n.parse().ok()?)));
     parsed.ok_or_else(|| "expected OPERATION=WEIGHT, as in enqueue=3".to_string())
@@ -388,6 +428,12 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn operations_have_letters_and_numbers() {
+        assert_eq!((operation("A"), operation("c"), operation("12")), (Ok(1), Ok(3), Ok(12)));
+        assert!(operation("0").is_err() && operation("AB").is_err() && operation("").is_err());
     }
 
     #[test]

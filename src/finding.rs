@@ -22,6 +22,10 @@ const FINDING_VERSION: u32 = 1;
 const JSON_FILE: &str = "finding.json";
 const TRACE_FILE: &str = "trace.mpk";
 const OUTPUT_FILE: &str = "output.txt";
+/// Most operations that a report shows: there are as many letters.
+pub const SHOWN_MAX: usize = 26;
+/// Operations of each thread shown of a round that ended in a fault: its last.
+const LAST_OPERATIONS: usize = 3;
 /// The report in words, as it was printed.
 pub const REPORT_FILE: &str = "report.txt";
 
@@ -113,6 +117,15 @@ impl Finding {
     }
 }
 
+fn last_operations(history: &History) -> Vec<OperationId> {
+    let each = history.threads.iter().enumerate().flat_map(|(thread, t)| {
+        let len = t.operations().len();
+        (len.saturating_sub(LAST_OPERATIONS)..len)
+            .map(move |index| OperationId { thread: thread as u32, index: index as u32 })
+    });
+    each.collect()
+}
+
 /// Text without what differs between two runs: digits, for addresses and numbers.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
@@ -140,6 +153,19 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// The operations that its report shows, in the order in which they are numbered, from 1, or
+    /// lettered: those that cannot be explained, or the last ones of a round that ended in a fault.
+    pub fn shown(&self) -> Vec<OperationId> {
+        let history = &self.round.history;
+        let mut shown = match &self.finding.what {
+            What::Violation { operations, .. } => operations.clone(),
+            What::Fault { .. } => last_operations(history),
+        };
+        shown.sort_by_key(|id| (history.operation(*id).start, *id));
+        shown.dedup();
+        shown.split_off(shown.len().saturating_sub(SHOWN_MAX))
+    }
+
     /// Writes the finding's directory, over an earlier sighting of the same one.
     pub fn save(&self) -> Result<()> {
         let dir = &self.directory;

@@ -24,6 +24,7 @@ pub mod operation;
 pub mod packages;
 pub mod plan;
 pub mod random;
+pub mod replay;
 pub mod report;
 pub mod saturation;
 pub mod scaffold;

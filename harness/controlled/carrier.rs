@@ -227,6 +227,13 @@ fn park_another(carrier: Carrier) -> io::Result<()> {
     Ok(())
 }
 
+/// What debuggers and /proc call the running thread.
+fn name(thread: usize) {
+    let name = std::ffi::CString::new(format!("thread {thread}")).expect("it has no NUL");
+    // A thread without its name is as good.
+    let _ = rustix::thread::set_name(&name);
+}
+
 /// A parked thread: lends its thread-local storage, and with [`Carrier::Thread`] itself.
 extern "C" fn wait_parked(argument: *mut c_void) -> *mut c_void {
     let (thread, runs) = (argument.addr() >> 1, argument.addr() & 1 != 0);
@@ -237,6 +244,7 @@ extern "C" fn wait_parked(argument: *mut c_void) -> *mut c_void {
     own.pthread.store(pthread, Ordering::Relaxed);
     own.fs.store(pthread, Ordering::Relaxed);
     if runs {
+        name(thread);
         // SAFETY: a signal set made here.
         unsafe {
             let mut none = std::mem::zeroed();

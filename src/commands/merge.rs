@@ -6,11 +6,13 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
+use super::workshop::harness_program;
 use super::{Outcome, print_json};
 use crate::cli;
 use crate::finding::{Finding, Stored};
 use crate::fuzz;
 use crate::ledger::Ledger;
+use crate::replay;
 use crate::report::coverage;
 use crate::report::progress::summary_line;
 
@@ -34,8 +36,12 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
     let Some(mut ledger) = joined else { anyhow::bail!("no runs to merge") };
     // Written only now, so that the directory may be one of those that were read.
     for stored in findings.values_mut() {
-        stored.directory = args.out.join(&stored.finding.name);
+        let new = args.out.join(&stored.finding.name);
+        let old = std::mem::replace(&mut stored.directory, new);
         fuzz::save(stored)?;
+        if let Some(library) = replay::library(&old) {
+            replay::write(stored, &library, &harness_program()?)?;
+        }
     }
     ledger.findings = findings.values().map(|stored| stored.finding.name.clone()).collect();
     ledger.statistics.findings = findings.len();

@@ -2,6 +2,7 @@
 
 mod check;
 mod convert;
+mod debug;
 mod engine;
 mod fuzz;
 mod list;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Outcome, print_json, stop_flag};
+use super::{Outcome, debug, print_json, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
@@ -49,6 +49,9 @@ struct Replayed<'a> {
 
 pub fn run(args: &cli::Replay) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
+    if args.stop.gdb {
+        return debug::run(&stored, &args.stop);
+    }
     let json = args.run.format.json;
     if !json {
         print!("{}", text::render(&stored));

@@ -179,6 +179,8 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-mcx16",
             "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
+            // Of the parts of split functions, GCC's debugging information loses what was inlined.
+            "-fno-partial-inlining",
         ],
     }
 }

@@ -16,6 +16,7 @@ use super::{Ending, Observer, Options, Summary, Uncontrolled, again};
 use crate::finding::{REPORT_FILE, Stored};
 use crate::model::Spec;
 use crate::plan::Engine;
+use crate::replay;
 use crate::report::text;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::rounds::Writer;
@@ -158,7 +159,7 @@ impl<'a> Collector<'a> {
             return self.replace(known, stored);
         }
         self.confirm(&mut stored);
-        save(&stored)?;
+        self.save(&stored)?;
         self.observer.found(&stored);
         self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
         self.findings.push(stored);
@@ -176,9 +177,19 @@ impl<'a> Collector<'a> {
         stored.finding.sightings = first.finding.sightings;
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
-        save(&stored)?;
+        self.save(&stored)?;
         self.findings[known] = stored;
         Ok(())
+    }
+
+    fn save(&self, stored: &Stored) -> Result<()> {
+        save(stored)?;
+        match stored.finding.plan.engine {
+            Engine::Controlled => {
+                replay::write(stored, &self.options.library, &self.options.harness)
+            }
+            Engine::Native => Ok(()),
+        }
     }
 
     /// Runs the finding's round again in a fresh process, where that gives the same round.
@@ -248,7 +259,7 @@ impl<'a> Collector<'a> {
             if stored.finding.confirmed.is_none() {
                 self.confirm(&mut stored);
             }
-            save(&stored)?;
+            self.save(&stored)?;
             self.findings.push(stored);
         }
         self.tick();

@@ -3,16 +3,15 @@
 
 use std::fmt::Write;
 
-use crate::finding::{Stored, What};
-use crate::history::{History, OperationId};
+use crate::fault::FaultKind;
+use crate::finding::{SHOWN_MAX, Stored, What};
+use crate::history::OperationId;
 use crate::plan::{Engine, Plan, quoted};
 use crate::report::timeline;
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
     "════════════════════════════════════════════════════════════════════════════════";
-/// Operations shown of a round that ended in a fault: the last of each thread.
-const LAST_OPERATIONS: usize = 3;
 
 /// The whole report.
 pub fn render(stored: &Stored) -> String {
@@ -35,11 +34,11 @@ pub fn render(stored: &Stored) -> String {
     }
     line(String::new());
     match &finding.what {
-        What::Violation { rule, explanation, operations } => {
+        What::Violation { rule, explanation, .. } => {
             line(format!("No order of the calls explains the answers ({rule})."));
             line(wrap(explanation));
             line(String::new());
-            line(picture(stored, operations));
+            line(picture(stored));
         }
         What::Fault { sentence, places, message, .. } => {
             line(wrap(sentence));
@@ -50,7 +49,7 @@ pub fn render(stored: &Stored) -> String {
             line(String::new());
             if !stored.round.history.is_empty() {
                 line("The last calls of each thread, those under way without an answer:".into());
-                line(picture(stored, &last_operations(&stored.round.history)));
+                line(picture(stored));
             }
         }
     }
@@ -97,35 +96,65 @@ fn block(stored: &Stored) -> String {
         }
     }
     row("Found with", finding.plan.to_string());
-    if finding.plan.engine == Engine::Native {
-        row(
-            "Break at it with",
-            "not possible: native threads are scheduled differently each time".to_string(),
-        );
+    for (at, line) in breaking(stored, &directory).into_iter().enumerate() {
+        row(if at == 0 { "Break at it with" } else { "" }, line);
     }
     row("Picture at", format!("interlap show {directory}"));
     text + RULE + "\n"
 }
 
-fn picture(stored: &Stored, operations: &[OperationId]) -> String {
-    let history = &stored.round.history;
-    let drain = stored.round.start.threads;
-    let (unit, name) = stored.hello.clock.shown();
-    let mut text = timeline::draw(history, operations, drain, unit);
-    if operations.len() > timeline::OPERATIONS_MAX {
-        let (shown, all) = (timeline::OPERATIONS_MAX, operations.len());
-        writeln!(text, "\n  The last {shown} of {all} operations.").expect("writing to a string");
+/// How to stop a debugger at it.
+fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
+    let plan = &stored.finding.plan;
+    match (plan.engine, &stored.finding.what) {
+        (Engine::Controlled, What::Violation { .. }) => {
+            let letter = culprit(stored).map_or(String::new(), |letter| format!(" --op {letter}"));
+            vec![
+                format!("interlap replay {directory} --gdb{letter}"),
+                format!("gdb -x {directory}/debug.gdb  # then: help user-defined"),
+            ]
+        }
+        (Engine::Controlled, What::Fault { kind: FaultKind::Hang { .. }, .. }) => {
+            vec![format!("interlap replay {directory} --gdb  # Ctrl-C once it hangs")]
+        }
+        (Engine::Controlled, What::Fault { .. }) => {
+            vec![format!("interlap replay {directory} --gdb  # stops at the fault")]
+        }
+        (Engine::Native, _) => {
+            let plan = Plan { engine: Engine::Controlled, ..plan.clone() };
+            vec![
+                "not possible: stamps of native threads are others in each run. To hunt it".into(),
+                "where it can be stopped, as far as the target can be hooked:".into(),
+                plan.to_string(),
+            ]
+        }
     }
-    text + &format!("\n  Time runs to the right, not to scale; [start, end] in {name}.\n")
 }
 
-fn last_operations(history: &History) -> Vec<OperationId> {
-    let each = history.threads.iter().enumerate().flat_map(|(thread, t)| {
-        let len = t.operations().len();
-        (len.saturating_sub(LAST_OPERATIONS)..len)
-            .map(move |index| OperationId { thread: thread as u32, index: index as u32 })
-    });
-    each.collect()
+/// The letter of the operation to look at first: the last of the callers' to begin, whose answer
+/// the others' make impossible more often than not.
+fn culprit(stored: &Stored) -> Option<char> {
+    let (history, shown) = (&stored.round.history, stored.shown());
+    let of_caller =
+        |id: &OperationId| history.threads[id.thread as usize].client < stored.round.start.threads;
+    let at = shown.iter().rposition(of_caller).or(shown.len().checked_sub(1))?;
+    ('A'..='Z').nth(at)
+}
+
+fn picture(stored: &Stored) -> String {
+    let (history, operations) = (&stored.round.history, stored.shown());
+    let drain = stored.round.start.threads;
+    let (unit, name) = stored.hello.clock.shown();
+    let mut text = timeline::draw(history, &operations, drain, unit);
+    let all = match &stored.finding.what {
+        What::Violation { operations, .. } => operations.len(),
+        What::Fault { .. } => operations.len(),
+    };
+    if all > SHOWN_MAX {
+        writeln!(text, "\n  The last {SHOWN_MAX} of {all} operations.")
+            .expect("writing to a string");
+    }
+    text + &format!("\n  Time runs to the right, not to scale; [start, end] in {name}.\n")
 }
 
 /// Breaks a paragraph into lines of at most 80 columns.

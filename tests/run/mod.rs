@@ -6,6 +6,7 @@ mod bad_targets;
 mod commands;
 mod controlled;
 mod controlled_environment;
+mod debugger;
 mod determinism;
 mod fake;
 mod jobs;

@@ -6,6 +6,7 @@
 mod pace;
 mod profile;
 mod stand;
+mod stop;
 mod waiting;
 
 use std::cell::{Cell, UnsafeCell};
@@ -23,6 +24,7 @@ pub use waiting::{Wait, Woken, block, join_key, wake};
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
 use super::{detect, environment, hooks};
+use crate::marker;
 use crate::timebox::stop_if_forked;
 
 /// Virtual time of one step, in nanoseconds.
@@ -224,6 +226,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         pending[..used].fill(Pending::default());
     }
     coverage::begin();
+    stop::round_begins(order.profiling);
     begin(order.callers, main, argument, false)?;
     e.current.set(order.callers);
     e.carrier.get().switch(OUTSIDE, order.callers);
@@ -348,8 +351,7 @@ pub fn calls(thread: usize) -> u32 {
 /// A stamp: later than all before it.
 #[inline]
 pub fn tick() -> u64 {
-    let step = ENGINE.step.get() + 1;
-    ENGINE.step.set(step);
+    let step = pace::next_step();
     pace::tick();
     step
 }
@@ -463,6 +465,9 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
             _ => choose_as_empty_list(me, pending.address, yields),
         };
         if next != me {
+            if marker::wants_preemptions() && !yields {
+                stop::preempted(me, next);
+            }
             switch(me, next);
         }
     }

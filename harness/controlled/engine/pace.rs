@@ -5,7 +5,9 @@
 
 use std::cell::Cell;
 
-use super::{CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, Profiling, STEP_NANOSECONDS, now, profile};
+use super::profile::{self, Profiling};
+use super::{CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now, stop};
+use crate::marker;
 
 pub(super) struct Pace {
     /// Points that may still pass.
@@ -34,6 +36,9 @@ impl Pace {
 pub(super) fn next_step() -> u64 {
     let step = ENGINE.step.get() + 1;
     ENGINE.step.set(step);
+    if marker::is_awaited(step) {
+        stop::at(step);
+    }
     step
 }
 

@@ -44,7 +44,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
-    e.step.set(e.step.get() + 1);
+    pace::next_step();
     let next = choose(false);
     if next != me {
         switch(me, next);

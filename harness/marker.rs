@@ -1,0 +1,105 @@
+//! Where debuggers stop: functions that do nothing but have a name and a few numbers. What happens
+//! comes in; nothing goes out. Knows of no debugger; the scripts that use these names are made by
+//! `src/replay/gdb.rs`.
+//!
+//! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
+//! every engine. Both take, in the registers of the System V ABI, each as a `u64`:
+//!
+//! - `rdi`: `thread`, the number of the calling thread in its round; the one after the last drains;
+//! - `rsi`: `op`, the number of the call among those its thread recorded in this round, from 0: so
+//!   `thread` and `op` name an operation of the history;
+//! - `rdx`: `stamp`, the opening or closing stamp, as recorded. Where a process does many rounds,
+//!   it tells them apart (steps of the controlled engine begin anew with each round).
+//!
+//! A box is opened before `interlap_op_begin` and closed before `interlap_op_end`: they can make it
+//! wider, never narrower. An adapter that narrows its box (`il_box_open`, `il_box_close`) passes a
+//! marker once more, with the stamp that is then the recorded one. A call that the target answers
+//! with "unsupported" is not recorded; the next one has its number.
+
+use core::arch::asm;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A recorded call begins; its opening stamp has just been read.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_op_begin(thread: u64, op: u64, stamp: u64) {
+    // SAFETY: no instruction at all. It keeps the call and puts its arguments where they belong.
+    unsafe {
+        asm!("/* {} {} {} */", in(reg) thread, in(reg) op, in(reg) stamp,
+             options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// A recorded call has ended; its closing stamp has just been read.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_op_end(thread: u64, op: u64, stamp: u64) {
+    // SAFETY: as above. The instruction does nothing; without it both functions would be the same,
+    // and compilers and linkers make one of two such.
+    unsafe {
+        asm!("nop /* {} {} {} */", in(reg) thread, in(reg) op, in(reg) stamp,
+             options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// A round begins: nothing of the target has run in it yet. (With the controlled engine, a run
+/// before that only measures the round has no marker.)
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_round_begin(round: u64) {
+    // SAFETY: as above.
+    unsafe { asm!("nop; nop /* {} */", in(reg) round, options(nomem, nostack, preserves_flags)) }
+}
+
+/// The target is at fault: the controlled engine has noticed, or a fatal signal has come.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_fault() {
+    // SAFETY: as above.
+    unsafe { asm!("nop; nop; nop", options(nomem, nostack, preserves_flags)) }
+}
+
+/// The step of the controlled engine that a debugger waits for; it sets this.
+#[unsafe(no_mangle)]
+#[used]
+static interlap_stop_step: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Not 0: a debugger wants to know of preemptions; it sets this.
+#[unsafe(no_mangle)]
+#[used]
+static interlap_preemptions: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a debugger waits for this step.
+#[inline(always)]
+pub fn is_awaited(step: u64) -> bool {
+    interlap_stop_step.load(Relaxed) == step
+}
+
+#[inline(always)]
+pub fn wants_preemptions() -> bool {
+    interlap_preemptions.load(Relaxed) != 0
+}
+
+/// The step that was waited for. `place`: the return address of the innermost frame of the
+/// adapter's code; 0: there is none.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_stop(step: u64, place: u64) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("nop; nop; nop; nop /* {} {} */", in(reg) step, in(reg) place,
+             options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// At this step a thread that could go on gives way to another. `place` as above, of the one that
+/// gives way.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn interlap_preempted(step: u64, place: u64, from: u64, to: u64) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("nop; nop; nop; nop; nop /* {} {} {} {} */", in(reg) step, in(reg) place,
+             in(reg) from, in(reg) to, options(nomem, nostack, preserves_flags));
+    }
+}

@@ -1,0 +1,214 @@
+//! Findings of the controlled engine under gdb: it stops where it is told to, in the target's code.
+
+use std::path::{Path, PathBuf};
+
+use interlap::finding::Stored;
+use interlap::history::{NEVER, OperationId};
+
+use super::adapters;
+use super::tool::{Answer, Tool};
+
+/// Fuzzes until something is found; gives the findings' directories, in a folder whose name needs
+/// quotes.
+fn findings(tool: &Tool, target: &str, more: &[&str]) -> Vec<PathBuf> {
+    let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--out", "it's here"];
+    let limits = ["--jobs", "1", "--rounds", "20000", "--findings", "1"];
+    tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Break at it with"]);
+    let entries = std::fs::read_dir(tool.dir.path().join("it's here")).expect("findings");
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+/// `interlap replay FINDING --gdb OPTIONS`, then these commands of gdb.
+fn debug(tool: &Tool, finding: &Path, options: &[&str], commands: &[String]) -> Answer {
+    let mut arguments = vec!["replay", finding.to_str().expect("UTF-8"), "--gdb"];
+    arguments.extend(options);
+    arguments.extend(["--", "-nx", "-batch"]);
+    for command in commands {
+        arguments.extend(["-ex", command]);
+    }
+    tool.run(&arguments)
+}
+
+fn commands(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| line.to_string()).collect()
+}
+
+/// Asserts that `parts` stand in the text in this order.
+#[track_caller]
+fn in_order(text: &str, parts: &[String]) {
+    let mut rest = text;
+    for part in parts {
+        match rest.split_once(part.as_str()) {
+            Some((_, behind)) => rest = behind,
+            None => panic!("no {part:?} (in this order) in {text}"),
+        }
+    }
+}
+
+/// What gdb is asked at the markers of an operation, without the script's help, and what it says.
+fn markers(stored: &Stored, id: OperationId) -> (Vec<String>, Vec<String>) {
+    let history = &stored.round.history;
+    let (operation, index) = (history.operation(id), id.index);
+    let thread = history.threads[id.thread as usize].client;
+    let (mut asked, mut said) = (commands(&["interlap-start"]), Vec::new());
+    for (name, stamp) in [("begin", operation.start), ("end", operation.end)] {
+        if stamp == NEVER {
+            continue;
+        }
+        asked.push(format!("tbreak *interlap_op_{name} if $rdx == {stamp}"));
+        asked.push("continue".to_string());
+        asked.push(format!("printf \"{name} %lu %lu %lu\\n\", $rdi, $rsi, $rdx"));
+        said.push(format!("{name} {thread} {index} {stamp}\n"));
+    }
+    (asked, said)
+}
+
+/// Every command of a finding's script, in one gdb: its first operation by the bare markers, then
+/// all by `interlap-op` and `interlap-next`, each in the target's code; then a step that is over.
+fn all_commands(tool: &Tool, finding: &Path, source: &str) {
+    let stored = Stored::load(finding).expect("a finding");
+    let (history, shown) = (&stored.round.history, stored.shown());
+    let (mut asked, mut said) = markers(&stored, shown[0]);
+    asked.insert(0, "interlap-ops".to_string());
+    let lines = shown.iter().zip('A'..='Z').map(|(id, letter)| {
+        let client = history.threads[id.thread as usize].client;
+        let name = match client == stored.round.start.threads {
+            true => "drain".to_string(),
+            false => format!("thread {client}"),
+        };
+        format!("{letter}  {name}")
+    });
+    let lines: Vec<String> = lines.collect();
+    said.splice(0..0, lines.clone());
+    for (at, (id, line)) in shown.iter().zip(lines).enumerate() {
+        asked.push(if at == 0 { "interlap-op a" } else { "interlap-next" }.to_string());
+        // What the compiler tells of inlined functions has gaps: behind the access, if not before.
+        asked.extend(commands(&["backtrace", "interlap-finish", "backtrace"]));
+        said.extend([line, format!("Step {}, from here", history.operation(*id).start + 1)]);
+        said.extend(["interlap_stop".to_string(), format!("/{source}:")]);
+    }
+    asked.extend(commands(&["interlap-next", "interlap-step 3", "interlap-step"]));
+    said.extend(commands(&["was the last operation", "Step 3, ", "Step 4, "]));
+    let answer = debug(tool, finding, &["--op", "1"], &asked);
+    in_order(&answer.expect(0, &[]).out, &said);
+}
+
+/// The twins that show under sequential consistency, with the source that has their code.
+#[test]
+fn gdb_stops_at_every_operation_of_every_twin() {
+    for (twin, source) in [
+        ("treiber_aba", "treiber_stack.hpp"),
+        ("ms_queue_no_recheck", "ms_queue.hpp"),
+        ("ms_queue_untagged", "ms_queue.hpp"),
+        ("harris_set_marked_contains", "harris_set.hpp"),
+        ("ring_mpmc_early_publish", "ring_mpmc.hpp"),
+        ("ring_spsc_early_publish", "ring_spsc.hpp"),
+        ("set_undecided_insert", "unordered_set.hpp"),
+        ("atomic_register_split_cas", "atomic_register.hpp"),
+        ("mutex_map_lost_update", "mutex_map.hpp"),
+    ] {
+        let tool = Tool::new();
+        for finding in findings(&tool, twin, &[]) {
+            all_commands(&tool, &finding, source);
+        }
+    }
+}
+
+/// A queue that answers wrongly at once, so that its witness is known.
+fn forgetful(tool: &Tool) -> PathBuf {
+    let text = adapters::dequeue("if (added > 3) value++;");
+    let adapter = tool.adapter("forgetful.cpp", &text);
+    findings(tool, adapter.to_str().expect("UTF-8"), &[]).remove(0)
+}
+
+#[test]
+fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
+    let tool = Tool::new();
+    let finding = findings(&tool, "mutex_map_lost_update", &[]).remove(0);
+    let stored = Stored::load(&finding).expect("a finding");
+    let step = stored.round.history.operation(stored.shown()[0]).start + 1;
+    let asked = [
+        "info threads",
+        "interlap-finish",
+        "interlap-preemptions",
+        "backtrace",
+        "interlap-preemptions",
+        "interlap-step 3",
+        "interlap-fault",
+        "interlap-op",
+        "interlap-op 99",
+        "help interlap-preemptions",
+    ];
+    let said = [
+        &format!("Step {step}, from here"),
+        "\"thread 0\"",
+        "Temporary breakpoint",
+        "Step ",
+        "gives way to thread ",
+        "interlap_preempted",
+        "gives way to thread ",
+        "Step 3, ",
+        "exited normally",
+        "Say which operation: A to ",
+        "Say which operation: A to ",
+        "Go to the next preemption",
+    ];
+    let answer = debug(&tool, &finding, &["--step", &step.to_string()], &commands(&asked));
+    in_order(&answer.expect(0, &["came to its end"]).out, &commands(&said));
+    let letter = ('A'..='Z').nth(stored.shown().len()).expect("few operations").to_string();
+    let answer = debug(&tool, &finding, &["--op", &letter], &[]);
+    answer.expect(2, &["this finding's operations are A to "]);
+}
+
+/// Runs a target to its fault; gdb stops there, with this of its code in sight.
+#[track_caller]
+fn stops_at_fault(file: &str, text: &str, more: &[&str], said: &[&str]) {
+    let tool = Tool::new();
+    let adapter = tool.adapter(file, text);
+    for finding in findings(&tool, adapter.to_str().expect("UTF-8"), more) {
+        let answer = debug(&tool, &finding, &[], &commands(&["interlap-ops", "interlap-op A"]));
+        let all: Vec<&str> = said.iter().copied().chain(["A  thread ", "from here"]).collect();
+        in_order(&answer.expect(0, &[]).out, &commands(&all));
+    }
+}
+
+#[test]
+fn gdb_stops_at_faults() {
+    for (name, code, said) in [
+        ("crash", "if (added > 5) *(volatile int *)8 = 1;", "signal SIGSEGV"),
+        ("wild", "if (added > 5) *(volatile int *)0xdead000000000000 = 1;", "interlap_fault"),
+        ("abort", "assert(added < 6);", "SIGABRT"),
+        ("ends", "if (added > 5) exit(3);", "_exit"),
+        ("hang", "if (added > 5) for (;;) asm volatile(\"\");", "interlap_fault"),
+        ("freed", "if (added > 5) { auto *p = new int64_t; delete p; *p = value; }", "fault"),
+    ] {
+        let text = adapters::enqueue(code);
+        let line = text.lines().position(|line| line.contains(code)).expect("the line") + 1;
+        let more: &[&str] = if name == "hang" { &["--hang", "4s"] } else { &[] };
+        let place = format!("{name}.cpp:{line}");
+        stops_at_fault(&format!("{name}.cpp"), &text, more, &[said, &place]);
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
+    let text = std::fs::read_to_string(folder.join("abba.cpp")).expect("an adapter");
+    stops_at_fault("abba.cpp", &text, &[], &["deadlock", "abba.cpp:"]);
+}
+
+#[test]
+fn what_cannot_be_debugged_says_what_to_do() {
+    let tool = Tool::new();
+    let finding = forgetful(&tool);
+    let finding = finding.to_str().expect("UTF-8");
+    let mut command = tool.command(&["replay", finding, "--gdb"]);
+    let answer = Answer::of(command.env("PATH", "/nonexistent").output().expect("it starts"));
+    answer.expect(2, &["gdb is not installed", "apt-get install gdb"]);
+    tool.run(&["replay", finding, "--op", "A"]).expect(2, &["--gdb"]);
+    tool.run(&["replay", finding, "--gdb", "--op", "AB"]).expect(2, &["a letter of the finding"]);
+    let text = adapters::dequeue("if (added > 3) value++;");
+    let more = ["--engine", "native", "--for", "20s", "--findings", "1", "--out", "native"];
+    tool.fuzz("forgetful.cpp", &text, &more).expect(1, &["To hunt it", "--engine controlled\n"]);
+    let native = std::fs::read_dir(tool.dir.path().join("native")).expect("a folder").flatten();
+    let native = native.map(|entry| entry.path()).find(|path| path.is_dir()).expect("a finding");
+    tool.run(&["replay", native.to_str().expect("UTF-8"), "--gdb"])
+        .expect(2, &["native threads, which run differently each time", "--engine controlled"]);
+}
