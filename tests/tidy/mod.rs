@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 600;
 
 /// What each part of `src` may name of the others. A part that is not listed may name all: it is
 /// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: [(&str, &[&str]); 29] = [
+const MAY_NAME: &[(&str, &[&str])] = &[
     ("operation", &[]),
     ("random", &[]),
     ("tsc", &[]),
