@@ -83,6 +83,7 @@ fn attended(job: &Path) -> io::Result<()> {
 fn alone(job: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     std::fs::create_dir_all(&job.directory)?;
+    marker::set_debugged();
     match run(&job, &mut Pipe::nowhere()?, empty_standard_input) {
         Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
             Err(io::Error::other(problem))

@@ -17,7 +17,7 @@
 //! with "unsupported" is not recorded; the next one has its number.
 
 use core::arch::asm;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A recorded call begins; its opening stamp has just been read.
 #[unsafe(no_mangle)]
@@ -68,6 +68,19 @@ static interlap_stop_step: AtomicU64 = AtomicU64::new(u64::MAX);
 #[unsafe(no_mangle)]
 #[used]
 static interlap_preemptions: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this process runs for a debugger: then every step is looked at, not only those that
+/// something may happen at.
+static DEBUGGED: AtomicBool = AtomicBool::new(false);
+
+pub fn set_debugged() {
+    DEBUGGED.store(true, Relaxed);
+}
+
+#[inline(always)]
+pub fn is_debugged() -> bool {
+    DEBUGGED.load(Relaxed)
+}
 
 /// Whether a debugger waits for this step.
 #[inline(always)]

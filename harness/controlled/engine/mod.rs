@@ -24,7 +24,6 @@ pub use waiting::{Wait, Woken, block, join_key, wake};
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
 use super::{detect, environment, hooks};
-use crate::marker;
 use crate::timebox::stop_if_forked;
 
 /// Virtual time of one step, in nanoseconds.
@@ -353,6 +352,7 @@ pub fn calls(thread: usize) -> u32 {
 pub fn tick() -> u64 {
     let step = pace::next_step();
     pace::tick();
+    stop::look(step);
     step
 }
 
@@ -434,6 +434,7 @@ pub fn yield_now() {
 fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool) {
     let e = &ENGINE;
     pace::settle();
+    stop::look(step);
     let me = e.current.get();
     let own = &e.threads[me];
     if hooks::take_changed() {
@@ -465,7 +466,7 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
             _ => choose_as_empty_list(me, pending.address, yields),
         };
         if next != me {
-            if marker::wants_preemptions() && !yields {
+            if !yields {
                 stop::preempted(me, next);
             }
             switch(me, next);

@@ -25,17 +25,31 @@ pub(super) fn round_begins(profiling: Profiling) {
     }
 }
 
-/// The step that was waited for.
+/// Stops if this step is waited for.
+#[inline]
+pub(super) fn look(step: u64) {
+    if marker::is_awaited(step) {
+        at(step);
+    }
+}
+
 #[cold]
-pub(super) fn at(step: u64) {
+fn at(step: u64) {
     let controls = hooks::set_controls(false);
     marker::interlap_stop(step, here() as u64);
     hooks::set_controls(controls);
 }
 
 /// One thread gives way to another, although it could go on.
-#[cold]
+#[inline]
 pub(super) fn preempted(from: usize, to: usize) {
+    if marker::wants_preemptions() {
+        tell_preemption(from, to);
+    }
+}
+
+#[cold]
+fn tell_preemption(from: usize, to: usize) {
     let controls = hooks::set_controls(false);
     let step = ENGINE.step.get();
     marker::interlap_preempted(step, here() as u64, from as u64, to as u64);

@@ -3,7 +3,7 @@
 
 use interlap::schedule::THREADS_MAX;
 
-use super::{ENGINE, State, choose, now, pace, switch};
+use super::{ENGINE, State, choose, now, pace, stop, switch};
 
 /// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
-    pace::next_step();
+    stop::look(pace::next_step());
     let next = choose(false);
     if next != me {
         switch(me, next);
