@@ -235,6 +235,7 @@ fn medium() {
         "fifo-per-producer:empty=strong",
         "fifo-per-producer:empty=identity",
         "pool",
+        "priority-queue",
         "counter",
         "log",
         "range-set",

@@ -4,6 +4,7 @@ mod agreement;
 mod brute;
 mod corrupt;
 mod machine;
+mod online;
 mod random;
 mod store;
 mod transactions;
