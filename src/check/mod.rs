@@ -19,6 +19,7 @@ mod lifo;
 mod log;
 mod lone;
 mod online;
+mod partial;
 mod per_producer;
 mod priority;
 mod ranges;
@@ -50,6 +51,7 @@ use values::{AddedTwice, Values};
 
 pub use events::{Event, Events, Overlap, overlap};
 pub use online::{Found, Online};
+pub use partial::{Effect, Partial, Partials, partials};
 pub use sequential::sequential;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.

@@ -5,6 +5,7 @@ mod brute;
 mod corrupt;
 mod machine;
 mod online;
+mod partial;
 mod random;
 mod store;
 mod transactions;
