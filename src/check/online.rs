@@ -75,8 +75,8 @@ pub struct Online {
 
 impl Online {
     /// Looks after every return: whatever is wrong is told with the return that makes it so.
-    /// `limits` are those of each look; one that reaches them leaves the matter to later looks, when
-    /// the answers of more calls are known.
+    /// `limits` are those of each look; one that reaches them leaves the matter to later looks,
+    /// when the answers of more calls are known.
     pub fn new(spec: Spec, limits: Limits) -> Online {
         Online {
             spec,
@@ -127,8 +127,8 @@ impl Online {
         Ok(())
     }
 
-    /// The call of `client` returns; [`Status::Unknown`] where what became of it is not known. Tells
-    /// what was found, once something is.
+    /// The call of `client` returns; [`Status::Unknown`] where what became of it is not known.
+    /// Tells what was found, once something is.
     pub fn answer(
         &mut self,
         client: u32,

@@ -6,6 +6,7 @@ use super::cover::Crowd;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::steps::{Step, Steps};
+use super::strings::{AllStrings, Strings};
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
@@ -40,7 +41,12 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return super::transactions::check(history, spec, limits);
     }
-    with_object(history, spec, Run { history, spec, steps: &steps, limits })
+    let task = Run { history, spec, steps: &steps, limits };
+    match spec.kind {
+        // What no get tells apart need not be.
+        Kind::Kv => task.run(&AllStrings(Strings::of(history))),
+        _ => with_object(history, spec, task),
+    }
 }
 
 /// What is done with a sequential object, whatever its type.
