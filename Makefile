@@ -11,7 +11,7 @@ PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libb
            libxenium-dev libcuckoo-dev gdb
 RUST_MIN = 1.95
 
-.PHONY: fuzz test bench deps
+.PHONY: fuzz test test-long bench compare deps
 
 fuzz: deps
 	cargo build --release
@@ -20,8 +20,16 @@ fuzz: deps
 test: deps
 	cargo test
 
+# Every checker against plain enumeration on a million histories for each model and option.
+test-long: deps
+	cargo test --release --test it a_million -- --ignored --nocapture
+
 bench: deps
 	cargo bench
+
+# Side by side with porcupine-rs, which has dependencies that nothing else here needs.
+compare:
+	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target $(ARGS)
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \

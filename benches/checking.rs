@@ -121,6 +121,12 @@ impl Machine {
                 0 => (Op::RegisterWrite, [value(), 0], 1),
                 _ => (Op::RegisterRead, [0, 0], 0),
             },
+            Kind::PriorityQueue if adds => {
+                // Random priorities, each of them once.
+                let (low, high) = (value(), random.below(1 << 30) as i64);
+                (Op::PriorityInsert, [high << 32 | low & 0xffff_ffff, 0], 1)
+            }
+            Kind::PriorityQueue => (Op::PriorityPoll, [0, 0], 0),
             Kind::Lifo if adds => (Op::Push, [value(), 0], 1),
             Kind::Lifo => (Op::Pop, [0, 0], 0),
             Kind::Deque if thread == 0 && pick < 2 => (Op::DequePush, [value(), 0], 1),
@@ -144,6 +150,9 @@ impl Machine {
                 let line = &mut self.lines[at];
                 if call.op.adds() && line.len() >= LENGTH_MAX {
                     call.status = Status::Full;
+                } else if call.op == Op::PriorityInsert {
+                    let at = line.partition_point(|other| *other < call.args[0]);
+                    line.insert(at, call.args[0]);
                 } else if call.op.adds() {
                     line.push_back(call.args[0]);
                 } else {
@@ -362,7 +371,9 @@ fn main() {
         measure(text, operations);
     }
     measure("fifo", operations);
+    measure("pool", operations);
     measure("lifo", operations);
+    measure("priority-queue", operations);
     for text in ["counter", "log"] {
         measure(text, operations);
     }
@@ -370,11 +381,13 @@ fn main() {
         measure(text, operations / 10);
     }
     println!("\n{:38} {:>8}", "24 operations of 3 threads", "us");
-    const SMALL: [&str; 10] = [
+    const SMALL: [&str; 12] = [
         "set",
         "fifo-per-producer",
         "fifo",
+        "pool",
         "lifo",
+        "priority-queue",
         "deque",
         "map",
         "register",

@@ -2,7 +2,7 @@
 //! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
 //! of a compare-exchange depends on what the thread has seen. Knows nothing of time and memory.
 
-use interlap::operation::{Family, Op, Status};
+use interlap::operation::{Op, Status};
 use interlap::plan::{Engine, FreshThreads, Plan};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
@@ -112,9 +112,7 @@ fn size(
     let roles = operations.iter().any(|(_, role)| *role == Role::Others);
     let bound = if info.thread_max == 0 { THREADS_MAX as u32 } else { info.thread_max };
     let most = plan.threads.min(bound).max(1);
-    // Priority queues have but the general search, which would give up on a long batch.
-    let searched = operations.iter().any(|(op, _)| op.family() == Family::PriorityQueue);
-    let long = !sequential && !searched && random.one_in(12);
+    let long = !sequential && random.one_in(12);
     let range = match plan.engine {
         Engine::Controlled => CONTROLLED_CALLS,
         Engine::Native if long => LONG_CALLS,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::check::Witness;
+use crate::check::{Partials, Witness};
 use crate::fault::{Fault, FaultKind};
 use crate::history::{History, OperationId};
 use crate::plan::Plan;
@@ -34,7 +34,14 @@ pub const REPORT_FILE: &str = "report.txt";
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// No order of the operations explains the answers.
-    Violation { rule: String, explanation: String, operations: Vec<OperationId> },
+    Violation {
+        rule: String,
+        explanation: String,
+        operations: Vec<OperationId>,
+        /// How far the history can be explained; none where that is no matter of order.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partials: Option<Box<Partials>>,
+    },
     /// The target ended its process, or hangs.
     Fault {
         kind: FaultKind,
@@ -80,8 +87,18 @@ impl Finding {
             rule: witness.rule.to_string(),
             explanation: witness.explanation.clone(),
             operations: witness.operations.clone(),
+            partials: None,
         };
         Finding::new(what, signature, plan, model)
+    }
+
+    /// Adds how far the history can be explained, to be found out by `partials` if it is of use.
+    pub fn explain(&mut self, partials: impl FnOnce(&Witness) -> Option<Partials>) {
+        if let What::Violation { explanation, operations, partials: known, .. } = &mut self.what {
+            let (explanation, operations) = (explanation.clone(), operations.clone());
+            let witness = Witness { rule: "", explanation, operations };
+            *known = partials(&witness).map(Box::new);
+        }
     }
 
     pub fn fault(fault: &Fault, plan: &Plan, model: &str) -> Finding {

@@ -62,14 +62,14 @@ impl Inside {
     }
 }
 
-/// Few values that together cover the box from `start` to `end`, those of `producer` only where
-/// one is named.
+/// Few values that together cover the box from `start` to `end`, out of those that `among` says
+/// yes to when it is told who adds them.
 pub fn covering(
     history: &History,
     values: &Values,
     table: &[Taken],
     (start, end): (u64, u64),
-    producer: Option<usize>,
+    among: impl Fn(usize, i64) -> bool,
 ) -> Vec<i64> {
     let mut intervals = Vec::new();
     for (at, thread) in history.threads.iter().enumerate() {
@@ -77,7 +77,7 @@ pub fn covering(
         for operation in thread.operations().iter().filter(closed) {
             for &value in added_by(thread, operation) {
                 let until = table[values.added(at, value)].start;
-                if producer.is_none_or(|p| p == at) && until > start {
+                if until > start && among(at, value) {
                     intervals.push((operation.end, until, value));
                 }
             }

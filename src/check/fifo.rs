@@ -128,7 +128,7 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let span = (start, event.time);
-        let inside = covering(self.history, self.values, self.table, span, None);
+        let inside = covering(self.history, self.values, self.table, span, |_, _| true);
         Err(Broken::excusable(witness::empty_while_full(self.history, event.id, &inside)))
     }
 }

@@ -26,7 +26,7 @@ const LINEAR_MAX: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Configuration<S> {
     /// The open steps that have taken effect.
-    done: u64,
+    pub done: u64,
     pub state: S,
 }
 

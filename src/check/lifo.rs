@@ -9,51 +9,24 @@
 //! instant can happen there. Once a value's push and pop both can, the value is gone with its
 //! cover, which may uncover further instants. The history is a stack's exactly if nothing remains.
 
-use super::cover::{Crowd, covering};
-use super::events::{Event, Events};
+use super::ranks::{Answer, NONE, Ranked, Ranks, full_during, rank};
 use super::removals::{self, Broken};
 use super::segments::{Coverage, Stabbing};
-use super::values::{Bits, Values, added_by, taken_by};
+use super::values::{Bits, Values, added_by};
 use super::{Witness, witness};
 use crate::history::History;
-use crate::model::{Empty, Spec};
-use crate::operation::Status;
-
-/// Rank of an event that does not happen.
-const NONE: u32 = u32::MAX;
-
-/// Where the calls and returns of a value's push and pop stand among all events.
-#[derive(Clone, Copy)]
-struct Ranks {
-    push_call: u32,
-    push_return: u32,
-    pop_call: u32,
-    pop_return: u32,
-}
-
-const UNSEEN: Ranks =
-    Ranks { push_call: NONE, push_return: NONE, pop_call: NONE, pop_return: NONE };
-
-impl Ranks {
-    /// Whether the value covers some instant: others overlap their pop and matter to nobody.
-    fn covers(&self) -> bool {
-        self.push_return != NONE && (self.pop_call == NONE || self.push_return < self.pop_call)
-    }
-}
-
-/// An "empty" answer that is judged: ranks of its call and return.
-type Answer = (u32, u32);
+use crate::model::Spec;
 
 /// The first broken rule of a stack, if any. What is needed only to name the operations that break
 /// it is made again then: a history is long, and almost all are good.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
     removals::lost(history, values, &removals::removals(history, values)?.table)?;
-    let (mut live, answers) = rank(history, spec, values)?;
+    let Ranked { ranks: mut live, answers } = rank(history, spec, values)?;
     live.retain(Ranks::covers);
     live.shrink_to_fit();
     let line = Line::of(&live, 2 * history.len());
     if let Some(answer) = line.first_covered(&live, &answers) {
-        return Err(Broken::excusable(covered(history, values, answer)?));
+        return Err(Broken::excusable(full_during(history, values, answer)?));
     }
     drop(answers);
     let left = decrease(&line, live);
@@ -61,58 +34,6 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
         return Ok(());
     }
     Err(Broken::excusable(unordered(history, spec, values, &left)?))
-}
-
-/// Ranks every event; drops the "empty" answers that the model does not judge.
-fn rank(
-    history: &History,
-    spec: &Spec,
-    values: &Values,
-) -> Result<(Vec<Ranks>, Vec<Answer>), Broken> {
-    let mut ranks = vec![UNSEEN; values.len()];
-    let mut answers = Vec::new();
-    let mut crowd = Crowd::new(history.threads.len());
-    let mut called = vec![0; history.threads.len()];
-    for (rank, event) in Events::new(history).enumerate() {
-        let (rank, thread) = (rank as u32, event.id.thread as usize);
-        let values_of = |of: &[i64]| of.first().and_then(|value| values.get(*value));
-        let Event { operation, returns, .. } = event;
-        let owner = &history.threads[thread];
-        if operation.op.adds() {
-            let Some(number) = values_of(added_by(owner, operation)) else { continue };
-            let at = &mut ranks[number];
-            if returns {
-                at.push_return = rank
-            } else {
-                at.push_call = rank
-            }
-            continue;
-        }
-        if !returns {
-            crowd.enter(event.id.thread);
-            called[thread] = rank;
-        }
-        if let Some(number) = values_of(taken_by(owner, operation)) {
-            let at = &mut ranks[number];
-            if returns {
-                at.pop_return = rank
-            } else {
-                at.pop_call = rank
-            }
-            if returns && at.push_call == NONE {
-                let value = taken_by(owner, operation)[0];
-                return Err(Broken::certain(witness::from_nowhere(history, value)));
-            }
-        }
-        if returns {
-            let lone = crowd.leave(event.id.thread);
-            let judged = spec.empty == Empty::Strong || (spec.empty == Empty::Lone && lone);
-            if operation.status == Status::Empty && judged {
-                answers.push((called[thread], rank));
-            }
-        }
-    }
-    Ok((ranks, answers))
 }
 
 /// Time in segments: maximal runs of slots (a slot lies between two events) with equal coverage.
@@ -131,11 +52,11 @@ impl Line {
     fn of(live: &[Ranks], events: usize) -> Line {
         let (mut changes, mut tail) = (Bits::new(events + 1), false);
         for at in live {
-            changes.insert(at.push_return as usize);
-            if at.pop_call == NONE {
+            changes.insert(at.add_return as usize);
+            if at.take_call == NONE {
                 tail = true;
             } else {
-                changes.insert(at.pop_call as usize);
+                changes.insert(at.take_call as usize);
             }
         }
         let (mut before, mut count) = (Vec::with_capacity(changes.words().len()), 0);
@@ -160,8 +81,8 @@ impl Line {
     /// The segments that a value covers, end excluded.
     #[inline]
     fn cover(&self, at: &Ranks) -> (u32, u32) {
-        let end = if at.pop_call == NONE { self.segments } else { self.segment(at.pop_call) };
-        (self.segment(at.push_return), end)
+        let end = if at.take_call == NONE { self.segments } else { self.segment(at.take_call) };
+        (self.segment(at.add_return), end)
     }
 
     /// How many values cover each segment.
@@ -193,11 +114,11 @@ impl Line {
     /// The segments in which a value's push and its pop can happen, ends included. A value that
     /// remains is popped after everything else.
     fn boxes(&self, at: &Ranks) -> [(u32, u32); 2] {
-        let push = (self.segment(at.push_call), self.segment(at.push_return - 1));
-        if at.pop_call == NONE {
+        let push = (self.segment(at.add_call), self.segment(at.add_return - 1));
+        if at.take_call == NONE {
             return [push, (self.segments, self.segments)];
         }
-        [push, (self.segment(at.pop_call), self.segment(at.pop_return - 1))]
+        [push, (self.segment(at.take_call), self.segment(at.take_return - 1))]
     }
 }
 
@@ -228,14 +149,6 @@ fn decrease(line: &Line, live: Vec<Ranks>) -> Vec<usize> {
         }
     }
     (0..covers.len()).filter(|at| left.contains(*at)).collect()
-}
-
-fn covered(history: &History, values: &Values, answer: Answer) -> Result<Witness, Broken> {
-    let table = removals::removals(history, values)?.table;
-    let event = Events::new(history).nth(answer.1 as usize).expect("it was ranked");
-    let span = (event.operation.start, event.operation.end);
-    let inside = covering(history, values, &table, span, None);
-    Ok(witness::empty_while_full(history, event.id, &inside))
 }
 
 /// A value's number, and its ranks.
@@ -276,7 +189,7 @@ fn unordered(
     values: &Values,
     left: &[usize],
 ) -> Result<Witness, Broken> {
-    let ranks = rank(history, spec, values)?.0;
+    let ranks = rank(history, spec, values)?.ranks;
     let live: Vec<Numbered> = (0..).zip(ranks).filter(|(_, ranks)| ranks.covers()).collect();
     let left = left.iter().map(|at| live[*at]).collect();
     let smallest = smallest(left, 2 * history.len());

@@ -9,6 +9,7 @@ mod deque;
 mod events;
 mod evidence;
 mod fifo;
+mod forget;
 mod frontier;
 mod general;
 mod hash;
@@ -17,8 +18,12 @@ mod keys;
 mod lifo;
 mod log;
 mod lone;
+mod online;
+mod partial;
 mod per_producer;
+mod priority;
 mod ranges;
+mod ranks;
 mod relaxed;
 mod removals;
 mod runs;
@@ -26,6 +31,7 @@ mod search;
 mod segments;
 mod sequential;
 mod set;
+mod slots;
 mod steps;
 mod strings;
 mod tally;
@@ -41,9 +47,11 @@ use crate::history::{History, OperationId};
 use crate::journal::Journal;
 use crate::model::{Bulk, Kind, Model, Spec};
 use removals::Broken;
-use values::Values;
+use values::{AddedTwice, Values};
 
 pub use events::{Event, Events, Overlap, overlap};
+pub use online::{Found, Online};
+pub use partial::{Effect, Partial, Partials, partials};
 pub use sequential::sequential;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.
@@ -175,8 +183,16 @@ fn refuse(history: &History, spec: &Spec) -> Option<String> {
     None
 }
 
-/// Queues, stack and deque: the specialised checker first, the general search for what it leaves.
+/// Queues of all kinds, stack and deque: the specialised checker first, the general search for what
+/// it leaves.
 fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    if spec.kind == Kind::PriorityQueue {
+        let search = || search::check(history, spec, Values::of(history).ok().as_ref(), limits);
+        return match priority::judge(history, spec) {
+            Ok(judged) => settled(history, spec, judged).unwrap_or_else(search),
+            Err(AddedTwice) => search(),
+        };
+    }
     let Ok(values) = Values::of(history) else {
         return search::check(history, spec, None, limits);
     };
@@ -187,33 +203,38 @@ fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         Kind::Lifo => lifo::judge(history, spec, &values),
         _ => removals::judge(history, &values),
     };
+    let search = || search::check(history, spec, Some(&values), limits);
+    settled(history, spec, judged).unwrap_or_else(|| match spec.kind {
+        Kind::Deque => deque::check(history, spec, &values, limits).unwrap_or_else(search),
+        Kind::FifoRelaxed => match search() {
+            Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
+                "no value overtook {} others for certain, and no other rule is broken; whether \
+                 some order explains all answers only a search can tell, and {why}",
+                spec.k
+            )),
+            verdict => verdict,
+        },
+        _ => search(),
+    })
+}
+
+/// What a specialised checker found, if that settles it.
+fn settled(history: &History, spec: &Spec, judged: Result<(), Broken>) -> Option<Verdict> {
     match judged {
         // A call that may never have happened is no excuse where none is needed to explain the
         // rest: an explanation without it is an explanation.
-        Ok(()) if exact(history, spec) => Verdict::Consistent,
+        Ok(()) if exact(history, spec) => Some(Verdict::Consistent),
         Err(Broken { witness, excusable }) if !excusable || !removals::any_open(history) => {
-            Verdict::Violation(witness)
+            Some(Verdict::Violation(witness))
         }
-        _ if spec.kind == Kind::Deque => deque::check(history, spec, &values, limits)
-            .unwrap_or_else(|| search::check(history, spec, Some(&values), limits)),
-        _ if spec.kind == Kind::FifoRelaxed => {
-            match search::check(history, spec, Some(&values), limits) {
-                Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
-                    "no value overtook {} others for certain, and no other rule is broken; whether \
-                     some order explains all answers only a search can tell, and {why}",
-                    spec.k
-                )),
-                verdict => verdict,
-            }
-        }
-        _ => search::check(history, spec, Some(&values), limits),
+        _ => None,
     }
 }
 
 /// Whether the specialised checker's rules are sufficient as well as necessary.
 fn exact(history: &History, spec: &Spec) -> bool {
     match spec.kind {
-        Kind::Lifo => true,
+        Kind::Lifo | Kind::PriorityQueue => true,
         Kind::FifoPerProducer => spec.bulk != Bulk::Atomic || !removals::any_bulk(history),
         Kind::Fifo | Kind::Pool => !removals::any_bulk(history),
         _ => false,

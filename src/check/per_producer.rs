@@ -164,9 +164,10 @@ impl<'a> Pass<'a> {
     fn answered_empty(&self, event: Event) -> Result<(), Broken> {
         let start = event.operation.start;
         if let Some(group) = self.inside.covered(start) {
-            let producer = (self.empty != Empty::Strong).then_some(group);
+            let any = self.empty == Empty::Strong;
+            let among = |thread, _| any || thread == group;
             let span = (start, event.time);
-            let inside = covering(self.history, self.values, self.table, span, producer);
+            let inside = covering(self.history, self.values, self.table, span, among);
             let witness = witness::empty_while_full(self.history, event.id, &inside);
             return Err(Broken::excusable(witness));
         }

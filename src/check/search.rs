@@ -6,6 +6,7 @@ use super::cover::Crowd;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::steps::{Step, Steps};
+use super::strings::{AllStrings, Strings};
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
@@ -37,23 +38,52 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
                 .to_string(),
         );
     }
+    if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
+        return super::transactions::check(history, spec, limits);
+    }
+    let task = Run { history, spec, steps: &steps, limits };
+    match spec.kind {
+        // What no get tells apart need not be.
+        Kind::Kv => task.run(&AllStrings(Strings::of(history))),
+        _ => with_object(history, spec, task),
+    }
+}
+
+/// What is done with a sequential object, whatever its type.
+pub trait Task<'a> {
+    type Output;
+    fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output;
+}
+
+/// Does `task` with the object of `spec`, which is none of transactions.
+pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> T::Output {
     let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
-        Kind::Fifo | Kind::Lifo | Kind::Deque => run(history, spec, &steps, &Sequence, limits),
-        Kind::Pool | Kind::PriorityQueue => run(history, spec, &steps, &Bag, limits),
-        Kind::FifoPerProducer => {
-            let threads = history.threads.len();
-            run(history, spec, &steps, &Producers { threads }, limits)
-        }
-        Kind::Set | Kind::Map | Kind::Register => {
-            run(history, spec, &steps, &Dictionary { initial }, limits)
-        }
-        Kind::FifoRelaxed => run(history, spec, &steps, &Relaxed { k: spec.k as usize }, limits),
-        Kind::RangeSet => run(history, spec, &steps, &OrderedSet, limits),
-        Kind::Kv => run(history, spec, &steps, &Texts, limits),
-        Kind::Counter => run(history, spec, &steps, &Counter, limits),
-        Kind::Log => run(history, spec, &steps, &Log, limits),
-        Kind::Snapshot | Kind::Serializable => super::transactions::check(history, spec, limits),
+        Kind::Fifo | Kind::Lifo | Kind::Deque => task.run(&Sequence),
+        Kind::Pool | Kind::PriorityQueue => task.run(&Bag),
+        Kind::FifoPerProducer => task.run(&Producers { threads: history.threads.len() }),
+        Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
+        Kind::FifoRelaxed => task.run(&Relaxed { k: spec.k as usize }),
+        Kind::RangeSet => task.run(&OrderedSet),
+        Kind::Kv => task.run(&Texts),
+        Kind::Counter => task.run(&Counter),
+        Kind::Log => task.run(&Log),
+        Kind::Snapshot | Kind::Serializable => unreachable!("transactions are no one object's"),
+    }
+}
+
+struct Run<'a, 'b> {
+    history: &'a History,
+    spec: &'b Spec,
+    steps: &'b Steps<'a>,
+    limits: &'b Limits,
+}
+
+impl<'a> Task<'a> for Run<'a, '_> {
+    type Output = Verdict;
+
+    fn run<M: Model<Call<'a>>>(self, object: &M) -> Verdict {
+        run(self.history, self.spec, self.steps, object, self.limits)
     }
 }
 
@@ -125,7 +155,7 @@ fn walk<'a, M: Model<Call<'a>>>(
 }
 
 /// Whether the model promises that this "empty" answer is true.
-fn judged(spec: &Spec, lone: bool) -> bool {
+pub fn judged(spec: &Spec, lone: bool) -> bool {
     lone && spec.empty >= Empty::Lone || spec.empty >= Empty::Identity
 }
 

@@ -82,3 +82,39 @@ impl Expect<Call<'_>> for Strings<'_> {
         }
     }
 }
+
+/// The strings of all keys at once, for a search that does not part them.
+pub struct AllStrings<'a>(pub Strings<'a>);
+
+impl Model<Call<'_>> for AllStrings<'_> {
+    /// Those that were written, in the order of their keys.
+    type State = Vec<(i64, Option<Option<Text>>)>;
+
+    fn init(&self) -> Self::State {
+        Vec::new()
+    }
+
+    fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>) {
+        let (key, mut texts) = (call.args[0], Vec::new());
+        let place = state.binary_search_by_key(&key, |(key, _)| *key);
+        let first = self.0.init();
+        self.0.step(place.map_or(&first, |at| &state[at].1), call, &mut texts);
+        next.extend(texts.into_iter().map(|text| {
+            let mut after = state.clone();
+            match place {
+                _ if call.op.only_reads() => {}
+                Ok(at) => after[at].1 = text,
+                Err(at) => after.insert(at, (key, text)),
+            }
+            after
+        }));
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &Self::State) -> usize {
+        state.iter().map(|(_, text)| 32 + self.0.weight(text)).sum()
+    }
+}

@@ -34,6 +34,20 @@ pub fn call(history: &History, id: OperationId) -> String {
     text
 }
 
+/// "insert(7) = failed by thread 3".
+pub fn short(history: &History, id: OperationId) -> String {
+    let operation = history.operation(id);
+    let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let answer = match (operation.status, history.results(id)) {
+        (Status::Ok, []) => "ok".to_string(),
+        (Status::Ok, results) => list(results),
+        (Status::Pending | Status::Unknown, _) => "?".to_string(),
+        (status, _) => status.name().to_string(),
+    };
+    let (args, by) = (list(history.args(id)), thread(history, id));
+    format!("{}({args}) = {answer} by {by}", operation.op.name())
+}
+
 /// The operations that added `value`, or may have.
 pub fn adders(history: &History, value: i64) -> Vec<OperationId> {
     let adds = |id: &OperationId| {

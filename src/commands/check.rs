@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::source::{self, Subject};
 use super::{Outcome, print_json, stop_flag};
-use crate::check::{self, Limits, Verdict, Witness};
+use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli;
 use crate::history::OperationId;
 use crate::model::Spec;
@@ -23,6 +23,8 @@ struct Judged {
     explanation: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<OperationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partials: Option<Partials>,
 }
 
 pub fn run(args: &cli::Check) -> Result<Outcome> {
@@ -40,6 +42,7 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
     for subject in &subjects {
         let model = subject.known_model()?;
         let verdict = subject.rendered(check::check(&subject.history, &model, &limits));
+        let partials = partials(subject, model, &verdict);
         subject.notes.iter().for_each(|note| eprintln!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
@@ -47,9 +50,12 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
             (Verdict::Consistent, outcome) => outcome,
         };
         if args.format.json {
-            all.push(judged(subject, model, verdict));
+            all.push(Judged { partials, ..judged(subject, model, verdict) });
         } else {
             print_verdict(subject, model, &verdict);
+            if let Some(partials) = partials {
+                println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
+            }
         }
     }
     if args.format.json {
@@ -62,6 +68,19 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// How far a history can be explained that no order explains.
+fn partials(subject: &Subject, model: Spec, verdict: &Verdict) -> Option<Partials> {
+    let Verdict::Violation(witness) = verdict else { return None };
+    let mut partials = check::partials(&subject.history, &model, witness).ok()?;
+    for partial in &mut partials.partials {
+        partial.before = subject.strings.render(&partial.before);
+        for step in &mut partial.steps {
+            step.state = subject.strings.render(&step.state);
+        }
+    }
+    Some(partials)
+}
+
 fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
     let mut judged = Judged {
         history: subject.name.clone(),
@@ -71,6 +90,7 @@ fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
         rule: None,
         explanation: None,
         witness: Vec::new(),
+        partials: None,
     };
     match verdict {
         Verdict::Consistent => {}

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
 use super::{Ending, Observer, Options, Summary, Uncontrolled, again};
+use crate::check;
 use crate::finding::{REPORT_FILE, Stored};
 use crate::model::Spec;
 use crate::plan::Engine;
@@ -150,6 +151,7 @@ impl<'a> Collector<'a> {
             self.ending = Some(Ending::NotSequential);
         }
         let known = self.by_signature.get(signature).copied();
+        let is_alone = sighting.sequential;
         let Sighting { mut finding, hello, round, output, .. } = sighting;
         finding.after_rounds = self.counting.statistics.rounds;
         finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
@@ -159,6 +161,9 @@ impl<'a> Collector<'a> {
             return self.replace(known, stored);
         }
         self.confirm(&mut stored);
+        if !is_alone {
+            self.explain(&mut stored);
+        }
         self.save(&stored)?;
         self.observer.found(&stored);
         self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
@@ -177,6 +182,7 @@ impl<'a> Collector<'a> {
         stored.finding.sightings = first.finding.sightings;
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
+        self.explain(&mut stored);
         self.save(&stored)?;
         self.findings[known] = stored;
         Ok(())
@@ -190,6 +196,13 @@ impl<'a> Collector<'a> {
             }
             Engine::Native => Ok(()),
         }
+    }
+
+    /// Adds how far the history can be explained.
+    fn explain(&self, stored: &mut Stored) {
+        let Some((_, model)) = &self.hello else { return };
+        let history = &stored.round.history;
+        stored.finding.explain(|witness| check::partials(history, model, witness).ok());
     }
 
     /// Runs the finding's round again in a fresh process, where that gives the same round.

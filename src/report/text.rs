@@ -34,11 +34,14 @@ pub fn render(stored: &Stored) -> String {
     }
     line(String::new());
     match &finding.what {
-        What::Violation { rule, explanation, .. } => {
+        What::Violation { rule, explanation, partials, .. } => {
             line(format!("No order of the calls explains the answers ({rule})."));
             line(wrap(explanation));
             line(String::new());
             line(picture(stored));
+            if let Some(partials) = partials {
+                line(partials.sentences(&stored.round.history));
+            }
         }
         What::Fault { sentence, places, message, .. } => {
             line(wrap(sentence));

@@ -224,9 +224,49 @@ fn values_added_twice() {
     );
 }
 
-/// The specialised checkers against the general search where enumeration would take too long.
 #[test]
 fn medium() {
+    compare_medium(20_000);
+}
+
+/// The long run, an hour or so: `make test-long`. Every model and option, ten times as often.
+#[test]
+#[ignore = "takes an hour"]
+fn a_million_of_each() {
+    const MILLION: usize = 1_000_000;
+    let free = [
+        "set",
+        "map",
+        "register",
+        "kv",
+        "range-set",
+        "counter",
+        "fifo-relaxed",
+        "fifo-relaxed:empty=strong,k=1",
+        "fifo-relaxed:empty=none,k=3",
+    ];
+    compare_small(&free, SMALL, MILLION);
+    compare_small(&["log"], Shape { pending: 30, ..SMALL }, MILLION);
+    for kind in ["fifo", "pool", "lifo", "deque", "priority-queue"] {
+        let specs = ["none", "lone", "strong"].map(|empty| format!("{kind}:empty={empty}"));
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        compare_small(&specs, SMALL, MILLION);
+        let twice = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
+        compare_small(&[kind], twice, MILLION);
+    }
+    compare_small(&PER_PRODUCER, SMALL, MILLION);
+    let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), ..SMALL };
+    for of in ["fifo", "fifo-per-producer"] {
+        let specs = ["element", "run", "atomic"].map(|bulk| format!("{of}:bulk={bulk}"));
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        compare_small(&specs, bulk, MILLION);
+    }
+    compare_small(&["pool"], bulk, MILLION);
+    compare_medium(MILLION / 10);
+}
+
+/// The specialised checkers against the general search where enumeration would take too long.
+fn compare_medium(histories: usize) {
     let limits = Limits::default();
     let texts = [
         "fifo",
@@ -235,6 +275,7 @@ fn medium() {
         "fifo-per-producer:empty=strong",
         "fifo-per-producer:empty=identity",
         "pool",
+        "priority-queue",
         "counter",
         "log",
         "range-set",
@@ -243,7 +284,7 @@ fn medium() {
         let spec = spec(text);
         let mut random = Random::new(100 + at as u64);
         let mut shares = Shares::default();
-        for _ in 0..20_000 {
+        for _ in 0..histories {
             let history = history(Shape { kind: spec.kind, ..MEDIUM }, &mut random);
             let explained = match search(&history, &spec, &limits) {
                 Verdict::Consistent => true,

@@ -4,6 +4,8 @@ mod agreement;
 mod brute;
 mod corrupt;
 mod machine;
+mod online;
+mod partial;
 mod random;
 mod store;
 mod transactions;

@@ -146,11 +146,11 @@ impl Simulation<'_> {
         if self.random.percent(self.shape.duplicates) {
             return self.known_value();
         }
-        let base = if self.ranges { 1000 * (3 - thread as i64) } else { 0 };
+        let base = if self.ranges { 1_000_000 * (3 - thread as i64) } else { 0 };
         let count = self.values.len() as i64;
         // Priorities are added in no order, and stay distinct.
         let scattered = self.shape.kind == Kind::PriorityQueue && self.random.percent(50);
-        self.values.push(base + if scattered { 500 - count } else { count });
+        self.values.push(base + if scattered { -1 - count } else { count });
         self.values[self.values.len() - 1]
     }
 

@@ -1,0 +1,290 @@
+//! Checking while it happens. Calls and returns come in as they occur, in the order of time; the
+//! first return after which no order explains what was seen goes out, when it comes. Knows no
+//! traces; what may be forgotten on the way is [`super::forget`]'s business.
+//!
+//! What is held is a window of the history, judged by the same checkers as a whole one: every
+//! operation that is not explained for good yet, and for the rest a few that leave the same state.
+//! Calls under way are judged as such: they may have taken effect, or not.
+
+use super::forget::forget;
+use super::{Limits, Verdict, Witness, check};
+use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
+use crate::model::Spec;
+use crate::operation::{Op, Status};
+
+/// What an operation takes in the window, at the least.
+const OPERATION_BYTES: usize = 2 * size_of::<crate::history::Operation>();
+
+/// A call under way.
+struct Open {
+    /// Of the window.
+    thread: usize,
+    client: u32,
+    op: Op,
+    args: Vec<i64>,
+    start: u64,
+}
+
+/// No order explains what was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Its operations are those of `history`.
+    pub witness: Witness,
+    /// The end of what was seen, up to the return that no order explains, with the calls under way
+    /// pending. Operations long explained are left out, or few others stand for them.
+    pub history: History,
+    /// When that return came.
+    pub time: u64,
+    /// Calls that had returned by then.
+    pub returned: u64,
+}
+
+/// A check that goes along with a run.
+///
+/// ```
+/// use interlap::check::{Limits, Online};
+/// use interlap::operation::{Op, Status};
+///
+/// let mut online = Online::new("fifo".parse().unwrap(), Limits::default());
+/// online.call(1, Op::Enqueue, &[7], 10).unwrap(); // client, operation, arguments, time
+/// online.call(2, Op::Dequeue, &[], 11).unwrap();
+/// assert_eq!(online.answer(2, Status::Ok, &[7], 12).unwrap(), None); // 7 may be in already
+/// online.call(2, Op::Dequeue, &[], 13).unwrap();
+/// let found = online.answer(2, Status::Ok, &[7], 14).unwrap().unwrap(); // but not twice
+/// assert_eq!((found.witness.rule, found.returned), ("taken-twice", 2));
+/// ```
+pub struct Online {
+    spec: Spec,
+    limits: Limits,
+    /// Returns between two looks.
+    stride: usize,
+    /// What returned and is not forgotten.
+    window: History,
+    open: Vec<Open>,
+    now: u64,
+    returned: u64,
+    /// When those returned that came after the last look.
+    fresh: Vec<u64>,
+    /// Operations that the last look left.
+    held: usize,
+    held_max: usize,
+    found: Option<Found>,
+    /// Why nothing is judged any more, if so.
+    given_up: Option<String>,
+}
+
+impl Online {
+    /// Looks after every return: whatever is wrong is told with the return that makes it so.
+    /// `limits` are those of each look; one that reaches them leaves the matter to later looks,
+    /// when the answers of more calls are known.
+    pub fn new(spec: Spec, limits: Limits) -> Online {
+        Online {
+            spec,
+            limits,
+            stride: 1,
+            window: History::default(),
+            open: Vec::new(),
+            now: 0,
+            returned: 0,
+            fresh: Vec::new(),
+            held: 0,
+            held_max: 0,
+            found: None,
+            given_up: None,
+        }
+    }
+
+    /// Looks after so many returns at the earliest, and not before there are as many as operations
+    /// are held: all looks together then take little longer than one at the end. What is told is
+    /// the same, later.
+    pub fn every(mut self, returns: usize) -> Online {
+        self.stride = returns.max(1);
+        self
+    }
+
+    /// A call begins. Says why where it cannot be, as where `time` lies before what was seen.
+    pub fn call(&mut self, client: u32, op: Op, args: &[i64], time: u64) -> Result<(), Misfit> {
+        self.advance(time)?;
+        op.validate(args, Status::Pending, &[]).map_err(Misfit::Shape)?;
+        if !self.spec.accepts(op) {
+            let (model, op) = (self.spec.kind.name(), op.name());
+            return Err(Misfit::Shape(format!("model {model} does not explain {op}")));
+        }
+        if self.open.iter().any(|open| open.client == client) {
+            let text = format!("client {client} calls before its last call has returned");
+            return Err(Misfit::Order(text));
+        }
+        let live = |thread: &Thread| thread.client == client && !thread.is_retired();
+        let thread = self.window.threads.iter().rposition(live).unwrap_or_else(|| {
+            self.window.threads.push(Thread::new(client));
+            self.window.threads.len() - 1
+        });
+        if self.window.threads[thread].operations().last().is_some_and(|last| last.end >= time) {
+            let text = format!("client {client} calls at {time}, when its last call returned");
+            return Err(Misfit::Order(text));
+        }
+        self.open.push(Open { thread, client, op, args: args.to_vec(), start: time });
+        Ok(())
+    }
+
+    /// The call of `client` returns; [`Status::Unknown`] where what became of it is not known.
+    /// Tells what was found, once something is.
+    pub fn answer(
+        &mut self,
+        client: u32,
+        status: Status,
+        results: &[i64],
+        time: u64,
+    ) -> Result<Option<&Found>, Misfit> {
+        self.advance(time)?;
+        let Some(at) = self.open.iter().position(|open| open.client == client) else {
+            return Err(Misfit::Order(format!("client {client} returns from no call")));
+        };
+        let Open { thread, op, start, .. } = self.open[at];
+        let args = &self.open[at].args;
+        let entry = Entry { op, status, start, end: time, args, results };
+        self.window.threads[thread].push(entry)?;
+        self.open.swap_remove(at);
+        self.returned += 1;
+        self.fresh.push(time);
+        if self.found.is_some() || self.given_up.is_some() {
+            self.window = History::default();
+            self.forget_threads();
+        } else if self.fresh.len() >= self.next_look() {
+            self.look();
+        }
+        Ok(self.found.as_ref())
+    }
+
+    /// Operations that are held now, and the most that ever were.
+    pub fn held(&self) -> (usize, usize) {
+        (self.window.len(), self.held_max.max(self.window.len()))
+    }
+
+    /// No more will come: the verdict on all that did. The witness of a violation is one of the
+    /// history that comes with it. `drained` as of a [`History`].
+    pub fn finish(mut self, drained: bool) -> (Verdict, History) {
+        if let Some(why) = self.given_up {
+            return (Verdict::Inconclusive(why), History::default());
+        }
+        if self.found.is_none() && !self.fresh.is_empty() {
+            self.look();
+        }
+        if let Some(found) = self.found {
+            return (Verdict::Violation(found.witness), found.history);
+        }
+        let mut all = self.known(|_| true);
+        all.drained = drained;
+        (check(&all, &self.spec, &self.limits), all)
+    }
+
+    fn advance(&mut self, time: u64) -> Result<(), Misfit> {
+        if time < self.now || time == NEVER {
+            let text = format!("an event at {time} after one at {}", self.now);
+            return Err(Misfit::Order(text));
+        }
+        self.now = time;
+        Ok(())
+    }
+
+    fn next_look(&self) -> usize {
+        if self.stride == 1 { 1 } else { self.stride.max(self.held) }
+    }
+
+    /// Without a window the calls under way have no threads in it.
+    fn forget_threads(&mut self) {
+        for open in &mut self.open {
+            self.window.threads.push(Thread::new(open.client));
+            open.thread = self.window.threads.len() - 1;
+        }
+    }
+
+    /// The window with those calls under way that `which` wants.
+    fn known(&self, which: impl Fn(Op) -> bool) -> History {
+        let mut known = self.window.clone();
+        for Open { thread, op, args, start, .. } in &self.open {
+            if which(*op) {
+                let status = Status::Pending;
+                let entry =
+                    Entry { op: *op, status, start: *start, end: NEVER, args, results: &[] };
+                known.threads[*thread].push(entry).expect("its time was checked at the call");
+            }
+        }
+        known
+    }
+
+    /// Judges what is known. What is explained without the removals under way stays explained
+    /// whatever these take, so that what is over of it may be forgotten.
+    fn look(&mut self) {
+        self.held_max = self.held_max.max(self.window.len());
+        let without = check(&self.known(|op| !op.removes()), &self.spec, &self.limits);
+        if without == Verdict::Consistent {
+            self.forget();
+        } else if self.is_impossible() {
+            self.found = Some(self.earliest());
+        }
+        if self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max {
+            self.given_up = Some(format!(
+                "more than {} MiB of operations were held, none of which could be forgotten: \
+                 check shorter rounds, or raise the limit",
+                self.limits.memory_max >> 20
+            ));
+        }
+        self.fresh.clear();
+        self.held = self.window.len();
+    }
+
+    fn is_impossible(&self) -> bool {
+        let verdict = check(&self.known(|_| true), &self.spec, &self.limits);
+        matches!(verdict, Verdict::Violation(_))
+    }
+
+    fn forget(&mut self) {
+        // What was called when the last return came overlaps it.
+        let calls = self.open.iter().map(|open| open.start);
+        let settled = calls.min().unwrap_or(self.now).min(self.now);
+        self.window = forget(&self.window, &self.spec, settled).0;
+    }
+
+    /// The earliest return since the last look after which no order explains what is known.
+    fn earliest(&self) -> Found {
+        let all = self.known(|_| true);
+        let judged = |at: usize| {
+            let history = until(&all, self.fresh[at]);
+            (check(&history, &self.spec, &self.limits), history)
+        };
+        let (mut good, mut bad) = (0, self.fresh.len() - 1);
+        while good < bad {
+            let middle = (good + bad) / 2;
+            match judged(middle).0 {
+                Verdict::Violation(_) => bad = middle,
+                _ => good = middle + 1,
+            }
+        }
+        let time = self.fresh[bad];
+        let later = self.fresh.iter().filter(|other| **other > time).count();
+        let returned = self.returned - later as u64;
+        match judged(bad) {
+            (Verdict::Violation(witness), history) => Found { witness, history, time, returned },
+            _ => unreachable!("the whole is no violation"),
+        }
+    }
+}
+
+/// What was known at `time`.
+pub fn until(history: &History, time: u64) -> History {
+    let mut before = History::default();
+    for (at, thread) in history.threads.iter().enumerate() {
+        before.threads.push(Thread::new(thread.client));
+        let called = thread.operations().iter().take_while(|operation| operation.start <= time);
+        for (index, operation) in called.enumerate() {
+            let id = OperationId { thread: at as u32, index: index as u32 };
+            let mut entry = history.entry(id);
+            if operation.end > time {
+                (entry.status, entry.end, entry.results) = (Status::Pending, NEVER, &[]);
+            }
+            before.threads[at].push(entry).expect("they follow each other as they did");
+        }
+    }
+    before
+}

@@ -1,0 +1,425 @@
+//! How far a history can be explained. One that no order explains comes in; every maximal partial
+//! linearization near the first return that none explains goes out: the operations in the order in
+//! which they can have taken effect, the state that each left, and what could not follow. Does not
+//! decide anything: that is done.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::cover::Crowd;
+use super::events::{Event, Events};
+use super::forget::forget;
+use super::frontier::{Exhausted, Frontier, Search};
+use super::online::until;
+use super::search::{Task, judged, with_object};
+use super::steps::{Step, Steps};
+use super::values::Values;
+use super::{Limits, Verdict, Witness, check, witness};
+use crate::history::{History, NEVER, OperationId};
+use crate::model::{Call, Kind, Model, Spec};
+use crate::operation::Status;
+
+/// Operations that count as near the failure.
+const NEAR_MAX: usize = 16;
+/// Partial linearizations that are kept, and configurations that are looked at for them.
+const KEPT_MAX: usize = 64;
+const VISITED_MAX: usize = 100_000;
+/// Characters of a state that are kept, and that are shown in a sentence.
+const STATE_MAX: usize = 4096;
+const SHOWN_MAX: usize = 100;
+
+/// What may be spent on the states before those operations.
+const PAST_LIMITS: Limits = Limits {
+    configurations_max: 1 << 12,
+    steps_max: 100_000,
+    memory_max: 256 << 20,
+    jobs: 1,
+    cancelled: None,
+};
+
+/// All maximal partial linearizations near a failure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partials {
+    /// The operation whose return no order explains, though one explains all that was known before.
+    pub failed: OperationId,
+    /// The operation at whose return no order is left, given all those answers; often the same.
+    pub last: OperationId,
+    /// The operations near it, in the order of their calls: those of which some had not returned
+    /// long before. Others belong to what was before.
+    pub near: Vec<OperationId>,
+    /// Longest first. Of those that end in the same state with the same operations done, one.
+    pub partials: Vec<Partial>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// A way in which it can have gone, until it could not go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partial {
+    /// The state before, and those of the operations near that had taken effect by then.
+    pub before: String,
+    pub done_before: Vec<OperationId>,
+    /// What took effect, in this order. An operation of several steps may come several times.
+    pub steps: Vec<Effect>,
+    /// The operations of which one should have been next, and none could be.
+    pub stuck: Vec<OperationId>,
+}
+
+/// An operation takes effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    pub operation: OperationId,
+    /// What it left, in the model's words.
+    pub state: String,
+}
+
+/// The partial linearizations of `history`, of which `witness` says that no order explains it; or
+/// why there are none to show.
+pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
+    if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
+        return Err("transactions are explained by their snapshots, not by one order".to_string());
+    }
+    let (known, failed) = first_impossible(history, spec, witness)?;
+    let events: Vec<Event> = Events::new(&known).collect();
+    let mut last = events.len() - 1;
+    loop {
+        match before(&known, spec, &events[..=last]) {
+            Ok(partials) => return Ok(Partials { failed, ..partials }),
+            Err(Stop::Other(why)) => return Err(why),
+            // An answer that is known by now leaves no order even earlier.
+            Err(Stop::Earlier(id)) => {
+                let at = events[..last].iter().rposition(|event| event.returns && event.id == id);
+                last = at.ok_or("the operations before cannot be told apart")?;
+            }
+        }
+    }
+}
+
+/// Why there are no partial linearizations.
+enum Stop {
+    /// No order is left before, at the return of this operation.
+    Earlier(OperationId),
+    Other(String),
+}
+
+impl From<Exhausted> for Stop {
+    fn from(exhausted: Exhausted) -> Stop {
+        Stop::Other(format!("the states before could not be found: {exhausted}"))
+    }
+}
+
+/// The partial linearizations before the last of `events`, at which no order is left.
+fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, Stop> {
+    let end = events.last().expect("a return").time;
+    // Operations are near that return in the last events, or not yet.
+    let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
+    let mut count = called.filter(|operation| operation.end > end).count();
+    let mut first = events.len();
+    while first > 0 && (count < NEAR_MAX || !events[first - 1].returns) {
+        first -= 1;
+        count += usize::from(events[first].returns);
+    }
+    let begin = events.get(first).map_or(0, |event| event.time);
+    let under_way = history.ids().map(|id| history.operation(id)).filter(|o| o.end >= begin);
+    let settled = under_way.map(|o| o.start).min().unwrap_or(begin).min(begin);
+    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
+    match near(history, spec, (begin, end), settled) {
+        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
+        found => found,
+    }
+}
+
+/// The partial linearizations of what was under way between two times, with what can matter of what
+/// ended before `settled`.
+fn near(
+    history: &History,
+    spec: &Spec,
+    (begin, end): (u64, u64),
+    settled: u64,
+) -> Result<Partials, Stop> {
+    let (history, places) = forget(history, spec, settled);
+    let (values, named) = (Values::of(&history).ok(), Named { places, begin, end });
+    let steps = Steps::new(&history, spec, values.as_ref());
+    let task = Near { history: &history, spec, steps: &steps, named: &named };
+    with_object(&history, spec, task)
+}
+
+/// What was known at the first return that no order explains, and whose it is.
+fn first_impossible(
+    history: &History,
+    spec: &Spec,
+    witness: &Witness,
+) -> Result<(History, OperationId), String> {
+    let limits = Limits::default();
+    let mut returns: Vec<(u64, OperationId)> =
+        history.ids().map(|id| (history.operation(id).end, id)).collect();
+    returns.retain(|(end, _)| *end != NEVER);
+    returns.sort_unstable();
+    let bad = |at: usize| {
+        matches!(check(&until(history, returns[at].0), spec, &limits), Verdict::Violation(_))
+    };
+    let end = witness.operations.iter().map(|id| history.operation(*id).end).max();
+    let mut high = returns.partition_point(|(at, _)| Some(*at) <= end).saturating_sub(1);
+    if returns.is_empty() || !bad(high) {
+        high = returns.len().saturating_sub(1);
+        if returns.is_empty() || !bad(high) {
+            return Err("some order explains every answer; what is missing is in none".to_string());
+        }
+    }
+    let mut low = 0;
+    while low < high {
+        let middle = (low + high) / 2;
+        if bad(middle) { high = middle } else { low = middle + 1 }
+    }
+    Ok((until(history, returns[high].0), returns[high].1))
+}
+
+/// Operations of the shortened history by their names in the whole one.
+struct Named {
+    places: Vec<Vec<u32>>,
+    /// What returned before this is not near.
+    begin: u64,
+    /// What returned after this need not have taken effect.
+    end: u64,
+}
+
+impl Named {
+    fn name(&self, id: OperationId) -> OperationId {
+        let index = self.places[id.thread as usize][id.index as usize];
+        OperationId { thread: id.thread, index }
+    }
+}
+
+/// A step near the failure.
+struct Item<'a> {
+    id: OperationId,
+    call: Call<'a>,
+    /// The items that must come before.
+    after: u64,
+    start: u64,
+    end: u64,
+}
+
+/// Finds the partial linearizations, whatever the object.
+struct Near<'a, 'b> {
+    history: &'a History,
+    spec: &'b Spec,
+    steps: &'b Steps<'a>,
+    named: &'b Named,
+}
+
+impl<'a> Task<'a> for Near<'a, '_> {
+    type Output = Result<Partials, Stop>;
+
+    fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output {
+        let mut search = Search::new(object, &PAST_LIMITS);
+        let mut frontier = Frontier::new(object.init());
+        let (mut items, mut bits): (Vec<Item>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut open: Vec<u64> = vec![0; self.history.threads.len()];
+        let (unjudged, mut parts) = (self.unjudged(), Vec::new());
+        let Named { begin, end, .. } = *self.named;
+        for event in Events::new(self.history).take_while(|event| event.time <= end) {
+            let (id, operation) = (event.id, event.operation);
+            if unjudged.contains(&id) {
+                continue;
+            }
+            if event.returns {
+                // Of the rest, which is near, every order is looked at.
+                let is_past = event.time < begin;
+                if is_past && !search.close(&mut frontier, open[id.thread as usize])? {
+                    return Err(Stop::Earlier(self.named.name(id)));
+                }
+                continue;
+            }
+            self.steps.of(id, &mut parts);
+            let is_past = operation.end < begin;
+            let base = items.len();
+            let mut own: Vec<u64> = Vec::new();
+            for (at, Step { call, after }) in parts.drain(..).enumerate() {
+                let before = |bits: &[u64]| -> u64 {
+                    let before = bits.iter().enumerate().filter(|(at, _)| after >> at & 1 == 1);
+                    before.map(|(_, bit)| bit).sum()
+                };
+                if event.time < begin {
+                    let bit = search.open(&mut frontier, call, before(&own))?;
+                    own.push(bit);
+                } else {
+                    own.push(0);
+                }
+                if !is_past {
+                    let start = operation.start;
+                    let end = if operation.end > end { NEVER } else { operation.end };
+                    items.push(Item {
+                        id,
+                        call,
+                        after: after.wrapping_shl(base as u32),
+                        start,
+                        end,
+                    });
+                    bits.push(own[at]);
+                }
+            }
+            open[id.thread as usize] = own.iter().sum();
+        }
+        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+    }
+}
+
+impl<'a> Near<'a, '_> {
+    /// The "empty" answers of which the model promises nothing.
+    fn unjudged(&self) -> HashSet<OperationId> {
+        let mut crowd = Crowd::new(self.history.threads.len());
+        let mut unjudged = HashSet::new();
+        for event in Events::new(self.history).filter(|event| event.operation.op.removes()) {
+            if !event.returns {
+                crowd.enter(event.id.thread);
+                continue;
+            }
+            let lone = crowd.leave(event.id.thread);
+            if event.operation.status == Status::Empty && !judged(self.spec, lone) {
+                unjudged.insert(event.id);
+            }
+        }
+        unjudged
+    }
+
+    fn explore<M: Model<Call<'a>>>(
+        &self,
+        object: &M,
+        frontier: &Frontier<Call<'a>, M::State>,
+        items: &[Item<'a>],
+        bits: &[u64],
+    ) -> Result<Partials, String> {
+        if items.len() > 64 {
+            return Err("too many steps are near the failure".to_string());
+        }
+        let mut walk =
+            Walk { object, items, visited: HashSet::new(), path: Vec::new(), ends: Vec::new() };
+        let mut found = Vec::new();
+        for configuration in &frontier.configurations {
+            let before = bits.iter().enumerate().filter(|(_, bit)| *bit & configuration.done != 0);
+            let done = before.map(|(at, _)| 1u64 << at).sum();
+            walk.from(done, &configuration.state)?;
+            for (steps, stuck) in walk.ends.drain(..) {
+                found.push(self.partial(object, items, done, &configuration.state, steps, stuck));
+            }
+        }
+        found.sort_by_key(|partial| {
+            std::cmp::Reverse(partial.done_before.len() + partial.steps.len())
+        });
+        let more = found.len().saturating_sub(KEPT_MAX);
+        found.truncate(KEPT_MAX);
+        let mut near: Vec<OperationId> =
+            items.iter().map(|item| self.named.name(item.id)).collect();
+        near.dedup();
+        let last = items.iter().filter(|item| item.end != NEVER).max_by_key(|item| item.end);
+        let last = last.map_or(near[0], |item| self.named.name(item.id));
+        Ok(Partials { failed: last, last, near, partials: found, more })
+    }
+
+    fn partial<M: Model<Call<'a>>>(
+        &self,
+        object: &M,
+        items: &[Item<'a>],
+        done: u64,
+        before: &M::State,
+        steps: Vec<(usize, String)>,
+        stuck: u64,
+    ) -> Partial {
+        let named = |mask: u64| {
+            let of = (0..items.len()).filter(move |at| mask >> at & 1 == 1);
+            let mut ids: Vec<_> = of.map(|at| self.named.name(items[at].id)).collect();
+            ids.dedup();
+            ids
+        };
+        let effect = |(at, state): (usize, String)| Effect {
+            operation: self.named.name(items[at].id),
+            state,
+        };
+        Partial {
+            before: brief(object.describe_state(before), STATE_MAX),
+            done_before: named(done),
+            steps: steps.into_iter().map(effect).collect(),
+            stuck: named(stuck),
+        }
+    }
+}
+
+/// A path's items with the states they left, and what could not follow.
+type End = (Vec<(usize, String)>, u64);
+
+/// Goes along every order of the items.
+struct Walk<'w, 'a, M: Model<Call<'a>>> {
+    object: &'w M,
+    items: &'w [Item<'a>],
+    visited: HashSet<(u64, M::State)>,
+    path: Vec<(usize, String)>,
+    ends: Vec<End>,
+}
+
+impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
+    fn from(&mut self, done: u64, state: &M::State) -> Result<(), String> {
+        if !self.visited.insert((done, state.clone())) {
+            return Ok(());
+        }
+        if self.visited.len() > VISITED_MAX {
+            return Err("there are too many orders of the operations near the failure".to_string());
+        }
+        let left = |at: &usize| done >> at & 1 == 0;
+        let due = (0..self.items.len()).filter(left).map(|at| self.items[at].end).min();
+        let Some(due) = due.filter(|due| *due != NEVER) else {
+            return Err("what is wrong is not a matter of order".to_string());
+        };
+        let able = |at: &usize| {
+            let item = &self.items[*at];
+            item.start <= due && item.after & !done == 0
+        };
+        let (mut stuck, mut next, mut goes_on) = (0, Vec::new(), false);
+        for at in (0..self.items.len()).filter(left).filter(able) {
+            self.object.step(state, &self.items[at].call, &mut next);
+            stuck |= 1 << at;
+            for state in next.drain(..) {
+                goes_on = true;
+                let left = brief(self.object.describe_state(&state), STATE_MAX);
+                self.path.push((at, left));
+                self.from(done | 1 << at, &state)?;
+                self.path.pop();
+            }
+        }
+        if !goes_on {
+            self.ends.push((self.path.clone(), stuck));
+        }
+        Ok(())
+    }
+}
+
+/// At most so many characters of `state`; no number is cut in two.
+fn brief(state: String, most: usize) -> String {
+    match state.char_indices().nth(most) {
+        None => state,
+        Some((end, _)) => {
+            let end = state[..end].rfind(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(end);
+            format!("{}...", &state[..end])
+        }
+    }
+}
+
+impl Partials {
+    /// In words, a few lines: the longest, and how many others there are.
+    pub fn sentences(&self, history: &History) -> String {
+        let mut text = String::new();
+        for (number, partial) in self.partials.iter().take(3).enumerate() {
+            let before = brief(partial.before.clone(), SHOWN_MAX);
+            text += &format!("  {}. from {before}:", number + 1);
+            for Effect { operation, state } in &partial.steps {
+                let state = brief(state.clone(), SHOWN_MAX);
+                text += &format!(" {} -> {state};", witness::short(history, *operation));
+            }
+            let stuck = partial.stuck.iter().map(|id| witness::short(history, *id));
+            text += &format!(" then none of {}\n", stuck.collect::<Vec<_>>().join(", "));
+        }
+        let all = self.partials.len() + self.more;
+        format!("How far it can have gone ({all} ways, the longest first):\n{text}")
+    }
+}

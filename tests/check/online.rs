@@ -1,0 +1,173 @@
+//! Checking while it happens, against the check of every prefix as a whole; and what it holds.
+
+use interlap::check::{Events, Limits, Online, Verdict, check};
+use interlap::history::{History, Misfit, NEVER, Thread};
+use interlap::model::Spec;
+use interlap::operation::{Op, Status};
+
+use super::agreement::SMALL;
+use super::random::{Random, Shape, history};
+
+const SPECS: [&str; 20] = [
+    "set",
+    "map",
+    "register",
+    "counter",
+    "log",
+    "kv",
+    "range-set",
+    "fifo:empty=none",
+    "fifo:empty=lone",
+    "fifo",
+    "fifo-relaxed",
+    "fifo-per-producer",
+    "fifo-per-producer:empty=count",
+    "fifo-per-producer:empty=identity",
+    "fifo-per-producer:empty=strong",
+    "pool",
+    "lifo",
+    "deque",
+    "priority-queue:empty=lone",
+    "priority-queue",
+];
+
+/// What was known of `history` right after what happened at `time`.
+fn until(history: &History, time: u64) -> History {
+    let mut before = History::default();
+    for (at, thread) in history.threads.iter().enumerate() {
+        before.threads.push(Thread::new(thread.client));
+        for index in 0..thread.operations().len() as u32 {
+            let id = interlap::history::OperationId { thread: at as u32, index };
+            let mut entry = history.entry(id);
+            if entry.start > time {
+                break;
+            }
+            if entry.end > time {
+                (entry.status, entry.end, entry.results) = (Status::Pending, NEVER, &[]);
+            }
+            before.threads[at].push(entry).expect("in order");
+        }
+    }
+    before
+}
+
+/// Feeds `history`; calls `look` after all that happened at each time, with what was found.
+fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
+    let events: Vec<_> = Events::new(history).collect();
+    // One more than the time, or 0.
+    let mut found = 0;
+    for (at, event) in events.iter().enumerate() {
+        let (client, time) = (event.id.thread, event.time);
+        let entry = history.entry(event.id);
+        if event.returns {
+            let answered = online.answer(client, entry.status, entry.results, time);
+            found = answered.expect("in order").map_or(0, |found| found.time + 1);
+        } else {
+            online.call(client, entry.op, entry.args, time).expect("in order");
+        }
+        let is_last = events.get(at + 1).is_none_or(|next| next.time > time);
+        if event.returns && is_last {
+            look(time, online, found);
+        }
+    }
+}
+
+fn compare(shape: Shape, histories: usize) {
+    let limits = Limits::default();
+    for (at, text) in SPECS.into_iter().enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(500 + at as u64);
+        let mut bad = 0;
+        for _ in 0..histories {
+            let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+            let mut online = Online::new(spec, limits.clone());
+            let mut first = 0;
+            feed(&mut online, &history, |time, _, found| {
+                let known = until(&history, time);
+                match check(&known, &spec, &limits) {
+                    Verdict::Violation(_) => {
+                        assert_ne!(found, 0, "{text}: too late, after {time}: {history:?}")
+                    }
+                    Verdict::Consistent => {
+                        assert_eq!(found, 0, "{text}: a false alarm after {time}: {history:?}")
+                    }
+                    Verdict::Inconclusive(_) => {}
+                }
+                first = found;
+            });
+            bad += usize::from(first != 0);
+            let (verdict, of) = online.finish(history.drained);
+            let whole = check(&history, &spec, &limits);
+            let agree = std::mem::discriminant(&verdict) == std::mem::discriminant(&whole);
+            assert!(agree, "{text}: {verdict:?} but {whole:?}: {history:?}");
+            if let Verdict::Violation(witness) = verdict {
+                assert!(witness.operations.iter().all(|id| of.ids().any(|other| other == *id)));
+            }
+            // Rarer looks find the same, later.
+            let mut rarely = Online::new(spec, limits.clone()).every(5);
+            let mut last = 0;
+            feed(&mut rarely, &history, |_, _, found| last = found);
+            let known = until(&history, u64::MAX - 1);
+            assert!(last == 0 || last == first, "{text}: {last} for {first}: {known:?}");
+        }
+        println!("{text}: {histories} histories, {bad} found bad on the way, 0 mismatches");
+        assert!(bad > histories / 50, "{text}: hardly any history is bad");
+    }
+}
+
+#[test]
+fn every_prefix_of_small_histories() {
+    compare(SMALL, 10_000);
+}
+
+/// Long enough that something is forgotten again and again before it goes wrong.
+#[test]
+fn every_prefix_of_longer_histories() {
+    let shape = Shape { threads: (2, 3), operations: (20, 40), corruptions: 2, ..SMALL };
+    compare(Shape { pending: 3, hides: 1, ..shape }, 1_000);
+}
+
+/// What is held depends on what the structure holds, not on how long the run is.
+#[test]
+fn long_runs_need_little_memory() {
+    let shape = Shape {
+        threads: (3, 3),
+        operations: (30_000, 30_000),
+        corruptions: 0,
+        pending: 0,
+        hides: 0,
+        ..SMALL
+    };
+    let bounded = SPECS.into_iter().filter(|text| {
+        let unbounded = ["log", "lifo", "deque", "kv", "fifo-relaxed"];
+        !unbounded.contains(text)
+    });
+    for text in bounded {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(9);
+        let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+        let limits = Limits { steps_max: 2_000, ..Limits::default() };
+        let mut online = Online::new(spec, limits).every(256);
+        feed(&mut online, &history, |_, _, found| assert_eq!(found, 0, "{text}"));
+        let (_, most) = online.held();
+        println!("{text}: {most} operations of {}", history.len());
+        assert!(most < 3_000, "{text} held {most} operations of {}", history.len());
+        let (verdict, _) = online.finish(history.drained);
+        assert_eq!(verdict, Verdict::Consistent, "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut online = Online::new("fifo".parse().expect("a model"), Limits::default());
+    let shape = |result: Result<(), Misfit>| matches!(result, Err(Misfit::Shape(_)));
+    let order = |result: Result<(), Misfit>| matches!(result, Err(Misfit::Order(_)));
+    assert!(shape(online.call(0, Op::Push, &[1], 5)));
+    assert!(shape(online.call(0, Op::Enqueue, &[], 5)));
+    online.call(0, Op::Enqueue, &[1], 6).expect("in order");
+    assert!(order(online.call(0, Op::Enqueue, &[2], 7)));
+    assert!(order(online.call(1, Op::Enqueue, &[2], 5)));
+    assert!(order(online.answer(1, Status::Ok, &[], 8).map(drop)));
+    online.answer(0, Status::Ok, &[], 9).expect("it was called");
+    assert!(order(online.call(0, Op::Enqueue, &[2], 9)));
+}
