@@ -6,6 +6,7 @@ mod corrupt;
 mod machine;
 mod online;
 mod partial;
+mod properties;
 mod random;
 mod store;
 mod transactions;
