@@ -296,8 +296,16 @@ fn stream(histories: &[History]) -> Vec<u8> {
     };
     let clock = ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 1.0 };
     let (version, plan) = (TRACE_VERSION, Plan::new("bench", 1));
-    let hello =
-        Hello { version, plan, target, clock, area_fd: None, code: None, warnings: Vec::new() };
+    let hello = Hello {
+        version,
+        plan,
+        target,
+        clock,
+        area_fd: None,
+        process: None,
+        code: None,
+        warnings: vec![],
+    };
     let mut bytes = Vec::new();
     let mut put = |frame| frame::write(&mut bytes, &frame).expect("memory");
     put(Frame::Hello(Box::new(hello)));

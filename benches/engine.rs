@@ -100,6 +100,7 @@ impl Bench {
             round_step: 1,
             round_end: Some(rounds),
             hang_milliseconds: 60_000,
+            milliseconds_max: None,
             directory: self.scratch.path().to_path_buf(),
         };
         let job_file = self.scratch.path().join("job.json");

@@ -76,8 +76,16 @@ fn prepare(folder: &Path, jobs: u64, plan: &Plan) {
     };
     let clock = ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 1.0 };
     let (version, plan) = (TRACE_VERSION, plan.clone());
-    let hello =
-        Hello { version, plan, target, clock, area_fd: None, code: None, warnings: Vec::new() };
+    let hello = Hello {
+        version,
+        plan,
+        target,
+        clock,
+        area_fd: None,
+        process: None,
+        code: None,
+        warnings: vec![],
+    };
     let file = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("room");
     let mut bytes = Vec::new();
     write(&mut bytes, &Frame::Hello(Box::new(hello))).expect("memory");

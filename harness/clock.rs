@@ -1,5 +1,6 @@
-//! The clock of timeboxes: a fenced time stamp counter, or CLOCK_MONOTONIC where the counter cannot
-//! be trusted. A plan's wish comes in, stamps go out. Knows nothing of what happens in the box.
+//! The clock of timeboxes: a fenced time stamp counter, CLOCK_MONOTONIC where the counter cannot
+//! be trusted, or under rr a number that every stamp raises. A plan's wish comes in, stamps go out.
+//! Knows nothing of what happens in the box.
 //!
 //! A box may be too wide, never too narrow. So the opening stamp is read before any memory access
 //! of the call (`rdtsc; lfence`), and the closing one after all of its stores are visible to other
@@ -29,13 +30,18 @@ pub enum Clock {
     Monotonic,
     /// The steps of the controlled engine.
     Steps,
+    /// A number that every stamp raises: no two stamps are equal.
+    Counter,
 }
+
+/// The last stamp of [`Clock::Counter`].
+static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl Clock {
     /// The clock a plan asks for, and what to tell people about it.
     pub fn choose(wish: plan::Clock) -> (Clock, ClockInfo) {
         let refused = match wish {
-            plan::Clock::Tsc | plan::Clock::Steps => None,
+            plan::Clock::Tsc | plan::Clock::Steps | plan::Clock::Counter => None,
             plan::Clock::Monotonic => Some("CLOCK_MONOTONIC was asked for".to_string()),
             plan::Clock::Auto => tsc::refusal().or_else(skew),
         };
@@ -44,6 +50,16 @@ impl Clock {
             Some(_) => (Clock::Monotonic, plan::Clock::Monotonic, 1.0),
         };
         (clock, ClockInfo { clock: used, refused, nanoseconds_per_unit: unit })
+    }
+
+    /// The clock a plan asks for under rr.
+    pub fn choose_recorded(wish: plan::Clock) -> (Clock, ClockInfo) {
+        if wish != plan::Clock::Auto {
+            return Clock::choose(wish);
+        }
+        let info =
+            ClockInfo { clock: plan::Clock::Counter, refused: None, nanoseconds_per_unit: 0.0 };
+        (Clock::Counter, info)
     }
 
     /// What to tell people about the clock of the controlled engine.
@@ -66,6 +82,7 @@ impl Clock {
                 stamp
             }
             Clock::Steps => engine::tick(),
+            Clock::Counter => count(),
         }
     }
 
@@ -80,6 +97,7 @@ impl Clock {
                 monotonic()
             }
             Clock::Steps => engine::tick(),
+            Clock::Counter => count(),
         }
     }
 
@@ -94,6 +112,12 @@ impl Clock {
             }
         }
     }
+}
+
+/// Sequentially consistent, so that no access of a call is seen outside its box.
+#[inline(always)]
+fn count() -> u64 {
+    COUNTER.fetch_add(1, Ordering::SeqCst) + 1
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -211,7 +235,7 @@ mod tests {
 
     #[test]
     fn stamps_of_one_thread_strictly_increase() {
-        for clock in [Clock::of_counter(), Clock::Monotonic] {
+        for clock in [Clock::of_counter(), Clock::Monotonic, Clock::Counter] {
             let mut last = 0;
             for _ in 0..10_000 {
                 let start = clock.open_after(last);

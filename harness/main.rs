@@ -17,6 +17,7 @@ mod library;
 mod marker;
 mod native;
 mod record;
+mod rr;
 mod timebox;
 mod workload;
 
@@ -111,7 +112,11 @@ impl From<io::Error> for Failure {
 
 /// Loads the target, says hello, `wait`s and does the rounds; gives the last frame.
 fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame, Failure> {
-    let controlled = job.plan.engine == Engine::Controlled;
+    let (controlled, recorded) = (job.plan.engine == Engine::Controlled, rr::is_present());
+    if job.plan.engine == Engine::Rr && !recorded {
+        let problem = "the harness was to run under rr, but does not";
+        return Err(Failure::Target(problem.to_string()));
+    }
     let reserved = if controlled { controlled::RESERVED_MIB } else { 0 };
     fault::limit(job.plan.memory_mib_max + reserved);
     fault::install();
@@ -121,9 +126,10 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
         false => Target::load(&job.library).map(|target| (target, Vec::new())),
     };
     let (target, warnings) = target.map_err(Failure::Target)?;
-    let (clock, clock_info) = match controlled {
-        true => (Clock::Steps, Clock::steps()),
-        false => Clock::choose(job.plan.clock),
+    let (clock, clock_info) = match (controlled, recorded) {
+        (true, _) => (Clock::Steps, Clock::steps()),
+        (false, true) => Clock::choose_recorded(job.plan.clock),
+        (false, false) => Clock::choose(job.plan.clock),
     };
     let code = code_range(&job.library);
     let mut area = Area::create()?;
@@ -134,32 +140,38 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
         target: target.info.clone(),
         clock: clock_info,
         area_fd: Some(area.descriptor()),
+        process: Some(std::process::id()),
         code,
         warnings,
     })))?;
     wait()?;
+    if recorded {
+        rr::end_with_reader_of(pipe.descriptor());
+    }
     let last = match controlled {
         true => {
             let base = code.map_or(0, |code| code.base);
             controlled::rounds(job, &target, base, &mut area, pipe)?
         }
-        false => rounds(job, &target, clock, &mut area, pipe)?,
+        false => rounds(job, &target, (clock, recorded), &mut area, pipe)?,
     };
     Ok(last)
 }
 
-/// The rounds of the job; gives the last frame.
+/// The rounds of the job, with this clock, `recorded` by rr or not; gives the last frame.
 fn rounds(
     job: &Job,
     target: &Target,
-    clock: Clock,
+    (clock, recorded): (Clock, bool),
     area: &mut Area,
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
-    let disturber = Disturber::start(job.plan.seed);
+    // rr switches threads in the middle of calls by itself, and no two run at the same instant.
+    let disturber = (!recorded).then(|| Disturber::start(job.plan.seed));
     let (seed, directory) = (job.plan.seed, job.directory.as_path());
-    let setting = Setting { seed, clock, directory, disturber: &disturber };
-    let mut pool = Pool::new(job.plan.pin);
+    let setting = Setting { seed, clock, directory, disturber: disturber.as_ref(), recorded };
+    let mut pool = Pool::new(job.plan.pin && !recorded, recorded);
+    let (started, time_max) = (Instant::now(), job.milliseconds_max.map(Duration::from_millis));
     let mut frames = Vec::new();
     let mut memory = Memory::new(job);
     for round in
@@ -172,8 +184,9 @@ fn rounds(
         };
         area.set_stage(Stage::Sent);
         send_round(&shape, drained, area, &mut frames, pipe)?;
-        if let Some(grown) = memory.look(round) {
-            return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown: Some(grown) }));
+        let grown = memory.look(round);
+        if grown.is_some() || time_max.is_some_and(|max| started.elapsed() > max) {
+            return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown }));
         }
     }
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))

@@ -1,11 +1,12 @@
-//! The native engine: operating-system threads, bound to processors, started together. A round's
-//! shape comes in; its calls go into the record area. Knows nothing of frames, and of the workload
-//! only that a `Caller` gives the next call.
+//! The native engine: operating-system threads, bound to processors, started together; under rr,
+//! which lets one of them run at a time, they sleep where they would else spin. A round's shape
+//! comes in; its calls go into the record area. Knows nothing of frames, and of the workload only
+//! that a `Caller` gives the next call.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::{Backoff, CachePadded};
@@ -32,12 +33,19 @@ struct Round<'a> {
     area: &'a Area,
     shape: &'a Shape,
     clock: Clock,
-    /// Threads that are ready to start.
-    ready: CachePadded<AtomicU32>,
+    start: Start,
     /// Values given to operations that add: no drain takes out many more.
     added: AtomicU64,
     /// Held during each call of a sequential round.
     turn: Mutex<()>,
+}
+
+/// Where threads wait for each other before their first calls.
+enum Start {
+    /// How many are ready. They spin, so that all leave at the same moment.
+    Spin(CachePadded<AtomicU32>),
+    /// Whoever spins under rr does so until its time slice is over.
+    Sleep(Barrier),
 }
 
 /// Carries out one round. `Ok(drained)`, or what the adapter did wrong.
@@ -54,6 +62,7 @@ pub fn run_round(
     let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
     area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
+    crate::marker::interlap_round_begin(shape.round);
     area.set_stage(Stage::Create);
     crate::marker::interlap_round_begin(shape.round);
     let seed = mix(setting.seed ^ shape.round);
@@ -65,13 +74,17 @@ pub fn run_round(
         area,
         shape,
         clock: setting.clock,
-        ready: CachePadded::new(AtomicU32::new(0)),
+        start: match setting.recorded {
+            true => Start::Sleep(Barrier::new(shape.threads as usize)),
+            false => Start::Spin(CachePadded::new(AtomicU32::new(0))),
+        },
         added: AtomicU64::new(0),
         turn: Mutex::new(()),
     };
-    setting.disturber.set_active(shape.disturbed);
+    let disturb = |active| setting.disturber.inspect(|disturber| disturber.set_active(active));
+    disturb(shape.disturbed);
     pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
-    setting.disturber.set_active(false);
+    disturb(false);
     area.set_stage(Stage::Drain);
     let drained = drain_alone(&round);
     area.set_stage(Stage::Destroy);
@@ -84,7 +97,9 @@ pub struct Setting<'a> {
     pub seed: u64,
     pub clock: Clock,
     pub directory: &'a Path,
-    pub disturber: &'a Disturber,
+    pub disturber: Option<&'a Disturber>,
+    /// The process runs under rr.
+    pub recorded: bool,
 }
 
 impl Round<'_> {
@@ -105,13 +120,20 @@ impl Round<'_> {
         turn
     }
 
-    /// Waits until every thread is ready. Spins, so that all leave at the same moment; yields
-    /// after a while, because there may be more threads than processors.
+    /// Waits until every thread is ready. Spinning threads yield after a while, because there may
+    /// be more of them than processors.
     fn wait_for_all(&self) {
-        self.ready.fetch_add(1, Ordering::AcqRel);
-        let backoff = Backoff::new();
-        while self.ready.load(Ordering::Acquire) < self.shape.threads {
-            backoff.snooze();
+        match &self.start {
+            Start::Spin(ready) => {
+                ready.fetch_add(1, Ordering::AcqRel);
+                let backoff = Backoff::new();
+                while ready.load(Ordering::Acquire) < self.shape.threads {
+                    backoff.snooze();
+                }
+            }
+            Start::Sleep(barrier) => {
+                barrier.wait();
+            }
         }
     }
 }
@@ -179,18 +201,21 @@ struct Task {
 /// The threads that rounds run on: kept from round to round, or made for one round.
 pub struct Pool {
     processors: Arc<Vec<usize>>,
+    patience: Patience,
     kept: Vec<(Sender<Task>, JoinHandle<()>)>,
 }
 
 impl Pool {
-    /// With `pin`, threads are bound to the processors this process may use, in turn.
-    pub fn new(pin: bool) -> Pool {
+    /// With `pin`, threads are bound to the processors this process may use, in turn; `recorded`
+    /// by rr, they sleep at once when they wait.
+    pub fn new(pin: bool, recorded: bool) -> Pool {
         let set = rustix::thread::sched_getaffinity(None).ok();
         let allowed = |set: rustix::thread::CpuSet| {
             (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
         };
         let processors = set.filter(|_| pin).map(allowed).unwrap_or_default();
-        Pool { processors: Arc::new(processors), kept: Vec::new() }
+        let patience = if recorded { Patience::Sleep } else { Patience::Spin };
+        Pool { processors: Arc::new(processors), patience, kept: Vec::new() }
     }
 
     /// Runs `share(0)` .. `share(threads - 1)`, each on a thread of its own, until all are done.
@@ -220,16 +245,17 @@ impl Pool {
             tasks.send(task).expect("a pooled thread waits for tasks until the pool is dropped");
         }
         for _ in 0..threads {
-            receive(&all_done).expect("each task sends one message");
+            self.patience.receive(&all_done).expect("each task sends one message");
         }
     }
 
     fn add_thread(&mut self) {
         let (tasks, inbox) = channel::<Task>();
         let (processors, index) = (Arc::clone(&self.processors), self.kept.len() as u32);
+        let patience = self.patience;
         let handle = std::thread::spawn(move || {
             pin(&processors, index);
-            while let Some(task) = receive(&inbox) {
+            while let Some(task) = patience.receive(&inbox) {
                 (task.share)(task.thread);
                 let _ = task.done.send(());
             }
@@ -248,17 +274,27 @@ impl Drop for Pool {
     }
 }
 
-/// The next message; none when all senders are gone. Spins for a moment before it sleeps: short
-/// rounds follow each other faster than a sleeping thread wakes up.
-fn receive<T>(inbox: &Receiver<T>) -> Option<T> {
-    let backoff = Backoff::new();
-    while !backoff.is_completed() {
-        if let Ok(message) = inbox.try_recv() {
-            return Some(message);
+/// How threads wait for messages.
+#[derive(Clone, Copy)]
+enum Patience {
+    /// Spin for a moment before they sleep: short rounds follow each other faster than a sleeping
+    /// thread wakes up.
+    Spin,
+    Sleep,
+}
+
+impl Patience {
+    /// The next message; none when all senders are gone.
+    fn receive<T>(self, inbox: &Receiver<T>) -> Option<T> {
+        let backoff = Backoff::new();
+        while matches!(self, Patience::Spin) && !backoff.is_completed() {
+            if let Ok(message) = inbox.try_recv() {
+                return Some(message);
+            }
+            backoff.snooze();
         }
-        backoff.snooze();
+        inbox.recv().ok()
     }
-    inbox.recv().ok()
 }
 
 fn pin(processors: &[usize], thread: u32) {

@@ -268,6 +268,10 @@ impl Pipe {
         Ok(Pipe(File::options().write(true).open("/dev/null")?))
     }
 
+    pub fn descriptor(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
     /// Writes everything in `frames` in one go and empties it.
     pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
         self.0.write_all(frames)?;

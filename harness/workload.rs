@@ -19,6 +19,9 @@ const LONG_CALLS: (u64, u64) = (512, 20_000);
 /// Of the controlled engine: every interleaving counts, not every call.
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
+/// Under rr: long enough that its time slices end inside, short enough for a debugger.
+const RR_CALLS: (u64, u64) = (64, 4096);
+
 /// Sets the draw apart from those of threads, which are numbered from 1.
 const OF_BULK: u64 = 1 << 32;
 
@@ -64,7 +67,7 @@ impl Shape {
         let disturbed = plan.disturb && !sequential && random.one_in(2);
         let bulk = match plan.engine {
             Engine::Controlled => small_bulk(plan, round),
-            Engine::Native => plan.bulk.max(1),
+            Engine::Native | Engine::Rr => plan.bulk.max(1),
         };
         let values = calls.saturating_mul(bulk);
         Shape {
@@ -115,8 +118,9 @@ fn size(
     let long = !sequential && random.one_in(12);
     let range = match plan.engine {
         Engine::Controlled => CONTROLLED_CALLS,
+        Engine::Rr if !sequential => RR_CALLS,
         Engine::Native if long => LONG_CALLS,
-        Engine::Native => SHORT_CALLS,
+        Engine::Native | Engine::Rr => SHORT_CALLS,
     };
     let drawn = random.log_between(range.0, range.1);
     let calls = plan.calls.unwrap_or(drawn);

@@ -54,7 +54,7 @@ pub enum Command {
     #[command(after_help = NEW_EXAMPLES)]
     New(New),
     /// Say what this machine can do
-    Doctor(Format),
+    Doctor(Doctor),
 }
 
 const FUZZ_EXAMPLES: &str = "\
@@ -66,6 +66,7 @@ Examples:
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
+  interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
   interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged";
 
 const MERGE_EXAMPLES: &str = "\
@@ -101,7 +102,8 @@ Examples:
   interlap replay findings/treiber_aba-91c2
   interlap replay findings/treiber_aba-91c2 --for 5m
   interlap replay findings/treiber_aba-91c2 --history-only
-  interlap replay findings/treiber_aba-91c2 --gdb --op B        stopped at operation B
+  interlap replay findings/treiber_aba-91c2 --op B              stopped at operation B, in gdb
+  interlap replay findings/treiber_aba-91c2 --op B --reverse    at its end; recordings of rr alone
   interlap replay findings/treiber_aba-91c2 --gdb --step 120    stopped at a step of the schedule
   interlap replay findings/treiber_aba-91c2 --gdb -- -batch -ex bt
 
@@ -124,12 +126,14 @@ pub struct Fuzz {
     #[command(flatten)]
     pub control: Control,
     #[command(flatten)]
+    pub recorder: Recorder,
+    #[command(flatten)]
     pub run: Run,
     /// Rounds to do, numbered from 0; as many as fit in the time if not given
     #[arg(long, value_name = "N")]
     pub rounds: Option<u64>,
-    /// Processes that do rounds at a time; one for each processor with the controlled engine if not
-    /// given, always one with the native engine
+    /// Processes that do rounds at a time; one for each processor with the controlled and the rr
+    /// engine if not given, always one with the native engine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
     /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
@@ -226,6 +230,32 @@ pub struct Control {
     pub steps: u64,
 }
 
+/// How the rr engine records.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "rr engine")]
+pub struct Recorder {
+    #[command(flatten)]
+    pub rr: Rr,
+    /// Most ticks (conditional branches) of rr's time slices, one after the other from recording to
+    /// recording; 0: rr's own limit. Few make many switches
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "100,1000,10000,0", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    pub rr_ticks: Vec<u64>,
+    /// How long a recording becomes before the next begins; those without a finding are deleted
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub rr_for: Duration,
+}
+
+/// Which rr, and how it is called.
+#[derive(Args, Debug)]
+pub struct Rr {
+    /// The program rr, if it is not the one on the search path
+    #[arg(long, value_name = "PATH")]
+    pub rr: Option<String>,
+    /// Global option for every call of rr
+    #[arg(long = "rr-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub rr_args: Vec<String>,
+}
+
 /// How long, and what is printed.
 #[derive(Args, Debug)]
 pub struct Run {
@@ -252,6 +282,8 @@ pub enum EngineChoice {
     Auto,
     Native,
     Controlled,
+    /// Threads that rr's chaos mode switches, recorded: findings can be debugged, backwards too
+    Rr,
 }
 
 #[derive(Args, Debug)]
@@ -326,6 +358,8 @@ pub struct Replay {
     #[arg(long)]
     pub history_only: bool,
     #[command(flatten)]
+    pub rr: Rr,
+    #[command(flatten)]
     pub stop: Stop,
     #[command(flatten)]
     pub run: Run,
@@ -333,21 +367,32 @@ pub struct Replay {
 
 /// Where a debugger stops.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Debugger (findings of the controlled engine)")]
+#[command(next_help_heading = "Debugger (findings of the controlled and the rr engine)")]
 pub struct Stop {
-    /// Run the round under gdb, stopped where it goes wrong: at the fault, or at the first of the
-    /// operations that contradict each other
+    /// Run the round, or its recording, under gdb, stopped where it goes wrong: at the fault, or at
+    /// the first of the operations that contradict each other
     #[arg(long, conflicts_with_all = ["history_only", "json"])]
     pub gdb: bool,
-    /// Stop at the start of an operation: its letter in the finding's picture, or 1, 2, ...
-    #[arg(long, value_name = "K", value_parser = operation, requires = "gdb")]
+    /// Stop at the start of an operation, in gdb: its letter in the finding's picture, or 1, 2, ...
+    #[arg(long, value_name = "K", value_parser = operation, conflicts_with_all = ["history_only", "json"])]
     pub op: Option<usize>,
-    /// Stop at a step of the schedule, as starts and ends of operations are told in
-    #[arg(long, value_name = "N", requires = "gdb", conflicts_with = "op")]
+    /// Stop at its end, from where `reverse-continue` goes back to its start; recordings of rr only
+    #[arg(long, requires = "op")]
+    pub reverse: bool,
+    /// Stop at a step of the schedule, as starts and ends of operations are told in; controlled
+    /// engine only
+    #[arg(long, value_name = "N", conflicts_with_all = ["op", "history_only", "json"])]
     pub step: Option<u64>,
     /// More arguments for gdb
-    #[arg(last = true, value_name = "GDB-ARGUMENT", requires = "gdb")]
+    #[arg(last = true, value_name = "GDB-ARGUMENT")]
     pub arguments: Vec<OsString>,
+}
+
+impl Stop {
+    /// Whether a debugger is wanted.
+    pub fn is_asked(&self) -> bool {
+        self.gdb || self.op.is_some() || self.step.is_some() || !self.arguments.is_empty()
+    }
 }
 
 #[derive(Args, Debug)]
@@ -357,6 +402,14 @@ pub struct Show {
     /// Print the whole history as JSON Lines instead
     #[arg(long, conflicts_with = "json")]
     pub history: bool,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Doctor {
+    #[command(flatten)]
+    pub rr: Rr,
     #[command(flatten)]
     pub format: Format,
 }

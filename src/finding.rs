@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Partials, Witness};
 use crate::fault::{Fault, FaultKind};
-use crate::history::{History, OperationId};
+use crate::history::{History, NEVER, OperationId};
 use crate::plan::Plan;
 use crate::random::mix;
+use crate::rr::locate::{Boxed, Moment, Place};
 use crate::trace::area::Stage;
 use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
@@ -22,6 +23,9 @@ const FINDING_VERSION: u32 = 1;
 const JSON_FILE: &str = "finding.json";
 const TRACE_FILE: &str = "trace.mpk";
 const OUTPUT_FILE: &str = "output.txt";
+const RECORDING: &str = "recording";
+/// Commands for gdb.
+pub const SCRIPT_FILE: &str = "debug.gdb";
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
 /// Operations of each thread shown of a round that ended in a fault: its last.
@@ -54,6 +58,26 @@ pub enum What {
     },
 }
 
+/// Its recording by rr.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Most ticks of a time slice; 0: rr's own limit.
+    pub ticks: u64,
+    /// Where in it the operations that the report shows lie, in its order.
+    pub places: Vec<Place>,
+    /// Its last moment, which is that of a fault.
+    pub last: Option<Moment>,
+    /// Why that is not known.
+    pub trouble: Option<String>,
+}
+
+impl Recorded {
+    /// Whether the recording was looked through.
+    pub fn is_located(&self) -> bool {
+        !self.places.is_empty() || self.last.is_some()
+    }
+}
+
 /// What is stored as `finding.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -75,6 +99,9 @@ pub struct Finding {
     /// tried, as with native threads.
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// Of the rr engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Recorded>,
 }
 
 impl Finding {
@@ -130,6 +157,7 @@ impl Finding {
             after_seconds: 0.0,
             sightings: 1,
             confirmed: None,
+            recorded: None,
         }
     }
 }
@@ -170,6 +198,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Where its recording lies, if it has one.
+    pub fn recording(&self) -> PathBuf {
+        self.directory.join(RECORDING)
+    }
+
     /// The operations that its report shows, in the order in which they are numbered, from 1, or
     /// lettered: those that cannot be explained, or the last ones of a round that ended in a fault.
     pub fn shown(&self) -> Vec<OperationId> {
@@ -181,6 +214,18 @@ impl Stored {
         shown.sort_by_key(|id| (history.operation(*id).start, *id));
         shown.dedup();
         shown.split_off(shown.len().saturating_sub(SHOWN_MAX))
+    }
+
+    /// The boxes of the operations that its report shows.
+    pub fn boxes(&self) -> Vec<Boxed> {
+        let history = &self.round.history;
+        let boxed = |id: OperationId| {
+            let operation = history.operation(id);
+            let end = (operation.end != NEVER).then_some(operation.end);
+            let thread = history.threads[id.thread as usize].client;
+            Boxed { thread, index: id.index, start: operation.start, end }
+        };
+        self.shown().into_iter().map(boxed).collect()
     }
 
     /// Writes the finding's directory, over an earlier sighting of the same one.

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod random;
 pub mod replay;
 pub mod report;
+pub mod rr;
 pub mod saturation;
 pub mod scaffold;
 pub mod schedule;

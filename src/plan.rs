@@ -20,6 +20,9 @@ pub enum Engine {
     Native,
     /// One thread at a time, switched as the seed says.
     Controlled,
+    /// Operating-system threads under the recorder rr: one at a time, switched as rr's chaos mode
+    /// does, and recorded, so that what happened can be replayed exactly.
+    Rr,
 }
 
 /// What the threads of the controlled engine run on.
@@ -57,6 +60,30 @@ pub struct Control {
     pub steps_max: u64,
 }
 
+/// How rr records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recorder {
+    /// Name or path of rr, and its global options, as `-W`.
+    pub program: String,
+    pub args: Vec<String>,
+    /// Most ticks (conditional branches) of a time slice, one after the other from recording to
+    /// recording; 0: rr's own limit.
+    pub ticks: Vec<u64>,
+    /// How long one recording becomes before another begins.
+    pub milliseconds: u64,
+}
+
+impl Default for Recorder {
+    fn default() -> Recorder {
+        Recorder {
+            program: "rr".to_string(),
+            args: Vec::new(),
+            ticks: vec![100, 1_000, 10_000, 0],
+            milliseconds: 10_000,
+        }
+    }
+}
+
 /// Where the stamps of timeboxes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -68,6 +95,10 @@ pub enum Clock {
     /// Steps of the controlled engine, which has no other.
     #[value(skip)]
     Steps,
+    /// A number that every stamp raises: what `Auto` is under rr, where the time stamp counter
+    /// costs 100 microseconds a look, and where only one thread runs at a time.
+    #[value(skip)]
+    Counter,
 }
 
 /// Whether each round has threads of its own or all share the same ones.
@@ -118,6 +149,8 @@ pub struct Plan {
     /// Memory the harness may take, in MiB.
     pub memory_mib_max: u64,
     pub control: Control,
+    #[serde(default)]
+    pub recorder: Recorder,
 }
 
 impl Plan {
@@ -149,6 +182,7 @@ impl Plan {
                 plain_points: false,
                 steps_max: 100_000,
             },
+            recorder: Recorder::default(),
         }
     }
 }
@@ -158,6 +192,26 @@ impl Plan {
     pub fn target_name(&self) -> &str {
         let adapter = std::path::Path::new(&self.build.adapter);
         adapter.file_stem().and_then(|stem| stem.to_str()).unwrap_or("target")
+    }
+}
+
+impl Recorder {
+    /// The options of the command line that differ from their defaults.
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let default = Recorder::default();
+        let mut options = Vec::new();
+        if self.program != default.program {
+            options.push(("--rr", self.program.clone()));
+        }
+        options.extend(self.args.iter().map(|arg| ("--rr-arg", arg.clone())));
+        if self.ticks != default.ticks {
+            let ticks: Vec<String> = self.ticks.iter().map(u64::to_string).collect();
+            options.push(("--rr-ticks", ticks.join(",")));
+        }
+        if self.milliseconds != default.milliseconds {
+            options.push(("--rr-for", format!("{}ms", self.milliseconds)));
+        }
+        options
     }
 }
 
@@ -201,8 +255,13 @@ impl fmt::Display for Plan {
         if self.clock != default.clock {
             option("--clock", &value_name(&self.clock))?;
         }
-        if self.engine == Engine::Controlled {
-            option("--engine", "controlled")?;
+        match self.engine {
+            Engine::Native => {}
+            Engine::Controlled => option("--engine", "controlled")?,
+            Engine::Rr => option("--engine", "rr")?,
+        }
+        for (name, value) in self.recorder.options() {
+            option(name, &value)?;
         }
         if let Some(policy) = &self.control.policy {
             option("--policy", policy)?;
@@ -293,6 +352,8 @@ pub struct Job {
     pub round_end: Option<u64>,
     /// Processor time without a step of the controlled engine that counts as a hang.
     pub hang_milliseconds: u64,
+    /// Time after which the process ends by its own will, once a round is over.
+    pub milliseconds_max: Option<u64>,
     /// A directory of this process alone, for the target's files.
     pub directory: PathBuf,
 }

@@ -7,15 +7,22 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::Outcome;
 use super::workshop::{Workshop, harness_program};
+use super::{Outcome, recording};
 use crate::cli;
 use crate::finding::Stored;
 use crate::plan::{Engine, Plan, quoted};
 use crate::replay::{self, Stop};
 
 /// Comes back only with an error.
-pub fn run(stored: &Stored, asked: &cli::Stop) -> Result<Outcome> {
+pub fn run(stored: &mut Stored, args: &cli::Replay) -> Result<Outcome> {
+    let asked = &args.stop;
+    if stored.finding.plan.engine == Engine::Rr {
+        return recording::debug(stored, args);
+    }
+    if asked.reverse {
+        bail!("only recordings of rr can be run backwards: this finding is not of --engine rr");
+    }
     let plan = &stored.finding.plan;
     if plan.engine == Engine::Native {
         let hunted = Plan { engine: Engine::Controlled, ..plan.clone() };

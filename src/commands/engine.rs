@@ -16,6 +16,7 @@ pub fn engine_for(workload: &Workload, head: &Head) -> Engine {
     match workload.engine {
         EngineChoice::Native => Engine::Native,
         EngineChoice::Controlled => Engine::Controlled,
+        EngineChoice::Rr => Engine::Rr,
         EngineChoice::Auto if !cfg!(target_arch = "x86_64") => Engine::Native,
         EngineChoice::Auto if head.hookable && !wants_native(workload) => Engine::Controlled,
         EngineChoice::Auto => Engine::Native,
@@ -32,17 +33,17 @@ fn wants_native(workload: &Workload) -> bool {
 /// What a target is built for.
 pub fn flavour_for(engine: Engine) -> Flavour {
     match engine {
-        Engine::Native => Flavour::Plain,
+        Engine::Native | Engine::Rr => Flavour::Plain,
         Engine::Controlled => Flavour::Hooked,
     }
 }
 
 /// How many harnesses run at a time, and what to tell of it. Native threads need the processors
-/// for themselves: two of them must run at the same instant.
+/// for themselves: two of them must run at the same instant. A recording needs but one.
 pub fn jobs_for(engine: Engine, asked: Option<u64>) -> (u64, Option<&'static str>) {
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     match (engine, asked) {
-        (Engine::Controlled, asked) => (asked.unwrap_or_else(cores), None),
+        (Engine::Controlled | Engine::Rr, asked) => (asked.unwrap_or_else(cores), None),
         (Engine::Native, None | Some(1)) => (1, None),
         (Engine::Native, Some(_)) => {
             (1, Some("--jobs: the native engine does one job, whose threads need all processors"))

@@ -16,15 +16,17 @@ use crate::compile;
 use crate::finding::Finding;
 use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
 use crate::ledger::Ledger;
-use crate::plan::{Build, Control, Engine, Plan, Shard};
+use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
+use crate::rr::{Rr, probe};
 use crate::symbols::SourceLines;
 use crate::unseen;
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
+    check_rr(&plan)?;
     let attempt = |plan: Plan| -> Result<(Options, Summary)> {
         let options = options(args, plan, &workshop, &stop)?;
         let summary = carry_out(args, &options)?;
@@ -171,7 +173,51 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             plain_points: args.control.plain_points,
             steps_max: args.control.steps,
         },
+        recorder: recorder(&args.recorder)?,
     })
+}
+
+fn recorder(args: &cli::Recorder) -> Result<Recorder> {
+    if args.rr_for.is_zero() {
+        bail!("--rr-for must be longer than nothing");
+    }
+    Ok(Recorder {
+        ticks: args.rr_ticks.clone(),
+        milliseconds: args.rr_for.as_millis() as u64,
+        ..chosen_rr(&args.rr, &Recorder::default())?
+    })
+}
+
+/// The rr that is asked for, or else what is known. A path is made to work from anywhere.
+pub fn chosen_rr(args: &cli::Rr, known: &Recorder) -> Result<Recorder> {
+    let mut chosen = known.clone();
+    if let Some(program) = &args.rr {
+        chosen.program = match program.contains('/') {
+            true => std::path::absolute(program)
+                .with_context(|| format!("cannot resolve {program}"))?
+                .to_string_lossy()
+                .into_owned(),
+            false => program.clone(),
+        };
+    }
+    if !args.rr_args.is_empty() {
+        chosen.args = args.rr_args.clone();
+    }
+    Ok(chosen)
+}
+
+/// Whether rr can record here is asked before anything is compiled for it.
+fn check_rr(plan: &Plan) -> Result<()> {
+    if plan.engine != Engine::Rr {
+        return Ok(());
+    }
+    match probe::probe(&Rr::of(&plan.recorder)) {
+        Ok(_) => Ok(()),
+        Err(refusal) => bail!(
+            "rr cannot record here: {refusal}\n`--engine controlled` needs no rr: its findings \
+             are replayed from their seed."
+        ),
+    }
 }
 
 /// A seed that differs from run to run, short enough to type.

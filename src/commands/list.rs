@@ -3,12 +3,15 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use super::fuzz::chosen_rr;
 use super::workshop::Workshop;
 use super::{Outcome, print_json};
 use crate::availability::{MissingHeader, missing_headers};
 use crate::catalog::{Adapter, Origin};
-use crate::cli::{Format, New};
+use crate::cli::{self, Format, New};
 use crate::compile::{Flavour, Request};
+use crate::plan::Recorder;
+use crate::rr::Rr;
 use crate::{doctor, scaffold};
 
 /// A target as it is listed.
@@ -83,9 +86,10 @@ pub fn new(args: &New) -> Result<Outcome> {
     Ok(Outcome::NothingFound)
 }
 
-pub fn doctor(format: Format) -> Result<Outcome> {
-    let facts = doctor::examine(Workshop::open()?.toolchain());
-    if format.json {
+pub fn doctor(args: &cli::Doctor) -> Result<Outcome> {
+    let rr = Rr::of(&chosen_rr(&args.rr, &Recorder::default())?);
+    let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
+    if args.format.json {
         print_json(&facts)?;
     } else {
         facts.iter().for_each(|fact| println!("{fact}"));

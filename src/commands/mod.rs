@@ -7,6 +7,7 @@ mod engine;
 mod fuzz;
 mod list;
 mod merge;
+mod recording;
 mod replay;
 mod source;
 mod workshop;
@@ -43,7 +44,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Show(args) => replay::show(args),
         Command::Targets(format) => list::targets(*format),
         Command::New(args) => list::new(args),
-        Command::Doctor(format) => list::doctor(*format),
+        Command::Doctor(args) => list::doctor(args),
     };
     match outcome {
         Ok(outcome) => ExitCode::from(outcome as u8),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Outcome, debug, print_json, stop_flag};
+use super::{Outcome, debug, print_json, recording, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
@@ -48,17 +48,18 @@ struct Replayed<'a> {
 }
 
 pub fn run(args: &cli::Replay) -> Result<Outcome> {
-    let stored = Stored::load(&args.finding)?;
-    if args.stop.gdb {
-        return debug::run(&stored, &args.stop);
+    let mut stored = Stored::load(&args.finding)?;
+    if args.stop.is_asked() {
+        return debug::run(&mut stored, args);
     }
     let json = args.run.format.json;
     if !json {
         print!("{}", text::render(&stored));
     }
     let history = check_again(&stored)?;
+    let signature = stored.finding.signature.clone();
     let mut replayed = Replayed {
-        signature: &stored.finding.signature,
+        signature: &signature,
         history: history.as_ref().map(|(name, _)| *name),
         recurred: None,
         identical: None,
@@ -73,6 +74,7 @@ pub fn run(args: &cli::Replay) -> Result<Outcome> {
         match stored.finding.plan.engine {
             Engine::Native => run_again(&stored, args, &mut replayed)?,
             Engine::Controlled => run_round_again(&stored, args, &mut replayed)?,
+            Engine::Rr => run_recording_again(&mut stored, args, &mut replayed)?,
         }
     }
     if json {
@@ -139,6 +141,37 @@ fn run_round_again(stored: &Stored, args: &cli::Replay, replayed: &mut Replayed)
             None => "it did not show this again; something besides the plan decides it.",
         };
         println!("Round {round}, run alone in a fresh process: {what}");
+    }
+    Ok(())
+}
+
+/// Replays the finding's recording, which is the same each time or damaged.
+fn run_recording_again(
+    stored: &mut Stored,
+    args: &cli::Replay,
+    replayed: &mut Replayed,
+) -> Result<()> {
+    let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
+    let intact = recording::run(stored, args, &*stop_flag()?)?;
+    replayed.identical = intact.identical;
+    replayed.recurred = Some(intact.identical != Some(false));
+    (replayed.rounds, replayed.seconds) = (1, intact.seconds);
+    if args.run.format.json {
+        return Ok(());
+    }
+    println!(
+        "{}",
+        match intact.identical {
+            Some(true) =>
+                "The recording is intact: replayed, it gives the same history, record by record.",
+            Some(false) =>
+                "The recording can be replayed, but does not give the stored history; it may \
+                        be that of another finding.",
+            None => "The recording is intact: it can be replayed to its end.",
+        }
+    );
+    if !was_located {
+        print!("{}", text::render(stored));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What this machine can do (`interlap doctor`). Comes in: files of the kernel, programs that
-//! answer `--version`; goes out: facts, each with advice where something can be done about it.
-//! Tries nothing heavy and changes nothing.
+//! answer `--version`, a recording of a program that does nothing; goes out: facts, each with
+//! advice where something can be done about it. Changes nothing.
 
 mod processor;
 mod programs;
@@ -11,6 +11,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::compile::Toolchain;
+use crate::rr::Rr;
 
 /// Whether the machine has what the topic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,9 +59,10 @@ impl fmt::Display for Fact {
 }
 
 /// Everything worth knowing before a run.
-pub fn examine(toolchain: &Toolchain) -> Vec<Fact> {
+pub fn examine(toolchain: &Toolchain, rr: &Rr) -> Vec<Fact> {
     let mut facts = processor::facts();
     facts.extend(programs::facts(toolchain));
+    facts.push(programs::recorder(rr));
     facts.extend(resources::facts(toolchain.cache().root()));
     facts
 }
@@ -81,7 +83,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp folder");
         let cache = Cache::at(folder.path()).expect("cache");
         let toolchain = Toolchain::new(cache, Sources::EMBEDDED).expect("toolchain");
-        let facts = examine(&toolchain);
+        let facts = examine(&toolchain, &Rr::of(&crate::plan::Recorder::default()));
         let topics: Vec<&str> = facts.iter().map(|fact| fact.topic).collect();
         for topic in ["processor", "TSC", "FSGSBASE", "counters", "rr", "ASLR", "C++", "memory"] {
             assert!(topics.contains(&topic), "{topic} in {topics:?}");

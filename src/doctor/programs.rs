@@ -5,14 +5,14 @@ use std::process::{Command, Stdio};
 
 use super::{Fact, Verdict};
 use crate::compile::{Language, Toolchain};
+use crate::rr::{Rr, probe};
 
 /// Topic and program, Debian package, what its absence means.
-const PROGRAMS: [(&str, &str, Verdict, &str); 5] = [
+const PROGRAMS: [(&str, &str, Verdict, &str); 4] = [
     ("g++", "g++", Verdict::Note, "not needed where another compiler is"),
     ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
     ("gdb", "gdb", Verdict::No, "`interlap replay --gdb` needs it"),
     ("addr2line", "binutils", Verdict::No, "without it, reports name no source lines"),
-    ("rr", "rr", Verdict::Note, "records runs to step through them backwards"),
 ];
 
 pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
@@ -27,6 +27,18 @@ pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
         None => missing(name, package, absent, loss),
     });
     chosen.into_iter().chain(others).collect()
+}
+
+/// Whether rr records here; what it says if not.
+pub(super) fn recorder(rr: &Rr) -> Fact {
+    match probe::probe(rr) {
+        Ok(version) => Fact::new("rr", Verdict::Yes, format!("{version}: records here")),
+        Err(refusal) => {
+            let says = refusal.says.lines().next().unwrap_or_default();
+            let advice = format!("for `--engine rr`. {}", refusal.advice);
+            Fact::new("rr", Verdict::Note, format!("cannot record here: {says}")).advise(advice)
+        }
+    }
 }
 
 fn missing(name: &'static str, package: &str, absent: Verdict, loss: &str) -> Fact {
@@ -49,11 +61,10 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_says_what_to_install() {
         assert_eq!(version("interlap-no-such-program"), None);
-        let fact =
-            missing("rr", "rr", Verdict::Note, "records runs to step through them backwards");
+        let fact = missing("gdb", "gdb", Verdict::No, "`interlap replay --op` needs it");
         assert_eq!(
             fact.advice.as_deref(),
-            Some("records runs to step through them backwards; apt-get install rr")
+            Some("`interlap replay --op` needs it; apt-get install gdb")
         );
     }
 

@@ -12,13 +12,14 @@ use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
-use super::{Ending, Observer, Options, Summary, Uncontrolled, again};
+use super::{Ending, Observer, Options, Summary, Uncontrolled, again, recorded};
 use crate::check;
 use crate::finding::{REPORT_FILE, Stored};
 use crate::model::Spec;
 use crate::plan::Engine;
 use crate::replay;
 use crate::report::text;
+use crate::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::rounds::Writer;
 
@@ -77,7 +78,7 @@ impl<'a> Collector<'a> {
         while jobs > 0 {
             match notes.recv_timeout(TICK) {
                 Ok(Note::Ended(ended)) => {
-                    ended?;
+                    self.end(ended)?;
                     jobs -= 1;
                 }
                 Ok(note) => self.take(note)?,
@@ -92,6 +93,18 @@ impl<'a> Collector<'a> {
             }
         }
         self.finish()
+    }
+
+    /// A job has ended. That rr cannot go on takes nothing from what was found before.
+    fn end(&mut self, ended: Result<()>) -> Result<()> {
+        let found = self.ending.is_some() || !self.findings.is_empty();
+        match ended {
+            Err(error) if self.options.plan.engine == Engine::Rr && found => {
+                self.observer.warned(&format!("{error:#}"));
+                Ok(())
+            }
+            ended => ended,
+        }
     }
 
     fn tick(&mut self) {
@@ -118,6 +131,7 @@ impl<'a> Collector<'a> {
             }
             Note::Seen(sighting) => self.seen(*sighting)?,
             Note::Growth(growth) => self.tell_growth(growth),
+            Note::Warning(warning) => self.observer.warned(&warning),
             Note::Ended(_) => {}
         }
         Ok(())
@@ -152,19 +166,21 @@ impl<'a> Collector<'a> {
         }
         let known = self.by_signature.get(signature).copied();
         let is_alone = sighting.sequential;
-        let Sighting { mut finding, hello, round, output, .. } = sighting;
+        let Sighting { mut finding, hello, round, output, recording, .. } = sighting;
         finding.after_rounds = self.counting.statistics.rounds;
         finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
         let directory = self.options.directory.join(&finding.name);
         let mut stored = Stored { finding, hello, round, output, directory };
         if let Some(known) = known {
-            return self.replace(known, stored);
+            return self.replace(known, stored, recording.as_deref());
         }
         self.confirm(&mut stored);
         if !is_alone {
             self.explain(&mut stored);
         }
+        self.keep(&mut stored, recording.as_deref());
         self.save(&stored)?;
+        self.locate(&mut stored)?;
         self.observer.found(&stored);
         self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
         self.findings.push(stored);
@@ -173,7 +189,12 @@ impl<'a> Collector<'a> {
     }
 
     /// One more sighting of a known finding.
-    fn replace(&mut self, known: usize, mut stored: Stored) -> Result<()> {
+    fn replace(
+        &mut self,
+        known: usize,
+        mut stored: Stored,
+        recording: Option<&Recording>,
+    ) -> Result<()> {
         let first = &mut self.findings[known];
         first.finding.sightings += 1;
         if stored.round.history.len() >= first.round.history.len() {
@@ -183,6 +204,7 @@ impl<'a> Collector<'a> {
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
+        self.keep(&mut stored, recording);
         self.save(&stored)?;
         self.findings[known] = stored;
         Ok(())
@@ -194,6 +216,7 @@ impl<'a> Collector<'a> {
             Engine::Controlled => {
                 replay::write(stored, &self.options.library, &self.options.harness)
             }
+            Engine::Rr => replay::write_recorded(stored),
             Engine::Native => Ok(()),
         }
     }
@@ -203,6 +226,24 @@ impl<'a> Collector<'a> {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
         stored.finding.explain(|witness| check::partials(history, model, witness).ok());
+    }
+
+    /// Keeps the finding's recording with it.
+    fn keep(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
+        if let Some(recording) = recording
+            && let Err(error) = recorded::keep(stored, recording)
+        {
+            self.observer.warned(&format!("{error:#}"));
+        }
+    }
+
+    /// Finds the operations of the finding in its recording.
+    fn locate(&mut self, stored: &mut Stored) -> Result<()> {
+        if stored.finding.recorded.is_none() {
+            return Ok(());
+        }
+        recorded::locate(stored, &self.options.stop);
+        self.save(stored)
     }
 
     /// Runs the finding's round again in a fresh process, where that gives the same round.
@@ -273,6 +314,9 @@ impl<'a> Collector<'a> {
                 self.confirm(&mut stored);
             }
             self.save(&stored)?;
+            if stored.finding.recorded.as_ref().is_some_and(|recorded| !recorded.is_located()) {
+                self.locate(&mut stored)?;
+            }
             self.findings.push(stored);
         }
         self.tick();

@@ -4,6 +4,8 @@
 
 mod again;
 mod collect;
+mod recorded;
+mod recordings;
 mod statistics;
 mod worker;
 
@@ -18,19 +20,22 @@ use tempfile::TempDir;
 
 use crate::finding::Stored;
 use crate::model::Spec;
-use crate::plan::{Plan, Shard};
+use crate::plan::{Engine, Plan, Shard};
 use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
 pub use again::again;
 pub use collect::save;
+pub use recorded::locate;
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
 
 /// Notes that may wait to be collected, so that a run whose every round is a finding does not pile
 /// them up.
 const NOTES_MAX: usize = 64;
+/// How the name of the directory for recordings under way begins.
+const RECORDINGS_PREFIX: &str = ".rr-";
 
 /// What is wanted of a run besides its plan.
 pub struct Options {
@@ -111,7 +116,7 @@ pub trait Observer {
 
 /// Carries the plan out.
 pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
-    let scratch = scratch()?;
+    let scratch = scratch_of(options)?;
     let quit = AtomicBool::new(false);
     let collector = Collector::new(options, observer, scratch.path());
     let (sender, notes) = sync_channel(NOTES_MAX);
@@ -151,6 +156,17 @@ impl Options {
         let Shard { index, count } = self.shard;
         Lane { first: index + count * job, step: count * self.jobs, end: self.rounds_max }
     }
+}
+
+/// Recordings lie on the disk of the findings, so that a finding's need not be copied.
+fn scratch_of(options: &Options) -> Result<TempDir> {
+    if options.plan.engine != Engine::Rr {
+        return scratch();
+    }
+    let out = &options.directory;
+    std::fs::create_dir_all(out)
+        .and_then(|()| tempfile::Builder::new().prefix(RECORDINGS_PREFIX).tempdir_in(out))
+        .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
 }
 
 fn scratch() -> Result<TempDir> {

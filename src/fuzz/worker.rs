@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::recordings::Recordings;
 use super::statistics::Tally;
 use super::{Options, Uncontrolled};
 use crate::check::{self, Limits, Verdict};
@@ -16,6 +17,7 @@ use crate::judge::{self, Judge, Judged};
 use crate::model::Spec;
 use crate::operation::Op;
 use crate::plan::{Engine, Job};
+use crate::rr::recording::Recording;
 use crate::supervise::{Event, Harness};
 use crate::symbols::SourceLines;
 use crate::trace::frame::{Bye, Growth, Hello, RoundEnd, RoundStart};
@@ -63,6 +65,8 @@ pub struct Sighting {
     pub(super) policy: Option<String>,
     /// The calls did not even overlap.
     pub(super) sequential: bool,
+    /// Of the rr engine; none where a shorter sighting of the same was told before.
+    pub(super) recording: Option<Arc<Recording>>,
 }
 
 /// What a worker has to tell.
@@ -74,6 +78,7 @@ pub(super) enum Note {
     Round(Box<Round>),
     Seen(Box<Sighting>),
     Growth(Growth),
+    Warning(String),
     /// The job's end; the last note.
     Ended(Result<()>),
 }
@@ -92,6 +97,7 @@ pub(super) struct Worker<'a> {
     hello: Option<(Box<Hello>, Spec)>,
     tally: Tally,
     wanted: bool,
+    recordings: Recordings,
 }
 
 impl<'a> Worker<'a> {
@@ -103,7 +109,8 @@ impl<'a> Worker<'a> {
     ) -> Worker<'a> {
         let judge = (options.plan.engine == Engine::Native).then(Judge::start);
         let (lines, tally) = (SourceLines::of(&options.library), Tally::default());
-        Worker { options, lane, scratch, tell, judge, lines, hello: None, tally, wanted: true }
+        let (hello, wanted, recordings) = (None, true, Recordings::of(&options.plan));
+        Worker { options, lane, scratch, tell, judge, lines, hello, tally, wanted, recordings }
     }
 
     /// Does the job's rounds until there are no more or no more are wanted.
@@ -119,11 +126,15 @@ impl<'a> Worker<'a> {
                 round_step: self.lane.step,
                 round_end: self.lane.end,
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
+                milliseconds_max: self.recordings.milliseconds_max(),
                 directory: files.clone(),
             };
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
-            let harness = Harness::start(program, &job, &job_file, self.options.hang_max)?;
-            next = self.attend(harness)?.map(|round| self.lane.at_or_after(round));
+            let words = self.recordings.begin(self.scratch);
+            let hang_max = self.recordings.hang_max(self.options.hang_max);
+            let harness = Harness::start(&words, program, &job, &job_file, hang_max)?;
+            next = self.attend(harness, round)?.map(|round| self.lane.at_or_after(round));
+            self.recordings.end();
             self.tell_tally();
             // What cannot be deleted now goes with the whole scratch directory.
             let _ = std::fs::remove_dir_all(&files);
@@ -131,19 +142,30 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Follows one harness until it ends or is not needed any more; gives the round to go on with.
-    fn attend(&mut self, mut harness: Harness) -> Result<Option<u64>> {
+    /// Follows one harness, which begins with `first`, until it ends or is not needed any more;
+    /// gives the round to go on with.
+    fn attend(&mut self, mut harness: Harness, first: u64) -> Result<Option<u64>> {
+        let mut next = first;
         while self.wanted {
             match harness.next_event()? {
                 Event::Hello(hello) => self.meet(hello)?,
                 Event::Rounds(rounds) => {
                     for round in rounds {
+                        next = round.start.round + 1;
                         self.keep(&round);
-                        self.judge(round, &harness)?;
+                        self.judge(round, &mut harness)?;
                         if !self.wanted {
                             return Ok(None);
                         }
+                        if self.recordings.is_told() {
+                            return Ok(Some(next));
+                        }
                     }
+                }
+                Event::Fault(_) if self.recordings.is_broken(&harness.output()) => {
+                    let says = self.recordings.trouble(&harness.output(), next > first)?;
+                    self.tell(Note::Warning(says));
+                    return Ok(Some(next));
                 }
                 Event::Fault(fault) => {
                     let next = fault.round + 1;
@@ -215,7 +237,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn judge(&mut self, round: Round, harness: &Harness) -> Result<()> {
+    fn judge(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let Judged { mut round, overlap, verdict, alone } = match &self.judge {
             Some(judge) => judge.judge(round, *model, self.limits()),
@@ -246,6 +268,9 @@ impl<'a> Worker<'a> {
         }
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, &round.history, plan, &model);
+        if self.recordings.wants(&finding.signature, round.history.len()) {
+            harness.put_down()?;
+        }
         self.seen(finding, round, harness.output(), sequential);
         Ok(())
     }
@@ -271,8 +296,10 @@ impl<'a> Worker<'a> {
         }
         if let Verdict::Violation(witness) = verdict {
             let finding = Finding::violation(&witness, &round.history, plan, &model);
+            self.recordings.wants(&finding.signature, round.history.len());
             self.seen(finding, round.clone(), output.clone(), false);
         }
+        self.recordings.wants(&finding.signature, round.history.len());
         self.seen(finding, round, output, false);
         Ok(())
     }
@@ -283,7 +310,8 @@ impl<'a> Worker<'a> {
         self.tell_tally();
         let Some((hello, _)) = &self.hello else { return };
         let (hello, policy) = (hello.clone(), round.end.steps.as_ref().map(|s| s.policy.clone()));
-        let sighting = Sighting { finding, hello, round, output, policy, sequential };
+        let recording = self.recordings.take();
+        let sighting = Sighting { finding, hello, round, output, policy, sequential, recording };
         self.tell(Note::Seen(Box::new(sighting)));
     }
 

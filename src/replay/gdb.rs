@@ -83,8 +83,13 @@ impl Script {
             line(&mut text, format_args!("  if $il_k == {k}\n    set $il_start = {start}"));
             line(&mut text, format_args!("    set $il_caller = {thread}"));
             line(&mut text, format_args!("    set $il_call = {index}"));
-            if let Some(event) = event {
-                line(&mut text, format_args!("    run {event}"));
+            if matches!(self.program, Program::Recording) {
+                // Numbers, not variables: the recorder then looks at the condition itself.
+                let event = event.map_or(String::new(), |event| format!(" {event}"));
+                line(&mut text, format_args!("    with confirm off -- run{event}"));
+                let place = format!("$rdx == {start} && $rdi == {thread} && $rsi == {index}");
+                let stop = format!("tbreak *interlap_op_begin if {place}");
+                line(&mut text, format_args!("    with language c -- {stop}"));
             }
             text += "  end\n";
         }
@@ -106,7 +111,6 @@ set language c++
 
 define interlap--go
   interlap--select
-  tbreak *interlap_op_begin if $rdx == $il_start && $rdi == $il_caller && $rsi == $il_call
   continue
   set $il_at = $il_k
   interlap--tell $il_k
@@ -181,7 +185,7 @@ mod tests {
     #[test]
     fn a_recording_is_gone_back_in() {
         let text = script(Program::Recording, Some(2650));
-        assert!(text.contains("    run 2650\n") && !text.contains("file "), "{text}");
+        assert!(text.contains("-- run 2650\n") && !text.contains("file "), "{text}");
         assert!(text.contains("define interlap-next") && !text.contains("define interlap-step"));
     }
 

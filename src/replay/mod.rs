@@ -1,6 +1,6 @@
-//! A finding's round under a debugger. A stored finding, the compiled adapter and the harness come
-//! in; the files that a debugger is started with go out, into the finding's directory. Starts
-//! nothing itself.
+//! A finding's round, or its recording, under a debugger. A stored finding, the compiled adapter
+//! and the harness come in; the files that a debugger is started with go out, into the finding's
+//! directory. Starts nothing itself.
 
 pub mod gdb;
 
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::fault::FaultKind;
-use crate::finding::{Stored, What};
+use crate::finding::{SCRIPT_FILE, Stored, What};
 use crate::history::{NEVER, OperationId};
 use crate::plan::{Carrier, Engine, Job, Plan};
 use crate::report::timeline;
+use crate::rr;
 use crate::trace::frame::DetectedKind;
 use gdb::{Operation, Program, Script};
 
 /// Names of the files.
-pub const SCRIPT_FILE: &str = "debug.gdb";
 const JOB_FILE: &str = "debug.json";
 /// The target's own files, where it writes any.
 const FILES: &str = "debug-files";
@@ -37,6 +37,28 @@ pub fn write(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
     save(&job_file, &serde_json::to_vec_pretty(&job)?)?;
     let script = script(stored, harness.to_path_buf(), job_file);
     save(&directory.join(SCRIPT_FILE), script.text().as_bytes())
+}
+
+/// Writes what a debugger needs of a finding that has a recording by rr: gdb's script.
+pub fn write_recorded(stored: &Stored) -> Result<()> {
+    let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
+    let event = |at: usize| {
+        let begin = places.and_then(|places| places.get(at)?.begin)?;
+        Some(rr::script::event_before(begin.event))
+    };
+    let operations = stored.shown().into_iter().enumerate();
+    let script = Script {
+        title: title(stored),
+        program: Program::Recording,
+        operations: operations
+            .map(|(at, id)| Operation { event: event(at), ..operation(stored, id) })
+            .collect(),
+    };
+    save(&stored.directory.join(SCRIPT_FILE), script.text().as_bytes())
+}
+
+fn title(stored: &Stored) -> String {
+    format!("{} ({})", stored.finding.name, stored.finding.signature)
 }
 
 /// The compiled adapter that [`write`] was called with for a finding in this directory.
@@ -63,6 +85,7 @@ fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
         round_step: 1,
         round_end: Some(finding.round + 1),
         hang_milliseconds: if hangs { HANG_MILLISECONDS } else { PATIENCE_MILLISECONDS },
+        milliseconds_max: None,
         directory: directory.join(FILES),
     }
 }
@@ -71,7 +94,7 @@ fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
     let finding = &stored.finding;
     let ends = matches!(finding.what, What::Fault { kind: FaultKind::Exit(_), .. });
     Script {
-        title: format!("{} ({})", finding.name, finding.signature),
+        title: title(stored),
         program: Program::Controlled { harness, job, ends },
         operations: stored.shown().into_iter().map(|id| operation(stored, id)).collect(),
     }

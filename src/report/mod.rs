@@ -3,5 +3,6 @@
 
 pub mod coverage;
 pub mod progress;
+pub mod recording;
 pub mod text;
 pub mod timeline;

@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 use crate::finding::{SHOWN_MAX, Stored, What};
 use crate::history::OperationId;
 use crate::plan::{Engine, Plan, quoted};
-use crate::report::timeline;
+use crate::report::{recording, timeline};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -94,11 +94,20 @@ fn block(stored: &Stored) -> String {
             "Reproduce with",
             format!("interlap replay {directory}  # that round alone, the same each time"),
         ),
+        Engine::Rr => row(
+            "Reproduce with",
+            format!("interlap replay {directory}  # the recording, the same each time"),
+        ),
         Engine::Native => {
             row("Reproduce with", format!("interlap replay {directory}  # until it recurs"))
         }
     }
     row("Found with", finding.plan.to_string());
+    if let Some(recorded) = &finding.recorded {
+        for (at, line) in recording::lines(stored, recorded).into_iter().enumerate() {
+            row(if at == 0 { "Recording" } else { "" }, line);
+        }
+    }
     for (at, line) in breaking(stored, &directory).into_iter().enumerate() {
         row(if at == 0 { "Break at it with" } else { "" }, line);
     }
@@ -123,6 +132,7 @@ fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
         (Engine::Controlled, What::Fault { .. }) => {
             vec![format!("interlap replay {directory} --gdb  # stops at the fault")]
         }
+        (Engine::Rr, _) => recording::breaking(stored, culprit(stored)),
         (Engine::Native, _) => {
             let plan = Plan { engine: Engine::Controlled, ..plan.clone() };
             vec![

@@ -1,10 +1,12 @@
 //! A harness process under supervision. A job comes in; rounds, and what became of the process, go
 //! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
-//! here as an event. Does not judge what was recorded.
+//! here as an event. A recorder may stand in front of the harness: then it is the recorder that is
+//! started, and it ends as the harness did, a little later. Does not judge what was recorded.
 
 mod reading;
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -30,6 +32,8 @@ const OUTPUT_BYTES_MAX: usize = 64 << 10;
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the pipe may stay open after the process was killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long a recorder may take to finish its recording when the harness has ended.
+const RECORDER_MAX: Duration = Duration::from_secs(60);
 /// How long a process may take to load its target and say hello.
 const HELLO_MAX: Duration = Duration::from_secs(60);
 
@@ -51,6 +55,9 @@ pub enum Event {
 /// A running harness. Killed, with every process the target left behind, when dropped.
 pub struct Harness {
     child: Child,
+    /// A recorder was started, which started the harness; the harness's process, once it is known.
+    recorder: bool,
+    process: Option<u32>,
     piped: Receiver<Piped>,
     output: Arc<Mutex<VecDeque<u8>>>,
     /// Keeps what the target prints until the pipe is closed.
@@ -67,9 +74,10 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts a harness. The calling thread must live as long as the harness is wanted: the
-    /// harness dies with it.
+    /// Starts a harness, with the words of a recorder before it or none. The calling thread must
+    /// live as long as the harness is wanted: the harness dies with it.
     pub fn start(
+        recorder: &[OsString],
         program: &Path,
         job: &Job,
         job_file: &Path,
@@ -77,14 +85,16 @@ impl Harness {
     ) -> Result<Harness> {
         std::fs::write(job_file, serde_json::to_vec(job)?)
             .with_context(|| format!("cannot write {}", job_file.display()))?;
-        let mut child = Command::new(program)
-            .arg(job_file)
+        let mut words = recorder.to_vec();
+        words.extend([program.as_os_str().to_owned(), job_file.as_os_str().to_owned()]);
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()
-            .with_context(|| format!("cannot start {}", program.display()))?;
+            .with_context(|| format!("cannot start {}", Path::new(&words[0]).display()))?;
         let (sender, piped) = sync_channel(1);
         let area = Arc::new(OnceLock::new());
         let (area_of_reader, pid) = (Arc::clone(&area), child.id());
@@ -98,6 +108,8 @@ impl Harness {
         let listener = std::thread::spawn(move || keep_output(stderr, &kept));
         Ok(Harness {
             child,
+            recorder: !recorder.is_empty(),
+            process: None,
             piped,
             output,
             listener,
@@ -114,7 +126,10 @@ impl Harness {
     /// The next event; [`Event::Quiet`] after a moment without any.
     pub fn next_event(&mut self) -> Result<Event> {
         match self.piped.recv_timeout(LOOK) {
-            Ok(Piped::Hello(hello)) => Ok(Event::Hello(hello)),
+            Ok(Piped::Hello(hello)) => {
+                self.process = hello.process;
+                Ok(Event::Hello(hello))
+            }
             Ok(Piped::Rounds(rounds)) => {
                 self.progress.1 = Instant::now();
                 Ok(Event::Rounds(rounds))
@@ -164,9 +179,8 @@ impl Harness {
         if self.answers && snapshot.is_some() && !self.has_had_its_say() {
             return Ok(Event::Quiet);
         }
-        let threads = thread_states(self.child.id());
-        self.kill_group();
-        self.child.wait()?;
+        let threads = thread_states(self.process.unwrap_or(self.child.id()));
+        self.put_down()?;
         let seconds = patience.as_secs();
         self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
         Ok(Event::Quiet)
@@ -188,10 +202,11 @@ impl Harness {
             return Ok(Event::Fault(Box::new(self.fault(kind))));
         }
         let patience = Instant::now();
+        let patience_max = if self.recorder { RECORDER_MAX } else { LAST_WORDS };
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,
-                None if patience.elapsed() > LAST_WORDS => {
+                None if patience.elapsed() > patience_max => {
                     self.kill_group();
                     break self.child.wait()?;
                 }
@@ -228,6 +243,29 @@ impl Harness {
             fault.add_snapshot(area, &snapshot);
         }
         fault
+    }
+
+    /// Ends the harness; its recorder finishes the recording.
+    pub fn put_down(&mut self) -> Result<()> {
+        let patience = Instant::now();
+        if self.recorder && self.kill_recorded() {
+            while self.child.try_wait()?.is_none() && patience.elapsed() < RECORDER_MAX {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.kill_group();
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Kills the process under the recorder, if that is still what its number stands for.
+    fn kill_recorded(&self) -> bool {
+        let Some(process) = self.process else { return false };
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+        let tracer = format!("TracerPid:\t{}", self.child.id());
+        let is_traced = status.is_ok_and(|status| status.lines().any(|line| line == tracer));
+        let pid = Pid::from_raw(process as i32).filter(|_| is_traced);
+        pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
     }
 
     fn kill_group(&self) {

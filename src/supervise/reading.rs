@@ -66,6 +66,7 @@ pub(super) fn read_frames(
 
 /// The record area is a memory file of the harness; held open here it outlives the harness.
 fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
+    let pid = hello.process.unwrap_or(pid);
     let path = hello.area_fd.map(|fd| format!("/proc/{pid}/fd/{fd}"));
     if let Some(file) = path.and_then(|path| File::open(path).ok()) {
         let _ = area.set(file);

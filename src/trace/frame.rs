@@ -38,6 +38,9 @@ pub struct Hello {
     pub clock: ClockInfo,
     /// Descriptor number of the harness's record area (see [`super::area`]).
     pub area_fd: Option<i32>,
+    /// The harness's process, which is not the one that was started where a recorder runs it.
+    #[serde(default)]
+    pub process: Option<u32>,
     /// Where the target's code lies, so that a crash can be told by source line.
     pub code: Option<CodeRange>,
     /// What the engine cannot do for this target, a sentence each.
@@ -72,7 +75,7 @@ pub struct ClockInfo {
     pub clock: Clock,
     /// Why it is not the time stamp counter.
     pub refused: Option<String>,
-    /// Nanoseconds of one unit of a stamp; 0 where the units are steps.
+    /// Nanoseconds of one unit of a stamp; 0 where the units are steps or counts.
     pub nanoseconds_per_unit: f64,
 }
 
@@ -81,6 +84,7 @@ impl ClockInfo {
     pub fn shown(&self) -> (f64, &'static str) {
         match self.clock {
             Clock::Steps => (1.0, "steps of the schedule"),
+            Clock::Counter => (1.0, "stamps of all threads"),
             _ => (self.nanoseconds_per_unit, "nanoseconds"),
         }
     }

@@ -161,7 +161,7 @@ impl Writer {
     /// the same happened leave the same bytes.
     pub fn create(path: &Path, hello: &Hello) -> io::Result<Writer> {
         let mut file = BufWriter::new(File::create(path)?);
-        let hello = Hello { area_fd: None, code: None, ..hello.clone() };
+        let hello = Hello { area_fd: None, process: None, code: None, ..hello.clone() };
         frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
         Ok(Writer { file })
     }

@@ -365,6 +365,7 @@ mod tests {
             },
             clock: ClockInfo { clock: Clock::Tsc, refused: None, nanoseconds_per_unit: 0.4 },
             area_fd: None,
+            process: None,
             code: None,
             warnings: vec!["it is raining".into()],
         };

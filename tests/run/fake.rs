@@ -63,20 +63,36 @@ impl Fake {
             target,
             clock: ClockInfo { clock: Clock::Monotonic, refused: None, nanoseconds_per_unit: 1.0 },
             area_fd: Some(3),
+            process: None,
             code: None,
             warnings: Vec::new(),
         }));
         let bye = Frame::Bye(interlap::trace::frame::Bye { next_round: None, grown: None });
         fake.file("hello", &bytes(&[hello]));
         fake.file("bye", &bytes(&[bye]));
-        fake.file("harness", SCRIPT.as_bytes());
-        let program = fake.dir.path().join("harness");
-        fs::set_permissions(program, PermissionsExt::from_mode(0o755)).expect("our own file");
+        fake.program("harness", SCRIPT);
         fake
     }
 
-    fn file(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.dir.path().join(name), bytes).expect("room");
+    /// Where its files lie.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn file(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).expect("room");
+    }
+
+    pub fn program(&self, name: &str, script: &str) -> PathBuf {
+        self.file(name, script.as_bytes());
+        let program = self.path(name);
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("our own file");
+        program
+    }
+
+    /// What harnesses say first, and the frames, as bytes.
+    pub fn trace(&self, frames: &[Frame]) -> Vec<u8> {
+        [fs::read(self.path("hello")).expect("prepared"), bytes(frames)].concat()
     }
 
     /// What the harness sends that begins with round `first`, and the shell's words for its end.

@@ -10,5 +10,6 @@ mod debugger;
 mod determinism;
 mod fake;
 mod jobs;
+mod rr;
 pub mod tool;
 mod twins;

@@ -28,8 +28,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("fault", &["history", "symbols", "trace"]),
     ("supervise", &["fault", "plan", "trace"]),
     ("judge", &["check", "history", "model", "trace"]),
-    ("finding", &["check", "fault", "history", "plan", "random", "trace"]),
-    ("replay", &["fault", "finding", "history", "plan", "report", "trace"]),
+    ("rr", &["plan"]),
+    ("finding", &["check", "fault", "history", "plan", "random", "rr", "trace"]),
+    ("replay", &["fault", "finding", "history", "plan", "report", "rr", "trace"]),
     ("cache", &[]),
     ("includes", &["cache"]),
     ("head", &[]),
@@ -37,7 +38,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("compile", &["cache", "head", "includes", "packages", "sources"]),
     ("catalog", &["cache", "compile", "head", "includes", "sources"]),
     ("availability", &["cache", "compile", "includes", "packages", "sources"]),
-    ("doctor", &["cache", "compile", "sources", "tsc"]),
+    ("doctor", &["cache", "compile", "rr", "sources", "tsc"]),
     (
         "fuzz",
         &[
@@ -50,6 +51,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "plan",
             "replay",
             "report",
+            "rr",
             "saturation",
             "supervise",
             "symbols",

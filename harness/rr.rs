@@ -1,0 +1,26 @@
+//! Whether rr records or replays this process, and its end with the main program, which rr stands
+//! in front of. Comes in: the kernel's answer, or rr's; goes out: yes or no. The environment
+//! variable that rr sets can be set by anyone, so it is not asked.
+
+/// rr's own system call `SYS_rrcall_check_presence` (preload/rrcalls.h, since rr 5.4.0), which
+/// answers 0 under rr; no kernel has it.
+const CHECK_PRESENCE: libc::c_long = 1008;
+
+pub fn is_present() -> bool {
+    // rr wants all six arguments zero, each a whole register.
+    let zero: libc::c_long = 0;
+    // SAFETY: takes plain numbers; a kernel without this system call refuses it.
+    unsafe { libc::syscall(CHECK_PRESENCE, zero, zero, zero, zero, zero, zero) == 0 }
+}
+
+/// From now on the process ends when nobody holds the other end of `pipe` any more: the main
+/// program is gone, perhaps while a call never returns. (Without rr the kernel sees to that.)
+pub fn end_with_reader_of(pipe: libc::c_int) {
+    std::thread::spawn(move || {
+        let mut poll = libc::pollfd { fd: pipe, events: 0, revents: 0 };
+        // SAFETY: one valid pollfd. It waits for ever, for the error that is always told.
+        while unsafe { libc::poll(&mut poll, 1, -1) } < 1 || poll.revents & libc::POLLERR == 0 {}
+        // SAFETY: takes plain numbers.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    });
+}

@@ -1,0 +1,45 @@
+//! The recording of a finding: kept beside it, and looked through for the operations of its report.
+//! A finding and a recording come in, the finding goes out with what is known of them.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::finding::{Recorded, Stored, What};
+use crate::rr::Rr;
+use crate::rr::locate::{self as pass, Wanted};
+use crate::rr::recording::Recording;
+
+/// A pass takes longer than the recording did, by what gdb takes for each call before those that
+/// are looked for.
+const PASS_TIMES: u32 = 20;
+const PASS_MIN: Duration = Duration::from_secs(60);
+
+/// Puts the recording into the finding's directory. A finding counts without one, too.
+pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
+    let kept = recording.keep(&stored.recording());
+    let trouble = kept.as_ref().err().map(|error| format!("{error:#}"));
+    let ticks = recording.ticks;
+    stored.finding.recorded = Some(Recorded { ticks, trouble, ..Recorded::default() });
+    kept
+}
+
+/// Replays the finding's recording to find when its operations began and ended. What cannot be
+/// found out is said in the finding.
+pub fn locate(stored: &mut Stored, stop: &AtomicBool) {
+    let recorder = &stored.finding.plan.recorder;
+    let time_max = (Duration::from_millis(recorder.milliseconds) * PASS_TIMES).max(PASS_MIN);
+    let (rr, recording) = (Rr::of(recorder), stored.recording());
+    let last = matches!(stored.finding.what, What::Fault { .. });
+    let wanted = Wanted { round: stored.finding.round, calls: &stored.boxes(), last };
+    let found = pass::locate(&rr, &recording, &wanted, time_max, stop);
+    let recorded = stored.finding.recorded.get_or_insert_default();
+    match found {
+        Ok(found) => {
+            (recorded.places, recorded.last) = (found.places, found.last);
+            recorded.trouble = None;
+        }
+        Err(error) => recorded.trouble = Some(format!("{error:#}")),
+    }
+}

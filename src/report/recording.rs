@@ -1,0 +1,61 @@
+//! What a report says of a recording by rr: where it lies, when in it each operation of the report
+//! begins, and the lines that stop a debugger there. A stored finding comes in, lines of the ruled
+//! block go out.
+
+use crate::finding::{Recorded, SCRIPT_FILE, Stored};
+use crate::plan::quoted;
+use crate::rr::locate::Moment;
+use crate::rr::replay::{self, Stop};
+use crate::rr::{Rr, script, shell_line};
+
+/// Where it lies, and what lies where in it.
+pub fn lines(stored: &Stored, recorded: &Recorded) -> Vec<String> {
+    let directory = quoted(&stored.directory.display().to_string());
+    let recording = quoted(&stored.recording().display().to_string());
+    let ticks = match recorded.ticks {
+        0 => "time slices of rr's own length".to_string(),
+        ticks => format!("time slices of at most {ticks} ticks"),
+    };
+    let mut lines = vec![format!("{recording}  # {ticks}")];
+    if let Some(trouble) = &recorded.trouble {
+        lines.push(format!("The operations could not be found in it: {trouble}."));
+        lines.push(format!("`interlap replay {directory}` looks for them again."));
+    }
+    for (letter, place) in ('A'..='Z').zip(&recorded.places) {
+        lines.push(format!("{letter}  begins {}", told(place.begin)));
+    }
+    if let Some(last) = recorded.last {
+        lines.push(format!("   ends   {}", told(Some(last))));
+    }
+    lines
+}
+
+/// How to stop a debugger, at the operation with that letter: with interlap, in gdb with the
+/// finding's commands, and exactly at its stamp with one line and no file.
+pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
+    let directory = quoted(&stored.directory.display().to_string());
+    let Some(letter) = letter else { return vec![format!("interlap replay {directory} --gdb")] };
+    let at = usize::from(letter as u8 - b'A');
+    let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
+    let begin = places.and_then(|places| places.get(at)?.begin);
+    let event = begin.map(|moment| script::event_before(moment.event));
+    let (rr, recording) = (Rr::of(&stored.finding.plan.recorder), stored.recording());
+    let commands = stored.directory.join(SCRIPT_FILE);
+    let with_commands = shell_line(&rr.replay_words(event, Some(&commands), &recording));
+    let stop = Stop { call: &stored.boxes()[at], reverse: false };
+    let mut exactly = rr.replay_words(None, None, &recording);
+    exactly.push("--".into());
+    exactly.extend(replay::stops(&stop).expect("it has a beginning"));
+    vec![
+        format!("interlap replay {directory} --op {letter}"),
+        format!("{with_commands}  # then: interlap-op {letter}"),
+        shell_line(&exactly),
+    ]
+}
+
+fn told(moment: Option<Moment>) -> String {
+    match moment {
+        Some(Moment { event, tick, tid }) => format!("event {event}, tick {tick}, thread {tid}"),
+        None => "at a moment that was not found".to_string(),
+    }
+}

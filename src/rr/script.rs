@@ -1,0 +1,124 @@
+//! What gdb is told about a recording: the boxes of some calls come in, gdb commands go out. Knows
+//! the markers of the harness (harness/marker.rs), and of rr's debugger how to ask what it is at.
+//! No Python, which some gdbs have not.
+
+use std::fmt::Write;
+
+use super::locate::Boxed;
+
+/// Where to begin so as to be before an operation: `-g` may stop a few events late.
+const MARGIN: u64 = 10;
+
+/// What is printed before a moment: this, `begin`, `end` or `last`, and the call's number from 1.
+pub const LOG: &str = "interlap-moment";
+
+/// How rr's debugger is asked for the moment that it is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// By rr's commands, which need a gdb with Python.
+    Commands,
+    /// By the packets that these commands send (rr 5.7 and later).
+    Packets,
+}
+
+impl Ask {
+    /// Event, tick, and gdb's own name of the thread: what rr's `when-tid` tells is the number that
+    /// the thread has in this replay alone.
+    fn lines(self) -> &'static str {
+        match self {
+            Ask::Commands => "when\nwhen-ticks\nthread\n",
+            Ask::Packets => {
+                "maint packet qRRCmd:when:-1\nmaint packet qRRCmd:when-ticks:-1\nthread\n"
+            }
+        }
+    }
+}
+
+/// The event to begin at for an operation that begins in `event`.
+pub fn event_before(event: u64) -> u64 {
+    event.saturating_sub(MARGIN)
+}
+
+/// Stops where the marker of a call's beginning is passed.
+pub fn at_begin(call: &Boxed) -> String {
+    format!("*interlap_op_begin if {}", condition(call, call.start))
+}
+
+/// Stops where the marker of its end is passed; none if it never is.
+pub fn at_end(call: &Boxed) -> Option<String> {
+    Some(format!("*interlap_op_end if {}", condition(call, call.end?)))
+}
+
+/// In registers of the x86-64 calling convention: optimised code has no parameters to name.
+fn condition(call: &Boxed, stamp: u64) -> String {
+    format!("$rdx == {stamp} && $rdi == {} && $rsi == {}", call.thread, call.index)
+}
+
+/// Runs through the recording, printing the moments of `round`'s calls, and if `to_end` that of the
+/// recording's end or of the signal that ended it; else it ends with the last call.
+pub fn pass(round: u64, calls: &[Boxed], to_end: bool, ask: Ask) -> String {
+    let mut places = Vec::new();
+    for (number, call) in (1..).zip(calls) {
+        places.push((at_begin(call), format!("begin {number}")));
+        places.extend(at_end(call).map(|place| (place, format!("end {number}"))));
+    }
+    let (count, first) = (places.len(), 2);
+    let last = first + count - 1;
+    // A call's markers may be passed a million times before: nobody looks until its round begins.
+    let mut text = format!(
+        "set pagination off\nset confirm off\nset language c\nset print thread-events off\n\
+         handle all nostop noprint pass\n\
+         handle SIGSEGV SIGABRT SIGBUS SIGFPE SIGILL SIGKILL stop print\n\
+         set $interlap_left = {count}\n\
+         break *interlap_round_begin if $rdi == {round}\ncommands\nsilent\n\
+         enable {first}-{last}\ncontinue\nend\n"
+    );
+    let done = if to_end { "delete" } else { "kill\nquit" };
+    for (place, name) in places {
+        write!(
+            text,
+            "break {place}\ncommands\nsilent\necho {LOG} {name}\\n\n{}\
+             set $interlap_left = $interlap_left - 1\nif $interlap_left == 0\n{done}\nend\n\
+             continue\nend\ndisable $bpnum\n",
+            ask.lines()
+        )
+        .expect("writing to a string");
+    }
+    if count == 0 {
+        text = text.replace(&format!("enable {first}-{last}\n"), "");
+    }
+    text + &format!("continue\necho {LOG} last 0\\n\n{}kill\n", ask.lines())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALLS: [Boxed; 2] = [
+        Boxed { thread: 0, index: 139, start: 13519, end: Some(13520) },
+        Boxed { thread: 3, index: 7, start: 13525, end: None },
+    ];
+
+    #[test]
+    fn a_call_is_told_by_stamp_thread_and_number() {
+        let place = "*interlap_op_begin if $rdx == 13519 && $rdi == 0 && $rsi == 139";
+        assert_eq!(at_begin(&CALLS[0]), place);
+        assert_eq!(at_end(&CALLS[1]), None);
+    }
+
+    #[test]
+    fn a_pass_waits_for_the_round_and_ends_with_the_last_call() {
+        let text = pass(19, &CALLS, false, Ask::Commands);
+        assert!(text.contains("interlap_round_begin if $rdi == 19\n"), "{text}");
+        assert!(text.contains("enable 2-4\n") && text.contains("$interlap_left = 3\n"), "{text}");
+        assert!(text.contains("kill\nquit\n") && !text.contains("python"), "{text}");
+        assert_eq!(text.matches("disable $bpnum").count(), 3);
+        assert!(pass(19, &CALLS, true, Ask::Packets).contains("delete\n"));
+        assert!(!pass(19, &[], true, Ask::Commands).contains("enable"));
+    }
+
+    #[test]
+    fn a_margin_is_left_before_an_event() {
+        assert_eq!((event_before(100), event_before(3)), (90, 0));
+    }
+}

@@ -1,0 +1,252 @@
+//! The rr engine. Up to the process boundary it is held against an rr that is a shell script and
+//! prints what a real one printed (`tests/data/rr`); beyond it, against a real rr where one can
+//! record: `INTERLAP_RR` names another than the one on the search path, `INTERLAP_RR_ARGS` its
+//! global options.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use interlap::finding::{Recorded, Stored};
+use interlap::fuzz::{Summary, fuzz};
+use interlap::plan::{Engine, Recorder};
+use interlap::rr::locate::Moment;
+use interlap::rr::{Rr, probe};
+use interlap::trace::frame::Frame;
+
+use super::fake::{Ear, Fake, round};
+use super::tool::Tool;
+
+/// Records by running the program; replays what was recorded before. Without `-W` it cannot.
+const SCRIPT: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+echo "$*" >> "$here/called"
+[ "$1" = --version ] && { echo "rr version 5.9.0"; exit 0; }
+[ "$1" = -W ] || { cat "$here/refusal" >&2; exit 1; }
+shift
+case "$1 $2" in
+record*)
+  while [ "$1" != -- ]; do [ "$1" = -o ] && dir=$2; shift; done; shift
+  mkdir "$dir" || exit 1
+  echo events > "$dir/data"; touch "$dir/incomplete"
+  [ -e "$here/dies" ] || mv "$dir/incomplete" "$dir/version"
+  "$@"; status=$?
+  [ -e "$here/dies" ] && { cat "$here/dies" >&2; exit 1; }
+  exit $status;;
+"replay -a") cat "$here/replayed";;
+replay*) cat "$here/pass";;
+esac
+exit 0
+"#;
+
+const REFUSAL: &str = include_str!("../data/rr/no-counters-5.6.txt");
+const PASS: &str = include_str!("../data/rr/pass.txt");
+const ASSERTION: &str = include_str!("../data/rr/assertion.txt");
+
+fn fake() -> Fake {
+    let mut fake = Fake::new(Engine::Rr);
+    let program = fake.program("an rr", SCRIPT).display().to_string();
+    fake.file("refusal", REFUSAL.as_bytes());
+    fake.file("pass", PASS.as_bytes());
+    fake.plan.recorder = Recorder { program, args: vec!["-W".into()], ..Recorder::default() };
+    fake
+}
+
+fn run(fake: &Fake) -> (Summary, Ear) {
+    let mut ear = Ear::default();
+    let summary = fuzz(&fake.options(), &mut ear).expect("it runs");
+    (summary, ear)
+}
+
+fn called(fake: &Fake) -> Vec<String> {
+    let text = std::fs::read_to_string(fake.path("called")).expect("rr was called");
+    text.lines().map(str::to_string).collect()
+}
+
+/// A run in which round 17 is violated.
+fn violated() -> (Fake, Stored) {
+    let fake = fake();
+    fake.sends(0, &[round(16, false, 9), round(17, true, 9)].concat(), "sleep 60");
+    let (summary, _) = run(&fake);
+    let stored = Stored::load(&summary.findings[0].directory).expect("as it was written");
+    (fake, stored)
+}
+
+#[test]
+fn a_violation_ends_its_recording_and_keeps_it_with_the_moments_of_its_calls() {
+    let (fake, stored) = violated();
+    assert_eq!(fake.started(), [0, 18], "the rounds go on behind the violated one");
+    let recorded = stored.finding.recorded.clone().expect("of the rr engine");
+    let begin = Moment { event: 2193, tick: 8870, tid: 16398 };
+    assert_eq!((recorded.ticks, recorded.places[0].begin), (100, Some(begin)));
+    assert!(stored.recording().join("version").is_file(), "the recording is kept");
+    let report = std::fs::read_to_string(stored.directory.join("report.txt")).expect("a report");
+    for part in ["A  begins event 2193, tick 8870, thread 16398", "replay -q -g 2183", "--op A"] {
+        assert!(report.contains(part), "no {part:?} in {report}");
+    }
+    let called = called(&fake);
+    assert!(called[0].starts_with("-W record --chaos -c 100 -o "), "{called:?}");
+    assert!(called.iter().any(|line| line.starts_with("-W record --chaos -c 1000 -o ")));
+    assert_eq!(called.iter().filter(|line| line.starts_with("-W pack ")).count(), 1, "{called:?}");
+    let out = std::fs::read_dir(fake.options().directory).expect("findings");
+    let hidden = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
+    assert_eq!(out.filter(|entry| hidden(entry.as_ref().expect("entry"))).count(), 0);
+}
+
+#[test]
+fn a_recording_is_replayed_and_compared_with_the_history() {
+    let (fake, stored) = violated();
+    let directory = stored.directory.to_str().expect("UTF-8");
+    let tool = Tool::new();
+    let replay = |frames: &[Frame]| {
+        fake.file("replayed", &fake.trace(frames));
+        tool.run(&["replay", directory])
+    };
+    replay(&round(17, true, 9)).expect(1, &["the same violation", "is intact: replayed"]);
+    replay(&round(17, false, 9)).expect(1, &["does not give the stored history"]);
+    fake.file("refusal", ASSERTION.as_bytes());
+    let refused = tool.run(&["replay", directory, "--rr-arg", "-X"]);
+    refused.expect(2, &["rr cannot replay it", "Assertion `t->desched_rec()"]);
+    let pass = std::fs::read_to_string(fake.path("called")).expect("calls");
+    assert!(pass.contains("-X replay -a "), "{pass}");
+}
+
+#[test]
+fn a_pass_that_failed_is_made_up_for_by_replay() {
+    let fake = fake();
+    fake.file("pass", include_bytes!("../data/rr/incomplete.txt"));
+    fake.sends(0, &round(17, true, 9), "sleep 60");
+    let (summary, ear) = run(&fake);
+    assert!(ear.found[0].contains("the trace is incomplete"), "{}", ear.found[0]);
+    fake.file("pass", PASS.as_bytes());
+    fake.file("replayed", &fake.trace(&round(17, true, 9)));
+    let directory = &summary.findings[0].directory;
+    let replay = Tool::new().run(&["replay", directory.to_str().expect("UTF-8")]);
+    replay.expect(1, &["A  begins event 2193"]);
+    let stored = Stored::load(directory).expect("saved again");
+    assert!(stored.finding.recorded.as_ref().is_some_and(Recorded::is_located));
+}
+
+#[test]
+fn an_rr_that_gives_up_is_a_warning_and_no_finding() {
+    let fake = fake();
+    fake.file("dies", ASSERTION.as_bytes());
+    fake.sends(0, &round(16, false, 9), "rm -f ./dies; cp assertion dies; exit 0");
+    fake.file("assertion", ASSERTION.as_bytes());
+    fake.sends(17, &round(17, false, 9), "rm dies; cat bye");
+    let (summary, ear) = run(&fake);
+    assert!(summary.findings.is_empty(), "{:?}", ear.found);
+    assert_eq!(summary.statistics.rounds, 2);
+    assert!(ear.warnings[0].contains("Assertion `t->desched_rec()"), "{:?}", ear.warnings);
+}
+
+#[test]
+fn an_rr_that_never_gets_through_a_round_ends_the_run() {
+    let fake = fake();
+    fake.file("dies", b"[FATAL src/A.cc:1:f() errno: ENOSPC] Can't write 12 bytes\n");
+    fake.sends(0, &[], "exit 0");
+    let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("no recording");
+    let says = format!("{error:#}");
+    assert!(says.contains("Can't write 12 bytes (ENOSPC)") && says.contains("space"), "{says}");
+}
+
+#[test]
+fn a_machine_where_rr_cannot_record_is_told_why_and_what_else_there_is() {
+    let (fake, tool) = (fake(), Tool::new());
+    let program = fake.path("an rr").display().to_string();
+    let fuzz = tool.run(&["fuzz", "treiber_aba", "--engine", "rr", "--rr", &program]);
+    let parts = ["perf events available", "virtual PMU", "`--engine controlled`"];
+    fuzz.expect(2, &parts);
+    assert!(!tool.dir.path().join("findings").exists(), "nothing was begun");
+    tool.run(&["doctor", "--rr", &program]).expect(0, &["cannot record here: Unable to open"]);
+    let doctor = tool.run(&["doctor", "--rr", &program, "--rr-arg", "-W"]);
+    doctor.expect(0, &["rr version 5.9.0: records here"]);
+    let missing = tool.run(&["fuzz", "treiber_aba", "--engine", "rr", "--rr", "./no rr"]);
+    missing.expect(2, &["no rr was not found", "apt-get install rr"]);
+}
+
+#[test]
+fn other_findings_have_no_recording_to_break_at() {
+    let tool = Tool::new();
+    let args = ["--engine", "native", "--for", "60s", "--findings", "1"];
+    let wrong = super::adapters::dequeue("value = 12345; return true;");
+    tool.fuzz("wrong.cpp", &wrong, &args).expect(1, &[]);
+    let finding = tool.only_finding();
+    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--op", "A"]);
+    replay.expect(2, &["controlled"]);
+}
+
+/// An rr that records here; else says aloud why the test cannot be done.
+fn real() -> Option<Recorder> {
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let program = Some(variable("INTERLAP_RR")).filter(|program| !program.is_empty());
+    let recorder = Recorder {
+        program: program.unwrap_or("rr".to_string()),
+        args: variable("INTERLAP_RR_ARGS").split_whitespace().map(str::to_string).collect(),
+        ..Recorder::default()
+    };
+    match probe::probe(&Rr::of(&recorder)) {
+        Ok(_) => Some(recorder),
+        Err(refusal) => {
+            // Not by a macro, whose output the test runner keeps to itself.
+            let says = format!("SKIPPED: rr cannot record here: {}\n", refusal.says);
+            std::io::stderr().write_all(says.as_bytes()).expect("standard error");
+            None
+        }
+    }
+}
+
+/// The options that name it.
+fn options(recorder: &Recorder) -> Vec<&str> {
+    let args = recorder.args.iter().flat_map(|arg| ["--rr-arg", arg]);
+    ["--engine", "rr", "--rr", &recorder.program].into_iter().chain(args).collect()
+}
+
+#[test]
+fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
+    let Some(recorder) = real() else { return };
+    let tool = Tool::new();
+    let mut args = vec!["fuzz", "set_undecided_insert", "--seed", "1", "--for", "300s"];
+    args.extend(["--findings", "1", "--jobs", "1", "--rr-ticks", "100,1000", "--out", "out of rr"]);
+    args.extend(options(&recorder));
+    let answer = tool.run(&args);
+    answer.expect(1, &["A  begins event ", "Break at it with interlap replay 'out of rr/"]);
+    let out: PathBuf = tool.dir.path().join("out of rr");
+    let entries = std::fs::read_dir(&out).expect("findings");
+    let mut directories = entries.map(|e| e.expect("entry").path()).filter(|path| path.is_dir());
+    let finding = directories.next().expect("a finding");
+    assert_eq!(directories.next(), None, "no recording under way is left");
+    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8")]);
+    replay.expect(1, &["the same violation", "is intact: replayed"]);
+    let stored = Stored::load(&finding).expect("a finding");
+    let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
+    let gdb = |op: &str, more: &[&str]| {
+        let stop = ["replay", finding.to_str().expect("UTF-8"), "--op", op];
+        tool.run(&[&stop, more].concat())
+    };
+    let look = ["-nx", "-batch", "-ex", "p $rdx", "-ex", "bt"];
+    let stamp = format!("$1 = {start}\n");
+    gdb("A", &[&["--"], &look[..]].concat()).expect(0, &[&stamp, "interlap_op_begin", "perform"]);
+    let back = ["-ex", "reverse-continue", "-ex", "p $rdx"];
+    let stamps = [format!("$1 = {end}\n"), format!("$2 = {start}\n")];
+    let ended = gdb("A", &[&["--reverse", "--"], &look[..], &back].concat());
+    ended.expect(0, &[&stamps[0], "interlap_op_end", &stamps[1]]);
+    let commands = ["-ex", "interlap-ops", "-ex", "interlap-op A", "-ex", "p $rdx"];
+    let other = gdb("B", &[&["--"], &look[..], &commands].concat());
+    other.expect(0, &["A  thread", "B  thread", &format!("$2 = {start}\n")]);
+}
+
+#[test]
+fn a_target_that_dies_under_a_real_rr_is_a_finding() {
+    let Some(recorder) = real() else { return };
+    let tool = Tool::new();
+    let text = super::adapters::enqueue("if (added == 300) abort();");
+    let args = [
+        vec!["--for", "120s", "--findings", "1", "--jobs", "1", "--rr-ticks", "1000"],
+        options(&recorder),
+    ];
+    let answer = tool.fuzz("dies.cpp", &text, &args.concat());
+    answer.expect(1, &["SIGABRT", "ends   event "]);
+    let finding = tool.only_finding();
+    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8")]);
+    replay.expect(1, &["it can be replayed to its end"]);
+}
