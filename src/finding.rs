@@ -222,8 +222,7 @@ impl Stored {
         let boxed = |id: OperationId| {
             let operation = history.operation(id);
             let end = (operation.end != NEVER).then_some(operation.end);
-            let thread = history.threads[id.thread as usize].client;
-            Boxed { thread, index: id.index, start: operation.start, end }
+            Boxed { start: operation.start, end }
         };
         self.shown().into_iter().map(boxed).collect()
     }

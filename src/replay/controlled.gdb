@@ -16,7 +16,7 @@ set $il_round_begin = $bpnum
 commands
   silent
 end
-break *interlap_op_begin if $rdx == $il_start && $rdi == $il_caller && $rsi == $il_call
+break *interlap_op_begin if $rdx == $il_start
 set $il_op_begin = $bpnum
 commands
   silent

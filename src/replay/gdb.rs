@@ -30,10 +30,7 @@ pub enum Program {
 
 /// An operation to stop at.
 pub struct Operation {
-    /// What its marker is called with: number of the thread, number of the call among the thread's,
-    /// and the stamp at which its box was opened.
-    pub thread: u32,
-    pub index: u32,
+    /// The stamp at which its box was opened, which no other call of the run has.
     pub start: u64,
     /// The operation in words: thread, call, answer, times.
     pub words: String,
@@ -76,19 +73,16 @@ impl Script {
     fn table(&self) -> String {
         let mut text = format!("\nset $il_count = {}\n", self.operations.len());
         text += "set $il_at = 0\nset $il_k = 0\n";
-        text += "set $il_start = 0\nset $il_caller = 0\nset $il_call = 0\n";
+        text += "set $il_start = 0\n";
         text += "\n# What the marker of operation $il_k is called with.\ndefine interlap--select\n";
         for (k, operation) in (1..).zip(&self.operations) {
-            let Operation { thread, index, start, event, .. } = operation;
+            let Operation { start, event, .. } = operation;
             line(&mut text, format_args!("  if $il_k == {k}\n    set $il_start = {start}"));
-            line(&mut text, format_args!("    set $il_caller = {thread}"));
-            line(&mut text, format_args!("    set $il_call = {index}"));
             if matches!(self.program, Program::Recording) {
                 // Numbers, not variables: the recorder then looks at the condition itself.
                 let event = event.map_or(String::new(), |event| format!(" {event}"));
                 line(&mut text, format_args!("    with confirm off -- run{event}"));
-                let place = format!("$rdx == {start} && $rdi == {thread} && $rsi == {index}");
-                let stop = format!("tbreak *interlap_op_begin if {place}");
+                let stop = format!("tbreak *interlap_op_begin if $rdx == {start}");
                 line(&mut text, format_args!("    with language c -- {stop}"));
             }
             text += "  end\n";
@@ -153,7 +147,7 @@ mod tests {
 
     fn operation(start: u64, event: Option<u64>) -> Operation {
         let words = "thread 1   get(\"50 %\\n\") -> ok".to_string();
-        Operation { thread: 1, index: 4, start, words, event }
+        Operation { start, words, event }
     }
 
     fn script(program: Program, event: Option<u64>) -> String {
@@ -174,7 +168,7 @@ mod tests {
             "file \"/a \\\"b\\\"/h\"\n",
             "set args --debug '/it'\\''s here/debug.json'\n",
             "printf \"A  thread 1   get(\\\"50 %%\\\\n\\\") -> ok\\n\"\n",
-            "set $il_start = 18446744073709551614\n    set $il_caller = 1\n    set $il_call = 4\n",
+            "set $il_start = 18446744073709551614\n",
             "set $il_count = 2\n",
         ] {
             assert!(text.contains(part), "no {part:?} in {text}");

@@ -108,8 +108,7 @@ fn operation(stored: &Stored, id: OperationId) -> Operation {
     let call = timeline::call(history, id);
     let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
     let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
-    let (thread, index) = (client, id.index);
-    Operation { thread, index, start: boxed.start, words, event: None }
+    Operation { start: boxed.start, words, event: None }
 }
 
 /// Where to stop, of what the user asked for.

@@ -21,9 +21,6 @@ const NO_COMMANDS: &str = "Undefined command: \"when\"";
 /// A call whose markers are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boxed {
-    /// Number of its thread in the round, and its own among those of the thread.
-    pub thread: u32,
-    pub index: u32,
     pub start: u64,
     /// None: it never ended.
     pub end: Option<u64>,

@@ -194,6 +194,16 @@ fn gdb_stops_at_faults() {
     stops_at_fault("abba.cpp", &text, &[], &["deadlock", "abba.cpp:"]);
 }
 
+/// What already fails in one thread, where the one that drains may have made the call.
+#[test]
+fn gdb_stops_in_rounds_of_one_call_at_a_time() {
+    let tool = Tool::new();
+    let finding = forgetful(&tool);
+    assert_eq!(Stored::load(&finding).expect("a finding").round.start.round, 0);
+    let answer = debug(&tool, &finding, &["--op", "A"], &commands(&["backtrace"]));
+    in_order(&answer.expect(0, &[]).out, &commands(&["A  thread 0", "forgetful.cpp:"]));
+}
+
 #[test]
 fn what_cannot_be_debugged_says_what_to_do() {
     let tool = Tool::new();
@@ -202,7 +212,6 @@ fn what_cannot_be_debugged_says_what_to_do() {
     let mut command = tool.command(&["replay", finding, "--gdb"]);
     let answer = Answer::of(command.env("PATH", "/nonexistent").output().expect("it starts"));
     answer.expect(2, &["gdb is not installed", "apt-get install gdb"]);
-    tool.run(&["replay", finding, "--op", "A"]).expect(2, &["--gdb"]);
     tool.run(&["replay", finding, "--gdb", "--op", "AB"]).expect(2, &["a letter of the finding"]);
     let text = adapters::dequeue("if (added > 3) value++;");
     let more = ["--engine", "native", "--for", "20s", "--findings", "1", "--out", "native"];

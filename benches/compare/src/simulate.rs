@@ -1,6 +1,6 @@
 //! Histories as threads on a real set of 11 keys would leave them. Threads, operations and a
-//! profile come in; a history that some order explains goes out, or one with an answer falsified near its
-//! end.
+//! profile come in; a history that some order explains goes out, or one with an answer falsified
+//! near its end.
 
 use std::fmt;
 
