@@ -29,6 +29,7 @@ pub mod report;
 pub mod rr;
 pub mod saturation;
 pub mod scaffold;
+pub mod scenario;
 pub mod schedule;
 pub mod sources;
 pub mod supervise;

@@ -172,8 +172,10 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             heap: args.control.heap,
             plain_points: args.control.plain_points,
             steps_max: args.control.steps,
+            records: false,
         },
         recorder: recorder(&args.recorder)?,
+        scenarios: Vec::new(),
     })
 }
 

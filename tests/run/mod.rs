@@ -11,5 +11,6 @@ mod determinism;
 mod fake;
 mod jobs;
 mod rr;
+mod scenarios;
 pub mod tool;
 mod twins;
