@@ -31,6 +31,7 @@ pub mod saturation;
 pub mod scaffold;
 pub mod scenario;
 pub mod schedule;
+pub mod shrink;
 pub mod sources;
 pub mod supervise;
 pub mod symbols;

@@ -12,5 +12,6 @@ mod fake;
 mod jobs;
 mod rr;
 mod scenarios;
+mod shrinking;
 pub mod tool;
 mod twins;

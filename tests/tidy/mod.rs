@@ -60,6 +60,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     ("ledger", &["finding", "fuzz", "plan"]),
+    ("shrink", &["finding", "fuzz", "operation", "plan", "scenario", "schedule", "trace"]),
 ];
 
 /// What the harness may name of the library.
