@@ -327,6 +327,7 @@ fn stream(histories: &[History]) -> Vec<u8> {
             pairs: Vec::new(),
             leaked_blocks: 0,
             leaked_bytes: 0,
+            recorded: None,
         };
         let steps = Some(Box::new(steps));
         put(Frame::End(RoundEnd { round, drained: false, fault: None, steps }));

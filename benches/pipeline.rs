@@ -59,6 +59,7 @@ fn round(bytes: &mut Vec<u8>, round: u64) {
         pairs: Vec::new(),
         leaked_blocks: 0,
         leaked_bytes: 0,
+        recorded: None,
     }));
     put(Frame::End(RoundEnd { round, drained: true, fault: None, steps }));
 }

@@ -5,7 +5,7 @@ use interlap::operation::{Op, Status};
 
 use crate::library::Role;
 use crate::timebox::Outcome;
-use crate::workload::{Drain, Shape};
+use crate::workload::Shape;
 
 /// Calls of a drain beyond one for each value that was added.
 pub const SURPLUS: u64 = 16;
@@ -40,4 +40,32 @@ pub fn drain(
         Drain::Nothing => {}
     }
     false
+}
+
+/// The calls of the drain: what tells everything that is still inside.
+enum Drain {
+    /// Remove one by one until the answer is empty.
+    UntilEmpty(Op),
+    /// Look at every key.
+    EachKey(Op, u64),
+    /// Look once.
+    Once(Op),
+    /// The target offers nothing to look with.
+    Nothing,
+}
+
+impl Drain {
+    fn of(operations: &[(Op, Role)], shape: &Shape) -> Drain {
+        let offers = |op: Op| operations.iter().any(|(offered, _)| *offered == op);
+        use Op::*;
+        let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
+        if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
+            return Drain::UntilEmpty(op);
+        }
+        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(|op| offers(*op)) {
+            return Drain::EachKey(op, shape.keys());
+        }
+        let once = [RegisterRead, CounterRead, LogCheckTail].into_iter().find(|op| offers(*op));
+        once.map_or(Drain::Nothing, Drain::Once)
+    }
 }

@@ -18,6 +18,7 @@ mod marker;
 mod native;
 mod record;
 mod rr;
+mod scenario;
 mod timebox;
 mod workload;
 
@@ -166,6 +167,9 @@ fn rounds(
     area: &mut Area,
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
+    if let Err(what) = scenario::check(&job.plan, &target.operations) {
+        return Ok(Frame::Problem(what));
+    }
     // rr switches threads in the middle of calls by itself, and no two run at the same instant.
     let disturber = (!recorded).then(|| Disturber::start(job.plan.seed));
     let (seed, directory) = (job.plan.seed, job.directory.as_path());

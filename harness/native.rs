@@ -31,7 +31,7 @@ struct Round<'a> {
     target: &'a Target,
     structure: &'a Structure<'a>,
     area: &'a Area,
-    shape: &'a Shape,
+    shape: &'a Shape<'a>,
     clock: Clock,
     start: Start,
     /// Values given to operations that add: no drain takes out many more.
@@ -151,7 +151,7 @@ fn run_thread(round: &Round, thread: u32) {
     let calls = if caller.is_idle() { 0 } else { round.shape.calls };
     let (mut made, mut unsupported, mut added) = (0, 0, 0);
     while made < calls && unsupported < UNSUPPORTED_MAX {
-        let op = caller.next(&mut args);
+        let Some(op) = caller.next(&mut args) else { break };
         pause(caller.pause());
         let turn = round.shape.sequential.then(|| round.take_turn());
         let outcome = timebox.perform(round.target, round.structure, &local, op, &args);

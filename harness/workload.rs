@@ -1,9 +1,10 @@
 //! The workload: a plan's seed comes in, the shape of each round and every thread's calls go out.
 //! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
-//! of a compare-exchange depends on what the thread has seen. Knows nothing of time and memory.
+//! of a compare-exchange depends on what the thread has seen. Where the plan has a scenario, its
+//! calls come instead of drawn ones. Knows nothing of time and memory.
 
 use interlap::operation::{Op, Status};
-use interlap::plan::{Engine, FreshThreads, Plan};
+use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
 use interlap::trace::frame::TargetInfo;
@@ -27,7 +28,7 @@ const OF_BULK: u64 = 1 << 32;
 
 /// What one round is like.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shape {
+pub struct Shape<'a> {
     pub round: u64,
     pub threads: u32,
     pub calls: u64,
@@ -51,25 +52,36 @@ pub struct Shape {
     /// Odd; scatters the values of a priority queue.
     spread: i64,
     seed: u64,
+    scenario: Option<&'a Scenario>,
 }
 
-impl Shape {
-    pub fn draw(plan: &Plan, operations: &[(Op, Role)], info: &TargetInfo, round: u64) -> Shape {
-        let seed = plan.seed;
+impl<'a> Shape<'a> {
+    pub fn draw(
+        plan: &'a Plan,
+        operations: &[(Op, Role)],
+        info: &TargetInfo,
+        round: u64,
+    ) -> Shape<'a> {
+        let (seed, scenario) = (plan.seed, plan.scenario(round));
         let mut random = Random::of(seed, &[round]);
-        let sequential = round < SEQUENTIAL_ROUNDS;
-        let (threads, calls) = size(plan, operations, info, sequential, &mut random);
+        let sequential = round < SEQUENTIAL_ROUNDS && scenario.is_none();
+        let (threads, calls) = match scenario {
+            Some(scenario) => size_of(scenario),
+            None => size(plan, operations, info, sequential, &mut random),
+        };
         let fresh = match plan.fresh_threads {
             FreshThreads::Always => true,
             FreshThreads::Never => false,
             FreshThreads::Some => random.one_in(8),
         };
         let disturbed = plan.disturb && !sequential && random.one_in(2);
-        let bulk = match plan.engine {
-            Engine::Controlled => small_bulk(plan, round),
-            Engine::Native | Engine::Rr => plan.bulk.max(1),
+        let bulk = match (scenario, plan.engine) {
+            (Some(scenario), _) => scenario.values,
+            (None, Engine::Controlled) => small_bulk(plan, round),
+            (None, Engine::Native | Engine::Rr) => plan.bulk.max(1),
         };
-        let values = calls.saturating_mul(bulk);
+        let values = calls.saturating_mul(bulk).max(1);
+        let keys = *random.pick(&[1, 2, 4, plan.keys.div_ceil(2), plan.keys, plan.keys]);
         Shape {
             round,
             threads,
@@ -78,7 +90,7 @@ impl Shape {
             fresh,
             disturbed,
             weights: weights(plan, operations, threads, &mut random),
-            keys: *random.pick(&[1, 2, 4, plan.keys.div_ceil(2), plan.keys, plan.keys]),
+            keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
             block_size: info.block_size.into(),
             start_delay: *random.pick(&[0, 10, 100, 1000]),
@@ -87,14 +99,26 @@ impl Shape {
             value_stride: 10i64.pow(values.ilog10() + 1),
             spread: random.below(1 << 31) as i64 * 2 + 1,
             seed,
+            scenario,
         }
     }
 
     /// Most values that one call of this round carries.
     pub fn values_per_call(&self) -> usize {
         let bulk = self.weights.iter().any(|(op, ..)| is_bulk(*op));
-        if bulk { self.bulk as usize } else { 3 }
+        if bulk || self.scenario.is_some() { self.bulk as usize } else { 3 }
     }
+
+    /// Keys of this round are below this.
+    pub fn keys(&self) -> u64 {
+        self.keys
+    }
+}
+
+/// Threads, and the calls of the thread that has most.
+fn size_of(scenario: &Scenario) -> (u32, u64) {
+    let calls = scenario.threads.iter().map(Vec::len).max().unwrap_or(0);
+    (scenario.threads.len() as u32, calls as u64)
 }
 
 /// Most values of a bulk call of a round of the controlled engine: small as often as large, so that
@@ -263,8 +287,9 @@ enum Phase {
 
 const PHASES: [Phase; 4] = [Phase::Balanced, Phase::Filling, Phase::Emptying, Phase::InTurn];
 
-/// Draws the calls of one thread.
-pub struct Caller {
+/// Draws the calls of one thread, or has them from the scenario.
+pub struct Caller<'a> {
+    scenario: Option<std::slice::Iter<'a, Call>>,
     random: Random,
     table: Table,
     phase: Phase,
@@ -283,10 +308,11 @@ pub struct Caller {
     seen: Vec<i64>,
 }
 
-impl Caller {
-    pub fn new(shape: &Shape, thread: u32) -> Caller {
+impl<'a> Caller<'a> {
+    pub fn new(shape: &Shape<'a>, thread: u32) -> Caller<'a> {
         let seed = shape.seed;
         Caller {
+            scenario: shape.scenario.map(|scenario| scenario.threads[thread as usize].iter()),
             random: Random::of(seed, &[shape.round, 1 + u64::from(thread)]),
             table: Table::of(shape, thread),
             phase: Phase::Balanced,
@@ -308,7 +334,7 @@ impl Caller {
 
     /// Whether this thread has anything to do in this round.
     pub fn is_idle(&self) -> bool {
-        self.table.total(Mix::Balanced) == 0
+        self.scenario.is_none() && self.table.total(Mix::Balanced) == 0
     }
 
     /// Turns of the processor's pause before the first call.
@@ -321,8 +347,14 @@ impl Caller {
         if self.pause == 0 { 0 } else { self.random.below(self.pause) }
     }
 
-    /// The next call; its arguments are left in `args`.
-    pub fn next(&mut self, args: &mut Vec<i64>) -> Op {
+    /// The next call, if there is one; its arguments are left in `args`.
+    pub fn next(&mut self, args: &mut Vec<i64>) -> Option<Op> {
+        args.clear();
+        if let Some(calls) = &mut self.scenario {
+            let call = calls.next()?;
+            args.extend_from_slice(&call.args);
+            return Some(call.op);
+        }
         if self.phase_calls == 0 {
             self.phase = *self.random.pick(&PHASES);
             self.phase_calls = self.random.log_between(PHASE_CALLS.0, PHASE_CALLS.1);
@@ -331,9 +363,8 @@ impl Caller {
         self.value_before = self.next_value;
         let drawn = self.random.below(self.table.total(self.mix()));
         let op = self.table.at(self.mix(), drawn);
-        args.clear();
         self.arguments(op, args);
-        op
+        Some(op)
     }
 
     fn mix(&self) -> Mix {
@@ -388,6 +419,9 @@ impl Caller {
 
     /// Remembers a value that was seen, so that some compare-exchanges succeed.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
+        if self.scenario.is_some() {
+            return;
+        }
         let (key, value) = match (op, status, args, results) {
             (Op::MapGet, Status::Ok, [key], [value]) => (*key, *value),
             (Op::MapPut, _, [key, value], _) => (*key, *value),
@@ -432,34 +466,6 @@ impl Caller {
     }
 }
 
-/// The calls of the drain: what tells everything that is still inside.
-pub enum Drain {
-    /// Remove one by one until the answer is empty.
-    UntilEmpty(Op),
-    /// Look at every key.
-    EachKey(Op, u64),
-    /// Look once.
-    Once(Op),
-    /// The target offers nothing to look with.
-    Nothing,
-}
-
-impl Drain {
-    pub fn of(operations: &[(Op, Role)], shape: &Shape) -> Drain {
-        let offers = |op: Op| operations.iter().any(|(offered, _)| *offered == op);
-        use Op::*;
-        let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
-        if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
-            return Drain::UntilEmpty(op);
-        }
-        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(|op| offers(*op)) {
-            return Drain::EachKey(op, shape.keys);
-        }
-        let once = [RegisterRead, CounterRead, LogCheckTail].into_iter().find(|op| offers(*op));
-        once.map_or(Drain::Nothing, Drain::Once)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -484,10 +490,13 @@ mod tests {
     ];
 
     fn calls(seed: u64, round: u64, thread: u32) -> Vec<(Op, Vec<i64>)> {
-        let shape = Shape::draw(&Plan::new("x", seed), &QUEUE, &info(), round);
+        let plan = Plan::new("x", seed);
+        let shape = Shape::draw(&plan, &QUEUE, &info(), round);
         let mut caller = Caller::new(&shape, thread);
         let mut args = Vec::new();
-        (0..shape.calls.min(50)).map(|_| (caller.next(&mut args), args.clone())).collect()
+        (0..shape.calls.min(50))
+            .map(|_| (caller.next(&mut args).expect("one"), args.clone()))
+            .collect()
     }
 
     #[test]
@@ -524,13 +533,14 @@ mod tests {
         let operations = [(Op::PriorityInsert, Role::Any), (Op::PriorityPoll, Role::Any)];
         let (mut descents, mut inserts) = (0, 0);
         for round in 16..200 {
-            let shape = Shape::draw(&Plan::new("x", 7), &operations, &info(), round);
+            let plan = Plan::new("x", 7);
+            let shape = Shape::draw(&plan, &operations, &info(), round);
             let mut values = Vec::new();
             for thread in 0..shape.threads {
                 let mut caller = Caller::new(&shape, thread);
                 let mut args = Vec::new();
                 for _ in 0..shape.calls {
-                    if caller.next(&mut args) == Op::PriorityInsert {
+                    if caller.next(&mut args) == Some(Op::PriorityInsert) {
                         values.push(args[0]);
                     }
                 }
@@ -551,13 +561,14 @@ mod tests {
             (Op::DequeSteal, Role::Others),
         ];
         for round in 16..200 {
-            let shape = Shape::draw(&Plan::new("x", 5), &deque, &info(), round);
+            let plan = Plan::new("x", 5);
+            let shape = Shape::draw(&plan, &deque, &info(), round);
             assert!((2..=4).contains(&shape.threads));
             for thread in 0..shape.threads {
                 let mut caller = Caller::new(&shape, thread);
                 assert!(!caller.is_idle());
                 let op = caller.next(&mut Vec::new());
-                assert_eq!(op == Op::DequeSteal, thread != 0);
+                assert_eq!(op == Some(Op::DequeSteal), thread != 0);
             }
         }
     }
@@ -570,7 +581,7 @@ mod tests {
             let shape = Shape::draw(&plan, &QUEUE, &info(), round);
             let mut caller = Caller::new(&shape, 0);
             let mut args = Vec::new();
-            assert!((0..50).all(|_| caller.next(&mut args) != Op::Dequeue));
+            assert!((0..50).all(|_| caller.next(&mut args) != Some(Op::Dequeue)));
         }
     }
 }

@@ -46,6 +46,9 @@ pub enum Command {
     /// until it recurs
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Replay),
+    /// Make a finding smaller: fewer calls, threads and preemptions that still show it
+    #[command(after_help = SHRINK_EXAMPLES)]
+    Shrink(Shrink),
     /// Show a finding
     Show(Show),
     /// List the bundled targets and whether each can be built here
@@ -110,6 +113,15 @@ Examples:
 gdb has commands for the finding then: interlap-ops, interlap-op, interlap-next, interlap-step,
 interlap-preemptions; `help interlap-op` says what each does. docs/debugging.md has more.";
 
+const SHRINK_EXAMPLES: &str = "\
+Examples:
+  interlap shrink findings/treiber_aba-91c2
+  interlap shrink findings/treiber_aba-91c2 --for 10m
+
+Only what the controlled engine found; `interlap fuzz` has already tried for a while (--shrink). The
+finding stays the same: its rule, broken by no kind of operation that was not named before; of a
+fault, its source lines. What it was is kept beside it (original.mpk). Ctrl-C keeps the smallest.";
+
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
@@ -148,6 +160,10 @@ pub struct Fuzz {
     /// File that gets the record of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// At the end, look for so long for fewer calls and preemptions that show each finding of the
+    /// controlled engine; 0: not at all
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub shrink: Duration,
 }
 
 /// How an adapter's source is compiled.
@@ -348,6 +364,14 @@ pub struct Check {
     pub memory: usize,
     #[command(flatten)]
     pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Shrink {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    #[command(flatten)]
+    pub run: Run,
 }
 
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 //! Does not know how it was found nor how it is shown.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ const OUTPUT_FILE: &str = "output.txt";
 const RECORDING: &str = "recording";
 /// Commands for gdb.
 pub const SCRIPT_FILE: &str = "debug.gdb";
+/// The trace as it was found, of a finding that was shrunk.
+const ORIGINAL_FILE: &str = "original.mpk";
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
 /// Operations of each thread shown of a round that ended in a fault: its last.
@@ -102,6 +105,53 @@ pub struct Finding {
     /// Of the rr engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
+    /// What it was, where it was shrunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<Box<Shrunk>>,
+}
+
+/// What is made smaller in shrinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    /// Calls of the threads, without the drain's.
+    pub calls: usize,
+    pub threads: usize,
+    /// How often the schedule takes the turn from a thread that could go on; none where it was not
+    /// recorded.
+    pub preemptions: Option<u64>,
+}
+
+impl Size {
+    /// How much there is to follow: each call, thread and preemption is one thing more.
+    pub fn weight(&self) -> u64 {
+        let things = (self.calls + self.threads) as u64;
+        self.preemptions.map_or(u64::MAX, |preemptions| things + preemptions)
+    }
+}
+
+/// "4 calls of 2 threads, 1 preemption".
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let plural = |n: u64| if n == 1 { "" } else { "s" };
+        let (calls, threads) = (self.calls, self.threads);
+        let (s, ts) = (plural(calls as u64), plural(threads as u64));
+        write!(f, "{calls} call{s} of {threads} thread{ts}")?;
+        match self.preemptions {
+            Some(n) => write!(f, ", {n} preemption{}", plural(n)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a finding was shrunk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shrunk {
+    pub before: Size,
+    pub size: Size,
+    /// The signature, plan and round of the finding as it was found.
+    pub signature: String,
+    pub plan: Plan,
+    pub round: u64,
 }
 
 impl Finding {
@@ -143,6 +193,11 @@ impl Finding {
         Finding::new(what, signature.trim_end_matches(": ").to_string(), plan, model)
     }
 
+    /// The signature it was found with: that of two sightings of one bug, shrunk or not.
+    pub fn first_signature(&self) -> &str {
+        self.shrunk.as_ref().map_or(&self.signature, |shrunk| &shrunk.signature)
+    }
+
     fn new(what: What, signature: String, plan: &Plan, model: &str) -> Finding {
         let name = format!("{}-{:04x}", plan.target_name(), hash(&signature) & 0xffff);
         Finding {
@@ -158,6 +213,7 @@ impl Finding {
             sightings: 1,
             confirmed: None,
             recorded: None,
+            shrunk: None,
         }
     }
 }
@@ -225,6 +281,16 @@ impl Stored {
             Boxed { start: operation.start, end }
         };
         self.shown().into_iter().map(boxed).collect()
+    }
+
+    /// Keeps the trace of a finding as it was found, before it is saved over by a shrunk one.
+    pub fn keep_original(&self) -> Result<()> {
+        if self.finding.shrunk.is_some() {
+            return Ok(());
+        }
+        let path = self.directory.join(ORIGINAL_FILE);
+        rounds::write(&path, &self.hello, &self.round)
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Writes the finding's directory, over an earlier sighting of the same one.

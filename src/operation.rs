@@ -58,7 +58,11 @@ impl Family {
 macro_rules! operations {
     ($($variant:ident = $code:literal, $family:ident, $name:literal;)*) => {
         /// One operation. The discriminant is the `il_op` of `interlap.h`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        /// In JSON it has the name of its variant, which no other family has.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+        )]
+        #[serde(rename_all = "kebab-case")]
         #[repr(u8)]
         pub enum Op { $($variant = $code,)* }
 

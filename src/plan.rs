@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::operation::Op;
+
 /// Most calls of one thread in one round.
 pub const CALLS_MAX: u64 = 16_000_000;
 /// Most values of one bulk call.
@@ -58,6 +60,9 @@ pub struct Control {
     pub plain_points: bool,
     /// Steps of a round after which it counts as a livelock.
     pub steps_max: u64,
+    /// Rounds tell their schedule as a list of switches, which is a policy again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub records: bool,
 }
 
 /// How rr records.
@@ -121,6 +126,41 @@ pub struct Build {
     pub flags: Vec<String>,
 }
 
+/// What the threads call, one call after the other, instead of what the seed would draw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The calls of each thread.
+    pub threads: Vec<Vec<Call>>,
+    /// Keys that the drain looks at: those below this.
+    pub keys: u64,
+    /// Most values that a call carries or asks for; a drain that removes in bulk asks for so many.
+    pub values: u64,
+}
+
+/// One call of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub op: Op,
+    pub args: Vec<i64>,
+}
+
+impl Call {
+    /// How many values it carries, or asks for.
+    pub fn values(&self) -> u64 {
+        match (self.op, &self.args[..]) {
+            (Op::DequeueBulk, [most]) => (*most).max(0) as u64,
+            (_, args) => args.len() as u64,
+        }
+    }
+}
+
+impl Scenario {
+    /// How many calls there are.
+    pub fn calls(&self) -> usize {
+        self.threads.iter().map(Vec::len).sum()
+    }
+}
+
 /// All that determines a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -151,6 +191,9 @@ pub struct Plan {
     pub control: Control,
     #[serde(default)]
     pub recorder: Recorder,
+    /// The calls of rounds, which take turns in them; none: drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<Scenario>,
 }
 
 impl Plan {
@@ -181,13 +224,21 @@ impl Plan {
                 heap: Heap::Some,
                 plain_points: false,
                 steps_max: 100_000,
+                records: false,
             },
             recorder: Recorder::default(),
+            scenarios: Vec::new(),
         }
     }
 }
 
 impl Plan {
+    /// What the threads call in this round, unless it is drawn.
+    pub fn scenario(&self, round: u64) -> Option<&Scenario> {
+        let count = self.scenarios.len() as u64;
+        self.scenarios.get(round.checked_rem(count)? as usize)
+    }
+
     /// The adapter's name without directory and extension.
     pub fn target_name(&self) -> &str {
         let adapter = std::path::Path::new(&self.build.adapter);
@@ -215,7 +266,8 @@ impl Recorder {
     }
 }
 
-/// The command line that carries this plan out; options that have their default are left out.
+/// The command line that carries this plan out; options that have their default are left out. A
+/// scenario has no option: a plan that has one is a stored finding's, and is replayed.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let default = Plan::new(&self.build.adapter, self.seed);

@@ -179,5 +179,6 @@ pub fn steps(counted: &engine::Outcome) -> Steps {
         pairs: coverage::new_pairs(),
         leaked_blocks: 0,
         leaked_bytes: 0,
+        recorded: engine::recorded(),
     }
 }

@@ -35,6 +35,7 @@ use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
 use crate::library::Target;
 use crate::record::{Area, Pipe};
+use crate::scenario;
 use crate::workload::Shape;
 use carrier::Carrier;
 use engine::{Order, Profiling};
@@ -116,6 +117,9 @@ pub fn rounds(
         Ok(spec) => spec,
         Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),
     };
+    if let Err(what) = scenario::check(&job.plan, &target.operations) {
+        return Ok(Frame::Problem(what));
+    }
     let mut frames = Vec::new();
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
@@ -204,6 +208,7 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Or
         callers,
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
+        records: control.records,
         profiling: Profiling::Nothing,
     }
 }

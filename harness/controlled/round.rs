@@ -26,7 +26,7 @@ const UNSUPPORTED_MAX: u64 = 1_000;
 struct Round<'a> {
     target: &'a Target,
     area: &'a Area,
-    shape: &'a Shape,
+    shape: &'a Shape<'a>,
     directory: &'a Path,
     seed: u64,
     structure: Cell<*const Structure<'a>>,
@@ -136,7 +136,7 @@ impl<'a> Round<'a> {
         let calls = if caller.is_idle() { 0 } else { self.shape.calls };
         let (mut made, mut unsupported) = (0, 0);
         while made < calls && unsupported < UNSUPPORTED_MAX {
-            let op = caller.next(&mut args);
+            let Some(op) = caller.next(&mut args) else { break };
             engine::boundary();
             match timebox.perform(self.target, structure, &local, op, &args) {
                 Outcome::Recorded(status) => {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::engine::{engine_for, jobs_for};
 use super::workshop::{Workshop, harness_program};
-use super::{Outcome, print_json, stop_flag};
+use super::{Outcome, print_json, shrink, stop_flag};
 use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
 use crate::compile;
@@ -34,7 +34,7 @@ pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     };
     let native = Plan { engine: Engine::Native, ..plan.clone() };
     let may_change = args.workload.engine == EngineChoice::Auto && plan.engine != native.engine;
-    let (options, summary) = match attempt(plan) {
+    let (options, mut summary) = match attempt(plan) {
         Err(error) if may_change && error.is::<Uncontrolled>() => {
             eprintln!("warning: {error:#}; going on with native threads");
             attempt(native)?
@@ -50,6 +50,7 @@ pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
         }
         done => done?,
     };
+    shrink::findings(&mut summary, &options, args.shrink, args.run.format.json)?;
     Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan))?;
@@ -172,8 +173,10 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             heap: args.control.heap,
             plain_points: args.control.plain_points,
             steps_max: args.control.steps,
+            records: false,
         },
         recorder: recorder(&args.recorder)?,
+        scenarios: Vec::new(),
     })
 }
 

@@ -55,7 +55,7 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
 
 /// Of two sightings of one finding the shorter history is kept, and the first time.
 fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
-    let signature = stored.finding.signature.clone();
+    let signature = stored.finding.first_signature().to_string();
     let Some(known) = findings.get_mut(&signature) else {
         findings.insert(signature, stored);
         return;

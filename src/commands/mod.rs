@@ -9,6 +9,7 @@ mod list;
 mod merge;
 mod recording;
 mod replay;
+mod shrink;
 mod source;
 mod workshop;
 
@@ -41,6 +42,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Shrink(args) => shrink::run(args),
         Command::Show(args) => replay::show(args),
         Command::Targets(format) => list::targets(*format),
         Command::New(args) => list::new(args),

@@ -1,7 +1,8 @@
 //! One round once more, alone in a fresh process: the number of a round comes in, what was seen in
 //! it goes out. With the controlled engine that is what was seen before, if it depends on nothing
-//! but the plan.
+//! but the plan. And several rounds, of which nothing but what is found in them is of interest.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -17,16 +18,33 @@ pub fn again(options: &Options, round: u64) -> Result<Vec<Sighting>> {
 }
 
 pub(super) fn again_in(options: &Options, round: u64, scratch: &Path) -> Result<Vec<Sighting>> {
+    let mut seen = Vec::new();
+    let mut take = |sighting: Option<Sighting>| {
+        seen.extend(sighting);
+        true
+    };
+    search(options, round..round + 1, scratch, &mut take)?;
+    Ok(seen)
+}
+
+/// Runs rounds one after the other, in one process as long as the target does not end it, and
+/// hands on what violates the model or faults in them. `take` says whether more is wanted; it is
+/// also asked, without anything, now and then.
+pub fn search(
+    options: &Options,
+    rounds: Range<u64>,
+    scratch: &Path,
+    take: &mut dyn FnMut(Option<Sighting>) -> bool,
+) -> Result<()> {
     let scratch = scratch.join("again");
     std::fs::create_dir_all(&scratch).context("cannot make a temporary directory")?;
-    let lane = Lane { first: round, step: 1, end: Some(round + 1) };
-    let mut seen = Vec::new();
+    let lane = Lane { first: rounds.start, step: 1, end: Some(rounds.end) };
     let mut tell = |note| {
-        if let Note::Seen(sighting) = note {
-            seen.push(*sighting);
-        }
-        !options.stop.load(Ordering::Relaxed)
+        let wanted = match note {
+            Note::Seen(sighting) => take(Some(*sighting)),
+            _ => take(None),
+        };
+        wanted && !options.stop.load(Ordering::Relaxed)
     };
-    Worker::new(options, lane, &scratch, &mut tell).run()?;
-    Ok(seen)
+    Worker::new(options, lane, &scratch, &mut tell).run()
 }

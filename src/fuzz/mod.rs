@@ -25,7 +25,7 @@ use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
-pub use again::again;
+pub use again::{again, search};
 pub use collect::save;
 pub use recorded::locate;
 pub use statistics::{Coverage, Grown, Policy, Statistics};
@@ -38,6 +38,7 @@ const NOTES_MAX: usize = 64;
 const RECORDINGS_PREFIX: &str = ".rr-";
 
 /// What is wanted of a run besides its plan.
+#[derive(Clone)]
 pub struct Options {
     pub plan: Plan,
     /// Harness processes at a time, each with rounds of its own.

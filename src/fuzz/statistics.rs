@@ -293,6 +293,7 @@ mod tests {
             pairs: pairs.to_vec(),
             leaked_blocks: 1,
             leaked_bytes: 16,
+            recorded: None,
         }
     }
 

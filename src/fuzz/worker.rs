@@ -55,6 +55,7 @@ impl Lane {
 }
 
 /// A violation or fault, with what was recorded of it.
+#[derive(Clone)]
 pub struct Sighting {
     pub finding: Finding,
     pub hello: Box<Hello>,

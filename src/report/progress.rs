@@ -42,6 +42,28 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
+    /// A finding that is shrunk: its directory is written.
+    pub fn shrunk(&mut self, stored: &Stored) {
+        if !self.quiet {
+            let name = &stored.finding.name;
+            self.say(&format!("\n{name}, shrunk:\n\n{}", text::render(stored)));
+        }
+    }
+
+    /// A line about anything but a run.
+    pub fn status(&mut self, line: impl FnOnce() -> String) {
+        if self.quiet {
+            return;
+        }
+        if !self.plain {
+            self.bar.set_message(line());
+            self.bar.tick();
+        } else if self.last_line.elapsed() >= PLAIN_LINE_EVERY {
+            self.last_line = Instant::now();
+            self.say(&line());
+        }
+    }
+
     fn say(&self, line: &str) {
         if self.plain {
             eprintln!("{line}");
@@ -102,16 +124,8 @@ impl Observer for Progress {
     }
 
     fn progressed(&mut self, statistics: &Statistics) {
-        if self.quiet {
-            return;
-        }
-        if !self.plain {
-            self.bar.set_message(self.line(statistics));
-            self.bar.tick();
-        } else if self.last_line.elapsed() >= PLAIN_LINE_EVERY {
-            self.last_line = Instant::now();
-            self.say(&self.line(statistics));
-        }
+        let line = self.line(statistics);
+        self.status(|| line);
     }
 
     fn found(&mut self, stored: &Stored) {

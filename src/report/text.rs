@@ -84,6 +84,12 @@ fn block(stored: &Stored) -> String {
         "Where",
         format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
     );
+    if let Some(shrunk) = &finding.shrunk {
+        row("Shrunk to", format!("{}; found with {}", shrunk.size, shrunk.before));
+        if shrunk.signature != finding.signature {
+            row("", format!("as {}", shrunk.signature));
+        }
+    }
     match finding.confirmed {
         Some(true) => row("Confirmed", "Reproduced in a fresh process.".to_string()),
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
@@ -102,7 +108,8 @@ fn block(stored: &Stored) -> String {
             row("Reproduce with", format!("interlap replay {directory}  # until it recurs"))
         }
     }
-    row("Found with", finding.plan.to_string());
+    let plan = finding.shrunk.as_ref().map_or(&finding.plan, |shrunk| &shrunk.plan);
+    row("Found with", plan.to_string());
     if let Some(recorded) = &finding.recorded {
         for (at, line) in recording::lines(stored, recorded).into_iter().enumerate() {
             row(if at == 0 { "Recording" } else { "" }, line);

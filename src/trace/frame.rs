@@ -139,6 +139,19 @@ pub struct Steps {
     /// Blocks that were not freed when the structure had been destroyed, and their bytes.
     pub leaked_blocks: u64,
     pub leaked_bytes: u64,
+    /// The schedule, where the plan wants it recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Schedule>,
+}
+
+/// A round's schedule, to be followed again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The policy that repeats it: as `crate::schedule` writes a list of the switches that would
+    /// not come about by themselves.
+    pub list: String,
+    /// How many of them take the turn from a thread that could go on.
+    pub preemptions: u64,
 }
 
 /// A fault that the controlled engine saw coming, as opposed to one that ended the process.

@@ -10,7 +10,7 @@ use rmp::{decode, encode};
 use serde::{Deserialize, Serialize};
 
 use super::frame::{
-    Bye, Detected, Frame, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Steps,
+    Bye, Detected, Frame, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Schedule, Steps,
     TRACE_VERSION,
 };
 
@@ -103,7 +103,8 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
         None => encode::write_nil(sink)?,
     }
     let Some(steps) = &end.steps else { return encode::write_nil(sink) };
-    encode::write_array_len(sink, 9)?;
+    // A schedule stands behind the rest, where there is one.
+    encode::write_array_len(sink, if steps.recorded.is_some() { 11 } else { 9 })?;
     encode::write_str(sink, &steps.policy)?;
     for value in [steps.steps, steps.switches, steps.schedule, steps.atomics, steps.blocking] {
         number(sink, value)?;
@@ -113,7 +114,10 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
         number(sink, *pair)?;
     }
     number(sink, steps.leaked_blocks)?;
-    number(sink, steps.leaked_bytes)
+    number(sink, steps.leaked_bytes)?;
+    let Some(Schedule { list, preemptions }) = &steps.recorded else { return Ok(()) };
+    encode::write_str(sink, list)?;
+    number(sink, *preemptions)
 }
 
 /// Why the bytes at hand make no frame.
@@ -209,7 +213,8 @@ fn text(bytes: &mut &[u8]) -> Result<String, Fail> {
 }
 
 fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
-    if decode::read_array_len(bytes)? != 9 {
+    let fields = decode::read_array_len(bytes)?;
+    if ![9, 11].contains(&fields) {
         return Err(Fail::Damaged("counts of another version".to_string()));
     }
     Ok(Box::new(Steps {
@@ -222,6 +227,10 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
         pairs: (0..decode::read_array_len(bytes)?).map(|_| int(bytes)).collect::<Result<_, _>>()?,
         leaked_blocks: int(bytes)?,
         leaked_bytes: int(bytes)?,
+        recorded: match fields {
+            11 => Some(Schedule { list: text(bytes)?, preemptions: int(bytes)? }),
+            _ => None,
+        },
     }))
 }
 
@@ -403,6 +412,7 @@ mod tests {
             pairs: vec![1, u64::MAX],
             leaked_blocks: 2,
             leaked_bytes: 300,
+            recorded: Some(Schedule { list: "list:12@1".into(), preemptions: 1 }),
         };
         let fault = Some("it ended".to_string());
         Frame::End(RoundEnd { round: 1, drained: true, fault, steps: Some(Box::new(steps)) })

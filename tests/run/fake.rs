@@ -184,6 +184,7 @@ pub fn steps(round: u64, atomics: u64) -> Steps {
         pairs: vec![round % 3],
         leaked_blocks: 2,
         leaked_bytes: 48,
+        recorded: None,
     }
 }
 

@@ -11,5 +11,7 @@ mod determinism;
 mod fake;
 mod jobs;
 mod rr;
+mod scenarios;
+mod shrinking;
 pub mod tool;
 mod twins;

@@ -17,7 +17,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("schedule", &["random"]),
     ("history", &["operation"]),
     ("model", &["operation"]),
-    ("plan", &[]),
+    ("plan", &["operation"]),
+    ("scenario", &["history", "operation", "plan"]),
     ("journal", &["history"]),
     ("check", &["history", "journal", "model", "operation"]),
     ("trace", &["history", "model", "operation", "plan"]),
@@ -59,6 +60,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     ("ledger", &["finding", "fuzz", "plan"]),
+    ("shrink", &["finding", "fuzz", "operation", "plan", "scenario", "schedule", "trace"]),
 ];
 
 /// What the harness may name of the library.

@@ -5,6 +5,7 @@
 
 mod pace;
 mod profile;
+mod recorder;
 mod stand;
 mod stop;
 mod waiting;
@@ -18,6 +19,7 @@ use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
 
 use profile::Accesses;
 pub use profile::{Profiling, is_profiling, profile};
+pub use recorder::recorded;
 pub use stand::{here, place_of};
 pub use waiting::{Wait, Woken, block, join_key, wake};
 
@@ -169,6 +171,8 @@ pub struct Order {
     pub callers: usize,
     pub steps_max: u64,
     pub whole_calls: bool,
+    /// Whether the schedule is recorded.
+    pub records: bool,
     pub profiling: Profiling,
 }
 
@@ -225,6 +229,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         pending[..used].fill(Pending::default());
     }
     coverage::begin();
+    recorder::begin(order.records);
     stop::round_begins(order.profiling);
     begin(order.callers, main, argument, false)?;
     e.current.set(order.callers);
@@ -515,7 +520,9 @@ fn choose(yields: bool) -> usize {
         step: e.step.get(),
         pending,
     };
-    policy.as_mut().expect("a round has a policy").next(&view)
+    let next = policy.as_mut().expect("a round has a policy").next(&view);
+    recorder::note(&view, next);
+    next
 }
 
 fn switch(from: usize, to: usize) {

@@ -1,0 +1,209 @@
+//! Candidates, tried: a plan and the numbers of rounds come in, the rounds that show the finding
+//! go out. Does not know where candidates come from.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::finding::{Finding, Size, What};
+use crate::fuzz::{self, Options, Sighting};
+use crate::plan::{Plan, Scenario};
+use crate::trace::frame::Schedule;
+
+/// Faults of one candidate after which it is given up: each costs a process.
+const FAULTS_MAX: u32 = 16;
+/// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
+const HANG_MAX: Duration = Duration::from_secs(4);
+
+/// What a finding must have in common with the one that is shrunk, to be the same: its signature;
+/// or, of violations, the same rule, broken by no operation that the first did not name. (A witness
+/// found in a long history may name operations that have no part in it; that of a short one names
+/// fewer.) A shrunk finding has the signature of its own witness; the report says what it was.
+pub(super) struct Identity {
+    signature: String,
+    /// Of a violation.
+    rule: Option<String>,
+    operations: BTreeSet<String>,
+}
+
+impl Identity {
+    pub fn of(finding: &Finding) -> Identity {
+        let rule = match &finding.what {
+            What::Violation { rule, .. } => Some(rule.clone()),
+            What::Fault { .. } => None,
+        };
+        let operations = named(&finding.signature);
+        Identity { signature: finding.signature.clone(), rule, operations }
+    }
+
+    pub fn is_of(&self, finding: &Finding) -> bool {
+        if self.signature == finding.signature {
+            return true;
+        }
+        match (&self.rule, &finding.what) {
+            (Some(rule), What::Violation { rule: other, .. }) => {
+                rule == other && named(&finding.signature).is_subset(&self.operations)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The operations that a violation's signature names.
+fn named(signature: &str) -> BTreeSet<String> {
+    let operations = signature.rsplit_once(" of ").map_or("", |(_, operations)| operations);
+    operations.split('+').map(str::to_string).collect()
+}
+
+/// A round that shows the finding.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub plan: Plan,
+    pub sighting: Sighting,
+}
+
+impl Shown {
+    pub fn scenario(&self) -> &Scenario {
+        self.plan.scenarios.first().expect("every candidate lists its calls")
+    }
+
+    pub fn round(&self) -> u64 {
+        self.sighting.round.start.round
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        self.sighting.round.end.steps.as_ref()?.recorded.as_ref()
+    }
+
+    /// The policy that repeats its schedule, where that was recorded.
+    pub fn list(&self) -> Option<&str> {
+        self.schedule().map(|schedule| schedule.list.as_str())
+    }
+
+    pub fn size(&self) -> Size {
+        let scenario = self.scenario();
+        let preemptions = self.schedule().map(|schedule| schedule.preemptions);
+        Size { calls: scenario.calls(), threads: scenario.threads.len(), preemptions }
+    }
+
+    /// Preemptions, and all switches that the schedule lists; unknown ones are worse than all
+    /// others.
+    pub fn cost(&self) -> (u64, usize) {
+        self.schedule().map_or((u64::MAX, usize::MAX), |schedule| {
+            (schedule.preemptions, schedule.list.matches('@').count())
+        })
+    }
+}
+
+pub(super) struct Search {
+    options: Options,
+    identity: Identity,
+    scratch: TempDir,
+    until: Cell<Instant>,
+}
+
+impl Search {
+    pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
+        let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let hangs = finding.signature.starts_with("hang");
+        let hang_max = if hangs { options.hang_max } else { options.hang_max.min(HANG_MAX) };
+        Ok(Search {
+            options: Options { hang_max, trace: None, ..options.clone() },
+            identity: Identity::of(finding),
+            scratch,
+            until: Cell::new(until),
+        })
+    }
+
+    /// Whether the finding is that a round took too many steps, so that their limit must stay.
+    pub fn is_about_steps(&self) -> bool {
+        self.identity.signature.starts_with("livelock")
+    }
+
+    /// Nothing is looked for after this.
+    pub fn set_until(&self, until: Instant) {
+        self.until.set(until);
+    }
+
+    /// Whether time is up, or the user has had enough.
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.until.get() || self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs the plan's rounds until one shows the finding with at most `enough` preemptions; else
+    /// gives the one with the fewest. Errors are the target's or the machine's.
+    pub fn look(&self, plan: &Plan, rounds: Range<u64>, enough: u64) -> Result<Option<Shown>> {
+        let mut best = None::<Shown>;
+        self.run(&self.options, plan, rounds, &mut |seen| {
+            if let Some(shown) = seen
+                && best.as_ref().is_none_or(|best| shown.cost() < best.cost())
+            {
+                best = Some(shown);
+            }
+            best.as_ref().is_none_or(|best| best.cost().0 > enough) && !self.is_over()
+        })?;
+        Ok(best)
+    }
+
+    /// Runs all these scenarios in turns, in one process, each with so many schedules; for each the
+    /// first round that shows the finding, if one does.
+    pub fn look_at_each(
+        &self,
+        plan: &Plan,
+        scenarios: Vec<Scenario>,
+        schedules: u64,
+    ) -> Result<Vec<Option<Shown>>> {
+        let count = scenarios.len() as u64;
+        let mut found: Vec<Option<Shown>> = scenarios.iter().map(|_| None).collect();
+        let plan = Plan { scenarios, ..plan.clone() };
+        self.run(&self.options, &plan, 0..count * schedules, &mut |seen| {
+            if let Some(shown) = seen {
+                let of = &mut found[(shown.round() % count) as usize];
+                if of.is_none() {
+                    *of = Some(shown);
+                }
+            }
+            found.iter().any(Option::is_none) && !self.is_over()
+        })?;
+        Ok(found)
+    }
+
+    /// As [`Search::look`] for one round, but also when the user has had enough.
+    pub fn look_anyway(&self, plan: &Plan, round: u64) -> Result<Option<Shown>> {
+        let options = Options { stop: Default::default(), ..self.options.clone() };
+        let mut found = None;
+        self.run(&options, plan, round..round + 1, &mut |seen| {
+            found = found.take().or(seen);
+            Instant::now() < self.until.get()
+        })?;
+        Ok(found)
+    }
+
+    /// Runs rounds as long as `take`, which gets those that show the finding, wants more.
+    fn run(
+        &self,
+        options: &Options,
+        plan: &Plan,
+        rounds: Range<u64>,
+        take: &mut dyn FnMut(Option<Shown>) -> bool,
+    ) -> Result<()> {
+        let options = Options { plan: plan.clone(), ..options.clone() };
+        let mut faults = 0;
+        let mut sift = |seen: Option<Sighting>| {
+            faults += u32::from(seen.as_ref().is_some_and(|seen| seen.round.end.fault.is_some()));
+            let shows = |sighting: &Sighting| self.identity.is_of(&sighting.finding);
+            let shown = seen.filter(shows).map(|sighting| {
+                let round = sighting.round.start.round;
+                let scenarios = plan.scenario(round).into_iter().cloned().collect();
+                Shown { plan: Plan { scenarios, ..plan.clone() }, sighting }
+            });
+            take(shown) && faults < FAULTS_MAX
+        };
+        fuzz::search(&options, rounds, self.scratch.path(), &mut sift)
+    }
+}

@@ -1,0 +1,210 @@
+//! Scenarios with less in them: a scenario comes in, one with fewer calls, fewer threads or simpler
+//! arguments goes out. Does not know whether it still shows anything.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::operation::Op;
+use crate::plan::{Call, Scenario};
+
+/// The calls, by their numbers, counted thread by thread.
+pub(super) fn calls_of(scenario: &Scenario, thread: usize) -> Range<usize> {
+    let before = scenario.threads[..thread].iter().map(Vec::len).sum();
+    before..before + scenario.threads[thread].len()
+}
+
+/// Without a thread, if it has no calls and there is another.
+pub(super) fn without_idle(scenario: &Scenario, thread: usize) -> Option<Scenario> {
+    let mut fewer = scenario.clone();
+    let calls = fewer.threads.remove(thread);
+    (calls.is_empty() && !fewer.threads.is_empty()).then_some(fewer)
+}
+
+/// Without the calls in any of these ranges of numbers. No thread goes: what a thread may call can
+/// depend on its number.
+pub(super) fn without_calls(scenario: &Scenario, calls: &[Range<usize>]) -> Scenario {
+    let mut fewer = scenario.clone();
+    let mut number = 0..;
+    for thread in &mut fewer.threads {
+        thread.retain(|_| {
+            number.next().is_none_or(|number| !calls.iter().any(|calls| calls.contains(&number)))
+        });
+    }
+    fewer
+}
+
+/// The calls of `thread` at the end of those of `other`, which makes one thread less.
+fn joined(scenario: &Scenario, thread: usize, other: usize) -> Option<Scenario> {
+    if thread == other || thread.max(other) >= scenario.threads.len() {
+        return None;
+    }
+    let mut fewer = scenario.clone();
+    let calls = std::mem::take(&mut fewer.threads[thread]);
+    fewer.threads[other].extend(calls);
+    fewer.threads.remove(thread);
+    Some(fewer)
+}
+
+/// Every way to put the calls of one thread behind those of another.
+pub(super) fn all_joined(scenario: &Scenario) -> Vec<Scenario> {
+    let count = scenario.threads.len();
+    let pairs = (0..count).flat_map(|one| (0..count).map(move |other| (one, other)));
+    pairs.filter_map(|(one, other)| joined(scenario, one, other)).collect()
+}
+
+/// Ways to make all arguments simpler at once, the boldest first.
+pub(super) const SIMPLIFICATIONS: [fn(&Scenario) -> Scenario; 6] = [
+    |all| with_small_bulks(&with_small_values(&with_one_key(all))),
+    |all| with_small_bulks(&with_small_values(&with_small_keys(all))),
+    with_one_key,
+    with_small_keys,
+    with_small_values,
+    with_small_bulks,
+];
+
+/// Every key is 0.
+fn with_one_key(scenario: &Scenario) -> Scenario {
+    let simple = with_keys(scenario, &|_| 0);
+    Scenario { keys: scenario.keys.min(1), ..simple }
+}
+
+/// Keys counted from 0, in their order.
+fn with_small_keys(scenario: &Scenario) -> Scenario {
+    let keys = || each(scenario).flat_map(|call| call.args[..keys_of(call)].iter().copied());
+    let used: BTreeSet<i64> = keys().collect();
+    let simple = with_keys(scenario, &|key| used.range(..key).count() as i64);
+    Scenario { keys: scenario.keys.min(used.len() as u64), ..simple }
+}
+
+/// Values counted from 1, in their order; what is in the structure at first stays 0.
+fn with_small_values(scenario: &Scenario) -> Scenario {
+    let values = || each(scenario).flat_map(|call| call.args[values_of(call)].iter().copied());
+    let used: BTreeSet<i64> = values().filter(|value| *value != 0).collect();
+    let small = |value| match value {
+        0 => 0,
+        value => 1 + used.range(..value).count() as i64,
+    };
+    changed(scenario, &|call| {
+        let values = values_of(call);
+        call.args[values].iter_mut().for_each(|value| *value = small(*value));
+    })
+}
+
+/// No bulk call has or wants more than one value.
+fn with_small_bulks(scenario: &Scenario) -> Scenario {
+    changed(scenario, &|call| match (call.op, &mut call.args) {
+        (Op::EnqueueBulk, values) => values.truncate(1),
+        (Op::DequeueBulk, most) => most.iter_mut().for_each(|most| *most = (*most).min(1)),
+        _ => {}
+    })
+}
+
+/// One bulk call, by its number, with half the values; none where it has but one, or is none.
+pub(super) fn smaller_bulk(scenario: &Scenario, call: usize) -> Option<Scenario> {
+    let mut smaller = scenario.clone();
+    let call = smaller.threads.iter_mut().flatten().nth(call)?;
+    match (call.op, &mut call.args) {
+        (Op::EnqueueBulk, values) if values.len() > 1 => values.truncate(values.len() / 2),
+        (Op::DequeueBulk, most) if most[0] > 1 => most[0] /= 2,
+        _ => return None,
+    }
+    Some(smaller)
+}
+
+fn each(scenario: &Scenario) -> impl Iterator<Item = &Call> {
+    scenario.threads.iter().flatten()
+}
+
+fn changed(scenario: &Scenario, change: &dyn Fn(&mut Call)) -> Scenario {
+    let mut other = scenario.clone();
+    other.threads.iter_mut().flatten().for_each(change);
+    other
+}
+
+fn with_keys(scenario: &Scenario, key: &dyn Fn(i64) -> i64) -> Scenario {
+    changed(scenario, &|call| {
+        let keys = keys_of(call);
+        call.args[..keys].iter_mut().for_each(|old| *old = key(*old));
+    })
+}
+
+/// How many of the first arguments are keys.
+fn keys_of(call: &Call) -> usize {
+    use Op::*;
+    match call.op {
+        SetInsert | SetRemove | SetContains => 1,
+        MapGet | MapPut | MapInsertIfAbsent | MapRemove | MapCompareExchange => 1,
+        SetRangeCount | SetRangeList => 2,
+        _ => 0,
+    }
+}
+
+/// Which arguments are values.
+fn values_of(call: &Call) -> Range<usize> {
+    use Op::*;
+    let first = match call.op {
+        Enqueue | EnqueueBulk | Push | DequePush | PriorityInsert | LogAppend => 0,
+        RegisterWrite | RegisterCompareExchange => 0,
+        MapPut | MapInsertIfAbsent | MapCompareExchange => 1,
+        _ => call.args.len(),
+    };
+    first..call.args.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(op: Op, args: &[i64]) -> Call {
+        Call { op, args: args.to_vec() }
+    }
+
+    fn map() -> Scenario {
+        let one = vec![call(Op::MapPut, &[7, 100]), call(Op::MapGet, &[9])];
+        let other = vec![call(Op::MapCompareExchange, &[7, 100, 2001]), call(Op::MapGet, &[7])];
+        let third = vec![call(Op::MapCompareExchange, &[9, 0, 2001])];
+        Scenario { threads: vec![one, other, third], keys: 16, values: 3 }
+    }
+
+    #[test]
+    fn calls_are_numbered_thread_by_thread() {
+        let fewer = without_calls(&map(), &[1..2, 2..3]);
+        assert_eq!(fewer.threads[0], [call(Op::MapPut, &[7, 100])]);
+        assert_eq!(fewer.threads[1], [call(Op::MapGet, &[7])]);
+        assert_eq!(fewer.calls(), 3);
+        assert_eq!(without_calls(&map(), std::slice::from_ref(&(4..100))).threads[2], []);
+    }
+
+    #[test]
+    fn idle_threads_are_dropped_and_threads_joined() {
+        let joined = joined(&map(), 0, 2).expect("two threads");
+        assert_eq!((joined.threads.len(), joined.calls()), (2, 5));
+        assert_eq!(joined.threads[1][1], call(Op::MapPut, &[7, 100]));
+        assert_eq!(without_idle(&map(), 2), None);
+        assert_eq!(calls_of(&map(), 1), 2..4);
+        let idle = without_calls(&map(), &[calls_of(&map(), 1)]);
+        assert_eq!(without_idle(&idle, 1).expect("two left").threads.len(), 2);
+    }
+
+    #[test]
+    fn equal_arguments_stay_equal_and_the_initial_value_stays() {
+        let small = with_small_values(&with_small_keys(&map()));
+        assert_eq!(small.threads[0], [call(Op::MapPut, &[0, 1]), call(Op::MapGet, &[1])]);
+        assert_eq!(small.threads[1][0], call(Op::MapCompareExchange, &[0, 1, 2]));
+        assert_eq!(small.threads[2][0], call(Op::MapCompareExchange, &[1, 0, 2]));
+        assert_eq!(small.keys, 2);
+        assert!(each(&with_one_key(&map())).all(|call| call.args[0] == 0));
+    }
+
+    #[test]
+    fn bulks_are_halved_until_one_value_is_left() {
+        let calls = vec![call(Op::EnqueueBulk, &[5, 6, 7, 8]), call(Op::DequeueBulk, &[9])];
+        let bulk = Scenario { threads: vec![calls], keys: 0, values: 9 };
+        let half = smaller_bulk(&bulk, 0).expect("halved");
+        assert_eq!(half.threads[0][0], call(Op::EnqueueBulk, &[5, 6]));
+        let quarter = smaller_bulk(&half, 0).expect("halved");
+        assert_eq!(smaller_bulk(&quarter, 0), None);
+        assert_eq!(smaller_bulk(&bulk, 1).expect("halved").threads[0][1].args, [4]);
+        assert!(each(&with_small_bulks(&bulk)).all(|call| call.values() == 1));
+    }
+}

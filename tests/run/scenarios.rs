@@ -1,0 +1,100 @@
+//! Plans that list their calls and their schedule: what a finding's round called, and how it was
+//! scheduled, written down and run again in a fresh process, is the same round.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use interlap::finding::Stored;
+use interlap::fuzz::{Options, Sighting, again};
+use interlap::plan::{Plan, Shard};
+use interlap::{replay, scenario};
+
+use super::tool::Tool;
+
+/// What the finding's round is run with.
+fn options(directory: &Path, plan: Plan) -> Options {
+    Options {
+        plan,
+        jobs: 1,
+        shard: Shard::ALL,
+        library: replay::library(directory).expect("written with the finding"),
+        harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
+        duration_max: None,
+        rounds_max: None,
+        findings_max: 1,
+        hang_max: Duration::from_secs(10),
+        directory: directory.to_path_buf(),
+        trace: None,
+        stop: Default::default(),
+        wanted: None,
+    }
+}
+
+/// The round run alone, where it shows the finding.
+fn shown(stored: &Stored, plan: &Plan) -> Sighting {
+    let seen = again(&options(&stored.directory, plan.clone()), stored.finding.round);
+    let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
+    seen.expect("it runs").into_iter().find(same).expect("the same finding")
+}
+
+/// Runs a target until something is found, and that again from what was recorded of it.
+fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
+    let answer = tool.run(&["fuzz", target, "--seed", "3", "--for", "60s", "--findings", "1"]);
+    answer.expect(1, &["Reproduced in a fresh process"]);
+    let found = Stored::load(&tool.only_finding()).expect("written");
+    let mut plan = found.finding.plan.clone();
+    plan.control.records = true;
+    let recorded = shown(&found, &plan);
+    assert_eq!(recorded.round.history, found.round.history, "{target}: recording changes it");
+    let steps = recorded.round.end.steps.as_ref().expect("of the controlled engine");
+    let schedule = steps.recorded.as_ref().expect("it was asked for");
+    plan.control.records = false;
+    plan.control.policy = Some(schedule.list.clone());
+    plan.scenarios = vec![scenario::of(&found.round.history, found.round.start.threads)];
+    let json = serde_json::to_string(&plan).expect("a plan");
+    let plan: Plan = serde_json::from_str(&json).expect("the same plan");
+    let repeated = shown(&found, &plan);
+    assert_eq!(repeated.round.history, found.round.history, "{target}: {json}");
+    let again = repeated.round.end.steps.expect("of the controlled engine");
+    assert_eq!((again.steps, again.schedule), (steps.steps, steps.schedule), "{target}");
+    assert_eq!(again.recorded, None);
+    plan
+}
+
+#[test]
+fn a_finding_is_repeated_by_its_calls_and_its_switches() {
+    for twin in [
+        "treiber_aba",
+        "ms_queue_untagged",
+        "harris_set_marked_contains",
+        "ring_mpmc_early_publish",
+        "atomic_register_split_cas",
+        "mutex_map_lost_update",
+    ] {
+        repeats_from_its_record(&Tool::new(), twin);
+    }
+}
+
+/// Threads that wait for each other, and freed memory: the engine ends such rounds.
+#[test]
+fn a_fault_is_repeated_by_its_calls_and_its_switches() {
+    for adapter in ["abba", "use_after_free"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
+        let path = path.join(adapter).with_extension("cpp");
+        let plan = repeats_from_its_record(&Tool::new(), path.to_str().expect("UTF-8"));
+        assert!(plan.scenarios[0].calls() >= 2);
+    }
+}
+
+/// What a stored plan asks for is checked, since it may have been edited.
+#[test]
+fn a_scenario_that_the_target_does_not_offer_is_refused() {
+    let tool = Tool::new();
+    let mut plan = repeats_from_its_record(&tool, "treiber_aba");
+    let calls = &mut plan.scenarios[0].threads[0];
+    calls[0].op = interlap::operation::Op::Enqueue;
+    calls[0].args = vec![1];
+    let refused = again(&options(&tool.only_finding(), plan), 16);
+    let refused = refused.err().expect("an error").to_string();
+    assert!(refused.contains("a scenario in which thread 0 calls enqueue"), "{refused}");
+}

@@ -1,0 +1,148 @@
+//! Shrinking: what is found becomes small and stays what it was.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use interlap::finding::{Size, Stored, What};
+
+use super::tool::Tool;
+
+/// Each broken twin that sequentially consistent schedules show.
+const TWINS: [&str; 9] = [
+    "treiber_aba",
+    "ms_queue_untagged",
+    "ms_queue_no_recheck",
+    "harris_set_marked_contains",
+    "set_undecided_insert",
+    "ring_mpmc_early_publish",
+    "ring_spsc_early_publish",
+    "atomic_register_split_cas",
+    "mutex_map_lost_update",
+];
+
+/// Finds something, as it is found and shrunk for so long at most.
+fn found_and_shrunk(tool: &Tool, target: &str, seed: &str, time: &str) -> (Stored, Stored) {
+    let run = ["fuzz", target, "--seed", seed, "--for", "60s", "--findings", "1"];
+    tool.run(&run).expect(1, &["Reproduced in a fresh process"]);
+    let found = Stored::load(&tool.only_finding()).expect("written");
+    let directory = found.directory.to_str().expect("UTF-8");
+    let answer = tool.run(&["shrink", directory, "--for", time]);
+    answer.expect(1, &["Shrunk to", "Reproduced in a fresh process"]);
+    let shrunk = Stored::load(&found.directory).expect("written");
+    assert_eq!(found.finding.name, shrunk.finding.name);
+    is_the_same(&found, &shrunk);
+    (found, shrunk)
+}
+
+/// Nothing but less of the same: of a violation the rule, and no operation that was not named.
+#[track_caller]
+fn is_the_same(found: &Stored, shrunk: &Stored) {
+    match (&found.finding.what, &shrunk.finding.what) {
+        (What::Violation { rule, .. }, What::Violation { rule: after, .. }) => {
+            assert_eq!(rule, after);
+            let named = |stored: &Stored| -> BTreeSet<String> {
+                let (_, operations) = stored.finding.signature.rsplit_once(" of ").expect("both");
+                operations.split('+').map(str::to_string).collect()
+            };
+            assert!(named(shrunk).is_subset(&named(found)));
+        }
+        (What::Fault { .. }, What::Fault { .. }) => {
+            assert_eq!(found.finding.signature, shrunk.finding.signature);
+        }
+        (before, after) => panic!("{before:?} became {after:?}"),
+    }
+}
+
+fn size(stored: &Stored) -> Size {
+    stored.finding.shrunk.as_ref().expect("it was shrunk").size
+}
+
+/// Shrinks, and asserts that it became small and that `replay` gives the identical round.
+#[track_caller]
+fn becomes_small(target: &str) {
+    let tool = Tool::new();
+    let (found, shrunk) = found_and_shrunk(&tool, target, "5", "60s");
+    let Size { calls, preemptions, .. } = size(&shrunk);
+    assert!(calls <= 6, "{target}: {calls} calls");
+    assert!(preemptions.is_some_and(|n| n <= 3), "{target}: {preemptions:?} preemptions");
+    assert_eq!(shrunk.finding.plan.scenarios[0].calls(), calls);
+    let directory = found.directory.to_str().expect("UTF-8");
+    let answer = tool.run(&["replay", directory]);
+    answer.expect(1, &["the history is identical, record by record"]);
+    let original = interlap::trace::rounds::read(&found.directory.join("original.mpk"));
+    assert_eq!(original.expect("kept").rounds[0].history, found.round.history);
+}
+
+#[test]
+fn a_torn_compare_exchange_becomes_small() {
+    becomes_small("atomic_register_split_cas");
+}
+
+#[test]
+fn an_early_published_cell_becomes_small() {
+    becomes_small("ring_spsc_early_publish");
+}
+
+#[test]
+fn a_set_that_answers_too_early_becomes_small() {
+    becomes_small("set_undecided_insert");
+}
+
+#[test]
+fn a_deadlock_becomes_small_and_stays_that_deadlock() {
+    let tool = Tool::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled/abba.cpp");
+    let (_, shrunk) = found_and_shrunk(&tool, path.to_str().expect("UTF-8"), "5", "60s");
+    // Two threads are enough to wait for each other; a third that waits with them is part of the
+    // signature, and stays.
+    let Size { calls, threads, preemptions } = size(&shrunk);
+    assert!((2..=3).contains(&calls) && calls == threads, "{calls} calls of {threads} threads");
+    assert!(preemptions.is_some_and(|n| n <= 2), "{preemptions:?} preemptions");
+}
+
+/// `fuzz` shrinks by itself; shrinking what is shrunk already goes on from there, and the finding
+/// as it was found stays beside it.
+#[test]
+fn a_run_shrinks_and_shrinking_goes_on() {
+    let tool = Tool::new();
+    let run = ["fuzz", "atomic_register_split_cas", "--seed", "5", "--findings", "1"];
+    tool.run(&[&run[..], &["--shrink", "30s"]].concat()).expect(1, &["shrunk:", "Shrunk to"]);
+    let once = Stored::load(&tool.only_finding()).expect("written");
+    let original = std::fs::read(once.directory.join("original.mpk")).expect("kept");
+    let directory = once.directory.to_str().expect("UTF-8");
+    tool.run(&["shrink", directory, "--for", "5s"]).expect(1, &["Shrunk to"]);
+    let twice = Stored::load(&once.directory).expect("written");
+    let before = |stored: &Stored| stored.finding.shrunk.as_ref().expect("shrunk").before;
+    assert_eq!(before(&once), before(&twice));
+    assert!(size(&twice).calls <= size(&once).calls);
+    assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
+}
+
+#[test]
+fn findings_of_native_threads_are_not_shrunk() {
+    let tool = Tool::new();
+    let run = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--findings", "1"];
+    tool.run(&run).expect(1, &["Reproduce with"]);
+    let directory = tool.only_finding();
+    let answer = tool.run(&["shrink", directory.to_str().expect("UTF-8")]);
+    answer.expect(2, &["only findings of the controlled engine are shrunk"]);
+}
+
+/// `cargo test --test it how_small -- --ignored --nocapture`: every twin, several seeds, each
+/// shrunk for as long as `fuzz` does by itself. SEEDS="1 2" and TWINS="a b" name others.
+#[test]
+#[ignore = "minutes, and how far it gets in ten seconds depends on the machine"]
+fn how_small_the_twins_become() {
+    let words = |name: &str, or: String| std::env::var(name).unwrap_or(or);
+    let (twins, seeds) = (words("TWINS", TWINS.join(" ")), words("SEEDS", "1 2 3".to_string()));
+    println!("| twin | seed | found | shrunk | seconds |\n|---|---|---|---|---|");
+    for twin in twins.split_whitespace() {
+        for seed in seeds.split_whitespace() {
+            let (tool, started) = (Tool::new(), std::time::Instant::now());
+            let (_, shrunk) = found_and_shrunk(&tool, twin, seed, "10s");
+            let (seconds, size) = (started.elapsed().as_secs_f64(), size(&shrunk));
+            let before = shrunk.finding.shrunk.as_ref().expect("shrunk").before;
+            println!("| {twin} | {seed} | {before} | {size} | {seconds:.1} |");
+        }
+    }
+}
