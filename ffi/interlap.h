@@ -61,6 +61,7 @@ extern "C" {
  *   IL_SET_RANK              key                ok: how many keys are below this one
  *   IL_SET_SIZE              -                  ok: how many keys there are
  *   IL_SET_SELECT            n                  ok: the key above n others | failed (none is)
+ *   IL_SET_RANGE_LIST        low, high          ok: the keys in the range, the lowest first
  *   -- map
  *   IL_MAP_GET               key                ok: value | failed (absent)
  *   IL_MAP_PUT               key, value         ok | ok: old value | failed (was absent, now put)
@@ -101,6 +102,7 @@ enum il_op {
     IL_SET_RANK = 0x44,
     IL_SET_SIZE = 0x45,
     IL_SET_SELECT = 0x46,
+    IL_SET_RANGE_LIST = 0x47,
     IL_MAP_GET = 0x50,
     IL_MAP_PUT = 0x51,
     IL_MAP_INSERT_IF_ABSENT = 0x52,

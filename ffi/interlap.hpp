@@ -22,6 +22,13 @@
  *     stack     bool push(int64_t value)      bool pop(int64_t &value)
  *     deque     bool push(int64_t value)     bool take(int64_t &value)   bool steal(int64_t &value)
  *     set       bool insert(int64_t key)     bool remove(int64_t key)    bool contains(int64_t key)
+ *     range set a set that also has some of these; ranges include both ends:
+ *               int64_t range_count(int64_t low, int64_t high)
+ *               int64_t rank(int64_t key)                              how many are below
+ *               int64_t size()
+ *               bool select(int64_t n, int64_t &key)                   the key above n others
+ *               size_t range_list(int64_t low, int64_t high, int64_t *keys, size_t most)
+ *                                           the keys from the lowest up; how many: `most` suffices
  *     map       bool get(int64_t key, int64_t &value)
  *               bool put(int64_t key, int64_t value)               or void
  *               bool insert_if_absent(int64_t key, int64_t value)
@@ -31,6 +38,11 @@
  *               bool compare_exchange(int64_t old, int64_t value)
  *     priority  bool insert(int64_t value)   bool poll(int64_t &value)      the smallest first
  *     queue
+ *     counter   void add(int64_t amount)     or int64_t: the value before
+ *               int64_t read()
+ *     log       bool append(int64_t value, int64_t &position)   false: nothing was appended
+ *               bool read(int64_t position, int64_t &value)     false: nothing there yet
+ *               int64_t check_tail()                            how many records there are
  *
  * A method that returns bool may return void (always done) or interlap::status instead; the latter
  * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
@@ -39,9 +51,11 @@
  * Optional members of the class:
  *
  *     static constexpr auto model = "fifo";           default: by the methods: fifo, lifo, deque,
- *                                                     set, map, register, priority-queue
+ *                                                     set, range-set, map, register,
+ *                                                     priority-queue, counter, log; with "set",
+ *                                                     methods of a range set are not called
  *     static constexpr auto library = "...", version = "...";
- *     static constexpr bool one_producer = true;      thread 0 alone enqueues (or pushes)
+ *     static constexpr bool one_producer = true;      thread 0 alone enqueues (pushes, appends)
  *     static constexpr bool one_consumer = true;      one thread dequeues: thread 1 if there is one
  *                                                     producer too, else thread 0
  *     static constexpr unsigned thread_max = 8;       most threads that may call at once
@@ -122,6 +136,14 @@ INTERLAP_METHOD(insert_if_absent)
 INTERLAP_METHOD(compare_exchange)
 INTERLAP_METHOD(read)
 INTERLAP_METHOD(write)
+INTERLAP_METHOD(range_count)
+INTERLAP_METHOD(rank)
+INTERLAP_METHOD(size)
+INTERLAP_METHOD(select)
+INTERLAP_METHOD(range_list)
+INTERLAP_METHOD(add)
+INTERLAP_METHOD(append)
+INTERLAP_METHOD(check_tail)
 #undef INTERLAP_METHOD
 
 template <class Void, class M, class T, class... A> struct has_method : std::false_type {};
@@ -155,6 +177,29 @@ status answer(status no, T &t, L &local, A &&...a) {
     }
 }
 
+/* Optional static members: the class's own, else a default. */
+#define INTERLAP_OPTION(type, name, fallback)                                                      \
+    template <class T, class = void> struct name##_option {                                        \
+        static constexpr type value = fallback;                                                    \
+    };                                                                                             \
+    template <class T> struct name##_option<T, std::void_t<decltype(T::name)>> {                   \
+        static constexpr type value = T::name;                                                     \
+    };
+INTERLAP_OPTION(const char *, library, "")
+INTERLAP_OPTION(const char *, version, "")
+INTERLAP_OPTION(const char *, model, nullptr)
+INTERLAP_OPTION(bool, one_producer, false)
+INTERLAP_OPTION(bool, one_consumer, false)
+INTERLAP_OPTION(unsigned, thread_max, 0)
+INTERLAP_OPTION(unsigned, capacity, 0)
+INTERLAP_OPTION(unsigned, block_size, 0)
+#undef INTERLAP_OPTION
+
+constexpr bool same_text(const char *a, const char *b) {
+    while (*a != 0 && *a == *b) a++, b++;
+    return *a == *b;
+}
+
 /* The operations a class offers, and how each is done. */
 template <class T> struct offer {
     using local = typename local_of<T>::type;
@@ -167,7 +212,20 @@ template <class T> struct offer {
     static constexpr bool is_set =
         !is_map && !is_priority && (has<contains_method, T, in> || has<insert_method, T, in>);
     static constexpr bool is_stack = has<pop_method, T, out>;
-    static constexpr bool is_register = has<read_method, T>;
+    static constexpr bool is_counter = has<add_method, T, in>;
+    static constexpr bool is_log = has<append_method, T, in, out>;
+    static constexpr bool is_register = !is_counter && !is_log && has<read_method, T>;
+
+    /* Whether keys are counted, too: of a class that calls itself a mere set they are not, so that
+       it may have a size() of its own that promises nothing. */
+    static constexpr bool counts_keys =
+        is_set && (model_option<T>::value == nullptr || !same_text(model_option<T>::value, "set"));
+    static constexpr bool lists_keys =
+        counts_keys && has<range_list_method, T, in, in, int64_t *, size_t>;
+    static constexpr bool is_range_set =
+        lists_keys || (counts_keys && (has<range_count_method, T, in, in> ||
+                                       has<rank_method, T, in> || has<size_method, T> ||
+                                       has<select_method, T, in, out>));
 
     static constexpr bool offers(uint32_t op) {
         switch (op) {
@@ -194,6 +252,16 @@ template <class T> struct offer {
             return is_register && has<compare_exchange_method, T, in, in>;
         case IL_PRIORITY_INSERT: return is_priority && has<insert_method, T, in>;
         case IL_PRIORITY_POLL: return is_priority;
+        case IL_SET_RANGE_COUNT: return counts_keys && has<range_count_method, T, in, in>;
+        case IL_SET_RANK: return counts_keys && has<rank_method, T, in>;
+        case IL_SET_SIZE: return counts_keys && has<size_method, T>;
+        case IL_SET_SELECT: return counts_keys && has<select_method, T, in, out>;
+        case IL_SET_RANGE_LIST: return lists_keys;
+        case IL_COUNTER_ADD: return is_counter;
+        case IL_COUNTER_READ: return is_counter && has<read_method, T>;
+        case IL_LOG_APPEND: return is_log;
+        case IL_LOG_READ: return is_log && has<read_method, T, in, out>;
+        case IL_LOG_CHECK_TAIL: return is_log && has<check_tail_method, T>;
         default: return false;
         }
     }
@@ -213,6 +281,31 @@ template <class T> struct offer {
     template <class M, class... A>
     static void plain(il_call *c, status no, T &t, local &l, A... a) {
         c->status = static_cast<uint32_t>(answer<M>(no, t, l, a...));
+    }
+
+    /* A call that always hands out one number. */
+    template <class M, class... A> static void number(il_call *c, T &t, local &l, A... a) {
+        using R = decltype(invoke<M>(t, l, a...));
+        static_assert(std::is_integral_v<R> && !std::is_same_v<R, bool>,
+                      "a target's method that reads a number returns it: int64_t or size_t");
+        c->results[0] = static_cast<int64_t>(invoke<M>(t, l, a...));
+        c->result_count = 1;
+    }
+
+    static void counter_add(il_call *c, T &t, local &l) {
+        using M = add_method;
+        using R = decltype(invoke<M>(t, l, c->args[0]));
+        if constexpr (std::is_same_v<R, bool> || std::is_same_v<R, status> || std::is_void_v<R>)
+            plain<M>(c, status::failed, t, l, c->args[0]);
+        else
+            number<M>(c, t, l, c->args[0]);
+    }
+
+    static void range_list(il_call *c, T &t, local &l) {
+        size_t most = c->result_room;
+        size_t listed =
+            invoke<range_list_method>(t, l, c->args[0], c->args[1], c->results, most);
+        c->result_count = static_cast<uint32_t>(listed);
     }
 
     static void enqueue_bulk(il_call *c, T &t, local &l) {
@@ -272,29 +365,21 @@ template <class T> struct offer {
                           plain<compare_exchange_method>(c, status::failed, t, l, a[0], a[1]))
             INTERLAP_CASE(IL_PRIORITY_INSERT, plain<insert_method>(c, status::full, t, l, a[0]))
             INTERLAP_CASE(IL_PRIORITY_POLL, one_value<poll_method>(c, status::empty, t, l))
+            INTERLAP_CASE(IL_SET_RANGE_COUNT, number<range_count_method>(c, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_SET_RANK, number<rank_method>(c, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_SIZE, number<size_method>(c, t, l))
+            INTERLAP_CASE(IL_SET_SELECT, one_value<select_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_SET_RANGE_LIST, range_list(c, t, l))
+            INTERLAP_CASE(IL_COUNTER_ADD, counter_add(c, t, l))
+            INTERLAP_CASE(IL_COUNTER_READ, number<read_method>(c, t, l))
+            INTERLAP_CASE(IL_LOG_APPEND, one_value<append_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_LOG_READ, one_value<read_method>(c, status::empty, t, l, a[0]))
+            INTERLAP_CASE(IL_LOG_CHECK_TAIL, number<check_tail_method>(c, t, l))
         }
 #undef INTERLAP_CASE
         c->status = IL_UNSUPPORTED;
     }
 };
-
-/* Optional static members: the class's own, else a default. */
-#define INTERLAP_OPTION(type, name, fallback)                                                      \
-    template <class T, class = void> struct name##_option {                                        \
-        static constexpr type value = fallback;                                                    \
-    };                                                                                             \
-    template <class T> struct name##_option<T, std::void_t<decltype(T::name)>> {                   \
-        static constexpr type value = T::name;                                                     \
-    };
-INTERLAP_OPTION(const char *, library, "")
-INTERLAP_OPTION(const char *, version, "")
-INTERLAP_OPTION(const char *, model, nullptr)
-INTERLAP_OPTION(bool, one_producer, false)
-INTERLAP_OPTION(bool, one_consumer, false)
-INTERLAP_OPTION(unsigned, thread_max, 0)
-INTERLAP_OPTION(unsigned, capacity, 0)
-INTERLAP_OPTION(unsigned, block_size, 0)
-#undef INTERLAP_OPTION
 
 template <class T> constexpr const char *model_of() {
     using o = offer<T>;
@@ -302,9 +387,12 @@ template <class T> constexpr const char *model_of() {
     return o::is_deque    ? "deque"
            : o::is_stack  ? "lifo"
            : o::is_map    ? "map"
+           : o::is_range_set ? "range-set"
            : o::is_set    ? "set"
            : o::is_register ? "register"
            : o::is_priority ? "priority-queue"
+           : o::is_counter ? "counter"
+           : o::is_log    ? "log"
                             : "fifo";
 }
 
@@ -323,12 +411,13 @@ template <class T> constexpr uint32_t role_of(uint32_t op) {
     case IL_DEQUEUE_BULK:
     case IL_PRIORITY_POLL:
     case IL_POP: return producer ? IL_OTHER_THREADS : consumer ? IL_FIRST_THREAD : IL_ANY_THREAD;
+    case IL_LOG_APPEND: return producer ? IL_FIRST_THREAD : IL_ANY_THREAD;
     default: return IL_ANY_THREAD;
     }
 }
 
 template <class T> struct operations_of {
-    static constexpr uint32_t op_end = 0x80; /* past the last il_op */
+    static constexpr uint32_t op_end = IL_LOG_CHECK_TAIL + 1; /* past the last il_op */
     static constexpr uint32_t count() {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++) n += offer<T>::offers(op);

@@ -10,6 +10,39 @@ use crate::workload::Shape;
 /// Calls of a drain beyond one for each value that was added.
 pub const SURPLUS: u64 = 16;
 
+/// The calls of the drain: what tells everything that is still inside.
+enum Drain {
+    /// Remove one by one until the answer is empty.
+    UntilEmpty(Op),
+    /// Look at every key.
+    EachKey(Op),
+    /// Read a log from its first record on until nothing is there.
+    EachRecord,
+    /// Look once.
+    Once(Op),
+    /// The target offers nothing to look with.
+    Nothing,
+}
+
+impl Drain {
+    fn of(operations: &[(Op, Role)]) -> Drain {
+        let offers = |op: &Op| operations.iter().any(|(offered, _)| offered == op);
+        use Op::*;
+        let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
+        if let Some(op) = removers.into_iter().find(offers) {
+            return Drain::UntilEmpty(op);
+        }
+        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(offers) {
+            return Drain::EachKey(op);
+        }
+        if offers(&LogRead) {
+            return Drain::EachRecord;
+        }
+        let once = [RegisterRead, CounterRead, LogCheckTail, SetSize].into_iter().find(offers);
+        once.map_or(Drain::Nothing, Drain::Once)
+    }
+}
+
 /// Reads all that is left, alone. Whether the structure was emptied.
 pub fn drain(
     operations: &[(Op, Role)],
@@ -17,7 +50,7 @@ pub fn drain(
     added: u64,
     call: &mut dyn FnMut(Op, &[i64]) -> Outcome,
 ) -> bool {
-    match Drain::of(operations, shape) {
+    match Drain::of(operations) {
         Drain::UntilEmpty(op) => {
             let most = [shape.values_per_call() as i64];
             let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
@@ -29,9 +62,16 @@ pub fn drain(
                 }
             }
         }
-        Drain::EachKey(op, keys) => {
-            for key in 0..keys as i64 {
+        Drain::EachKey(op) => {
+            for key in 0..shape.keys() as i64 {
                 call(op, &[key]);
+            }
+        }
+        Drain::EachRecord => {
+            for position in 0..(added + SURPLUS) as i64 {
+                if call(Op::LogRead, &[position]) != Outcome::Recorded(Status::Ok) {
+                    break;
+                }
             }
         }
         Drain::Once(op) => {
@@ -40,32 +80,4 @@ pub fn drain(
         Drain::Nothing => {}
     }
     false
-}
-
-/// The calls of the drain: what tells everything that is still inside.
-enum Drain {
-    /// Remove one by one until the answer is empty.
-    UntilEmpty(Op),
-    /// Look at every key.
-    EachKey(Op, u64),
-    /// Look once.
-    Once(Op),
-    /// The target offers nothing to look with.
-    Nothing,
-}
-
-impl Drain {
-    fn of(operations: &[(Op, Role)], shape: &Shape) -> Drain {
-        let offers = |op: Op| operations.iter().any(|(offered, _)| *offered == op);
-        use Op::*;
-        let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
-        if let Some(op) = removers.into_iter().find(|op| offers(*op)) {
-            return Drain::UntilEmpty(op);
-        }
-        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(|op| offers(*op)) {
-            return Drain::EachKey(op, shape.keys());
-        }
-        let once = [RegisterRead, CounterRead, LogCheckTail].into_iter().find(|op| offers(*op));
-        once.map_or(Drain::Nothing, Drain::Once)
-    }
 }

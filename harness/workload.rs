@@ -1,7 +1,7 @@
 //! The workload: a plan's seed comes in, the shape of each round and every thread's calls go out.
 //! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
-//! of a compare-exchange depends on what the thread has seen. Where the plan has a scenario, its
-//! calls come instead of drawn ones. Knows nothing of time and memory.
+//! of a compare-exchange, and where a log is read, depend on what the thread has seen. Where the
+//! plan has a scenario, its calls come instead of drawn ones. Knows nothing of time and memory.
 
 use interlap::operation::{Op, Status};
 use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
@@ -25,6 +25,11 @@ const RR_CALLS: (u64, u64) = (64, 4096);
 
 /// Sets the draw apart from those of threads, which are numbered from 1.
 const OF_BULK: u64 = 1 << 32;
+const OF_AMOUNT: u64 = 2 << 32;
+
+/// Most keys between the ends of a range that is listed: all fit the least room for results that
+/// `interlap.h` promises (`IL_RESULT_ROOM`).
+const LISTED_MAX: u64 = 64;
 
 /// What one round is like.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +44,12 @@ pub struct Shape<'a> {
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
     /// ISSTA 2012).
     weights: Vec<(Op, Role, u64)>,
-    keys: u64,
+    /// Keys are below this.
+    pub keys: u64,
     bulk: u64,
     block_size: u64,
+    /// What an addition to a counter adds: one amount in a round, so that long ones can be judged.
+    amount: i64,
     /// Most turns of the processor's pause that a thread waits before its first call, and
     /// between calls.
     start_delay: u64,
@@ -93,6 +101,7 @@ impl<'a> Shape<'a> {
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
             block_size: info.block_size.into(),
+            amount: *Random::of(seed, &[round, OF_AMOUNT]).pick(&[1, 1, 2, 7]),
             start_delay: *random.pick(&[0, 10, 100, 1000]),
             // Threads of a long batch get out of step by themselves.
             pause: if calls < LONG_CALLS.0 { *random.pick(&[0, 0, 4, 32]) } else { 0 },
@@ -105,8 +114,14 @@ impl<'a> Shape<'a> {
 
     /// Most values that one call of this round carries.
     pub fn values_per_call(&self) -> usize {
-        let bulk = self.weights.iter().any(|(op, ..)| is_bulk(*op));
-        if bulk || self.scenario.is_some() { self.bulk as usize } else { 3 }
+        let offers = |wanted: fn(Op) -> bool| self.weights.iter().any(|(op, ..)| wanted(*op));
+        if offers(|op| op == Op::SetRangeList) {
+            self.keys.clamp(3, LISTED_MAX) as usize
+        } else if offers(is_bulk) || self.scenario.is_some() {
+            self.bulk as usize
+        } else {
+            3
+        }
     }
 
     /// Keys of this round are below this.
@@ -297,6 +312,9 @@ pub struct Caller<'a> {
     keys: u64,
     bulk: u64,
     block_size: u64,
+    amount: i64,
+    /// A log has no more records than this.
+    records_max: i64,
     next_value: i64,
     /// How values become priorities.
     spread: i64,
@@ -304,7 +322,8 @@ pub struct Caller<'a> {
     /// `next_value` before the last call was drawn.
     value_before: i64,
     pause: u64,
-    /// The last value seen under each key, for compare-exchange.
+    /// The last value seen under each key, for compare-exchange; of a log at 0 how many records it
+    /// has at least.
     seen: Vec<i64>,
 }
 
@@ -320,6 +339,8 @@ impl<'a> Caller<'a> {
             keys: shape.keys,
             bulk: shape.bulk,
             block_size: shape.block_size,
+            amount: shape.amount,
+            records_max: shape.calls as i64 * i64::from(shape.threads),
             next_value: i64::from(thread + 1) * shape.value_stride,
             spread: shape.spread,
             priority_mask: {
@@ -392,7 +413,7 @@ impl<'a> Caller<'a> {
             PriorityInsert => args.push(self.priority()),
             Dequeue | Pop | DequeTake | DequeSteal | RegisterRead | PriorityPoll => {}
             SetSize | CounterRead | LogCheckTail => {}
-            CounterAdd => args.push(1),
+            CounterAdd => args.push(self.amount),
             EnqueueBulk => {
                 for _ in 0..self.bulk_size() {
                     args.push(self.value());
@@ -400,10 +421,15 @@ impl<'a> Caller<'a> {
             }
             DequeueBulk => args.push(self.bulk_size() as i64),
             SetInsert | SetRemove | SetContains | MapGet | MapRemove => args.push(self.key()),
-            SetRank | SetSelect | LogRead => args.push(self.key()),
+            SetSelect => args.push(self.key()),
+            // The rank above all keys is their number.
+            SetRank => args.push(self.random.below(self.keys + 1) as i64),
+            LogRead => args.push(self.position()),
             SetRangeCount | SetRangeList => {
                 let (a, b) = (self.key(), self.key());
-                args.extend([a.min(b), a.max(b)]);
+                let most = if op == SetRangeList { LISTED_MAX } else { self.keys } as i64;
+                let low = a.min(b);
+                args.extend([low, a.max(b).min(low + most - 1)]);
             }
             MapPut | MapInsertIfAbsent => args.extend([self.key(), self.value()]),
             MapCompareExchange => {
@@ -417,7 +443,19 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Remembers a value that was seen, so that some compare-exchanges succeed.
+    /// Half of the time near the end of the log as far as this thread knows it, where appends and
+    /// reads meet; else anywhere.
+    fn position(&mut self) -> i64 {
+        let known = self.seen[0].clamp(0, self.records_max) as u64;
+        let position = match self.random.one_in(2) {
+            true => known.saturating_sub(2) + self.random.below(4),
+            false => self.random.below(known + 2),
+        };
+        position as i64
+    }
+
+    /// Remembers a value that was seen, so that some compare-exchanges succeed and logs are read
+    /// where they end.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
         if self.scenario.is_some() {
             return;
@@ -434,6 +472,9 @@ impl<'a> Caller<'a> {
             (Op::RegisterWrite, _, [value], _) => (0, *value),
             (Op::RegisterCompareExchange, Status::Ok, [_, value], _) => (0, *value),
             (Op::RegisterCompareExchange, _, _, [value]) => (0, *value),
+            (Op::LogAppend, _, _, [at]) => (0, self.seen[0].max(at.saturating_add(1))),
+            (Op::LogRead, Status::Ok, [at], _) => (0, self.seen[0].max(at.saturating_add(1))),
+            (Op::LogCheckTail, _, _, [tail]) => (0, self.seen[0].max(*tail)),
             _ => return,
         };
         self.seen[key as usize] = value;
@@ -583,5 +624,60 @@ mod tests {
             let mut args = Vec::new();
             assert!((0..50).all(|_| caller.next(&mut args) != Some(Op::Dequeue)));
         }
+    }
+
+    /// Every call of some rounds, with the answer that `answer` gives to it.
+    fn answered(
+        operations: &[(Op, Role)],
+        keys: u64,
+        answer: impl Fn(Op, &[i64]) -> Vec<i64>,
+    ) -> Vec<(u64, Op, Vec<i64>)> {
+        let mut plan = Plan::new("x", 9);
+        plan.keys = keys;
+        let mut calls = Vec::new();
+        for round in 16..100 {
+            let shape = Shape::draw(&plan, operations, &info(), round);
+            let mut caller = Caller::new(&shape, 0);
+            let mut args = Vec::new();
+            for _ in 0..shape.calls {
+                let op = caller.next(&mut args).expect("there is no scenario");
+                caller.observe(op, &args, Status::Ok, &answer(op, &args));
+                calls.push((round, op, args.clone()));
+            }
+        }
+        calls
+    }
+
+    #[test]
+    fn logs_are_read_where_they_end() {
+        let operations = [(Op::LogAppend, Role::Any), (Op::LogRead, Role::Any)];
+        // A log that has 500 records from the first answer on.
+        let calls = answered(&operations, 16, |_, _| vec![499]);
+        let read: Vec<_> = calls.iter().filter(|(_, op, _)| *op == Op::LogRead).collect();
+        let near = read.iter().filter(|(_, _, args)| (497..=502).contains(&args[0])).count();
+        assert!(read.iter().all(|(_, _, args)| args[0] >= 0));
+        assert!(near > read.len() / 4 && near < read.len(), "{near} of {}", read.len());
+        let broken = answered(&operations, 16, |_, _| vec![i64::MAX]);
+        assert!(broken.iter().all(|(_, _, args)| (0..10_000_000).contains(&args[0])));
+    }
+
+    #[test]
+    fn ranges_have_an_order_and_lists_fit_their_room() {
+        let operations = [(Op::SetRangeCount, Role::Any), (Op::SetRangeList, Role::Any)];
+        let calls = answered(&operations, 1000, |_, _| Vec::new());
+        let width = |(_, _, args): &(u64, Op, Vec<i64>)| args[1] - args[0] + 1;
+        let widest = |wanted| calls.iter().filter(|(_, op, _)| *op == wanted).map(width).max();
+        assert!(calls.iter().all(|call| width(call) >= 1));
+        assert_eq!(widest(Op::SetRangeList), Some(LISTED_MAX as i64));
+        assert!(widest(Op::SetRangeCount) > Some(900));
+    }
+
+    #[test]
+    fn a_round_adds_one_amount_and_rounds_differ() {
+        let calls = answered(&[(Op::CounterAdd, Role::Any)], 16, |_, _| Vec::new());
+        let amounts: std::collections::HashSet<_> =
+            calls.iter().map(|(_, _, args)| args[0]).collect();
+        assert_eq!(amounts, [1, 2, 7].into());
+        assert!(calls.windows(2).all(|two| two[0].0 != two[1].0 || two[0].2 == two[1].2));
     }
 }

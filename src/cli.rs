@@ -440,7 +440,8 @@ pub struct Doctor {
 
 #[derive(Args, Debug)]
 pub struct New {
-    /// Kind of structure: queue, stack, deque, set, map, register, priority-queue
+    /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
+    /// counter, log
     pub family: String,
     /// Name of the target; the file is NAME.cpp
     pub name: String,

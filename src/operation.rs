@@ -214,7 +214,7 @@ impl Op {
     /// Whether only histories from elsewhere have the operation: `interlap.h` does not, so no
     /// adapter can offer it.
     pub fn is_foreign(self) -> bool {
-        self == Op::SetRangeList || matches!(self.family(), Family::Kv | Family::Store)
+        matches!(self.family(), Family::Kv | Family::Store)
     }
 
     fn arguments(self) -> Count {

@@ -48,10 +48,14 @@ impl Sources {
         adapters
     }
 
+    /// The names of the families that have a template.
+    pub fn templates(self) -> impl Iterator<Item = &'static str> {
+        self.files.iter().filter_map(|(path, _)| template_name(path))
+    }
+
     /// The text of `ffi/templates/FAMILY.cpp`.
     pub fn template(self, family: &str) -> Option<&'static str> {
-        let path = format!("ffi/templates/{family}.cpp");
-        self.files.iter().find(|(file, _)| *file == path).map(|&(_, text)| text)
+        self.files.iter().find(|(path, _)| template_name(path) == Some(family)).map(|file| file.1)
     }
 
     /// Makes sure that the files lie in the cache, unharmed. The folder's name is a hash of the
@@ -82,6 +86,10 @@ impl Sources {
         }
         hasher.finalize().to_hex()[..16].to_string()
     }
+}
+
+fn template_name(path: &'static str) -> Option<&'static str> {
+    path.strip_prefix("ffi/templates/")?.strip_suffix(".cpp")
 }
 
 fn bundled(&(path, text): &(&'static str, &'static str)) -> Option<Bundled> {

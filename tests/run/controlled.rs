@@ -19,6 +19,8 @@ fn twins_are_found_and_confirmed_in_a_fresh_process() {
         "set_undecided_insert",
         "atomic_register_split_cas",
         "mutex_map_lost_update",
+        "slot_log_early_tail",
+        "range_set_torn_count",
     ] {
         let answer = tool.run(&[
             "fuzz",
@@ -49,6 +51,9 @@ fn correct_structures_are_not_accused() {
         "chase_lev",
         "mutex_map",
         "atomic_register",
+        "atomic_counter",
+        "slot_log",
+        "locked_range_set",
     ] {
         let answer = tool.run(&["fuzz", target, "--engine", "controlled", "--rounds", "10000"]);
         answer.expect(0, &[target, "Nothing found"]);

@@ -18,6 +18,9 @@ fn correct_structures_are_not_accused() {
         "chase_lev",
         "mutex_map",
         "atomic_register",
+        "atomic_counter",
+        "slot_log",
+        "locked_range_set",
     ] {
         let answer = tool.run(&["fuzz", target, "--engine", "native", "--for", "2s"]);
         answer.expect(0, &[target, "Nothing found"]);
@@ -71,4 +74,14 @@ fn a_set_that_answers_before_it_has_decided() {
 fn conditional_writes_in_two_steps() {
     found("mutex_map_lost_update", &["not-linearizable of"]);
     found("atomic_register_split_cas", &["not-linearizable of"]);
+}
+
+#[test]
+fn a_log_that_tells_of_records_before_they_are_written() {
+    found("slot_log_early_tail", &["log-order of", "log-position of"]);
+}
+
+#[test]
+fn a_range_that_is_counted_in_two_looks() {
+    found("range_set_torn_count", &["of range_count"]);
 }
