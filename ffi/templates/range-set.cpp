@@ -1,4 +1,5 @@
-// NAME: a set under test that counts ranges. (`interlap targets` shows these lines; say what it is.)
+// NAME: a set under test that counts. (These first lines are shown by `interlap targets`; say what
+// it is.)
 //
 // Guarantee: linearizable set; counts, ranks and lists are those of one instant.
 // Source: (say which document promises it)

@@ -107,6 +107,8 @@ fn gdb_stops_at_every_operation_of_every_twin() {
         ("set_undecided_insert", "unordered_set.hpp"),
         ("atomic_register_split_cas", "atomic_register.hpp"),
         ("mutex_map_lost_update", "mutex_map.hpp"),
+        ("slot_log_early_tail", "slot_log.hpp"),
+        ("range_set_torn_count", "locked_range_set.hpp"),
     ] {
         let tool = Tool::new();
         for finding in findings(&tool, twin, &[]) {

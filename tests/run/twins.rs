@@ -83,5 +83,5 @@ fn a_log_that_tells_of_records_before_they_are_written() {
 
 #[test]
 fn a_range_that_is_counted_in_two_looks() {
-    found("range_set_torn_count", &["of range_count"]);
+    found("range_set_torn_count", &["set-answer", "of range_count"]);
 }
