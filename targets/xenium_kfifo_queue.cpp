@@ -15,12 +15,15 @@ struct Target {
 
     xenium::kirsch_kfifo_queue<int64_t *, targets::Epochs> queue{block_size};
 
-    // Elements are pointers; these are never followed.
-    void enqueue(int64_t value) { queue.push(reinterpret_cast<int64_t *>(value * 8)); }
+    // Elements are pointers; these are never followed. They begin where memory does: an assertion
+    // of the library forbids 0x100.
+    static constexpr int64_t lowest = 0x10000;
+
+    void enqueue(int64_t value) { queue.push(reinterpret_cast<int64_t *>(lowest + value * 8)); }
     bool dequeue(int64_t &value) {
         int64_t *taken = nullptr;
         if (!queue.try_pop(taken)) return false;
-        value = reinterpret_cast<int64_t>(taken) / 8;
+        value = (reinterpret_cast<int64_t>(taken) - lowest) / 8;
         return true;
     }
 };
