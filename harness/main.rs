@@ -3,9 +3,9 @@
 //! already in the record area or on the pipe.
 //!
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
-//! own output goes to standard error. `interlap-harness --debug JOB.json` does the same without a
-//! main program, for debuggers: what would go to it is dropped. `interlap-harness --bench LIBRARY`
-//! prints what a box costs.
+//! own output goes to standard error. `interlap-harness --alone JOB.json FRAMES` does the same
+//! without a main program: what would go to it goes to the file FRAMES. `--debug JOB.json [FRAMES]`
+//! does so for debuggers, which may stop at any step. `--bench LIBRARY` prints what a box costs.
 
 mod bench;
 mod clock;
@@ -54,7 +54,9 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let done = match &words[..] {
         [job] => attended(Path::new(job)),
-        [debug, job] if debug == "--debug" => alone(Path::new(job)),
+        [flag, job] if flag == "--debug" => debugged(Path::new(job), Path::new("/dev/null")),
+        [flag, job, frames] if flag == "--debug" => debugged(Path::new(job), Path::new(frames)),
+        [flag, job, frames] if flag == "--alone" => alone(Path::new(job), Path::new(frames)),
         [bench, library] if bench == "--bench" => {
             bench::run(Path::new(library)).map_err(io::Error::other)
         }
@@ -81,12 +83,17 @@ fn attended(job: &Path) -> io::Result<()> {
     pipe.send(&last)
 }
 
-/// Does a job for nobody but whoever looks on.
-fn alone(job: &Path) -> io::Result<()> {
+/// Does a job for whoever looks on.
+fn debugged(job: &Path, frames: &Path) -> io::Result<()> {
+    marker::set_debugged();
+    alone(job, frames)
+}
+
+/// Does a job without a main program.
+fn alone(job: &Path, frames: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     std::fs::create_dir_all(&job.directory)?;
-    marker::set_debugged();
-    match run(&job, &mut Pipe::nowhere()?, empty_standard_input) {
+    match run(&job, &mut Pipe::into_file(frames)?, empty_standard_input) {
         Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
             Err(io::Error::other(problem))
         }

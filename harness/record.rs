@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -263,9 +264,9 @@ impl Pipe {
         Pipe(file)
     }
 
-    /// One without a main program.
-    pub fn nowhere() -> io::Result<Pipe> {
-        Ok(Pipe(File::options().write(true).open("/dev/null")?))
+    /// One without a main program: into a file.
+    pub fn into_file(path: &Path) -> io::Result<Pipe> {
+        Ok(Pipe(File::options().write(true).create(true).truncate(true).open(path)?))
     }
 
     pub fn descriptor(&self) -> i32 {

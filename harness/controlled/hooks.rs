@@ -38,10 +38,12 @@ pub fn set_plain_points(points: bool) {
     il_plain_points.store(points.into(), Ordering::Relaxed);
 }
 
-#[inline]
+#[inline(always)]
 pub fn take_changed() -> bool {
     let changed = il_changed.load(Ordering::Relaxed) != 0;
-    il_changed.store(0, Ordering::Relaxed);
+    if changed {
+        il_changed.store(0, Ordering::Relaxed);
+    }
     changed
 }
 

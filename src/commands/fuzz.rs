@@ -50,7 +50,7 @@ pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
         }
         done => done?,
     };
-    shrink::findings(&mut summary, &options, args.shrink, args.run.format.json)?;
+    shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
     Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan))?;

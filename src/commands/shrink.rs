@@ -11,7 +11,7 @@ use super::{Outcome, print_json, stop_flag};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::finding::{Finding, Stored};
-use crate::fuzz::{self, Options, Summary};
+use crate::fuzz::{self, Observer, Options, Summary};
 use crate::plan::Engine;
 use crate::report::progress::Progress;
 use crate::report::text;
@@ -31,10 +31,11 @@ pub fn run(args: &cli::Shrink) -> Result<Outcome> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         bail!(
-            "{} was found with native threads, which run differently each time, so that nothing \
-             can be left out for certain; only findings of the controlled engine are shrunk. Hunt \
-             it with `--engine controlled`, as its report says",
-            finding.name
+            "{} was found {}, where threads run differently each time, so that nothing can be \
+             left out for certain; only findings of the controlled engine are shrunk. Hunt it with \
+             `--engine controlled`, as its report says",
+            finding.name,
+            if finding.plan.engine == Engine::Rr { "under rr" } else { "with native threads" },
         );
     }
     if stored.round.start.sequential {
@@ -63,27 +64,28 @@ fn not_seen_again(stored: &Stored) -> String {
     format!("{name} was not shrunk: its round did not show it again in time. Nothing was changed.")
 }
 
-/// Shrinks what a run of the controlled engine found, for at most `budget` each.
-pub fn findings(
-    summary: &mut Summary,
-    options: &Options,
-    budget: Duration,
-    json: bool,
-) -> Result<()> {
+/// Shrinks what a run of the controlled engine found, for at most `budget` each. What cannot be
+/// shrunk stays as it was found.
+pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json: bool) {
     let wanted = |stored: &Stored| stored.finding.confirmed == Some(true);
     let stopped = options.stop.load(Ordering::Relaxed);
     if budget.is_zero() || stopped || options.plan.engine != Engine::Controlled {
-        return Ok(());
+        return;
     }
     let mut progress = Progress::new(None, json);
     for stored in summary.findings.iter_mut().filter(|stored| wanted(stored)) {
-        if let Some(shrunk) = smaller(stored, options, budget, &mut progress)? {
-            *stored = shrunk;
-            progress.shrunk(stored);
+        match smaller(stored, options, budget, &mut progress) {
+            Ok(Some(shrunk)) => {
+                *stored = shrunk;
+                progress.shrunk(stored);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                progress.warned(&format!("{} was not shrunk: {error:#}", stored.finding.name));
+            }
         }
     }
     progress.finish();
-    Ok(())
 }
 
 /// The finding made smaller, in the place of what was stored; none if it did not recur.

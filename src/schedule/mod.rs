@@ -182,6 +182,12 @@ impl Policy {
         }
     }
 
+    /// Whether what threads are about to access has a part in its decisions.
+    #[inline]
+    pub fn heeds_accesses(&self) -> bool {
+        matches!(self.0, Kind::Pos(_) | Kind::Surw(_))
+    }
+
     /// Whether it wants to be told when operations end.
     #[inline]
     pub fn heeds_operations(&self) -> bool {

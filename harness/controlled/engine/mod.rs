@@ -382,9 +382,8 @@ pub fn count_atomic(place: usize) {
 
 /// Memory that others may wait for has changed.
 pub fn changed() {
-    pace::book_passed();
     hooks::take_changed();
-    ENGINE.threads[current()].idle.set(0);
+    pace::changed();
     ENGINE.changed_at.set(ENGINE.step.get());
 }
 
@@ -425,7 +424,7 @@ pub fn call_ends() {
 #[inline]
 pub fn point(address: usize, access: Access) {
     let step = pace::next_step();
-    if !pace::is_free(address as u64) {
+    if !pace::is_free(step, address as u64) {
         take_step(step, Pending { address: address as u64, access }, false, false);
     }
 }

@@ -1,12 +1,13 @@
 //! How many scheduling points may pass without a look at anything: as long as the policy would let
 //! the thread go on and no limit is near, counting is all that a point does. What was counted is
 //! booked before anything that depends on it changes, so that rounds are the same as if every point
-//! had been looked at. Knows nothing of why a point is one.
+//! had been looked at, as it is under a debugger. Knows nothing of why a point is one.
 
 use std::cell::Cell;
 
 use super::profile::{self, Profiling};
-use super::{CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now};
+use super::{BUSY_FACTOR, CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now};
+use crate::controlled::hooks;
 use crate::marker;
 
 pub(super) struct Pace {
@@ -14,6 +15,8 @@ pub(super) struct Pace {
     free: Cell<u64>,
     /// Points that might when they were granted, without the stamps taken since.
     granted: Cell<u64>,
+    /// The thread's idle points so far are this less those that may still pass.
+    idle_base: Cell<u64>,
     /// The policy would have been asked at each of them.
     asks: Cell<bool>,
     /// Accesses are counted as they pass.
@@ -25,6 +28,7 @@ impl Pace {
         Pace {
             free: Cell::new(0),
             granted: Cell::new(0),
+            idle_base: Cell::new(0),
             asks: Cell::new(false),
             counts: Cell::new(false),
         }
@@ -41,13 +45,14 @@ pub(super) fn next_step() -> u64 {
 
 /// Whether the point of this step, before an access of that address, may pass; if so, it has.
 #[inline(always)]
-pub(super) fn is_free(address: u64) -> bool {
+pub(super) fn is_free(step: u64, address: u64) -> bool {
     let pace = &ENGINE.pace;
-    let free = pace.free.get();
-    if free == 0 {
-        return false;
+    let Some(free) = pace.free.get().checked_sub(1) else { return false };
+    pace.free.set(free);
+    if hooks::take_changed() {
+        pace.idle_base.set(free);
+        ENGINE.changed_at.set(step);
     }
-    pace.free.set(free - 1);
     if pace.counts.get() {
         profile::count(address);
     }
@@ -59,8 +64,9 @@ pub(super) fn is_free(address: u64) -> bool {
 pub(super) fn tick() {
     let pace = &ENGINE.pace;
     if pace.free.get() != 0 {
-        pace.free.set(pace.free.get() - 1);
-        pace.granted.set(pace.granted.get() - 1);
+        for count in [&pace.free, &pace.granted, &pace.idle_base] {
+            count.set(count.get() - 1);
+        }
     }
 }
 
@@ -83,12 +89,19 @@ pub(super) fn book_passed() {
     }
 }
 
+/// The current thread has changed something.
+pub(super) fn changed() {
+    let e = &ENGINE;
+    book_passed();
+    e.threads[e.current.get()].idle.set(0);
+    e.pace.idle_base.set(e.pace.free.get());
+}
+
 fn book(passed: u64) {
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
-    for count in [&own.call_steps, &own.idle] {
-        count.set(count.get() + passed as u32);
-    }
+    own.call_steps.set(own.call_steps.get() + passed as u32);
+    own.idle.set((e.pace.idle_base.get() - e.pace.free.get()) as u32);
     if !e.pace.asks.get() {
         return;
     }
@@ -108,10 +121,12 @@ pub(super) fn grant() {
         return;
     }
     let e = &ENGINE;
+    let own = &e.threads[e.current.get()];
     let asks = e.runnable.get() != 1 << e.current.get() && !e.whole_calls.get();
-    let free = if asks { of_policy() } else { u64::MAX };
+    let free = of_policy(asks);
     if free != 0 {
         let free = free.min(of_limits());
+        e.pace.idle_base.set(u64::from(own.idle.get()) + free);
         e.pace.asks.set(asks);
         e.pace.counts.set(asks && e.profiling.get() == Profiling::Accesses);
         e.pace.free.set(free);
@@ -120,13 +135,16 @@ pub(super) fn grant() {
 }
 
 #[inline]
-fn of_policy() -> u64 {
+fn of_policy(asks: bool) -> u64 {
     let e = &ENGINE;
     // SAFETY: nobody else uses it now; see `Engine`.
     match unsafe { &*e.policy.get() } {
-        Some(policy) if e.profiling.get() == Profiling::Nothing => {
-            policy.quiet(e.current.get(), e.step.get())
-        }
+        Some(policy) if e.profiling.get() == Profiling::Nothing => match asks {
+            true => policy.quiet(e.current.get(), e.step.get()),
+            // It will want to know what each thread was last about to do.
+            false if policy.heeds_accesses() => 0,
+            false => u64::MAX,
+        },
         _ => u64::MAX,
     }
 }
@@ -139,6 +157,7 @@ fn of_limits() -> u64 {
         IDLE_STEPS_MAX.saturating_sub(own.idle.get()).into(),
         CALL_STEPS_MAX.saturating_sub(own.call_steps.get()).into(),
         (e.steps_max.get() + e.changed_at.get()).saturating_sub(e.step.get()),
+        (e.steps_max.get() * BUSY_FACTOR + e.boundary_at.get()).saturating_sub(e.step.get()),
         // The step that reaches the deadline is looked at.
         (e.deadline_next.get().saturating_sub(now()) / STEP_NANOSECONDS).saturating_sub(1),
     ];
