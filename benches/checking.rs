@@ -328,6 +328,7 @@ fn stream(histories: &[History]) -> Vec<u8> {
             leaked_blocks: 0,
             leaked_bytes: 0,
             recorded: None,
+            trail: None,
         };
         let steps = Some(Box::new(steps));
         put(Frame::End(RoundEnd { round, drained: false, fault: None, steps }));

@@ -60,6 +60,7 @@ fn round(bytes: &mut Vec<u8>, round: u64) {
         leaked_blocks: 0,
         leaked_bytes: 0,
         recorded: None,
+        trail: None,
     }));
     put(Frame::End(RoundEnd { round, drained: true, fault: None, steps }));
 }

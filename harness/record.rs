@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use interlap::plan::OWN_FAILURE;
 use interlap::trace::area::{self, Stage};
-use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX, Records};
+use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX};
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -137,7 +137,7 @@ impl Area {
             // SAFETY: `&mut self`: no thread records now.
             let bytes = unsafe { self.thread_bytes(thread) };
             for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
-                frame::write(sink, &Frame::Records(Records { thread, bytes: piece.to_vec() }))?;
+                frame::write_records(sink, thread, piece)?;
             }
         }
         Ok(())
@@ -179,7 +179,7 @@ impl Area {
             // SAFETY: `&mut self`: no thread records now.
             let bytes = unsafe { self.thread_bytes(thread) };
             for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
-                frame::write(sink, &Frame::Records(Records { thread, bytes: piece.to_vec() }))?;
+                frame::write_records(sink, thread, piece)?;
                 if sink.len() >= RECORDS_BYTES_MAX {
                     pipe.write(sink)?;
                 }

@@ -70,7 +70,8 @@ impl<'a> Timebox<'a> {
         recorded: &'a AtomicU64,
     ) -> Timebox<'a> {
         let room = bulk.clamp(abi::IL_RESULT_ROOM.into(), BULK_MAX) as usize;
-        let mut results = vec![0; room];
+        let mut results = Vec::with_capacity(room + GUARD_VALUES);
+        results.resize(room, 0);
         results.resize(room + GUARD_VALUES, GUARD);
         let call = abi::il_call {
             op: 0,

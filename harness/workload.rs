@@ -124,6 +124,21 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Calls of all threads together, at most.
+    pub fn operations(&self) -> u64 {
+        match self.scenario {
+            Some(scenario) => scenario.threads.iter().map(|calls| calls.len() as u64).sum(),
+            None => self.calls.saturating_mul(self.threads.into()),
+        }
+    }
+
+    /// Whether calls depend on what earlier ones answered.
+    fn is_remembered(&self) -> bool {
+        use Op::*;
+        let asks = |op| matches!(op, MapCompareExchange | RegisterCompareExchange | LogRead);
+        self.weights.iter().any(|(op, ..)| asks(*op))
+    }
+
     /// Keys of this round are below this.
     pub fn keys(&self) -> u64 {
         self.keys
@@ -349,7 +364,7 @@ impl<'a> Caller<'a> {
             },
             value_before: 0,
             pause: shape.pause,
-            seen: vec![0; shape.keys as usize],
+            seen: vec![0; if shape.is_remembered() { shape.keys as usize } else { 0 }],
         }
     }
 
@@ -457,7 +472,7 @@ impl<'a> Caller<'a> {
     /// Remembers a value that was seen, so that some compare-exchanges succeed and logs are read
     /// where they end.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
-        if self.scenario.is_some() {
+        if self.scenario.is_some() || self.seen.is_empty() {
             return;
         }
         let (key, value) = match (op, status, args, results) {

@@ -49,6 +49,9 @@ pub enum Command {
     /// Make a finding smaller: fewer calls, threads and preemptions that still show it
     #[command(after_help = SHRINK_EXAMPLES)]
     Shrink(Shrink),
+    /// Show what the threads of a finding did, step by step, with the lines of the source
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Show a finding
     Show(Show),
     /// List the bundled targets and whether each can be built here
@@ -121,6 +124,15 @@ Examples:
 Only what the controlled engine found; `interlap fuzz` has already tried for a while (--shrink). The
 finding stays the same: its rule, broken by no kind of operation that was not named before; of a
 fault, its source lines. What it was is kept beside it (original.mpk). Ctrl-C keeps the smallest.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  interlap explain findings/treiber_aba-91c2          what other threads can notice
+  interlap explain findings/treiber_aba-91c2 --all    every access, allocation and lock
+  interlap explain findings/treiber_aba-91c2 --json
+
+Runs the finding's round once more (controlled engine). Memory has names: `#3+8` is byte 8 of the
+third block that was allocated. `interlap fuzz` and `interlap shrink` keep the table with the finding.";
 
 const NEW_EXAMPLES: &str = "\
 Examples:
@@ -370,6 +382,17 @@ pub struct Check {
 pub struct Shrink {
     /// Directory of a finding
     pub finding: PathBuf,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Every step, not only what other threads can notice
+    #[arg(long)]
+    pub all: bool,
     #[command(flatten)]
     pub run: Run,
 }

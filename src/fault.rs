@@ -360,6 +360,7 @@ mod tests {
             leaked_blocks: 0,
             leaked_bytes: 0,
             recorded: None,
+            trail: None,
         };
         let places = vec![
             place("accessed by thread 1's call #3 pop()", Some(0x5010)),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::{Partials, Witness};
 use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
+use crate::interleaving::Interleaving;
 use crate::plan::Plan;
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -33,6 +34,8 @@ const ORIGINAL_FILE: &str = "original.mpk";
 pub const SHOWN_MAX: usize = 26;
 /// Operations of each thread shown of a round that ended in a fault: its last.
 const LAST_OPERATIONS: usize = 3;
+/// What its threads did.
+const INTERLEAVING_FILE: &str = "interleaving.json";
 /// The report in words, as it was printed.
 pub const REPORT_FILE: &str = "report.txt";
 
@@ -251,6 +254,8 @@ pub struct Stored {
     /// The last of what the target printed.
     pub output: String,
     pub directory: PathBuf,
+    /// What its threads did, where that was looked into.
+    pub interleaving: Option<Interleaving>,
 }
 
 impl Stored {
@@ -304,6 +309,11 @@ impl Stored {
         rounds::write(&dir.join(TRACE_FILE), &self.hello, &self.round)
             .with_context(|| format!("cannot write the trace in {}", dir.display()))?;
         write(OUTPUT_FILE, self.output.as_bytes())?;
+        match &self.interleaving {
+            Some(table) => write(INTERLEAVING_FILE, &serde_json::to_vec(table)?)?,
+            // That of an earlier sighting is another's.
+            None => drop(fs::remove_file(dir.join(INTERLEAVING_FILE))),
+        }
         write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
     }
 
@@ -322,8 +332,10 @@ impl Stored {
         let round = trace.rounds.into_iter().next();
         let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
+        let interleaving = fs::read(directory.join(INTERLEAVING_FILE)).ok();
+        let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let directory = directory.to_path_buf();
-        Ok(Stored { finding, hello: trace.hello, round, output, directory })
+        Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
     }
 }
 

@@ -63,6 +63,9 @@ pub struct Control {
     /// Rounds tell their schedule as a list of switches, which is a policy again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub records: bool,
+    /// What the threads do is told, step by step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trail: bool,
 }
 
 /// How rr records.
@@ -225,6 +228,7 @@ impl Plan {
                 plain_points: false,
                 steps_max: 100_000,
                 records: false,
+                trail: false,
             },
             recorder: Recorder::default(),
             scenarios: Vec::new(),

@@ -3,6 +3,7 @@
 //! address. Knows nothing of processes: where the library was loaded is the caller's to take off.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +13,25 @@ const ARGUMENTS_MAX: usize = 18;
 /// The source lines of one library.
 pub struct SourceLines {
     library: PathBuf,
-    known: HashMap<u64, Option<String>>,
+    known: HashMap<u64, Option<Source>>,
+}
+
+/// Where in the sources some code comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// As people name it, without parameters and long template arguments.
+    pub function: String,
+    /// As the compiler was given it.
+    pub file: PathBuf,
+    pub line: u32,
+}
+
+/// "Stack::pop at stack.hpp:31".
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        write!(f, "{} at {name}:{}", self.function, self.line)
+    }
 }
 
 impl SourceLines {
@@ -20,8 +39,14 @@ impl SourceLines {
         SourceLines { library: library.to_path_buf(), known: HashMap::new() }
     }
 
-    /// The lines of these addresses; none where addr2line is missing or knows nothing.
+    /// The lines of these addresses, in words; none where addr2line is missing or knows nothing.
     pub fn find(&mut self, addresses: &[u64]) -> Vec<Option<String>> {
+        let found = self.sources(addresses).into_iter();
+        found.map(|source| source.map(|source| source.to_string())).collect()
+    }
+
+    /// The same, to look at.
+    pub fn sources(&mut self, addresses: &[u64]) -> Vec<Option<Source>> {
         let is_new = |at: &&u64| !self.known.contains_key(at);
         let new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
         if !new.is_empty() {
@@ -35,7 +60,7 @@ impl SourceLines {
                     Some(place) if place.own => Some(place),
                     place => next.or(place),
                 };
-                self.known.insert(at, place.map(|place| place.text));
+                self.known.insert(at, place.map(|place| place.source));
             }
         }
         addresses.iter().map(|at| self.known[at].clone()).collect()
@@ -55,7 +80,7 @@ impl SourceLines {
 /// A source line.
 #[derive(Clone, Debug)]
 struct Place {
-    text: String,
+    source: Source,
     /// Not in a header of the compiler's.
     own: bool,
 }
@@ -90,9 +115,10 @@ fn place(frames: &[(&str, &str)]) -> Option<Place> {
     let innermost = known().find(|(_, file)| !of_compiler(file));
     let (function, line) = innermost.or_else(|| known().next())?;
     let line = line.split(" (").next().unwrap_or(line);
-    let line = line.rsplit('/').next().unwrap_or(line);
-    let text = format!("{} at {line}", readable(function));
-    Some(Place { text, own: innermost.is_some() })
+    let (file, line) = line.rsplit_once(':').unwrap_or((line, "0"));
+    let (file, line) = (PathBuf::from(file), line.parse().unwrap_or(0));
+    let source = Source { function: readable(function), file, line };
+    Some(Place { source, own: innermost.is_some() })
 }
 
 /// A demangled name as people say it: without its parameters, and without long template arguments.
@@ -158,7 +184,7 @@ mod tests {
                       /usr/include/c++/12/bits/atomic_base.h:818\nStack::pop(long&)\n\
                       /home/me/stack.hpp:31 (discriminator 2)\n0x0000000000001200\n??\n??:0\n";
         let found = parse(answer);
-        assert_eq!(found[&0x1139].text, "Stack::pop at stack.hpp:31");
+        assert_eq!(found[&0x1139].source.to_string(), "Stack::pop at stack.hpp:31");
         assert!(found[&0x1139].own && !found.contains_key(&0x1200));
     }
 

@@ -91,6 +91,11 @@ pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     }
 }
 
+/// The place as an address in the library's file; 0 where it is not in it.
+pub fn in_library(place: usize) -> u64 {
+    number_of(place).into()
+}
+
 /// How far behind the library's start the place is. A function that ends with an access, as its
 /// last jump, returns to whoever called it, which may be the harness: that is no place.
 #[inline]

@@ -5,7 +5,7 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 
 use super::engine::{self, Wait};
-use super::{coverage, environment, hooks, libraries};
+use super::{coverage, environment, hooks, libraries, trail};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,5 +180,6 @@ pub fn steps(counted: &engine::Outcome) -> Steps {
         leaked_blocks: 0,
         leaked_bytes: 0,
         recorded: engine::recorded(),
+        trail: trail::taken(),
     }
 }

@@ -9,8 +9,10 @@ use std::ffi::CStr;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use interlap::trace::trail::Act;
+
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
-use super::{detect, engine, hooks};
+use super::{detect, engine, hooks, trail};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
 /// same numbers.
@@ -206,6 +208,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
     // SAFETY: a block of `room` bytes that belongs to nobody yet.
     unsafe { ptr::write_bytes(pointer, JUNK, room) };
+    trail::note(Act::Allocate, block, size, (0, 0), caller);
     pointer
 }
 
@@ -239,6 +242,7 @@ extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     if hooks::controls() {
         engine::point(address, interlap::schedule::Access::Write);
         check_free(address, caller);
+        trail::note(Act::Free, address, head(address).size, (0, 0), caller);
     }
     let mut freed = head(address);
     if freed.magic != BLOCK_MAGIC {

@@ -19,11 +19,23 @@
 
 enum { READ = 1, WRITE = 2 };
 
+/* What il_note is told: as `interlap::trace::trail::Act::ALL`. */
+enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
+#define NOTE(ACT, P, BEFORE, AFTER)                                                                \
+    do {                                                                                           \
+        if (UNLIKELY(il_trails)) {                                                                 \
+            il_note(ACT, (uintptr_t)(P), sizeof *(P), (uint64_t)(BEFORE), (uint64_t)(AFTER),       \
+                    CALLER);                                                                       \
+        }                                                                                          \
+    } while (0)
+
 /* Owned by the engine: whether the target's code runs under control; whether a store has changed
- * memory since the last scheduling point; whether plain accesses are scheduling points. */
+ * memory since the last scheduling point; whether il_plain is to be called; whether what is done is
+ * to be told to il_note. */
 extern uint8_t il_controls HIDDEN;
 extern uint8_t il_changed HIDDEN;
-extern uint8_t il_plain_points HIDDEN;
+extern uint8_t il_plain_calls HIDDEN;
+extern uint8_t il_trails HIDDEN;
 
 /* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see
  * layout.rs and heap.rs). */
@@ -36,7 +48,12 @@ extern uint8_t il_plain_points HIDDEN;
 /* An atomic or volatile access: a scheduling point. On return the access may be made. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
 void il_fence(uint32_t order, uintptr_t caller);
-void il_plain_point(uintptr_t address, uint32_t access);
+/* A plain access that is about to be made; a volatile one, after il_access. */
+void il_plain(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+/* An atomic access that was made: what was there before and after (first 8 bytes). */
+void il_note(uint32_t act, uintptr_t address, uint32_t size, uint64_t before, uint64_t after,
+             uintptr_t caller);
 void il_bad_access(uintptr_t address, uint32_t size, uint32_t access, uintptr_t caller);
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller);
@@ -59,10 +76,17 @@ static inline int is_bad(uintptr_t address, size_t size) {
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
     if (!il_controls) return;
     uintptr_t address = (uintptr_t)at;
-    if (UNLIKELY(il_plain_points)) il_plain_point(address, access);
+    if (UNLIKELY(il_plain_calls)) il_plain(address, size, access, caller);
     if (UNLIKELY(size && is_bad(address, size))) {
         il_bad_access(address, (uint32_t)size, access, caller);
     }
+}
+
+static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {
+    if (!il_controls) return;
+    il_access((uintptr_t)at, (uint32_t)size, access, __ATOMIC_RELAXED, caller);
+    if (access == WRITE) il_changed = 1;
+    if (UNLIKELY(il_trails)) il_volatile((uintptr_t)at, size, access, caller);
 }
 
 /* ------------------------------------------------------------------------------ plain accesses */
@@ -74,21 +98,13 @@ static inline void plain(void *at, size_t size, uint32_t access, uintptr_t calle
     EXPORT void __tsan_unaligned_read##N(void *p) { plain(p, N, READ, CALLER); }                   \
     EXPORT void __tsan_unaligned_write##N(void *p) { plain(p, N, WRITE, CALLER); }                 \
     EXPORT void __tsan_unaligned_read_write##N(void *p) { plain(p, N, WRITE, CALLER); }            \
-    EXPORT void __tsan_volatile_read##N(void *p) {                                                 \
-        if (il_controls) il_access((uintptr_t)p, N, READ, __ATOMIC_RELAXED, CALLER);               \
-    }                                                                                              \
-    EXPORT void __tsan_volatile_write##N(void *p) {                                                \
-        if (!il_controls) return;                                                                  \
-        il_access((uintptr_t)p, N, WRITE, __ATOMIC_RELAXED, CALLER);                               \
-        il_changed = 1;                                                                            \
-    }                                                                                              \
+    EXPORT void __tsan_volatile_read##N(void *p) { volatile_access(p, N, READ, CALLER); }          \
+    EXPORT void __tsan_volatile_write##N(void *p) { volatile_access(p, N, WRITE, CALLER); }        \
     EXPORT void __tsan_unaligned_volatile_read##N(void *p) {                                       \
-        if (il_controls) il_access((uintptr_t)p, N, READ, __ATOMIC_RELAXED, CALLER);               \
+        volatile_access(p, N, READ, CALLER);                                                       \
     }                                                                                              \
     EXPORT void __tsan_unaligned_volatile_write##N(void *p) {                                      \
-        if (!il_controls) return;                                                                  \
-        il_access((uintptr_t)p, N, WRITE, __ATOMIC_RELAXED, CALLER);                               \
-        il_changed = 1;                                                                            \
+        volatile_access(p, N, WRITE, CALLER);                                                      \
     }
 PLAIN(1) PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
 
@@ -132,6 +148,7 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
         do new = (T)(EXPRESSION);                                                                  \
         while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
         if (new != old) il_changed = 1;                                                            \
+        NOTE(EXCHANGE, p, old, new);                                                               \
         return old;                                                                                \
     }
 #define EXCHANGE_IF(B, T, STRENGTH)                                                                \
@@ -143,17 +160,22 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
         int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
                                                __ATOMIC_SEQ_CST);                                  \
         if (done && before != value) il_changed = 1;                                               \
+        NOTE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
         return done;                                                                               \
     }
 #define ATOMIC(B, T)                                                                               \
     EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
         atomic(p, sizeof(T), READ, order, CALLER);                                                 \
-        return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                               \
+        T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
+        NOTE(LOAD, p, value, value);                                                               \
+        return value;                                                                              \
     }                                                                                              \
     EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
         atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
-        if (__atomic_load_n(p, __ATOMIC_RELAXED) != value) il_changed = 1;                         \
+        T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
+        if (before != value) il_changed = 1;                                                       \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
+        NOTE(STORE, p, before, value);                                                             \
     }                                                                                              \
     RMW(B, T, exchange, value)                                                                     \
     RMW(B, T, fetch_add, old + value)                                                              \
@@ -169,11 +191,10 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
         (void)fail_order;                                                                          \
         atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
         T before = expected;                                                                       \
-        if (__atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,                  \
-                                        __ATOMIC_SEQ_CST)                                          \
-            && before != value) {                                                                  \
-            il_changed = 1;                                                                        \
-        }                                                                                          \
+        int done = __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,           \
+                                               __ATOMIC_SEQ_CST);                                  \
+        if (done && before != value) il_changed = 1;                                               \
+        NOTE(done ? SWAP : FAILED_SWAP, p, expected, done ? value : before);                       \
         return expected;                                                                           \
     }
 ATOMIC(8, uint8_t)
@@ -199,6 +220,7 @@ static inline uint128 load16(const volatile uint128 *p) {
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
                 if (new != old) il_changed = 1;                                                    \
+                NOTE(EXCHANGE, p, old, new);                                                       \
                 return old;                                                                        \
             }                                                                                      \
             old = seen;                                                                            \
@@ -214,14 +236,22 @@ RMW16(fetch_nand, ~(old & value))
 
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     atomic(p, 16, READ, order, CALLER);
-    return load16(p);
+    uint128 value = load16(p);
+    NOTE(LOAD, p, value, value);
+    return value;
 }
 EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order) {
     __tsan_atomic128_exchange(p, value, order);
 }
-static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value) {
+static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
+                                         uintptr_t caller) {
     uint128 seen = exchange16(p, expected, value);
     if (seen == expected && expected != value) il_changed = 1;
+    if (UNLIKELY(il_trails)) {
+        int done = seen == expected;
+        il_note(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint64_t)seen,
+                (uint64_t)(done ? value : expected), caller);
+    }
     return seen;
 }
 EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
@@ -229,7 +259,7 @@ EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128
     (void)fail_order;
     atomic(p, 16, WRITE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value);
+    *expected = exchange16_counted(p, wanted, value, CALLER);
     return *expected == wanted;
 }
 EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
@@ -237,18 +267,19 @@ EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *
     (void)fail_order;
     atomic(p, 16, WRITE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value);
+    *expected = exchange16_counted(p, wanted, value, CALLER);
     return *expected == wanted;
 }
 EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
                                                      uint128 value, int order, int fail_order) {
     (void)fail_order;
     atomic(p, 16, WRITE, order, CALLER);
-    return exchange16_counted(p, expected, value);
+    return exchange16_counted(p, expected, value, CALLER);
 }
 
 EXPORT void __tsan_atomic_thread_fence(int order) {
     if (il_controls) il_fence((uint32_t)order, CALLER);
+    if (UNLIKELY(il_trails)) il_note(FENCE, 0, 0, 0, 0, CALLER);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

@@ -3,11 +3,11 @@
 //! The one place that sees address, size, kind and memory order of every access: a memory model
 //! weaker than sequential consistency would decide here what a load returns.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use interlap::schedule::Access;
 
-use super::{coverage, engine, heap, layout};
+use super::{coverage, engine, heap, layout, trail};
 
 #[unsafe(no_mangle)]
 static il_controls: AtomicU8 = AtomicU8::new(0);
@@ -15,8 +15,10 @@ static il_controls: AtomicU8 = AtomicU8::new(0);
 #[unsafe(no_mangle)]
 static il_changed: AtomicU8 = AtomicU8::new(0);
 /// Plain accesses are scheduling points, too.
+static PLAIN_POINTS: AtomicBool = AtomicBool::new(false);
+/// [`il_plain`] is to be called at plain accesses.
 #[unsafe(no_mangle)]
-static il_plain_points: AtomicU8 = AtomicU8::new(0);
+static il_plain_calls: AtomicU8 = AtomicU8::new(0);
 
 #[inline(always)]
 pub fn controls() -> bool {
@@ -34,8 +36,10 @@ pub fn set_controls(controls: bool) -> bool {
     before
 }
 
-pub fn set_plain_points(points: bool) {
-    il_plain_points.store(points.into(), Ordering::Relaxed);
+/// Whether plain accesses are scheduling points, and whether the round's trail is noted.
+pub fn set_plain(points: bool, trails: bool) {
+    PLAIN_POINTS.store(points, Ordering::Relaxed);
+    il_plain_calls.store((points || trails).into(), Ordering::Relaxed);
 }
 
 #[inline(always)]
@@ -76,8 +80,15 @@ extern "C" fn il_fence(_order: u32, caller: usize) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn il_plain_point(address: usize, access: u32) {
-    if !layout::is_stack(address) {
+extern "C" fn il_plain(address: usize, size: usize, access: u32, caller: usize) {
+    if PLAIN_POINTS.load(Ordering::Relaxed) && !layout::is_stack(address) {
         engine::point(address, access_of(access));
     }
+    trail::plain(address, size, access == 2, caller);
+}
+
+/// A volatile access was permitted, and comes now.
+#[unsafe(no_mangle)]
+extern "C" fn il_volatile(address: usize, size: usize, access: u32, caller: usize) {
+    trail::plain(address, size, access == 2, caller);
 }

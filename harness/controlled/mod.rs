@@ -19,6 +19,7 @@ mod leaks;
 mod libraries;
 mod round;
 mod storage;
+mod trail;
 mod watchdog;
 
 use std::io;
@@ -29,7 +30,7 @@ use std::time::Duration;
 
 use interlap::plan::{Heap, Job, Plan};
 use interlap::random::{Random, mix};
-use interlap::schedule::{Policy, Profile, Spec};
+use interlap::schedule::{Outlook, Policy, Profile, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
@@ -38,7 +39,7 @@ use crate::record::{Area, Pipe};
 use crate::scenario;
 use crate::workload::Shape;
 use carrier::Carrier;
-use engine::{Order, Profiling};
+use engine::Order;
 
 /// How a target says that this engine is not for it. The main program knows the words.
 pub const CANNOT: &str = "cannot control:";
@@ -76,7 +77,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     layout::reserve().map_err(cannot)?;
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
-    hooks::set_plain_points(control.plain_points);
+    hooks::set_plain(control.plain_points, control.trail);
     environment::time_stamp::install();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
@@ -146,7 +147,7 @@ pub fn rounds(
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
 }
 
-/// One round; where its policy needs lengths, after a run of the same round without switches
+/// One round; where its policy needs a profile, after a run of the same round without switches
 /// inside calls, which is as much part of the round.
 fn one(
     job: &Job,
@@ -158,12 +159,9 @@ fn one(
     ROUND.store(shape.round, Ordering::Relaxed);
     let mut profile = None;
     if spec.wants_profile() && !shape.sequential {
-        let mut order = ready(job, shape, &Spec::List(Vec::new()), None);
-        order.profiling = match spec.wants_accesses() {
-            true => Profiling::Accesses,
-            false => Profiling::Steps,
-        };
-        carry_out(job, target, area, shape, order)?;
+        let order = ready(job, shape, &Spec::List(Vec::new()), None);
+        trail::begin(false);
+        carry_out(job, target, area, shape, Order { profiles: true, ..order })?;
         profile = Some(engine::profile());
     }
     let order = ready(job, shape, spec, profile.as_ref());
@@ -201,15 +199,17 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Or
     heap::reset(reuse);
     storage::restore();
     environment::reset(part(OF_WAKES));
+    trail::begin(control.trail);
     let callers = shape.threads as usize;
+    let outlook = Outlook { threads: callers, operations: shape.operations(), profile };
     Order {
-        policy: Policy::new(spec, part(OF_POLICY), callers, profile),
+        policy: Policy::new(spec, part(OF_POLICY), &outlook),
         seed: part(OF_WAKES),
         callers,
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
         records: control.records,
-        profiling: Profiling::Nothing,
+        profiles: false,
     }
 }
 

@@ -174,6 +174,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             plain_points: args.control.plain_points,
             steps_max: args.control.steps,
             records: false,
+            trail: false,
         },
         recorder: recorder(&args.recorder)?,
         scenarios: Vec::new(),

@@ -4,6 +4,7 @@ mod check;
 mod convert;
 mod debug;
 mod engine;
+mod explain;
 mod fuzz;
 mod list;
 mod merge;
@@ -43,6 +44,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Convert(args) => convert::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Shrink(args) => shrink::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Show(args) => replay::show(args),
         Command::Targets(format) => list::targets(*format),
         Command::New(args) => list::new(args),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Outcome, print_json, stop_flag};
+use super::{Outcome, explain, print_json, stop_flag};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::finding::{Finding, Stored};
@@ -101,9 +101,10 @@ fn smaller(
         let left = budget.saturating_sub(started.elapsed()).as_secs();
         progress.status(|| format!("shrinking {name}: {size}, {left} s left"));
     };
-    let Some(shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
+    let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
         return Ok(None);
     };
+    shrunk.interleaving = explain::table(&shrunk, &options)?;
     stored.keep_original()?;
     fuzz::save(&shrunk)?;
     replay::write(&shrunk, &options.library, &options.harness)?;

@@ -170,7 +170,8 @@ impl<'a> Collector<'a> {
         finding.after_rounds = self.counting.statistics.rounds;
         finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
         let directory = self.options.directory.join(&finding.name);
-        let mut stored = Stored { finding, hello, round, output, directory };
+        let interleaving = None;
+        let mut stored = Stored { finding, hello, round, output, directory, interleaving };
         if let Some(known) = known {
             return self.replace(known, stored, recording.as_deref());
         }

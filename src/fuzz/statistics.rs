@@ -294,6 +294,7 @@ mod tests {
             leaked_blocks: 1,
             leaked_bytes: 16,
             recorded: None,
+            trail: None,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::fault::FaultKind;
 use crate::finding::{SHOWN_MAX, Stored, What};
 use crate::history::OperationId;
 use crate::plan::{Engine, Plan, quoted};
-use crate::report::{recording, timeline};
+use crate::report::{interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -55,6 +55,12 @@ pub fn render(stored: &Stored) -> String {
                 line(picture(stored));
             }
         }
+    }
+    if let Some(table) = &stored.interleaving {
+        text +=
+            "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
+        text += &interleaving::draw(table, false, interleaving::ROWS_MAX);
+        text.push('\n');
     }
     text + &block(stored)
 }

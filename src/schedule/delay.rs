@@ -1,5 +1,5 @@
 //! Delay bounding: each thread runs until it blocks or ends, in turn, but for a few delays. In come
-//! their number and the round's length; out goes the thread whose turn it is. Knows no accesses.
+//! their number and the round's operations; out goes the thread whose turn it is. Knows no accesses.
 //! Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011: a delay takes the turn
 //! from the thread that has it; many bugs need one or two.
 //!
@@ -7,6 +7,7 @@
 //! the first threads would else always be those with the first numbers.
 
 use super::lots::Lots;
+use super::places::Places;
 use super::{THREADS_MAX, View, bit, each};
 use crate::random::Random;
 
@@ -14,17 +15,12 @@ use crate::random::Random;
 pub struct Delay {
     /// The order of turns.
     turns: Lots,
-    /// Decisions with a delay; the next one is last.
-    delays: Vec<u64>,
-    /// Decisions so far at which there was a choice.
-    decisions: u64,
+    delays: Places,
 }
 
 impl Delay {
-    pub fn new(delays: u32, steps: u64, threads: usize, mut random: Random) -> Delay {
-        let mut delays: Vec<u64> = (0..delays).map(|_| 1 + random.below(steps)).collect();
-        delays.sort_unstable_by(|a, b| b.cmp(a));
-        Delay { turns: Lots::new(threads, random), delays, decisions: 0 }
+    pub fn new(delays: Places, threads: usize, random: Random) -> Delay {
+        Delay { turns: Lots::new(threads, random), delays }
     }
 
     #[inline]
@@ -32,9 +28,8 @@ impl Delay {
         if let Some(thread) = view.lone() {
             return thread;
         }
-        self.decisions += 1;
-        let due = self.delays.last().is_some_and(|delay| *delay <= self.decisions);
-        if !due && !view.yields && view.runnable & bit(view.current) != 0 {
+        self.delays.pass(1);
+        if !self.delays.is_due() && !view.yields && view.runnable & bit(view.current) != 0 {
             return view.current % THREADS_MAX;
         }
         self.pass_on(view)
@@ -43,12 +38,15 @@ impl Delay {
     /// As [`super::Policy::quiet`], and so on.
     #[inline]
     pub fn quiet(&self) -> u64 {
-        let next = self.delays.last().copied().unwrap_or(u64::MAX);
-        next.saturating_sub(self.decisions + 1)
+        self.delays.quiet()
     }
 
     pub fn skip(&mut self, decisions: u64) {
-        self.decisions += decisions;
+        self.delays.pass(decisions);
+    }
+
+    pub fn operation_ended(&mut self) {
+        self.delays.operation_ended();
     }
 
     fn pass_on(&mut self, view: &View) -> usize {
@@ -56,8 +54,7 @@ impl Delay {
         let among = view.candidates();
         let stays = among & bit(view.current) != 0;
         let mut turn = if stays { view.current } else { self.after(view.current, among) };
-        while self.delays.last().is_some_and(|delay| *delay <= self.decisions) {
-            self.delays.pop();
+        while self.delays.take().is_some() {
             turn = self.after(turn, among);
         }
         turn % THREADS_MAX
@@ -79,11 +76,10 @@ mod tests {
     #[test]
     fn never_more_delays_than_allowed() {
         let program = Program::new(&["aaaaaa", "bbbbbb", "cccccc"]);
-        let profile = program.profile();
         for delays in [0, 1, 2, 4] {
             let mut most = 0;
             for seed in 0..500 {
-                let policy = Policy::new(&Spec::Delay { delays }, seed, 3, Some(&profile));
+                let policy = Policy::new(&Spec::Delay { delays }, seed, &program.outlook());
                 // One turn each, and each delay cuts one in two.
                 most = most.max(turns(&program.run(policy)));
             }
@@ -97,7 +93,7 @@ mod tests {
         let program = Program::new(&["p", "a", "b", "c", "d"]);
         let mut first = [0; 5];
         for seed in 0..400 {
-            let policy = Policy::new(&Spec::Delay { delays: 0 }, seed, 1, None);
+            let policy = Policy::new(&Spec::Delay { delays: 0 }, seed, &program.outlook());
             first[program.run(policy)[1]] += 1;
         }
         assert!(first[1..].iter().all(|count| *count > 50), "{first:?}");

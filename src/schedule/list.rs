@@ -61,7 +61,7 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Pending, Policy, Spec, THREADS_MAX};
+    use super::super::{Outlook, Pending, Policy, Spec, THREADS_MAX};
     use super::*;
 
     fn switch(step: u64, thread: usize) -> Switch {
@@ -71,7 +71,8 @@ mod tests {
     #[test]
     fn a_switch_holds_where_it_can() {
         let switches = vec![switch(4, 2), switch(1, 1), switch(2, 3), switch(9, 5)];
-        let mut policy = Policy::new(&Spec::List(switches), 0, 3, None);
+        let outlook = Outlook { threads: 3, operations: 9, profile: None };
+        let mut policy = Policy::new(&Spec::List(switches), 0, &outlook);
         let pending = [Pending::default(); THREADS_MAX];
         let mut next = |current, runnable, yields, step| {
             policy.next(&View { current, runnable, yields, step, pending: &pending })

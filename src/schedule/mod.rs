@@ -15,6 +15,7 @@ mod delay;
 mod list;
 mod lots;
 mod pct;
+mod places;
 mod pos;
 mod spec;
 mod stall;
@@ -27,15 +28,13 @@ mod simulator;
 mod tests;
 
 use crate::random::Random;
+use places::Places;
 
 pub use list::unprompted;
 pub use spec::{Spec, Switch};
 
 /// Most threads of a round; their numbers are below this.
 pub const THREADS_MAX: usize = 64;
-
-/// Steps of a round of which there is no profile: what short rounds of lock-free queues take.
-const STEPS_GUESSED: u64 = 256;
 
 /// What a thread is about to do at its scheduling point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -94,14 +93,20 @@ impl View<'_> {
     }
 }
 
-/// What a first, undisturbed run of the same round counted, so that a policy that needs lengths has
-/// them without learning from other rounds: a round is a function of its plan and number.
+/// What is known of a round before it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook<'a> {
+    /// Threads at the start; others may come.
+    pub threads: usize,
+    /// Operations of all threads together, at most.
+    pub operations: u64,
+    pub profile: Option<&'a Profile>,
+}
+
+/// What a first, undisturbed run of the same round counted, so that a policy has it without
+/// learning from other rounds: a round is a function of its plan and number.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Steps passed while more than one thread existed, whether it could run or not. Before and
-    /// after (the structure is made, drained, destroyed by one thread) there is nothing to choose:
-    /// a change drawn among those steps would be lost.
-    pub steps: u64,
     /// For each address, in the order of first access: how often each thread was about to access
     /// it.
     pub counts: Vec<(u64, [u32; THREADS_MAX])>,
@@ -124,17 +129,20 @@ enum Kind {
 }
 
 impl Policy {
-    /// `threads`: how many there are at the start, as far as is known; others may come.
-    pub fn new(spec: &Spec, seed: u64, threads: usize, profile: Option<&Profile>) -> Policy {
-        let random = Random::new(seed);
-        let steps = profile.map_or(STEPS_GUESSED, |profile| profile.steps.max(1));
+    pub fn new(spec: &Spec, seed: u64, outlook: &Outlook) -> Policy {
+        let (mut random, threads) = (Random::new(seed), outlook.threads);
+        let mut places = |count| Places::new(count, outlook, Random::new(random.bits()));
         Policy(match spec {
             Spec::Walk { percent } => Kind::Walk(walk::Walk::new(*percent, random)),
-            Spec::Pct { depth } => Kind::Pct(pct::Pct::new(*depth, steps, threads, random)),
+            Spec::Pct { depth } => {
+                let changes = places(depth - 1);
+                Kind::Pct(pct::Pct::new(changes, threads, random))
+            }
             Spec::Pos => Kind::Pos(pos::Pos::new(threads, random)),
-            Spec::Surw => Kind::Surw(surw::Surw::new(profile, threads, random)),
+            Spec::Surw => Kind::Surw(surw::Surw::new(outlook, random)),
             Spec::Delay { delays } => {
-                Kind::Delay(delay::Delay::new(*delays, steps, threads, random))
+                let delays = places(*delays);
+                Kind::Delay(delay::Delay::new(delays, threads, random))
             }
             Spec::Stall => Kind::Stall(stall::Stall::new(random)),
             Spec::List(switches) => Kind::List(list::List::new(switches)),
@@ -191,14 +199,17 @@ impl Policy {
     /// Whether it wants to be told when operations end.
     #[inline]
     pub fn heeds_operations(&self) -> bool {
-        matches!(self.0, Kind::Stall(_))
+        matches!(self.0, Kind::Stall(_) | Kind::Pct(_) | Kind::Delay(_))
     }
 
     /// A call of the structure returned on this thread.
     #[inline]
     pub fn operation_ended(&mut self, thread: usize) {
-        if let Kind::Stall(policy) = &mut self.0 {
-            policy.operation_ended(thread);
+        match &mut self.0 {
+            Kind::Stall(policy) => policy.operation_ended(thread),
+            Kind::Pct(policy) => policy.operation_ended(),
+            Kind::Delay(policy) => policy.operation_ended(),
+            _ => {}
         }
     }
 }

@@ -1,13 +1,16 @@
 //! PCT: random priorities, lowered at a few random points. In come the depth and the round's
-//! length; out goes the thread of highest priority. Knows no accesses. Burckhardt, Kothari,
+//! operations; out goes the thread of highest priority. Knows no accesses. Burckhardt, Kothari,
 //! Musuvathi, Nagarakatte: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
 //! ASPLOS 2010: a bug of depth d in a round of n threads and k steps is found with a probability of
 //! at least 1/(n k^(d-1)).
 //!
+//! Unlike the paper, k is not known before: the points are drawn as [`super::places`] says, each
+//! step within a small factor as likely as another; the bound is less by that factor to the d-1st.
 //! Beyond the paper: a thread that yields falls below all others, or one that spins at the highest
 //! priority would spin for ever.
 
 use super::lots::Lots;
+use super::places::Places;
 use super::{View, bit};
 use crate::random::Random;
 
@@ -18,10 +21,8 @@ const CHANGED: u64 = 1 << 32;
 #[derive(Clone, Debug)]
 pub struct Pct {
     priorities: Lots,
-    /// Decision and the priority that the current thread gets there; the next one is last.
-    changes: Vec<(u64, u64)>,
-    /// Decisions so far at which there was a choice.
-    decisions: u64,
+    /// Where the current thread's priority is lowered.
+    changes: Places,
     /// What the next thread to yield gets.
     yielded: u64,
     /// The answer stays the same as long as no priority changes and the same threads can run.
@@ -30,14 +31,10 @@ pub struct Pct {
 }
 
 impl Pct {
-    pub fn new(depth: u32, steps: u64, threads: usize, mut random: Random) -> Pct {
-        // Not lower and lower with time: the i-th drawn has priority i, wherever it is, for bugs
-        // in which a thread that was stopped earlier has to wait longer.
-        let point = |i: u32| (1 + random.below(steps), CHANGED + u64::from(i));
-        let mut changes: Vec<(u64, u64)> = (1..depth).map(point).collect();
-        changes.sort_unstable_by(|a, b| b.cmp(a));
+    /// `changes`: as many as its depth, less one.
+    pub fn new(changes: Places, threads: usize, random: Random) -> Pct {
         let priorities = Lots::new(threads, random);
-        Pct { priorities, changes, decisions: 0, yielded: CHANGED, runnable: 0, best: 0 }
+        Pct { priorities, changes, yielded: CHANGED, runnable: 0, best: 0 }
     }
 
     #[inline]
@@ -45,9 +42,8 @@ impl Pct {
         if let Some(thread) = view.lone() {
             return thread;
         }
-        self.decisions += 1;
-        let due = self.changes.last().is_some_and(|change| change.0 <= self.decisions);
-        if due || view.yields || view.runnable != self.runnable {
+        self.changes.pass(1);
+        if self.changes.is_due() || view.yields || view.runnable != self.runnable {
             self.decide(view);
         }
         self.best
@@ -56,23 +52,24 @@ impl Pct {
     /// As [`super::Policy::quiet`], and so on.
     #[inline]
     pub fn quiet(&self) -> u64 {
-        let next = self.changes.last().map_or(u64::MAX, |change| change.0);
-        next.saturating_sub(self.decisions + 1)
+        self.changes.quiet()
     }
 
     pub fn skip(&mut self, decisions: u64) {
-        self.decisions += decisions;
+        self.changes.pass(decisions);
+    }
+
+    pub fn operation_ended(&mut self) {
+        self.changes.operation_ended();
     }
 
     fn decide(&mut self, view: &View) {
         self.priorities.draw(view.runnable | bit(view.current));
-        while let Some(&(at, priority)) = self.changes.last() {
-            if at > self.decisions {
-                break;
-            }
-            self.changes.pop();
-            // Never up: it may have yielded before.
-            let lower = priority.min(self.priorities.of(view.current));
+        while let Some(number) = self.changes.take() {
+            // Not lower and lower with time: the i-th drawn gives priority i, wherever it is, for
+            // bugs in which a thread that was stopped earlier has to wait longer. Never up: it may
+            // have yielded before.
+            let lower = (CHANGED + u64::from(number)).min(self.priorities.of(view.current));
             self.priorities.set(view.current, lower);
         }
         if view.yields {
@@ -87,14 +84,16 @@ impl Pct {
 #[cfg(test)]
 mod tests {
     use super::super::simulator::{At, Program, before};
-    use super::super::{Policy, Spec};
+    use super::super::{Kind, Policy};
+    use super::*;
 
     /// How many of 20,000 rounds have all of these pairs (thread, event) in order.
     fn hits(program: &Program, depth: u32, pairs: &[(At, At)]) -> u32 {
-        let profile = program.profile();
+        let events = (0..program.threads()).map(|thread| program.length(thread) as u64).sum();
         let rounds = (0..20_000).map(|seed| {
-            let spec = Spec::Pct { depth };
-            program.run(Policy::new(&spec, seed, program.threads(), Some(&profile)))
+            let mut random = Random::new(seed);
+            let changes = Places::uniform(depth - 1, events, Random::new(random.bits()));
+            program.run(Policy(Kind::Pct(Pct::new(changes, program.threads(), random))))
         });
         rounds.filter(|order| pairs.iter().all(|(a, b)| before(order, *a, *b))).count() as u32
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Access, Pending, Policy, Profile, Spec, THREADS_MAX, View};
+use super::{Access, Outlook, Pending, Policy, Profile, Spec, THREADS_MAX, View};
 
 pub struct Program {
     events: Vec<Vec<Event>>,
@@ -45,11 +45,15 @@ impl Program {
 
     /// Which thread made each event.
     pub fn run(&self, policy: Policy) -> Vec<usize> {
-        self.run_by(policy, |policy, view, _| policy.next(view))
+        self.run_by(policy, |policy, view, ended| {
+            if ended {
+                policy.operation_ended(view.current);
+            }
+            policy.next(view)
+        })
     }
 
-    /// The same, if `decide` answers as the policy would; it is told whether an operation just
-    /// ended.
+    /// The same, if `decide` does; it is told whether an operation of the current thread just ended.
     pub fn run_by(
         &self,
         mut policy: Policy,
@@ -70,17 +74,18 @@ impl Program {
             done[current] += 1;
             order.push(current);
             ended = event.ends;
-            if ended {
-                policy.operation_ended(current);
-            }
         }
+    }
+
+    /// All that is known of it, but for a profile.
+    pub fn outlook(&self) -> Outlook<'static> {
+        let operations = self.events.iter().flatten().filter(|event| event.ends).count() as u64;
+        Outlook { threads: self.threads(), operations, profile: None }
     }
 
     /// What an undisturbed run counts.
     pub fn profile(&self) -> Profile {
-        let order = self.run(Policy::new(&Spec::List(Vec::new()), 0, self.threads(), None));
-        let steps = order.len() as u64;
-        let mut profile = Profile { steps, counts: Vec::new() };
+        let mut profile = Profile { counts: Vec::new() };
         for (thread, events) in self.events.iter().enumerate() {
             for event in events.iter().filter(|event| event.pending.address != 0) {
                 let address = event.pending.address;
@@ -181,9 +186,10 @@ fn orders(
     rounds: u64,
 ) -> BTreeMap<String, u64> {
     let profile = program.profile();
+    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
     let mut seen = BTreeMap::new();
     for seed in 0..rounds {
-        let policy = Policy::new(spec, seed, program.threads(), Some(&profile));
+        let policy = Policy::new(spec, seed, &outlook);
         *seen.entry(program.told(&program.run(policy), letter)).or_insert(0) += 1;
     }
     seen

@@ -78,14 +78,9 @@ impl Spec {
         if matches!(self, Spec::List(_)) { self.family().to_string() } else { self.to_string() }
     }
 
-    /// Whether it decides better with a [`super::Profile`] of the same round: where changes are to
-    /// be drawn uniformly from all steps, or an address from those in use.
+    /// Whether it decides better with a [`super::Profile`] of the same round: where an address is to
+    /// be drawn from those in use.
     pub fn wants_profile(&self) -> bool {
-        matches!(self, Spec::Pct { .. } | Spec::Surw | Spec::Delay { .. })
-    }
-
-    /// Whether it looks at who accesses what in a [`super::Profile`], not only at how much.
-    pub fn wants_accesses(&self) -> bool {
         matches!(self, Spec::Surw)
     }
 

@@ -192,7 +192,7 @@ mod tests {
         let program = Program::new(&["xyXp;xyXp;xyXp", "xyXp;xyXp;xyXp", "xyXp;xyXp;xyXp"]);
         let (mut overtaken, mut before_write) = (0, 0);
         for seed in 0..1000 {
-            let order = program.run(Policy::new(&Spec::Stall, seed, 3, None));
+            let order = program.run(Policy::new(&Spec::Stall, seed, &program.outlook()));
             let found = program.overtaken(&order);
             overtaken += u32::from(!found.is_empty());
             before_write += u32::from(found.iter().any(|event| event % 4 == 2));

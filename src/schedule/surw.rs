@@ -9,7 +9,7 @@
 //! not know which thread creates which; one not seen yet counts with what the profile says of it.
 
 use super::lots::Lots;
-use super::{Profile, THREADS_MAX, View, bit, each};
+use super::{Outlook, THREADS_MAX, View, bit, each};
 use crate::random::Random;
 
 #[derive(Clone, Debug)]
@@ -26,12 +26,13 @@ pub struct Surw {
 }
 
 impl Surw {
-    pub fn new(profile: Option<&Profile>, threads: usize, mut random: Random) -> Surw {
-        let entry = profile.and_then(|profile| interesting(&profile.counts, &mut random));
+    pub fn new(outlook: &Outlook, mut random: Random) -> Surw {
+        let entry = outlook.profile.and_then(|known| interesting(&known.counts, &mut random));
         let (address, left) = entry.unwrap_or((0, [0; THREADS_MAX]));
         let known = (0..THREADS_MAX).filter(|thread| left[*thread] != 0);
         let unseen = known.fold(0, |set, thread| set | bit(thread));
-        Surw { priorities: Lots::new(threads, random), address, left, unseen, intended: 0 }
+        let priorities = Lots::new(outlook.threads, random);
+        Surw { priorities, address, left, unseen, intended: 0 }
     }
 
     #[inline]

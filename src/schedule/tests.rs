@@ -73,17 +73,25 @@ impl Anything {
 fn profile() -> Profile {
     let mut counts = vec![(8, [5; THREADS_MAX]), (16, [0; THREADS_MAX]), (24, [1; THREADS_MAX])];
     counts[1].1[63] = u32::MAX;
-    Profile { steps: 3000, counts }
+    Profile { counts }
 }
+
+fn outlook(threads: usize, profile: &Profile) -> Outlook<'_> {
+    Outlook { threads, operations: 100, profile: Some(profile) }
+}
+
+const NOTHING: Outlook = Outlook { threads: 0, operations: 0, profile: None };
 
 #[test]
 fn the_answer_is_a_thread_that_can_run() {
     let profile = profile();
     for spec in all() {
         for seed in 0..30 {
-            let known = if seed % 3 == 0 { None } else { Some(&profile) };
+            let profile = if seed % 3 == 0 { None } else { Some(&profile) };
             let threads = [0, 1, 3, 64, 100][seed as usize % 5];
-            let mut policy = Policy::new(&spec, seed, threads, known);
+            let operations = [0, 1, 100, u64::MAX][seed as usize % 4];
+            let outlook = Outlook { threads, operations, profile };
+            let mut policy = Policy::new(&spec, seed, &outlook);
             let answers = Anything::answers(seed, &mut policy.clone(), 3000);
             assert_eq!(Anything::answers(seed, &mut policy, 3000), answers, "{spec}");
         }
@@ -94,8 +102,9 @@ fn the_answer_is_a_thread_that_can_run() {
 fn seeds_differ_and_repeat() {
     let program = queue();
     let profile = program.profile();
+    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
     for spec in Spec::ROTATION {
-        let run = |seed| program.run(Policy::new(spec, seed, 4, Some(&profile)));
+        let run = |seed| program.run(Policy::new(spec, seed, &outlook));
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..50 {
             assert_eq!(run(seed), run(seed));
@@ -110,9 +119,10 @@ fn seeds_differ_and_repeat() {
 fn schedules_never_change() {
     let program = queue();
     let profile = program.profile();
+    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
     let mut told = String::new();
     for spec in Spec::ROTATION {
-        let order = program.run(Policy::new(spec, 11, 4, Some(&profile)));
+        let order = program.run(Policy::new(spec, 11, &outlook));
         told += &format!("{spec} {}\n", program.told(&order, None));
     }
     assert_eq!(told, GOLDEN, "\n{told}");
@@ -124,14 +134,14 @@ walk:3 aaaabbbbbbbddddccccccccaaaa
 walk:5 aaaabbbbbbbaaaaddddcccccccc
 walk:10 aaaabbbbbbbaaaaddddcccccccc
 walk:20 aaaabbbddddccbbbccccbacacaa
-pct:3 bbbbbddddaaaaaaaaccccccccbb
-pct:5 ddddcbbbbbbbaaaaaaaaccccccc
-pct:10 ccbbdccccccbbbbbaaaaaaaaddd
+pct:3 aaaaaacccccbbbbbbbddddcccaa
+pct:5 aaccccccccbbddbbbbbddaaaaaa
+pct:10 aaaaaacbbbbbddddccccccaacbb
 pos abddddbbbbbbcaaaaaccaaccccc
 surw ddccdaaabdabbaaccbbccccabab
-delay:1 aaaaaaaaddddbbbbbbbcccccccc
-delay:2 aaaaaddddbbbbbbbccccccccaaa
-delay:4 bbbbcddddaaaaaaaabbbccccccc
+delay:1 aaaddddbbbbbbbccccccccaaaaa
+delay:2 aaaaaaddddbccccccccaabbbbbb
+delay:4 aaddddbbbbbbccccccccaabaaaa
 stall accccbbbbbbbddddccccaaaaaaa
 ";
 
@@ -142,8 +152,8 @@ fn addresses_change_nothing() {
     let moved = |address: u64| if address == 0 { 0 } else { 0x7fff_0000_0000 - address * 4096 };
     there.counts.iter_mut().for_each(|entry| entry.0 = moved(entry.0));
     for spec in all() {
-        let mut one = Policy::new(&spec, 5, 3, Some(&here));
-        let mut other = Policy::new(&spec, 5, 3, Some(&there));
+        let mut one = Policy::new(&spec, 5, &outlook(3, &here));
+        let mut other = Policy::new(&spec, 5, &outlook(3, &there));
         let mut anything = Anything::new(5);
         for _ in 0..2000 {
             let (view, _) = anything.view();
@@ -159,7 +169,7 @@ fn addresses_change_nothing() {
 fn a_list_repeats_what_any_policy_did() {
     let profile = profile();
     for (spec, seed) in all().iter().zip(0..).flat_map(|(spec, seed)| [(spec, seed); 2]) {
-        let mut policy = Policy::new(spec, seed, 3, Some(&profile));
+        let mut policy = Policy::new(spec, seed, &outlook(3, &profile));
         let answers = Anything::answers(seed, &mut policy, 3000);
         let (mut anything, mut switches) = (Anything::new(seed), Vec::new());
         for next in &answers {
@@ -170,7 +180,7 @@ fn a_list_repeats_what_any_policy_did() {
             anything.current = *next;
         }
         let list: Spec = Spec::List(switches).to_string().parse().expect("a list");
-        let mut list = Policy::new(&list, 0, 0, None);
+        let mut list = Policy::new(&list, 0, &NOTHING);
         assert_eq!(Anything::answers(seed, &mut list, 3000), answers, "{spec}");
     }
 }
@@ -212,7 +222,7 @@ fn spinning_ends() {
                 entry.1[spinners / 2] = 0;
             }
             for address in [8, 32] {
-                let policy = Policy::new(spec, seed, spinners + 1, Some(&profile));
+                let policy = Policy::new(spec, seed, &outlook(spinners + 1, &profile));
                 most = most.max(spin(policy, spinners, address));
             }
         }
@@ -226,7 +236,9 @@ fn skipping_quiet_decisions_changes_nothing() {
     for spec in all() {
         let mut skipped = 0;
         for seed in 0..200 {
-            let policy = || Policy::new(&spec, seed, 4, Some(&queue().profile()));
+            let profile = queue().profile();
+            let outlook = Outlook { profile: Some(&profile), ..queue().outlook() };
+            let policy = || Policy::new(&spec, seed, &outlook);
             let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
             assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
         }
@@ -245,6 +257,8 @@ fn run_skipping(policy: Policy, skipped: &mut u64) -> Vec<usize> {
     let mut state = Skipping { quiet: 0, passed: 0, runnable: 0 };
     queue().run_by(policy, |policy, view, ended| {
         if ended && policy.heeds_operations() {
+            policy.skip(view.current, std::mem::take(&mut state.passed));
+            policy.operation_ended(view.current);
             state.quiet = 0;
         }
         if view.lone().is_none() && state.quiet > 0 && view.runnable == state.runnable {

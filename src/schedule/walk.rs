@@ -84,11 +84,12 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Pending, Policy, Spec};
+    use super::super::{Outlook, Pending, Policy, Spec};
     use super::*;
 
     fn switches(percent: u32, steps: u64) -> u64 {
-        let mut policy = Policy::new(&Spec::Walk { percent }, 7, 4, None);
+        let outlook = Outlook { threads: 4, operations: 9, profile: None };
+        let mut policy = Policy::new(&Spec::Walk { percent }, 7, &outlook);
         let pending = [Pending::default(); THREADS_MAX];
         let (mut current, mut switches) = (0, 0);
         for step in 0..steps {

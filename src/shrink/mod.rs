@@ -298,6 +298,7 @@ impl Shrinker<'_> {
             round: last.sighting.round,
             output: last.sighting.output,
             directory: stored.directory.clone(),
+            interleaving: None,
         }))
     }
 }

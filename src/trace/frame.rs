@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use super::wire::{FrameError, FrameReader, write};
+use super::trail::Event;
+pub use super::wire::{FrameError, FrameReader, write, write_records};
 use crate::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
@@ -142,6 +143,9 @@ pub struct Steps {
     /// The schedule, where the plan wants it recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Schedule>,
+    /// What the threads did, where the plan wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trail: Option<Vec<Event>>,
 }
 
 /// A round's schedule, to be followed again.

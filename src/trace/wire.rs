@@ -13,6 +13,7 @@ use super::frame::{
     Bye, Detected, Frame, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Schedule, Steps,
     TRACE_VERSION,
 };
+use super::trail::Event;
 
 /// What the arrays begin with.
 const ROUND: u8 = 1;
@@ -57,7 +58,7 @@ enum NamedRead {
 pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
     let named = match frame {
         Frame::Round(start) => return write_start(sink, start),
-        Frame::Records(records) => return write_records(sink, records),
+        Frame::Records(records) => return write_records(sink, records.thread, &records.bytes),
         Frame::End(end) => return write_end(sink, end),
         Frame::Hello(hello) => Named::Hello(hello),
         Frame::Fault(detected) => Named::Fault(detected),
@@ -87,10 +88,11 @@ fn write_start(sink: &mut impl Write, start: &RoundStart) -> std::io::Result<()>
     encode::write_bool(sink, start.fresh)
 }
 
-fn write_records(sink: &mut impl Write, records: &Records) -> std::io::Result<()> {
+/// Writes a frame of [`Records`] from where they lie.
+pub fn write_records(sink: &mut impl Write, thread: u32, bytes: &[u8]) -> std::io::Result<()> {
     begin(sink, RECORDS, 2)?;
-    number(sink, records.thread)?;
-    encode::write_bin(sink, &records.bytes)?;
+    number(sink, thread)?;
+    encode::write_bin(sink, bytes)?;
     Ok(())
 }
 
@@ -103,8 +105,9 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
         None => encode::write_nil(sink)?,
     }
     let Some(steps) = &end.steps else { return encode::write_nil(sink) };
-    // A schedule stands behind the rest, where there is one.
-    encode::write_array_len(sink, if steps.recorded.is_some() { 11 } else { 9 })?;
+    // A schedule and a trail stand behind the rest, where there are any.
+    let more = 2 * u32::from(steps.recorded.is_some()) + u32::from(steps.trail.is_some());
+    encode::write_array_len(sink, 9 + more)?;
     encode::write_str(sink, &steps.policy)?;
     for value in [steps.steps, steps.switches, steps.schedule, steps.atomics, steps.blocking] {
         number(sink, value)?;
@@ -115,9 +118,15 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
     }
     number(sink, steps.leaked_blocks)?;
     number(sink, steps.leaked_bytes)?;
-    let Some(Schedule { list, preemptions }) = &steps.recorded else { return Ok(()) };
-    encode::write_str(sink, list)?;
-    number(sink, *preemptions)
+    if let Some(Schedule { list, preemptions }) = &steps.recorded {
+        encode::write_str(sink, list)?;
+        number(sink, *preemptions)?;
+    }
+    if let Some(trail) = &steps.trail {
+        let bytes = rmp_serde::to_vec(trail).map_err(std::io::Error::other)?;
+        encode::write_bin(sink, &bytes)?;
+    }
+    Ok(())
 }
 
 /// Why the bytes at hand make no frame.
@@ -214,7 +223,7 @@ fn text(bytes: &mut &[u8]) -> Result<String, Fail> {
 
 fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
     let fields = decode::read_array_len(bytes)?;
-    if ![9, 11].contains(&fields) {
+    if !(9..=12).contains(&fields) {
         return Err(Fail::Damaged("counts of another version".to_string()));
     }
     Ok(Box::new(Steps {
@@ -228,10 +237,19 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
         leaked_blocks: int(bytes)?,
         leaked_bytes: int(bytes)?,
         recorded: match fields {
-            11 => Some(Schedule { list: text(bytes)?, preemptions: int(bytes)? }),
+            11 | 12 => Some(Schedule { list: text(bytes)?, preemptions: int(bytes)? }),
+            _ => None,
+        },
+        trail: match fields {
+            10 | 12 => Some(trail(bytes)?),
             _ => None,
         },
     }))
+}
+
+fn trail(bytes: &mut &[u8]) -> Result<Vec<Event>, Fail> {
+    let len = decode::read_bin_len(bytes)? as usize;
+    rmp_serde::from_slice(part(bytes, len)?).map_err(|error| Fail::Damaged(error.to_string()))
 }
 
 fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
@@ -413,6 +431,7 @@ mod tests {
             leaked_blocks: 2,
             leaked_bytes: 300,
             recorded: Some(Schedule { list: "list:12@1".into(), preemptions: 1 }),
+            trail: None,
         };
         let fault = Some("it ended".to_string());
         Frame::End(RoundEnd { round: 1, drained: true, fault, steps: Some(Box::new(steps)) })

@@ -2,6 +2,7 @@
 //! answer, stamp and step, and of nothing else. Whole runs are compared, round by round.
 
 use std::path::Path;
+use std::process::Command;
 
 use interlap::trace::rounds::{Round, read};
 
@@ -27,15 +28,17 @@ struct Surroundings {
     environment: usize,
     /// With several, a round comes after other rounds, and in another process.
     jobs: &'static str,
+    /// The kernel does not lay out memory at random.
+    fixed: bool,
 }
 
 impl Surroundings {
     fn plain() -> Surroundings {
-        Surroundings { folder: "a".to_string(), environment: 0, jobs: "1" }
+        Surroundings { folder: "a".to_string(), environment: 0, jobs: "1", fixed: false }
     }
 
     fn other(jobs: &'static str) -> Surroundings {
-        Surroundings { folder: "b".repeat(200), environment: 50_000, jobs }
+        Surroundings { folder: "b".repeat(200), environment: 50_000, jobs, fixed: false }
     }
 
     /// Every round of a run, as bytes and read.
@@ -46,11 +49,34 @@ impl Surroundings {
         let command = ["fuzz", target, "--engine", "controlled", "--seed", "7", "--for", "1h"];
         let limits = ["--jobs", self.jobs, "--rounds", &rounds, "--trace", "trace"];
         let mut command = tool.command(&[&command[..], &limits].concat());
+        if self.fixed {
+            command = with_a_fixed_layout(&command);
+        }
         command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
         Answer::of(command.output().expect("it starts")).expect(0, &["Nothing found"]);
         let file = folder.join("trace");
         (std::fs::read(&file).expect("a trace"), sorted(&file))
     }
+}
+
+/// The command, run by a program of Debian's base system.
+fn with_a_fixed_layout(command: &Command) -> Command {
+    let mut fixed = Command::new("setarch");
+    fixed.arg("-R").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        fixed.env(name, value.expect("set, not removed"));
+    }
+    fixed
+}
+
+/// Containers often forbid it.
+fn may_fix_the_layout() -> bool {
+    let tried = Command::new("setarch").args(["-R", "true"]).output();
+    let may = tried.is_ok_and(|output| output.status.success());
+    if !may {
+        eprintln!("SKIPPED: no run without address space layout randomization, which is forbidden");
+    }
+    may
 }
 
 /// By number, without the pairs of accesses: a process tells those that are new to it.
@@ -74,7 +100,8 @@ fn assert_same(target: &str, one: &[Round], two: &[Round]) {
     assert_eq!(one.len(), two.len(), "{target}");
 }
 
-/// Three times: twice alike but for the surroundings, then with the rounds dealt out.
+/// Four times: twice alike but for the surroundings, then with the rounds dealt out, and without
+/// address space layout randomization.
 fn repeats(target: &str, rounds: u64) {
     let tool = Tool::new();
     let (bytes, one) = Surroundings::plain().run(&tool, target, rounds);
@@ -84,6 +111,12 @@ fn repeats(target: &str, rounds: u64) {
     assert!(bytes == bytes_again, "{target}: the rounds are equal, but not their bytes");
     let (_, three) = Surroundings::other("3").run(&tool, target, rounds);
     assert_same(target, &one, &three);
+    if may_fix_the_layout() {
+        let fixed = Surroundings { fixed: true, ..Surroundings::plain() };
+        let (bytes_fixed, four) = fixed.run(&tool, target, rounds);
+        assert_same(target, &one, &four);
+        assert!(bytes == bytes_fixed, "{target}: not the same bytes at fixed addresses");
+    }
 }
 
 #[test]
@@ -119,7 +152,7 @@ fn ten_thousand_rounds_are_the_same_again() {
     let rounds = std::env::var("ROUNDS").map_or(10_000, |n| n.parse().expect("a number"));
     for target in named.split_whitespace() {
         repeats(target, rounds);
-        println!("{target}: {rounds} rounds, three times the same");
+        println!("{target}: {rounds} rounds, four times the same");
     }
 }
 

@@ -185,6 +185,7 @@ pub fn steps(round: u64, atomics: u64) -> Steps {
         leaked_blocks: 2,
         leaked_bytes: 48,
         recorded: None,
+        trail: None,
     }
 }
 

@@ -18,7 +18,7 @@ pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
 
 use profile::Accesses;
-pub use profile::{Profiling, is_profiling, profile};
+pub use profile::{is_profiling, profile};
 pub use recorder::recorded;
 pub use stand::{here, place_of};
 pub use waiting::{Wait, Woken, block, join_key, wake};
@@ -111,8 +111,7 @@ struct Engine {
     next_thread: Cell<usize>,
     atomics: Cell<u64>,
     blocking: Cell<u64>,
-    profiling: Cell<Profiling>,
-    decisions: Cell<u64>,
+    profiles: Cell<bool>,
     accesses: UnsafeCell<Accesses>,
 }
 
@@ -157,8 +156,7 @@ static ENGINE: Engine = Engine {
     next_thread: Cell::new(0),
     atomics: Cell::new(0),
     blocking: Cell::new(0),
-    profiling: Cell::new(Profiling::Nothing),
-    decisions: Cell::new(0),
+    profiles: Cell::new(false),
     accesses: UnsafeCell::new(Accesses::new()),
 };
 
@@ -173,7 +171,8 @@ pub struct Order {
     pub whole_calls: bool,
     /// Whether the schedule is recorded.
     pub records: bool,
-    pub profiling: Profiling,
+    /// Who accesses what is counted, for [`profile`]; nothing else is of interest.
+    pub profiles: bool,
 }
 
 /// What a round came to.
@@ -208,7 +207,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
         count.set(0);
     }
-    for count in [&e.atomics, &e.blocking, &e.decisions, &e.runnable, &e.blocked] {
+    for count in [&e.atomics, &e.blocking, &e.runnable, &e.blocked] {
         count.set(0);
     }
     pace::settle();
@@ -217,7 +216,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     e.deadline_next.set(u64::MAX);
     e.steps_max.set(order.steps_max);
     e.whole_calls.set(order.whole_calls);
-    e.profiling.set(order.profiling);
+    e.profiles.set(order.profiles);
     e.callers.set(order.callers);
     e.next_thread.set(order.callers + 1);
     // SAFETY: outside of all rounds nobody else uses them.
@@ -230,7 +229,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     }
     coverage::begin();
     recorder::begin(order.records);
-    stop::round_begins(order.profiling);
+    stop::round_begins(order.profiles);
     begin(order.callers, main, argument, false)?;
     e.current.set(order.callers);
     e.carrier.get().switch(OUTSIDE, order.callers);
@@ -465,10 +464,10 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
     unsafe { (*e.pending.get())[me] = pending };
     let holds = e.whole_calls.get() && !between_calls && !yields;
     if e.runnable.get() != 1 << me && !holds {
-        let next = match e.profiling.get() {
-            Profiling::Nothing => choose(yields),
-            _ => choose_as_empty_list(me, pending.address, yields),
-        };
+        if e.profiles.get() {
+            profile::count(pending.address);
+        }
+        let next = choose(yields);
         if next != me {
             if !yields {
                 stop::preempted(me, next);
@@ -477,16 +476,6 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
         }
     }
     pace::grant();
-}
-
-/// Counts the decision.
-fn choose_as_empty_list(me: usize, address: u64, yields: bool) -> usize {
-    let e = &ENGINE;
-    e.decisions.set(e.decisions.get() + 1);
-    if e.profiling.get() == Profiling::Accesses {
-        profile::count(address);
-    }
-    if yields { choose(true) } else { me }
 }
 
 /// Whether a thread whose call takes long lets others go first now: at random, because threads that

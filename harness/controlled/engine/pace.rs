@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use super::profile::{self, Profiling};
+use super::profile;
 use super::{BUSY_FACTOR, CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now};
 use crate::controlled::hooks;
 use crate::marker;
@@ -105,10 +105,8 @@ fn book(passed: u64) {
     if !e.pace.asks.get() {
         return;
     }
-    if e.profiling.get() != Profiling::Nothing {
-        e.decisions.set(e.decisions.get() + passed);
     // SAFETY: nobody else uses it now; see `Engine`.
-    } else if let Some(policy) = unsafe { &mut *e.policy.get() } {
+    if let Some(policy) = unsafe { &mut *e.policy.get() } {
         policy.skip(e.current.get(), passed);
     }
 }
@@ -128,7 +126,7 @@ pub(super) fn grant() {
         let free = free.min(of_limits());
         e.pace.idle_base.set(u64::from(own.idle.get()) + free);
         e.pace.asks.set(asks);
-        e.pace.counts.set(asks && e.profiling.get() == Profiling::Accesses);
+        e.pace.counts.set(asks && e.profiles.get());
         e.pace.free.set(free);
         e.pace.granted.set(free);
     }
@@ -139,12 +137,9 @@ fn of_policy(asks: bool) -> u64 {
     let e = &ENGINE;
     // SAFETY: nobody else uses it now; see `Engine`.
     match unsafe { &*e.policy.get() } {
-        Some(policy) if e.profiling.get() == Profiling::Nothing => match asks {
-            true => policy.quiet(e.current.get(), e.step.get()),
-            // It will want to know what each thread was last about to do.
-            false if policy.heeds_accesses() => 0,
-            false => u64::MAX,
-        },
+        Some(policy) if asks => policy.quiet(e.current.get(), e.step.get()),
+        // It will want to know what each thread was last about to do.
+        Some(policy) if policy.heeds_accesses() => 0,
         _ => u64::MAX,
     }
 }

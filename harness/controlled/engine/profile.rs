@@ -1,4 +1,4 @@
-//! What a first run of a round counts for the policies that want to know its length beforehand.
+//! What a first run of a round counts for the policies that want to know who accesses what.
 
 use interlap::schedule::{Profile, THREADS_MAX};
 
@@ -6,16 +6,6 @@ use super::ENGINE;
 
 /// Addresses a profile counts.
 const PROFILED_MAX: usize = 256;
-
-/// What a round counts for the policy of the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profiling {
-    Nothing,
-    /// How many steps there are.
-    Steps,
-    /// Also who accesses what, which takes longer.
-    Accesses,
-}
 
 /// Who accessed what, in the order of first access: addresses, found by their hash, and for each
 /// its counts.
@@ -71,7 +61,7 @@ impl Accesses {
 /// Whether the round under way is only counted. It switches no threads inside of calls.
 #[inline]
 pub fn is_profiling() -> bool {
-    ENGINE.profiling.get() != Profiling::Nothing
+    ENGINE.profiles.get()
 }
 
 /// What a round that was run with profiling counted.
@@ -80,7 +70,7 @@ pub fn profile() -> Profile {
     // SAFETY: the round is over.
     let accesses = unsafe { &*e.accesses.get() };
     let counts = accesses.addresses.iter().copied().zip(accesses.counts.iter().copied()).collect();
-    Profile { steps: e.decisions.get(), counts }
+    Profile { counts }
 }
 
 /// Counts an access that a decision comes before.

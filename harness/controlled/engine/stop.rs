@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::{ENGINE, Profiling, here};
+use super::{ENGINE, here};
 use crate::controlled::{self, hooks};
 use crate::marker;
 
@@ -18,9 +18,9 @@ unsafe impl Sync for StepAddress {}
 #[used]
 static interlap_step: StepAddress = StepAddress(&raw const ENGINE.step);
 
-/// The round begins, unless it is only measured.
-pub(super) fn round_begins(profiling: Profiling) {
-    if profiling == Profiling::Nothing {
+/// The round begins, unless it is only for a profile.
+pub(super) fn round_begins(profiles: bool) {
+    if !profiles {
         marker::interlap_round_begin(controlled::round());
     }
 }

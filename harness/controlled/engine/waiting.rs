@@ -2,8 +2,10 @@
 //! that is not runnable is known to the policy no more until somebody wakes it.
 
 use interlap::schedule::THREADS_MAX;
+use interlap::trace::trail::Act;
 
 use super::{ENGINE, State, choose, now, pace, stop, switch};
+use crate::controlled::trail;
 
 /// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub fn join_key(thread: usize) -> usize {
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
     pace::settle();
+    trail::note_lock(Act::Block, on);
     let me = e.current.get();
     let own = &e.threads[me];
     own.state.set(State::Blocked { on, why, deadline });

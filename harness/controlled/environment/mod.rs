@@ -33,9 +33,11 @@ pub mod threads;
 mod time;
 pub mod time_stamp;
 
+use interlap::trace::trail::Act;
 use libc::c_int;
 
 use super::engine::{self, Access};
+use super::trail;
 
 /// Virtual threads; the engine's limit.
 const THREADS: usize = 64;
@@ -68,10 +70,12 @@ fn before(address: usize, access: Access) {
     engine::blocking_call();
     time::did_something();
     engine::point(address, access);
+    trail::note_lock(Act::Acquire, address);
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
 fn released(address: usize, most: usize) {
+    trail::note_lock(Act::Release, address);
     engine::wake(address, most);
     engine::changed();
     engine::point(address, Access::None);

@@ -1,0 +1,131 @@
+//! The trail of a round, where the plan asks for one: accesses (from hooks.c), allocations and
+//! locks come in, events go out with the round. Decides nothing: a round is the same without.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use interlap::trace::trail::{Act, EVENTS_MAX, Event};
+
+use super::{coverage, engine, layout};
+
+/// Whether events are noted. For hooks.c, too.
+#[unsafe(no_mangle)]
+static il_trails: AtomicU8 = AtomicU8::new(0);
+
+struct Trail {
+    /// The last [`EVENTS_MAX`], the oldest at `noted` if there were more.
+    events: UnsafeCell<Vec<Event>>,
+    noted: Cell<usize>,
+    /// The last event is a plain write, whose value is in memory only when the next one comes.
+    writes: Cell<bool>,
+}
+
+// SAFETY: used by the thread that runs under control alone, as the engine.
+unsafe impl Sync for Trail {}
+
+static TRAIL: Trail =
+    Trail { events: UnsafeCell::new(Vec::new()), noted: Cell::new(0), writes: Cell::new(false) };
+
+/// A round begins.
+pub fn begin(wanted: bool) {
+    il_trails.store(wanted.into(), Ordering::Relaxed);
+    TRAIL.noted.set(0);
+    TRAIL.writes.set(false);
+    // SAFETY: no thread of the target runs now.
+    let events = unsafe { &mut *TRAIL.events.get() };
+    events.clear();
+    if wanted {
+        events.reserve_exact(EVENTS_MAX);
+    }
+}
+
+#[inline]
+pub fn is_wanted() -> bool {
+    il_trails.load(Ordering::Relaxed) != 0
+}
+
+/// The round's events, if they were wanted.
+pub fn taken() -> Option<Vec<Event>> {
+    is_wanted().then(|| {
+        finish_write();
+        // SAFETY: no thread of the target runs now, or the caller is the one that does.
+        let mut events = unsafe { (*TRAIL.events.get()).clone() };
+        if TRAIL.noted.get() > EVENTS_MAX {
+            events.rotate_left(TRAIL.noted.get() % EVENTS_MAX);
+        }
+        events
+    })
+}
+
+/// An event at this place of the target's code, a return address.
+pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
+    if !is_wanted() || !engine::controls() || layout::is_stack(address) {
+        return;
+    }
+    finish_write();
+    let thread = engine::current();
+    let event = Event {
+        step: engine::step(),
+        thread: thread as u32,
+        call: if thread <= engine::callers() { engine::calls(thread) } else { 0 },
+        act,
+        address: address as u64,
+        size: size as u32,
+        before,
+        after,
+        code: coverage::in_library(code),
+    };
+    let noted = TRAIL.noted.get();
+    // SAFETY: see Trail; there is room, so nothing is allocated.
+    let events = unsafe { &mut *TRAIL.events.get() };
+    match noted < EVENTS_MAX {
+        true => events.push(event),
+        false => events[noted % EVENTS_MAX] = event,
+    }
+    TRAIL.noted.set(noted + 1);
+    TRAIL.writes.set(act == Act::Write);
+}
+
+/// A lock is asked for or released, or a thread blocks.
+pub fn note_lock(act: Act, address: usize) {
+    if is_wanted() && engine::controls() {
+        let controls = super::hooks::set_controls(false);
+        let here = engine::here();
+        super::hooks::set_controls(controls);
+        note(act, address, 0, (0, 0), here);
+    }
+}
+
+/// For hooks.c: an atomic access that was made.
+#[unsafe(no_mangle)]
+extern "C" fn il_note(act: u32, address: usize, size: u32, before: u64, after: u64, code: usize) {
+    note(Act::ALL[act as usize], address, size as usize, (before, after), code);
+}
+
+/// An access that is about to be made and is not atomic.
+pub fn plain(address: usize, size: usize, write: bool, code: usize) {
+    let act = if write { Act::Write } else { Act::Read };
+    if is_wanted() && !layout::is_stack(address) {
+        let now = bytes(address, size);
+        note(act, address, size, (now, now), code);
+    }
+}
+
+fn finish_write() {
+    if TRAIL.writes.replace(false) {
+        let last = (TRAIL.noted.get() - 1) % EVENTS_MAX;
+        // SAFETY: see Trail.
+        let event = unsafe { &mut (&mut *TRAIL.events.get())[last] };
+        event.after = bytes(event.address as usize, event.size as usize);
+    }
+}
+
+/// The first bytes of what is there.
+fn bytes(address: usize, size: usize) -> u64 {
+    let mut bytes = [0; 8];
+    let at: *const u8 = std::ptr::with_exposed_provenance(address);
+    // SAFETY: memory that the target is about to access, or has accessed: a freed block stays
+    // mapped. What it has unmapped since is a fault of the target's, told as one.
+    unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), size.min(8)) };
+    u64::from_le_bytes(bytes)
+}

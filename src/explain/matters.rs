@@ -1,0 +1,67 @@
+//! Which events of a trail matter: those by which threads can notice each other while certain calls
+//! are under way. A trail and the boxes of those calls come in, a mark for each event goes out.
+
+use std::collections::HashMap;
+
+use crate::rr::locate::Boxed;
+use crate::trace::trail::{Act, Event};
+
+/// Memory is told apart in words of so many bytes.
+const WORD_LOG: u32 = 3;
+
+/// What was done with a word meanwhile.
+#[derive(Default)]
+struct Use {
+    /// A bit for each thread.
+    users: u64,
+    writers: u64,
+}
+
+impl Use {
+    /// Several threads use it, and one of them changes it.
+    fn is_contended(&self) -> bool {
+        self.users.count_ones() > 1 && self.writers != 0
+    }
+}
+
+pub fn of(trail: &[Event], boxes: &[Boxed]) -> Vec<bool> {
+    let first = boxes.iter().map(|b| b.start).min().unwrap_or(0);
+    let last = boxes.iter().map(|b| b.end.unwrap_or(u64::MAX)).max().unwrap_or(u64::MAX);
+    let meanwhile = |event: &Event| event.call != 0 && (first..=last).contains(&event.step);
+    let mut uses: HashMap<u64, Use> = HashMap::new();
+    for event in trail.iter().filter(|event| meanwhile(event)) {
+        let thread = 1u64 << (event.thread % 64);
+        for word in words(event) {
+            let used = uses.entry(word).or_default();
+            used.users |= thread;
+            if changes(event) {
+                used.writers |= thread;
+            }
+        }
+    }
+    let contended =
+        |event: &Event| words(event).any(|word| uses.get(&word).is_some_and(Use::is_contended));
+    let matters = |event: &Event| match event.act {
+        Act::Fence | Act::Allocate => false,
+        Act::Acquire | Act::Release | Act::Block => true,
+        _ => contended(event),
+    };
+    trail.iter().map(|event| meanwhile(event) && matters(event)).collect()
+}
+
+fn changes(event: &Event) -> bool {
+    match event.act {
+        Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Free => true,
+        Act::Load | Act::Read | Act::FailedSwap | Act::Fence | Act::Allocate => false,
+        Act::Acquire | Act::Release | Act::Block => false,
+    }
+}
+
+/// The words of memory it is about. New memory is nobody else's yet.
+fn words(event: &Event) -> impl Iterator<Item = u64> {
+    let locks = matches!(event.act, Act::Acquire | Act::Release | Act::Block);
+    let none = event.address == 0 || event.act == Act::Allocate || locks;
+    let bytes = if none { 0 } else { u64::from(event.size.max(1)) };
+    let (first, end) = (event.address, event.address + bytes);
+    (first >> WORD_LOG..end.div_ceil(1 << WORD_LOG)).take(if none { 0 } else { 1 << 12 })
+}

@@ -1,0 +1,164 @@
+//! How a finding came about: what its threads did between the calls and the answers, as a table. In
+//! come a round of the controlled engine with its trail, the calls to tell about and the sources;
+//! out go rows, of which those that matter are marked. Runs nothing and prints nothing.
+//!
+//! What matters are accesses that another thread can tell: memory that several threads use and one
+//! of them changes while those calls are under way. So in Lincheck's traces (Koval et al.: Lincheck:
+//! A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023, section 2).
+
+mod matters;
+mod memory;
+mod source;
+
+use crate::finding::Stored;
+use crate::history::{NEVER, OperationId};
+use crate::interleaving::{Interleaving, Row, What};
+use crate::report::timeline;
+use crate::symbols::SourceLines;
+use crate::trace::rounds::Round;
+use crate::trace::trail::{Act, Event};
+use memory::Memory;
+use source::Texts;
+
+/// The table of the stored finding's round, as it was run `again` with a trail; none without one.
+pub fn interleaving(
+    stored: &Stored,
+    again: &Round,
+    lines: &mut SourceLines,
+) -> Option<Interleaving> {
+    let trail = again.end.steps.as_ref()?.trail.as_ref()?;
+    let story = Story { stored, trail };
+    let mut rows = story.rows(lines);
+    rows.sort_by_key(|(at, _)| *at);
+    let rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
+    Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
+}
+
+/// Rows in order: of one step a call comes before what it does, and an answer behind.
+type At = (u64, u8, usize);
+
+struct Story<'a> {
+    stored: &'a Stored,
+    trail: &'a [Event],
+}
+
+impl Story<'_> {
+    fn name(&self, thread: u32) -> String {
+        timeline::thread_name(thread, self.stored.round.start.threads)
+    }
+
+    fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
+        let mut rows = self.calls();
+        let (mut memory, mut texts) = (Memory::default(), Texts::default());
+        let matters = matters::of(self.trail, &self.stored.boxes());
+        let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
+        let sources = lines.sources(&codes);
+        for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
+            memory.note(event);
+            let text = words(event, &memory);
+            let place = source.filter(|_| event.code != 0).map(|source| texts.place(source));
+            let row = Row {
+                step: event.step,
+                thread: self.name(event.thread),
+                what: What::Act { text, times: 1, place },
+                matters: matters[at],
+            };
+            rows.push(((event.step, 1, at), row));
+        }
+        rows
+    }
+
+    fn calls(&self) -> Vec<(At, Row)> {
+        let (history, shown) = (&self.stored.round.history, self.stored.shown());
+        let mut rows = Vec::new();
+        for id in history.ids() {
+            let operation = history.operation(id);
+            let matters = shown.contains(&id);
+            let thread = self.name(history.threads[id.thread as usize].client);
+            let row = |step, what| Row { step, thread: thread.clone(), what, matters };
+            let call = self.call(id);
+            rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
+            if operation.end != NEVER {
+                rows.push(((operation.end, 2, 0), row(operation.end, What::Answer(call.1))));
+            }
+        }
+        rows
+    }
+
+    /// "push(100)", and "push(100) -> ok".
+    fn call(&self, id: OperationId) -> (String, String) {
+        let whole = timeline::call(&self.stored.round.history, id);
+        let call = whole.split(" -> ").next().unwrap_or(&whole).to_string();
+        (call, whole)
+    }
+}
+
+fn words(event: &Event, memory: &Memory) -> String {
+    let place = || memory.place(event.address);
+    let value = |value| memory.value(value, event.size);
+    let (before, after) = (event.before, event.after);
+    match event.act {
+        Act::Load | Act::Read => format!("{} is {}", place(), value(before)),
+        Act::Store | Act::Write if before == after => format!("{} = {}", place(), value(after)),
+        Act::Store | Act::Write => {
+            format!("{} = {}, was {}", place(), value(after), value(before))
+        }
+        Act::Exchange | Act::Swap => {
+            format!("{} from {} to {}", place(), value(before), value(after))
+        }
+        Act::FailedSwap => {
+            format!("{} is {}, not {}: not changed", place(), value(before), value(after))
+        }
+        Act::Fence => "fence".to_string(),
+        Act::Allocate => format!("allocates {}, {} bytes", place(), event.size),
+        Act::Free => format!("frees {}", place()),
+        Act::Acquire => format!("asks for {}", place()),
+        Act::Release => format!("releases {}", place()),
+        Act::Block => "waits".to_string(),
+    }
+}
+
+/// Equal events in a row become one, and it is said where a thread is stopped inside of a call: of
+/// the rows that matter, for they are what is read.
+fn with_stops(rows: Vec<Row>) -> Vec<Row> {
+    let mut told: Vec<Row> = Vec::with_capacity(rows.len());
+    // Of each thread, the call that it is in.
+    let mut inside: Vec<(String, String)> = Vec::new();
+    let mut last: Option<(String, bool)> = None;
+    for row in rows {
+        if row.matters {
+            if let Some((thread, waits)) = last.take_if(|(thread, _)| *thread != row.thread)
+                && let Some((_, call)) = inside.iter().find(|(of, _)| *of == thread && !waits)
+            {
+                let what = What::Stopped(call.clone());
+                told.push(Row { step: row.step, thread, what, matters: true });
+            }
+            let waits = matches!(&row.what, What::Act { text, .. } if text == "waits");
+            last = Some((row.thread.clone(), waits));
+        }
+        match &row.what {
+            What::Call(call) => inside.push((row.thread.clone(), call.clone())),
+            What::Answer(_) => inside.retain(|(of, _)| *of != row.thread),
+            _ => {}
+        }
+        match told.last_mut().and_then(|before| repeated(before, &row)) {
+            Some(times) => *times += 1,
+            None => told.push(row),
+        }
+    }
+    told
+}
+
+/// How often `before` was done in a row, if `row` is the same once more.
+fn repeated<'a>(before: &'a mut Row, row: &Row) -> Option<&'a mut u32> {
+    if before.thread != row.thread || before.matters != row.matters {
+        return None;
+    }
+    match (&mut before.what, &row.what) {
+        (
+            What::Act { text, times, place },
+            What::Act { text: next_text, place: next_place, .. },
+        ) if text == next_text && place == next_place => Some(times),
+        _ => None,
+    }
+}

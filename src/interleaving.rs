@@ -1,0 +1,51 @@
+//! What the threads of a round did, step by step, as a table: part of a finding. Data only; made by
+//! `crate::explain`, drawn by `crate::report`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What the threads of a round did, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interleaving {
+    pub rows: Vec<Row>,
+    /// Earlier events were not kept.
+    pub cut: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The step of the schedule.
+    pub step: u64,
+    /// "thread 1", "drain".
+    pub thread: String,
+    pub what: What,
+    /// Whether it has to do with what went wrong.
+    pub matters: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// A call begins, or is answered, in words.
+    Call(String),
+    Answer(String),
+    /// What was done, in words; how often in a row; where.
+    Act {
+        text: String,
+        times: u32,
+        place: Option<Place>,
+    },
+    /// The thread is stopped inside of this call, and another goes on.
+    Stopped(String),
+}
+
+/// Where something was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub function: String,
+    pub file: PathBuf,
+    pub line: u32,
+    /// The line, without what it is indented by; empty where the file is not there.
+    pub text: String,
+}

@@ -1,0 +1,53 @@
+//! The table of what a finding's threads did, in words: an interleaving comes in, text goes out.
+
+use std::fmt::Write;
+
+use crate::interleaving::{Interleaving, Place, Row, What};
+
+/// Columns for what was done; what is longer pushes the rest away.
+const ACT_COLUMNS: usize = 44;
+/// Characters of a source line.
+const TEXT_MAX: usize = 60;
+/// Rows of a report; the rest is told by `interlap explain`.
+pub const ROWS_MAX: usize = 60;
+
+/// The rows that matter, or `all` of them; at most `rows_max`.
+pub fn draw(table: &Interleaving, all: bool, rows_max: usize) -> String {
+    let told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
+    let mut text = String::new();
+    if table.cut && all {
+        text.push_str("  (what came before is not known: too many steps)\n");
+    }
+    for row in &told[..told.len().min(rows_max)] {
+        text.push_str(line(row).trim_end());
+        text.push('\n');
+    }
+    if told.len() > rows_max {
+        writeln!(text, "  ... {} more", told.len() - rows_max).expect("writing to a string");
+    }
+    text
+}
+
+fn line(row: &Row) -> String {
+    let (step, thread) = (row.step, &row.thread);
+    match &row.what {
+        What::Call(call) => format!("{step:>6}  {thread:<9} {call}"),
+        What::Answer(answer) => format!("{step:>6}  {thread:<9} {answer}"),
+        What::Act { text, times, place } => {
+            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            let what = format!("{text}{times}");
+            let place = place.as_ref().map(place_words).unwrap_or_default();
+            format!("{step:>6}  {thread:<9}   {what:<ACT_COLUMNS$}  {place}")
+        }
+        What::Stopped(call) => {
+            format!("        ────────── {thread} is stopped inside of {call} ──────────")
+        }
+    }
+}
+
+/// "stack.hpp:31  head = next;".
+fn place_words(place: &Place) -> String {
+    let file = place.file.file_name().unwrap_or_default().to_string_lossy();
+    let text: String = place.text.chars().take(TEXT_MAX).collect();
+    format!("{file}:{}  {text}", place.line)
+}
