@@ -18,6 +18,7 @@ mod keys;
 mod lifo;
 mod log;
 mod lone;
+mod merged;
 mod online;
 mod partial;
 mod per_producer;
@@ -31,6 +32,7 @@ mod search;
 mod segments;
 mod sequential;
 mod set;
+mod sift;
 mod slots;
 mod steps;
 mod strings;
@@ -174,13 +176,10 @@ fn refuse(history: &History, spec: &Spec) -> Option<String> {
     if history.len() > OPERATIONS_MAX {
         return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
     }
-    for thread in &history.threads {
-        if let Some(operation) = thread.operations().iter().find(|o| !spec.accepts(o.op)) {
-            let (model, op) = (spec.kind.name(), operation.op.name());
-            return Some(format!("model {model} does not explain the operation {op}"));
-        }
-    }
-    None
+    let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
+    let foreign = ops.find(|op| !spec.accepts(*op))?;
+    let (model, op) = (spec.kind.name(), foreign.name());
+    Some(format!("model {model} does not explain the operation {op}"))
 }
 
 /// Queues of all kinds, stack and deque: the specialised checker first, the general search for what
