@@ -9,6 +9,8 @@
 //! instant can happen there. Once a value's push and pop both can, the value is gone with its
 //! cover, which may uncover further instants. The history is a stack's exactly if nothing remains.
 
+use smallvec::SmallVec;
+
 use super::ranks::{Answer, NONE, Ranked, Ranks, full_during, rank};
 use super::removals::{self, Broken};
 use super::segments::{Coverage, Stabbing};
@@ -20,7 +22,9 @@ use crate::model::Spec;
 /// The first broken rule of a stack, if any. What is needed only to name the operations that break
 /// it is made again then: a history is long, and almost all are good.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    removals::lost(history, values, &removals::removals(history, values)?.table)?;
+    if history.drained {
+        removals::lost(history, values, &removals::removals(history, values)?.table)?;
+    }
     let Ranked { ranks: mut live, answers } = rank(history, spec, values)?;
     live.retain(Ranks::covers);
     live.shrink_to_fit();
@@ -133,15 +137,17 @@ fn decrease(line: &Line, live: Vec<Ranks>) -> Vec<usize> {
     let mut half = Bits::new(covers.len());
     let mut left = Bits::new(covers.len());
     (0..covers.len()).for_each(|at| left.insert(at));
-    let mut gone = Vec::new();
-    while let Some(segment) = coverage.take_zero() {
-        stabbing.take(segment as u32, &mut |operation| {
-            let at = operation as usize / 2;
-            if half.contains(at) {
-                gone.push(at);
-            }
-            half.insert(at);
-        });
+    let (mut zeros, mut gone) = (SmallVec::<[usize; 32]>::new(), SmallVec::<[usize; 32]>::new());
+    while coverage.take_zeros(&mut |segment| zeros.push(segment)) {
+        for segment in zeros.drain(..) {
+            stabbing.take(segment as u32, &mut |operation| {
+                let at = operation as usize / 2;
+                if half.contains(at) {
+                    gone.push(at);
+                }
+                half.insert(at);
+            });
+        }
         for at in gone.drain(..) {
             left.toggle(at);
             let (from, to) = covers[at];

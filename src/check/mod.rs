@@ -2,6 +2,8 @@
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
 
+mod apart;
+mod cells;
 mod counter;
 mod cover;
 mod cut;
@@ -15,6 +17,7 @@ mod general;
 mod hash;
 mod keyed;
 mod keys;
+mod least;
 mod lifo;
 mod log;
 mod lone;

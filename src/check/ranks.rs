@@ -47,7 +47,8 @@ pub struct Ranked {
     pub answers: Vec<Answer>,
 }
 
-/// Ranks every event of operations that move at most one value each.
+/// Ranks every event of operations that move at most one value each. What was taken must have been
+/// added, and nothing taken twice.
 pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, Broken> {
     let mut ranks = vec![UNSEEN; values.len()];
     let mut answers = Vec::new();
@@ -71,17 +72,15 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             crowd.enter(event.id.thread);
             called[thread] = rank;
         }
-        let taken = taken_by(owner, operation).first();
-        if let Some(number) = taken.and_then(|value| values.get(*value)) {
-            let at = &mut ranks[number];
-            if returns {
-                at.take_return = rank
-            } else {
-                at.take_call = rank
+        if let Some(&value) = taken_by(owner, operation).first() {
+            let nowhere = || Broken::certain(witness::from_nowhere(history, value));
+            let at = &mut ranks[values.get(value).ok_or_else(nowhere)?];
+            if !returns && at.take_call != NONE {
+                return Err(Broken::certain(witness::taken_twice(history, value)));
             }
+            *(if returns { &mut at.take_return } else { &mut at.take_call }) = rank;
             if returns && at.add_call == NONE {
-                let value = taken_by(owner, operation)[0];
-                return Err(Broken::certain(witness::from_nowhere(history, value)));
+                return Err(nowhere());
             }
         }
         if returns {
