@@ -9,12 +9,12 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::Limits;
 use super::apart::{Failed, Share};
 use super::events::Events;
 use super::frontier::{Exhausted, OPEN_MAX, limit};
 use super::hash::FastMap;
 use super::keyed::{call_of, unexplained};
-use super::Limits;
 use crate::history::{History, OperationId};
 use crate::model::{Cell, Effect, key};
 
@@ -270,7 +270,9 @@ pub fn walk(
                 let same = open.iter().flatten().filter(|(_, other, _)| *other == at);
                 let others = same.map(|(id, _, _)| *id).collect();
                 let states = key.configurations.iter().map(|one| &one.held);
-                return Ok(Some(share.failed(event, unexplained(history, cell, states, id, others))));
+                return Ok(Some(
+                    share.failed(event, unexplained(history, cell, states, id, others)),
+                ));
             }
             if share.is_beaten(event.time) {
                 break;

@@ -6,9 +6,8 @@
 //! and then all of them can at once: at such an instant every value can be placed wholly before or
 //! wholly after, which disturbs neither queue nor stack order.
 
-use smallvec::SmallVec;
-
 use super::removals::Taken;
+use super::small::Few;
 use super::values::{Values, added_by};
 use crate::history::History;
 use crate::operation::Status;
@@ -17,7 +16,7 @@ use crate::operation::Status;
 ///
 /// Of the values whose addition has returned the one that leaves last is inside until then: no
 /// other need be remembered.
-pub struct Inside(SmallVec<[Group; 8]>);
+pub struct Inside(Few<Group>);
 
 #[derive(Clone, Copy, Default)]
 struct Group {
@@ -29,7 +28,7 @@ struct Group {
 
 impl Inside {
     pub fn new(groups: usize) -> Inside {
-        Inside(SmallVec::from_elem(Group::default(), groups))
+        Inside(Few::from_elem(Group::default(), groups))
     }
 
     /// The addition of a value has returned `now`.
@@ -104,12 +103,12 @@ pub struct Crowd {
     called: u64,
     /// By thread: what `called` was after its last removal was called, and whether that removal
     /// began while no other was open.
-    entered: Vec<(u64, bool)>,
+    entered: Few<(u64, bool)>,
 }
 
 impl Crowd {
     pub fn new(threads: usize) -> Crowd {
-        Crowd { open: 0, called: 0, entered: vec![(0, false); threads] }
+        Crowd { open: 0, called: 0, entered: Few::from_elem((0, false), threads) }
     }
 
     #[inline]

@@ -2,9 +2,8 @@
 //! of them go out one by one, merged as they are asked for: nothing is copied or sorted. Knows no
 //! models. Also counts how many operations overlapped one of another thread.
 
-use smallvec::SmallVec;
-
 use super::least::Least;
+use super::small::Few;
 use crate::history::{History, NEVER, Operation, OperationId};
 
 /// The call or the return of an operation. An operation whose effect is open has no return.
@@ -20,7 +19,7 @@ pub struct Event<'a> {
 /// so that operations which touch overlap: one precedes another only if it ends before it starts.
 pub struct Events<'a> {
     /// By thread: its operations from the one at hand on.
-    threads: SmallVec<[Line<'a>; 8]>,
+    threads: Few<Line<'a>>,
     least: Least,
 }
 

@@ -13,12 +13,11 @@
 //! removal overlap can pass through in an instant; any other need only be inside from the end of
 //! the one to the start of the other.
 
-use smallvec::SmallVec;
-
 use super::cover::{Inside, covering};
 use super::lone::{self, Names};
 use super::merged::{self, Turn};
 use super::removals::{self, Broken, Removals, Taken};
+use super::small::Few;
 use super::values::{Values, added_by};
 use super::{Witness, runs, witness};
 use crate::history::{History, NEVER, Operation, Thread};
@@ -62,7 +61,7 @@ struct Pass<'a> {
     values: &'a Values,
     table: &'a [Taken],
     inside: Inside,
-    next: SmallVec<[Next; 8]>,
+    next: Few<Next>,
 }
 
 /// What is to be known of the operation of a thread that is the next to return.

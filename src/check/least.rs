@@ -58,7 +58,9 @@ impl Least {
                 let key = (stamp << 1 | u64::from(returns)) << LINE_BITS | line as u64;
                 due[line] = if stamp == NEVER { NEVER } else { key };
             }
-            Least::Heap(heap) if stamp != NEVER => heap.push(Reverse((stamp, returns, line as u32))),
+            Least::Heap(heap) if stamp != NEVER => {
+                heap.push(Reverse((stamp, returns, line as u32)))
+            }
             Least::Heap(_) => {}
         }
     }

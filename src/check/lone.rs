@@ -1,14 +1,13 @@
 //! The "empty" answers that overlap no other operation that takes out. A history comes in, their
 //! names go out, earliest first. Knows no models.
 
-use smallvec::SmallVec;
-
 use super::merged::{self, Turn};
+use super::small::Small;
 use crate::history::{History, NEVER, Operation, OperationId};
 use crate::operation::Status;
 
 /// Names of operations; few of them where a history is short.
-pub type Names = SmallVec<[OperationId; 16]>;
+pub type Names = Small<OperationId>;
 
 pub fn empty_answers(history: &History) -> Names {
     let mut lone = Names::new();

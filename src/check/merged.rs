@@ -3,10 +3,9 @@
 //! so they are merged as they are asked for: nothing is copied or sorted. Less than half the steps
 //! of [`super::events`], for checkers that need only one of the two orders. Knows no models.
 
-use smallvec::SmallVec;
-
 use super::least::Least;
 use super::sift::{Sift, sift};
+use super::small::Few;
 use crate::history::{History, NEVER, Operation, OperationId, Thread};
 
 /// An operation, in its turn.
@@ -21,7 +20,7 @@ pub struct Turn<'a> {
 /// those whose stamp is [`NEVER`].
 pub struct Merged<'a, S, W> {
     stamp: S,
-    threads: SmallVec<[Line<'a, W>; 8]>,
+    threads: Few<Line<'a, W>>,
     least: Least,
 }
 
@@ -53,7 +52,7 @@ impl<'a, S: Fn(&Operation) -> u64, W: Fn(&Operation) -> bool + Copy> Merged<'a, 
             let mut later = sift(thread.operations(), wanted);
             Line { next: later.next(), later }
         };
-        let threads: SmallVec<[Line<W>; 8]> = history.threads.iter().map(line).collect();
+        let threads: Few<Line<W>> = history.threads.iter().map(line).collect();
         let mut least = Least::of(history);
         for (at, line) in threads.iter().enumerate() {
             least.set(at, line.next.map_or(NEVER, |(_, operation)| stamp(operation)), false);
@@ -62,9 +61,7 @@ impl<'a, S: Fn(&Operation) -> u64, W: Fn(&Operation) -> bool + Copy> Merged<'a, 
     }
 }
 
-impl<'a, S: Fn(&Operation) -> u64, W: Fn(&Operation) -> bool + Copy> Iterator
-    for Merged<'a, S, W>
-{
+impl<'a, S: Fn(&Operation) -> u64, W: Fn(&Operation) -> bool + Copy> Iterator for Merged<'a, S, W> {
     type Item = Turn<'a>;
 
     #[inline(always)]

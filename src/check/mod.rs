@@ -37,6 +37,7 @@ mod sequential;
 mod set;
 mod sift;
 mod slots;
+mod small;
 mod steps;
 mod strings;
 mod tally;

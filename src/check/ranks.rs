@@ -8,6 +8,7 @@
 use super::cover::{Crowd, covering};
 use super::events::{Event, Events};
 use super::removals::{self, Broken};
+use super::small::{Few, Small};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::History;
@@ -43,17 +44,18 @@ pub type Answer = (u32, u32);
 /// What [`rank`] finds.
 pub struct Ranked {
     /// By the value's number.
-    pub ranks: Vec<Ranks>,
-    pub answers: Vec<Answer>,
+    pub ranks: Small<Ranks>,
+    pub answers: Small<Answer>,
 }
 
 /// Ranks every event of operations that move at most one value each. What was taken must have been
 /// added, and nothing taken twice.
 pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, Broken> {
-    let mut ranks = vec![UNSEEN; values.len()];
-    let mut answers = Vec::new();
+    let mut kept = Small::from_elem(UNSEEN, values.len());
+    let ranks = &mut kept[..];
+    let mut answers = Small::new();
     let mut crowd = Crowd::new(history.threads.len());
-    let mut called = vec![0; history.threads.len()];
+    let mut called = Few::from_elem(0, history.threads.len());
     for (rank, event) in Events::new(history).enumerate() {
         let (rank, thread) = (rank as u32, event.id.thread as usize);
         let Event { operation, returns, .. } = event;
@@ -91,7 +93,7 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             }
         }
     }
-    Ok(Ranked { ranks, answers })
+    Ok(Ranked { ranks: kept, answers })
 }
 
 /// Why an "empty" answer cannot be right: values of which one was inside at each of its instants.

@@ -3,6 +3,7 @@
 //! or was taken twice. Does not know in which order values must leave.
 
 use super::sift::sift;
+use super::small::Small;
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::{History, NEVER, Operation, OperationId, Thread};
@@ -36,7 +37,7 @@ impl Broken {
 /// What was taken when.
 pub struct Removals {
     /// The timebox in which each value was taken, by its number.
-    pub table: Vec<Taken>,
+    pub table: Small<Taken>,
     /// Whether some answer was "empty".
     pub any_empty: bool,
     /// Whether some operation took several values.
@@ -44,7 +45,8 @@ pub struct Removals {
 }
 
 pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> {
-    let mut table = vec![Taken { start: NEVER, end: NEVER }; values.len()];
+    let mut kept = Small::from_elem(Taken { start: NEVER, end: NEVER }, values.len());
+    let table = &mut kept[..];
     let (mut any_empty, mut any_bulk) = (false, false);
     for thread in &history.threads {
         let takes = |operation: &Operation| {
@@ -66,7 +68,7 @@ pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> 
             }
         }
     }
-    Ok(Removals { table, any_empty, any_bulk })
+    Ok(Removals { table: kept, any_empty, any_bulk })
 }
 
 /// Whether some removal has no answer: it may have taken a value that nobody saw.

@@ -10,10 +10,9 @@
 //! at every instant; exchanging two open flips of one kind never hurts when the one taken has the
 //! earlier deadline. Keys are independent objects (Herlihy and Wing 1990; Horn and Kroening 2015).
 
-use smallvec::SmallVec;
-
 use super::hash::FastMap;
 use super::merged;
+use super::small::{Few, SMALL, Small};
 use super::values::Bits;
 use super::{Verdict, evidence};
 use crate::history::{History, NEVER, Operation, OperationId, Thread};
@@ -22,7 +21,7 @@ use crate::operation::{Op, Status};
 /// Which keys are present.
 enum Keys {
     /// Those that are, where there cannot be many.
-    Few(SmallVec<[i64; FEW]>),
+    Few(Small<i64>),
     /// By key less the lowest, where the keys so far are close together.
     Dense {
         low: i64,
@@ -31,8 +30,6 @@ enum Keys {
     Sparse(FastMap<i64, bool>),
 }
 
-/// So many keys are looked through one by one.
-const FEW: usize = 64;
 /// Keys take so little room however far apart they are.
 const SPAN_MIN: u64 = 1 << 12;
 
@@ -40,7 +37,7 @@ impl Keys {
     /// For so many operations at most, one of them on `key`.
     fn new(operations: usize, key: i64) -> Keys {
         match operations {
-            ..=FEW => Keys::Few(SmallVec::new()),
+            ..=SMALL => Keys::Few(Small::new()),
             _ => Keys::Dense { low: key & !63, present: Bits::new(256) },
         }
     }
@@ -51,7 +48,7 @@ impl Keys {
             Keys::Few(present) => present.contains(&key),
             Keys::Dense { low, present } => {
                 let at = key.wrapping_sub(*low) as u64;
-                at < present.len() as u64 && present.contains(at as usize)
+                present.has(at)
             }
             Keys::Sparse(map) => map.get(&key).copied().unwrap_or(false),
         }
@@ -151,7 +148,7 @@ struct Sets {
     keys: Keys,
     /// More than there are keys.
     operations: usize,
-    current: SmallVec<[Current; 8]>,
+    current: Few<Current>,
 }
 
 impl Sets {
@@ -159,9 +156,8 @@ impl Sets {
     /// end.
     #[inline]
     fn flip(&mut self, key: i64, present: bool, by: Option<usize>, now: u64) -> bool {
-        let able = |one: &Current| {
-            one.key == key && one.want == Want::Flip(present) && one.start <= now
-        };
+        let able =
+            |one: &Current| one.key == key && one.want == Want::Flip(present) && one.start <= now;
         let by = by.or_else(|| {
             let able = self.current.iter().enumerate().filter(|(_, one)| able(one));
             able.min_by_key(|(_, one)| one.end).map(|(thread, _)| thread)

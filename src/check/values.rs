@@ -4,8 +4,8 @@
 
 use smallvec::SmallVec;
 
-use super::hash::FastMap;
 use super::sift::sift;
+use super::small::{Few, SmallMap};
 use crate::history::{History, Operation, Thread};
 use crate::model::added;
 use crate::operation::{Op, Status};
@@ -28,6 +28,12 @@ impl Bits {
         self.0[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// Of any number, however large.
+    #[inline]
+    pub fn has(&self, at: u64) -> bool {
+        at < self.len() as u64 && self.contains(at as usize)
+    }
+
     #[inline]
     pub fn insert(&mut self, at: usize) {
         self.0[at / 64] |= 1 << (at % 64);
@@ -46,15 +52,15 @@ impl Bits {
 /// The numbers of the added values.
 pub struct Values {
     /// By thread, where each adds ascending values from a compact range of its own: the range.
-    ranges: SmallVec<[Range; 8]>,
+    ranges: Few<Range>,
     /// The same in the order of their values, without empty ones.
-    sorted: SmallVec<[Range; 8]>,
+    sorted: Few<Range>,
     /// Otherwise: every value's number.
-    numbers: Option<FastMap<i64, u32>>,
+    numbers: Option<SmallMap<i64, u32>>,
     /// Which numbers are in use; none where all are.
     used: Option<Bits>,
     /// The first number of each thread, and the end of the last.
-    first: SmallVec<[u32; 8]>,
+    first: Few<u32>,
 }
 
 /// The values from `low` on, `len` of them.
@@ -134,7 +140,7 @@ impl Values {
     }
 
     fn dense(history: &History) -> Option<Values> {
-        let (mut ranges, mut first) = (SmallVec::<[Range; 8]>::new(), SmallVec::new());
+        let (mut ranges, mut first) = (Few::<Range>::new(), Few::new());
         let (mut end, mut gaps) = (0u32, false);
         for thread in &history.threads {
             let (low, len, count) = compact(thread)?;
@@ -171,7 +177,7 @@ impl Values {
     }
 
     fn hashed(history: &History) -> Result<Values, AddedTwice> {
-        let (mut numbers, mut first) = (FastMap::default(), SmallVec::new());
+        let (mut numbers, mut first) = (SmallMap::new(), Few::new());
         for thread in &history.threads {
             first.push(numbers.len() as u32);
             for value in thread.operations().iter().flat_map(|o| added_by(thread, o)) {
@@ -182,7 +188,7 @@ impl Values {
             }
         }
         first.push(numbers.len() as u32);
-        let none = SmallVec::new;
+        let none = Few::new;
         Ok(Values { ranges: none(), sorted: none(), numbers: Some(numbers), used: None, first })
     }
 
@@ -190,7 +196,7 @@ impl Values {
     #[inline]
     pub fn get(&self, value: i64) -> Option<usize> {
         if let Some(numbers) = &self.numbers {
-            return numbers.get(&value).map(|number| *number as usize);
+            return numbers.get(&value).map(|number| number as usize);
         }
         let at = self.sorted.iter().map(|range| usize::from(range.low <= value)).sum::<usize>();
         let range = self.sorted[at.checked_sub(1)?];
@@ -208,7 +214,7 @@ impl Values {
     #[inline]
     pub fn added(&self, thread: usize, value: i64) -> usize {
         match &self.numbers {
-            Some(numbers) => numbers[&value] as usize,
+            Some(numbers) => numbers.get(&value).expect("it is added") as usize,
             None => {
                 let range = self.ranges[thread];
                 range.first as usize + value.wrapping_sub(range.low) as usize
