@@ -2,9 +2,9 @@
 //! keys of a share comes in; a verdict goes out, the same as if one walk had judged all keys. Does
 //! not know how keys are judged.
 //!
-//! Each thread walks over all events and skips those of other threads' keys, which costs little. The
-//! violation that comes first in the history is the one that is told, whoever finds it; once one is
-//! found, no walk goes beyond it.
+//! Each thread walks over all events and skips those of other threads' keys, which costs little.
+//! The violation that comes first in the history is the one that is told, whoever finds it; once
+//! one is found, no walk goes beyond it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

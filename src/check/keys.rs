@@ -8,6 +8,8 @@ use crate::history::History;
 use crate::operation::Op;
 
 /// Places of keys, in their order.
+// There is one for each check: a box would ask for memory.
+#[allow(clippy::large_enum_variant)]
 pub enum Index {
     /// Key less the lowest, where many keys are close together.
     Dense {

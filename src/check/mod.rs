@@ -92,7 +92,8 @@ pub struct Limits {
     /// Bytes that the general search may take, as far as it can tell (see
     /// [`Model::weight`](crate::model::Model::weight)).
     pub memory_max: usize,
-    /// Threads that may judge independent parts of a history at once, where they are judged apart.
+    /// Threads that may judge independent parts of a history at once: of a user's model, and the
+    /// keys of a map or kv, where the history is long.
     pub jobs: usize,
     /// Set from outside to stop a check early.
     pub cancelled: Option<Arc<AtomicBool>>,

@@ -19,6 +19,8 @@ use crate::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::operation::{Op, Status};
 
 /// Which keys are present.
+// There is one for each check: a box would ask for memory.
+#[allow(clippy::large_enum_variant)]
 enum Keys {
     /// Those that are, where there cannot be many.
     Few(Small<i64>),

@@ -80,7 +80,7 @@ impl Effect {
         let ok = call.status == Status::Ok;
         let told = call.results.first().copied();
         let last = Then::Hold(call.args.last().copied());
-        // An answer with a value says what the cell held; one without says only whether it held one.
+        // An answer with a value says what the cell held; one without, only whether it held one.
         let present = told.map_or(When::Present, |value| When::Holds(Some(value)));
         let claimed = told.map_or(When::Always, |_| present);
         let (absent, keep) = (When::Holds(None), Then::Keep);
