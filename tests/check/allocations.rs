@@ -56,12 +56,12 @@ const MODELS: [(&str, usize); 13] = [
     ("fifo-per-producer:empty=strong", 0),
     ("pool", 0),
     ("priority-queue", 0),
-    ("counter", 5000),
+    ("counter", 3000),
     ("log", 0),
     ("range-set", 20),
-    ("lifo", 200),
-    ("map", 500),
-    ("register", 2000),
+    ("lifo", 100),
+    ("map", 20),
+    ("register", 100),
 ];
 
 #[test]
