@@ -65,9 +65,9 @@ struct Sets<'a> {
     used: u64,
     /// The open operations that change the set.
     changes: u64,
-    configurations: Small<u64>,
-    reached: Small<u64>,
-    visited: Small<u64>,
+    configurations: Few<u64>,
+    reached: Few<u64>,
+    visited: Few<u64>,
     /// What was reached or visited, where that is much.
     seen: FastSet<u64>,
     steps: u64,
@@ -326,8 +326,8 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
         used: 0,
         changes: 0,
         configurations: smallvec![0],
-        reached: Small::new(),
-        visited: Small::new(),
+        reached: Few::new(),
+        visited: Few::new(),
         seen: FastSet::default(),
         steps: 0,
     };

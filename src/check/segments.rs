@@ -215,13 +215,14 @@ impl Stabbing {
         found: &mut impl FnMut(u32),
     ) {
         let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(self.ends.len()));
-        for at in from..to.min(started) {
-            if self.ends[at] > segment {
-                self.ends[at] = 0;
-                found(self.sorted[at]);
+        let (ends, numbers) = (&mut self.ends[from..to], &self.sorted[from..to]);
+        for (end, number) in ends.iter_mut().zip(numbers).take(started - from) {
+            if *end > segment {
+                *end = 0;
+                found(*number);
             }
         }
-        self.latest[self.leaves + block] = highest(&self.ends[from..to]);
+        self.latest[self.leaves + block] = highest(ends);
     }
 }
 
