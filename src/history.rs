@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{Op, Status};
+use crate::operation::{Op, Ops, Status};
 
 /// End stamp of an operation that never returned.
 pub const NEVER: u64 = u64::MAX;
@@ -25,6 +25,14 @@ pub struct Operation {
     pub status: Status,
 }
 
+impl Operation {
+    /// Its one value, where it has one in all; else a number without meaning.
+    #[inline]
+    pub fn lone_value(&self) -> i64 {
+        self.value
+    }
+}
+
 /// Names an operation of a history: index of the thread, index within the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OperationId {
@@ -43,6 +51,8 @@ pub struct Thread {
     pub client: u32,
     operations: Vec<Operation>,
     values: Vec<i64>,
+    /// Which operations there are.
+    ops: Ops,
 }
 
 /// Why an operation cannot follow the ones before it.
@@ -84,6 +94,11 @@ impl Thread {
 
     pub fn operations(&self) -> &[Operation] {
         &self.operations
+    }
+
+    /// Which operations the client called.
+    pub fn ops(&self) -> Ops {
+        self.ops
     }
 
     pub fn args<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
@@ -151,6 +166,7 @@ impl Thread {
         };
         let operation = Operation { value: self.keep_values(&entry), ..operation };
         self.operations.push(operation);
+        self.ops.insert(entry.op);
         Ok(())
     }
 }

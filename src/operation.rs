@@ -130,6 +130,38 @@ operations! {
     StoreAbort = 0xb5, Store, "abort";
 }
 
+/// A set of operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ops(u128);
+
+impl Ops {
+    /// Codes of a family differ in their last three bits, those of families in the four above.
+    #[inline]
+    fn place(op: Op) -> u32 {
+        let code = op as u32;
+        (code >> 4) << 3 | code & 7
+    }
+
+    #[inline]
+    pub fn insert(&mut self, op: Op) {
+        self.0 |= 1 << Ops::place(op);
+    }
+
+    #[inline]
+    pub fn contains(self, op: Op) -> bool {
+        self.0 >> Ops::place(op) & 1 == 1
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Op> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let place = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Op::from_code((place >> 3) << 4 | place & 7)
+        })
+    }
+}
+
 /// What a call answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -325,6 +357,16 @@ mod tests {
             assert_eq!(Op::from_name(op.family(), op.name()), Some(op));
         }
         assert_eq!(Op::from_code(0), None);
+    }
+
+    #[test]
+    fn a_set_of_operations_has_what_was_put_in() {
+        for &op in Op::ALL {
+            let mut ops = Ops::default();
+            ops.insert(op);
+            assert!(ops.iter().eq([op]));
+            assert!(Op::ALL.iter().all(|other| ops.contains(*other) == (*other == op)));
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //! return first goes first.)
 
 use super::events::Events;
+use super::small::Few;
+use super::values::Bits;
 use super::{Witness, witness};
 use crate::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::operation::Op;
@@ -44,9 +46,9 @@ pub fn amount(history: &History) -> Option<i64> {
 
 struct Count {
     value: u64,
-    open: Vec<Want>,
+    open: Few<Want>,
     /// By value: whether an answered addition took the step from it.
-    told: Vec<bool>,
+    told: Bits,
 }
 
 /// A told value in steps. One that is none of the counter's is beyond all.
@@ -68,7 +70,7 @@ fn want(thread: &Thread, operation: &Operation, amount: i64) -> Want {
 impl Count {
     /// Takes one step; says whether any open addition can.
     fn step(&mut self) -> bool {
-        let by = if self.told.get(self.value as usize) == Some(&true) {
+        let by = if self.told.has(self.value) {
             self.open.iter().position(|want| *want == Want::StepFrom(self.value))
         } else {
             let ends = self.open.iter().enumerate().filter_map(|(thread, want)| match want {
@@ -107,7 +109,7 @@ impl Count {
 pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
     let threads = history.threads.len();
     let told = told(history, amount)?;
-    let mut count = Count { value: 0, open: vec![Want::Nothing; threads], told };
+    let mut count = Count { value: 0, open: Few::from_elem(Want::Nothing, threads), told };
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if event.returns {
@@ -125,13 +127,16 @@ pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
 }
 
 /// Which steps the answers tell; or the two additions that tell the same.
-fn told(history: &History, amount: i64) -> Result<Vec<bool>, Witness> {
-    let mut told = vec![false; history.len()];
+fn told(history: &History, amount: i64) -> Result<Bits, Witness> {
+    let mut told = Bits::new(history.len());
     for id in history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd) {
         let Some(&value) = history.results(id).first() else { continue };
         // One beyond all is found when it returns.
-        let Some(place) = told.get_mut(steps(value, amount) as usize) else { continue };
-        if std::mem::replace(place, true) {
+        let from = steps(value, amount);
+        if from >= told.len() as u64 {
+            continue;
+        }
+        if told.has(from) {
             let adds = history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd);
             let same = adds.filter(|id| history.results(*id).first() == Some(&value));
             let operations: Vec<_> = same.take(2).collect();
@@ -142,6 +147,7 @@ fn told(history: &History, amount: i64) -> Result<Vec<bool>, Witness> {
             );
             return Err(Witness { rule: "counted-twice", explanation, operations });
         }
+        told.insert(from as usize);
     }
     Ok(told)
 }

@@ -7,58 +7,57 @@
 //! wholly after, which disturbs neither queue nor stack order.
 
 use super::removals::Taken;
-use super::values::{Bits, Values, added_by};
+use super::small::Few;
+use super::values::{Values, added_by};
 use crate::history::History;
 use crate::operation::Status;
 
-/// The values that are surely inside now, counted by group (a producer's queue, or the whole).
-pub struct Inside {
-    groups: Vec<Group>,
-    counted: Bits,
-}
+/// Whether something is surely inside now, by group (a producer's queue, or the whole).
+///
+/// Of the values whose addition has returned the one that leaves last is inside until then: no
+/// other need be remembered.
+pub struct Inside(Few<Group>);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Group {
-    count: u64,
+    /// The latest start of a removal.
+    until: u64,
+    /// When something was first inside of what has been inside without a break until now.
     since: u64,
 }
 
 impl Inside {
-    pub fn new(groups: usize, values: usize) -> Inside {
-        Inside { groups: vec![Group { count: 0, since: 0 }; groups], counted: Bits::new(values) }
+    pub fn new(groups: usize) -> Inside {
+        Inside(Few::from_elem(Group::default(), groups))
     }
 
     /// The addition of a value has returned `now`.
     #[inline]
-    pub fn added(&mut self, group: usize, number: usize, now: u64, taken: Taken) {
-        if taken.start > now {
-            let group = &mut self.groups[group];
-            if group.count == 0 {
-                group.since = now;
-            }
-            group.count += 1;
-            self.counted.insert(number);
+    pub fn added(&mut self, group: usize, now: u64, taken: Taken) {
+        let group = &mut self.0[group];
+        if group.until <= now {
+            group.since = now;
         }
+        group.until = group.until.max(taken.start);
     }
 
-    /// The removal of a value is called.
+    /// The latest start of a removal, of all values that were added.
     #[inline]
-    pub fn taking(&mut self, group: usize, number: usize) {
-        if self.counted.contains(number) {
-            self.groups[group].count -= 1;
-        }
+    pub fn until(&self, group: usize) -> u64 {
+        self.0[group].until
     }
 
-    /// Whether something was inside at every instant from `start` until now.
+    /// Whether something was inside at every instant from `start` until `now`.
     #[inline]
-    pub fn covers(&self, group: usize, start: u64) -> bool {
-        self.groups[group].count > 0 && self.groups[group].since < start
+    pub fn covers(&self, group: usize, start: u64, now: u64) -> bool {
+        let group = self.0[group];
+        group.until > now && group.since < start
     }
 
-    /// The first group that was covered at every instant from `start` until now.
+    /// The first group that was covered at every instant from `start` until `now`.
     #[inline]
-    pub fn covered(&self, start: u64) -> Option<usize> {
-        (0..self.groups.len()).find(|group| self.covers(*group, start))
+    pub fn covered(&self, start: u64, now: u64) -> Option<usize> {
+        (0..self.0.len()).find(|group| self.covers(*group, start, now))
     }
 }
 
@@ -104,12 +103,12 @@ pub struct Crowd {
     called: u64,
     /// By thread: what `called` was after its last removal was called, and whether that removal
     /// began while no other was open.
-    entered: Vec<(u64, bool)>,
+    entered: Few<(u64, bool)>,
 }
 
 impl Crowd {
     pub fn new(threads: usize) -> Crowd {
-        Crowd { open: 0, called: 0, entered: vec![(0, false); threads] }
+        Crowd { open: 0, called: 0, entered: Few::from_elem((0, false), threads) }
     }
 
     #[inline]

@@ -9,6 +9,7 @@
 use super::Limits;
 use super::Verdict;
 use super::search;
+use super::small::Small;
 use super::steps::Steps;
 use super::values::{Values, added_by};
 use crate::history::{History, NEVER};
@@ -30,9 +31,9 @@ fn owner(history: &History) -> Option<usize> {
 struct Owned<'a> {
     values: &'a Values,
     /// By value: the place at which it lies, and how many changes the owner had made once it did.
-    place: Vec<(u32, u32)>,
+    place: Small<(u32, u32)>,
     /// By number of the owner's operations that changed the deque: the place after the last value.
-    bottom: Vec<u32>,
+    bottom: Small<u32>,
 }
 
 /// How far the owner and the thieves have come.
@@ -46,7 +47,8 @@ struct State {
 
 impl<'a> Owned<'a> {
     fn of(history: &History, values: &'a Values, owner: usize) -> Owned<'a> {
-        let (mut place, mut bottom) = (vec![(u32::MAX, u32::MAX); values.len()], vec![0]);
+        let (mut place, mut bottom) =
+            (Small::from_elem((u32::MAX, u32::MAX), values.len()), Small::from_elem(0, 1));
         let thread = &history.threads[owner];
         let mut at = 0u32;
         for operation in thread.operations() {

@@ -13,123 +13,146 @@
 //! removal overlap can pass through in an instant; any other need only be inside from the end of
 //! the one to the start of the other.
 
-use super::cover::{Crowd, Inside, covering};
-use super::events::{Event, Events};
+use super::cover::{Inside, covering};
+use super::lone::{self, Names};
+use super::merged::{self, Turn};
 use super::removals::{self, Broken, Removals, Taken};
-use super::values::{Values, added_by, taken_by};
+use super::small::Few;
+use super::values::{Values, added_by};
 use super::{Witness, runs, witness};
-use crate::history::{History, NEVER};
+use crate::history::{History, NEVER, Operation, Thread};
 use crate::model::{Empty, Kind, Spec};
 use crate::operation::Status;
 
 /// The first broken rule of a queue, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    let Removals { table, any_bulk, .. } = removals::removals(history, values)?;
+    let Removals { table, any_bulk, any_empty } = removals::removals(history, values)?;
     if any_bulk && spec.kind == Kind::Fifo {
         runs::judge(history, spec, values)?;
     }
     removals::lost(history, values, &table)?;
+    let lone = match spec.empty {
+        Empty::Lone if any_empty => lone::empty_answers(history),
+        _ => Names::new(),
+    };
     let mut pass = Pass::new(history, spec, values, &table);
-    Events::new(history).try_for_each(|event| pass.event(event))
+    let mut lone = lone.iter().peekable();
+    for turn in merged::by_return(history, matters) {
+        if turn.operation.op.adds() {
+            pass.added(turn.id.thread as usize, turn.operation)?;
+        } else if spec.empty == Empty::Strong || lone.next_if(|next| **next == turn.id).is_some() {
+            pass.answered_empty(&turn)?;
+        }
+        pass.next(&turn);
+    }
+    pass.open()
 }
 
-/// One walk over the events.
+/// Whether an operation says anything of the order of what is inside: a removal that took something
+/// is known by what it took.
+fn matters(operation: &Operation) -> bool {
+    operation.op.adds() | (operation.status == Status::Empty)
+}
+
+/// One walk over the returns.
 struct Pass<'a> {
     history: &'a History,
-    empty: Empty,
     ordered: bool,
     values: &'a Values,
     table: &'a [Taken],
-    /// Of all values whose enqueue has returned: the latest start of a dequeue, and the value.
-    latest: (u64, i64),
     inside: Inside,
-    crowd: Crowd,
+    next: Few<Next>,
+}
+
+/// What is to be known of the operation of a thread that is the next to return.
+struct Next {
+    start: u64,
+    /// Of all values whose enqueue had returned when it was called: the latest start of a dequeue.
+    before: u64,
 }
 
 impl<'a> Pass<'a> {
     fn new(history: &'a History, spec: &Spec, values: &'a Values, table: &'a [Taken]) -> Self {
+        let next = |thread: &Thread| {
+            let first = thread.operations().iter().find(|operation| matters(operation));
+            Next { start: first.map_or(NEVER, |operation| operation.start), before: 0 }
+        };
         Pass {
             history,
-            empty: spec.empty,
             ordered: spec.kind == Kind::Fifo,
             values,
             table,
-            latest: (0, 0),
-            inside: Inside::new(1, values.len()),
-            crowd: Crowd::new(history.threads.len()),
+            inside: Inside::new(1),
+            next: history.threads.iter().map(next).collect(),
         }
     }
 
+    /// What an enqueue adds must not have left before what was inside when it was called.
     #[inline]
-    fn event(&mut self, event: Event) -> Result<(), Broken> {
-        let thread = &self.history.threads[event.id.thread as usize];
-        match (event.operation.op.removes(), event.returns) {
-            (false, false) => {
-                self.adding(event.id.thread, added_by(thread, event.operation), event.time)
-            }
-            (false, true) => {
-                self.have_added(event.id.thread, added_by(thread, event.operation), event.time);
-                Ok(())
-            }
-            (true, false) => {
-                self.crowd.enter(event.id.thread);
-                for &value in taken_by(thread, event.operation) {
-                    self.inside.taking(0, self.number(value));
-                }
-                Ok(())
-            }
-            (true, true) => {
-                let lone = self.crowd.leave(event.id.thread);
-                let judged = self.empty == Empty::Strong || (self.empty == Empty::Lone && lone);
-                if event.operation.status == Status::Empty && judged {
-                    return self.answered_empty(event);
-                }
-                Ok(())
+    fn in_order(&self, thread: usize, value: i64, start: u64) -> Result<Taken, Broken> {
+        let taken = self.table[self.values.added(thread, value)];
+        if taken.end < start {
+            return Err(Broken::certain(witness::from_nowhere(self.history, value)));
+        }
+        if self.ordered && taken.end < self.next[thread].before {
+            return Err(self.overtaken(value, start));
+        }
+        Ok(taken)
+    }
+
+    /// An enqueue returns.
+    #[inline]
+    fn added(&mut self, thread: usize, operation: &Operation) -> Result<(), Broken> {
+        for &value in added_by(&self.history.threads[thread], operation) {
+            let taken = self.in_order(thread, value, operation.start)?;
+            self.inside.added(0, operation.end, taken);
+            for next in &mut self.next {
+                let later = if next.start > operation.end { taken.start } else { 0 };
+                next.before = next.before.max(later);
             }
         }
+        Ok(())
     }
 
+    /// The thread of an operation that returned goes on.
     #[inline]
-    fn number(&self, value: i64) -> usize {
-        self.values.get(value).expect("the table of removals has checked it")
+    fn next(&mut self, turn: &Turn) {
+        let start = turn.next.map_or(NEVER, |next| next.start);
+        self.next[turn.id.thread as usize] = Next { start, before: self.inside.until(0) };
     }
 
-    /// An enqueue is called: nothing that it adds may have left before what was inside by now.
-    #[inline]
-    fn adding(&mut self, thread: u32, values: &[i64], now: u64) -> Result<(), Broken> {
-        for &value in values {
-            let taken = self.table[self.values.added(thread as usize, value)];
-            if taken.end < now {
-                return Err(Broken::certain(witness::from_nowhere(self.history, value)));
-            }
-            if self.ordered && self.latest.0 > taken.end {
-                let witness = out_of_order(self.history, self.latest.1, value);
-                return Err(Broken { witness, excusable: self.latest.0 == NEVER });
+    /// The enqueues that never return.
+    fn open(&self) -> Result<(), Broken> {
+        for (at, thread) in self.history.threads.iter().enumerate() {
+            let last = thread.operations().last().filter(|last| last.end == NEVER);
+            for &value in last.map_or(&[][..], |last| added_by(thread, last)) {
+                self.in_order(at, value, self.next[at].start)?;
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn have_added(&mut self, thread: u32, values: &[i64], now: u64) {
-        for &value in values {
-            let number = self.values.added(thread as usize, value);
-            let taken = self.table[number];
-            if taken.start > self.latest.0 {
-                self.latest = (taken.start, value);
-            }
-            self.inside.added(0, number, now, taken);
-        }
-    }
-
-    fn answered_empty(&self, event: Event) -> Result<(), Broken> {
-        let start = event.operation.start;
-        if !self.inside.covers(0, start) {
+    fn answered_empty(&self, turn: &Turn) -> Result<(), Broken> {
+        let Operation { start, end, .. } = *turn.operation;
+        if !self.inside.covers(0, start, end) {
             return Ok(());
         }
-        let span = (start, event.time);
-        let inside = covering(self.history, self.values, self.table, span, |_, _| true);
-        Err(Broken::excusable(witness::empty_while_full(self.history, event.id, &inside)))
+        let inside = covering(self.history, self.values, self.table, (start, end), |_, _| true);
+        Err(Broken::excusable(witness::empty_while_full(self.history, turn.id, &inside)))
+    }
+
+    /// `second`, whose enqueue was called at `start`, left before a value that had been added.
+    #[cold]
+    fn overtaken(&self, second: i64, start: u64) -> Broken {
+        let before = self.history.threads.iter().enumerate().flat_map(|(at, thread)| {
+            let over = thread.operations().iter().take_while(move |o| o.end < start);
+            let added = over.flat_map(move |operation| added_by(thread, operation));
+            added.map(move |value| (self.table[self.values.added(at, *value)].start, *value))
+        });
+        let (taken, first) = before.max_by_key(|(taken, _)| *taken).expect("one was taken later");
+        let witness = out_of_order(self.history, first, second);
+        Broken { witness, excusable: taken == NEVER }
     }
 }
 

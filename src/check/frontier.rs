@@ -13,6 +13,8 @@
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use smallvec::{SmallVec, smallvec};
+
 use super::Limits;
 use super::hash::{FastMap, FastSet};
 use crate::model::Model;
@@ -21,7 +23,7 @@ use crate::model::Model;
 pub const OPEN_MAX: usize = 64;
 
 /// Above this many items a [`Distinct`] hashes.
-const LINEAR_MAX: usize = 12;
+const LINEAR_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Configuration<S> {
@@ -40,8 +42,8 @@ struct Open<O> {
 
 /// All configurations that explain the history so far.
 pub struct Frontier<O, S> {
-    pub configurations: Vec<Configuration<S>>,
-    open: Vec<Open<O>>,
+    pub configurations: SmallVec<[Configuration<S>; 4]>,
+    open: SmallVec<[Open<O>; 4]>,
     /// The places of `open` that are in use.
     used: u64,
     /// Those of steps that may take effect and never have to, nor does any other wait for them.
@@ -77,13 +79,13 @@ pub struct Search<'l, O: Debug, M: Model<O>> {
 
 /// A set that keeps its order, so that it can be walked while it grows. Most are tiny.
 struct Distinct<T> {
-    items: Vec<T>,
+    items: SmallVec<[T; LINEAR_MAX]>,
     index: FastSet<T>,
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
     fn new() -> Distinct<T> {
-        Distinct { items: Vec::new(), index: FastSet::default() }
+        Distinct { items: SmallVec::new(), index: FastSet::default() }
     }
 
     fn insert(&mut self, item: T) {
@@ -110,8 +112,8 @@ impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
 impl<O: Debug, S> Frontier<O, S> {
     pub fn new(state: S) -> Self {
         Frontier {
-            configurations: vec![Configuration { done: 0, state }],
-            open: Vec::new(),
+            configurations: smallvec![Configuration { done: 0, state }],
+            open: SmallVec::new(),
             used: 0,
             optional: 0,
         }
@@ -207,7 +209,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             if self.reached.items.is_empty() {
                 return Ok(false);
             }
-            std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
+            frontier.configurations = self.reached.items.drain(..).collect();
             frontier.used &= !mask;
             if frontier.optional != 0 {
                 // Those that make others needless come first, next time.
@@ -231,7 +233,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             configuration.done &= !mask;
             self.reached.insert(configuration);
         }
-        std::mem::swap(&mut frontier.configurations, &mut self.reached.items);
+        frontier.configurations = self.reached.items.drain(..).collect();
     }
 
     /// Whether the object may be empty once the open steps have taken effect, or have not.

@@ -1,8 +1,11 @@
-//! The map, register and kv checker: the general search, a frontier for each key. A history comes
-//! in, the first operation that no order explains goes out. Every operation concerns one key, and
-//! linearizability is local, so the keys are independent histories (Herlihy and Wing 1990; as
-//! "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
+//! Histories of keys, each judged for itself: map, register and kv. A history comes in, the first
+//! operation that no order explains goes out. Every operation concerns one key, and linearizability
+//! is local, so the keys are independent histories (Herlihy and Wing 1990; as "P-compositionality"
+//! Horn and Kroening 2015); nothing is sorted or copied to part them. Here is the general search, a
+//! frontier for each key; where keys are cells, [`super::cells`] does the same, faster.
 
+use super::apart::{self, Failed, Share};
+use super::cells;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::hash::FastMap;
@@ -15,49 +18,66 @@ use crate::model::{Call, Cell, Expect, Kind, Spec, key};
 type Opened = (OperationId, i64, u64);
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    let initial = (spec.kind == Kind::Register).then_some(0);
-    let found = match spec.kind {
-        Kind::Kv => walk(history, Search::new(&Strings::of(history), limits)),
-        _ => walk(history, Search::new(&Cell { initial }, limits)),
-    };
-    match found {
-        Ok(None) => Verdict::Consistent,
-        Ok(Some(witness)) => Verdict::Violation(witness),
-        Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+    if spec.kind == Kind::Kv {
+        let strings = Strings::of(history);
+        return apart::judge(history, limits, |limits, share| {
+            walk(history, Search::new(&strings, limits), share)
+        });
     }
+    let cell = Cell { initial: (spec.kind == Kind::Register).then_some(0) };
+    // All calls on a register concern one key.
+    let one = Limits { jobs: 1, ..limits.clone() };
+    let limits = if spec.kind == Kind::Register { &one } else { limits };
+    apart::judge(history, limits, |limits, share| {
+        match cells::walk(history, &cell, limits, share) {
+            Err(Exhausted::Open) => walk(history, Search::new(&cell, limits), share),
+            found => found,
+        }
+    })
+}
+
+/// What an operation does to its object.
+pub fn call_of(history: &History, id: OperationId) -> Call<'_> {
+    let thread = &history.threads[id.thread as usize];
+    let operation = &thread.operations()[id.index as usize];
+    let (args, results) = (thread.args(operation), thread.results(operation));
+    let (op, status) = (operation.op, operation.status);
+    Call { op, status, args, results, thread: id.thread, queue: None }
 }
 
 fn walk<'a, M: Expect<Call<'a>>>(
     history: &'a History,
     mut search: Search<Call<'a>, M>,
-) -> Result<Option<Witness>, Exhausted> {
+    share: &Share,
+) -> Result<Option<Failed>, Exhausted> {
     let mut frontiers: FastMap<i64, Frontier<Call<'a>, M::State>> = FastMap::default();
     let mut open: Vec<Option<Opened>> = vec![None; history.threads.len()];
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if event.returns {
-            let (id, key, mask) = open[thread].take().expect("a return after its call");
+            let Some((id, key, mask)) = open[thread].take() else { continue };
             let frontier = frontiers.get_mut(&key).expect("the call made it");
             if !search.close(frontier, mask)? {
                 let same = open.iter().flatten().filter(|(_, other, _)| *other == key);
                 let others = same.map(|(id, _, _)| *id).collect();
-                return Ok(Some(unexplained(history, search.model, frontier, id, others)));
+                let states = frontier.configurations.iter().map(|one| &one.state);
+                let witness = unexplained(history, search.model, states, id, others);
+                return Ok(Some(share.failed(event, witness)));
+            }
+            if share.is_beaten(event.time) {
+                break;
             }
             continue;
         }
-        let operation = event.operation;
-        let owner = &history.threads[thread];
-        let (args, results) = (owner.args(operation), owner.results(operation));
-        let (op, status) = (operation.op, operation.status);
-        let call = Call { op, status, args, results, thread: event.id.thread, queue: None };
-        if status.is_open() && op.only_reads() {
+        let call = call_of(history, event.id);
+        let (key, open_ended) = (key(call.op, call.args), call.status.is_open());
+        if !share.has(key) || open_ended && call.op.only_reads() {
             continue;
         }
-        let key = key(op, args);
         let fresh = || Frontier::new(search.model.init());
         let frontier = frontiers.entry(key).or_insert_with(fresh);
         let bit = search.open(frontier, call, 0)?;
-        if status.is_open() {
+        if open_ended {
             frontier.need_not_happen(bit);
         }
         open[thread] = Some((event.id, key, bit));
@@ -65,25 +85,21 @@ fn walk<'a, M: Expect<Call<'a>>>(
     Ok(None)
 }
 
-fn unexplained<'a, M: Expect<Call<'a>>>(
+/// The operation that no order explains, told with what its key may have held.
+pub fn unexplained<'a, 's, M: Expect<Call<'a>>>(
     history: &'a History,
     model: &M,
-    frontier: &Frontier<Call<'a>, M::State>,
+    states: impl Iterator<Item = &'s M::State>,
     failed: OperationId,
     others: Vec<OperationId>,
-) -> Witness {
-    let operation = history.operation(failed);
-    let call = Call {
-        op: operation.op,
-        status: operation.status,
-        args: history.args(failed),
-        results: history.results(failed),
-        thread: failed.thread,
-        queue: None,
-    };
+) -> Witness
+where
+    M::State: 's,
+{
+    let call = call_of(history, failed);
     let mut answers: Vec<String> = Vec::new();
-    for configuration in &frontier.configurations {
-        let answer = model.expected(&configuration.state, &call);
+    for state in states {
+        let answer = model.expected(state, &call);
         if !answers.contains(&answer) {
             answers.push(answer);
         }

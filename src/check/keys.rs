@@ -3,17 +3,20 @@
 
 use std::ops::RangeInclusive;
 
+use super::small::{SMALL, Small};
 use crate::history::History;
 use crate::operation::Op;
 
 /// Places of keys, in their order.
+// There is one for each check: a box would ask for memory.
+#[allow(clippy::large_enum_variant)]
 pub enum Index {
-    /// Key less the lowest, where keys are close together.
+    /// Key less the lowest, where many keys are close together.
     Dense {
         low: i64,
         len: usize,
     },
-    Sorted(Vec<i64>),
+    Sorted(Small<i64>),
 }
 
 impl Index {
@@ -30,12 +33,12 @@ impl Index {
         keys().for_each(|key| (low, high) = (low.min(key), high.max(key)));
         let span = high.wrapping_sub(low) as u64;
         if low > high {
-            return Index::Sorted(Vec::new());
+            return Index::Sorted(Small::new());
         }
-        if span <= 16 * history.len() as u64 + 1024 {
+        if history.len() > SMALL && span <= 16 * history.len() as u64 + 1024 {
             return Index::Dense { low, len: span as usize + 1 };
         }
-        let mut sorted: Vec<i64> = keys().collect();
+        let mut sorted: Small<i64> = keys().collect();
         sorted.sort_unstable();
         sorted.dedup();
         Index::Sorted(sorted)
@@ -77,11 +80,11 @@ impl Index {
 }
 
 /// Sums of the numbers at the first so many places (Fenwick 1994).
-pub struct Sums(Vec<i64>);
+pub struct Sums(Small<i64>);
 
 impl Sums {
     pub fn new(places: usize) -> Sums {
-        Sums(vec![0; places])
+        Sums(Small::from_elem(0, places))
     }
 
     pub fn add(&mut self, place: usize, by: i64) {

@@ -12,6 +12,7 @@
 use super::ranks::{Answer, NONE, Ranked, Ranks, full_during, rank};
 use super::removals::{self, Broken};
 use super::segments::{Coverage, Stabbing};
+use super::small::{Few, Small};
 use super::values::{Bits, Values, added_by};
 use super::{Witness, witness};
 use crate::history::History;
@@ -20,9 +21,11 @@ use crate::model::Spec;
 /// The first broken rule of a stack, if any. What is needed only to name the operations that break
 /// it is made again then: a history is long, and almost all are good.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
-    removals::lost(history, values, &removals::removals(history, values)?.table)?;
+    if history.drained {
+        removals::lost(history, values, &removals::removals(history, values)?.table)?;
+    }
     let Ranked { ranks: mut live, answers } = rank(history, spec, values)?;
-    live.retain(Ranks::covers);
+    live.retain(|ranks| ranks.covers());
     live.shrink_to_fit();
     let line = Line::of(&live, 2 * history.len());
     if let Some(answer) = line.first_covered(&live, &answers) {
@@ -41,7 +44,7 @@ struct Line {
     /// By rank: whether coverage changes there.
     changes: Bits,
     /// By word of `changes`: how many changes lie before it.
-    before: Vec<u32>,
+    before: Few<u32>,
     /// Segments of the history itself.
     segments: u32,
     /// Whether values remain on the stack at the end: one more segment takes their pops.
@@ -59,7 +62,7 @@ impl Line {
                 changes.insert(at.take_call as usize);
             }
         }
-        let (mut before, mut count) = (Vec::with_capacity(changes.words().len()), 0);
+        let (mut before, mut count) = (Few::with_capacity(changes.words().len()), 0);
         for word in changes.words() {
             before.push(count);
             count += word.count_ones();
@@ -86,8 +89,8 @@ impl Line {
     }
 
     /// How many values cover each segment.
-    fn coverage(&self, covers: impl Iterator<Item = (u32, u32)>) -> Vec<i32> {
-        let mut coverage = vec![0; self.len() + 1];
+    fn coverage(&self, covers: impl Iterator<Item = (u32, u32)>) -> Small<i32> {
+        let mut coverage = Small::from_elem(0, self.len() + 1);
         for (from, to) in covers {
             coverage[from as usize] += 1;
             coverage[to as usize] -= 1;
@@ -124,24 +127,26 @@ impl Line {
 
 /// Takes away value after value that can be; what remains are the ones that cannot, by their place
 /// among those that came in.
-fn decrease(line: &Line, live: Vec<Ranks>) -> Vec<usize> {
+fn decrease(line: &Line, live: Small<Ranks>) -> Vec<usize> {
     let boxes = live.iter().flat_map(|at| line.boxes(at));
     let mut stabbing = Stabbing::new(boxes, line.len());
     // Takes the memory of the ranks, and gives half of it back.
-    let covers: Vec<(u32, u32)> = live.into_iter().map(|at| line.cover(&at)).collect();
+    let covers: Small<(u32, u32)> = live.into_iter().map(|at| line.cover(&at)).collect();
     let mut coverage = Coverage::new(line.coverage(covers.iter().copied()));
     let mut half = Bits::new(covers.len());
     let mut left = Bits::new(covers.len());
     (0..covers.len()).for_each(|at| left.insert(at));
-    let mut gone = Vec::new();
-    while let Some(segment) = coverage.take_zero() {
-        stabbing.take(segment as u32, &mut |operation| {
-            let at = operation as usize / 2;
-            if half.contains(at) {
-                gone.push(at);
-            }
-            half.insert(at);
-        });
+    let (mut zeros, mut gone) = (Few::<usize>::new(), Few::<usize>::new());
+    while coverage.take_zeros(&mut |segment| zeros.push(segment)) {
+        for segment in zeros.drain(..) {
+            stabbing.take(segment as u32, &mut |operation| {
+                let at = operation as usize / 2;
+                if half.contains(at) {
+                    gone.push(at);
+                }
+                half.insert(at);
+            });
+        }
         for at in gone.drain(..) {
             left.toggle(at);
             let (from, to) = covers[at];
@@ -156,7 +161,7 @@ type Numbered = (u32, Ranks);
 
 /// What remains of `values` after decreasing them alone.
 fn stuck(values: &[Numbered], events: usize) -> Vec<Numbered> {
-    let live: Vec<Ranks> = values.iter().map(|(_, ranks)| *ranks).collect();
+    let live: Small<Ranks> = values.iter().map(|(_, ranks)| *ranks).collect();
     let left = decrease(&Line::of(&live, events), live);
     left.into_iter().map(|at| values[at]).collect()
 }

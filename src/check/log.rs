@@ -8,7 +8,9 @@
 //! remains is one line of time: whatever must come before position `p + 1` is filled is at or after
 //! the latest start of what must come before it, and has to end no sooner.
 
-use super::hash::FastMap;
+use smallvec::smallvec;
+
+use super::small::{Small, SmallMap};
 use super::{Witness, witness};
 use crate::history::{History, NEVER, OperationId};
 use crate::operation::{Op, Status};
@@ -17,17 +19,35 @@ use crate::operation::{Op, Status};
 #[derive(Clone, Default)]
 struct Place {
     append: Option<OperationId>,
-    /// Looks at the tail that found exactly this many records.
-    tails: Vec<OperationId>,
-    /// Reads that found nothing here.
-    absent: Vec<OperationId>,
-    /// Reads that found the record.
-    reads: Vec<OperationId>,
+    /// The first to return of the looks at the tail that found exactly this many records.
+    tail: Option<OperationId>,
+    /// The last to be called of these, and of the reads that found nothing here.
+    before: Option<OperationId>,
+    /// The first to return of the reads that found the record.
+    read: Option<OperationId>,
+}
+
+impl Place {
+    /// An operation that comes before the append.
+    fn comes_before(&mut self, history: &History, id: OperationId) {
+        let start = |id: OperationId| history.operation(id).start;
+        if self.before.is_none_or(|other| start(other) < start(id)) {
+            self.before = Some(id);
+        }
+    }
+}
+
+/// Keeps that of two operations which returned first.
+fn keep_first(history: &History, kept: &mut Option<OperationId>, id: OperationId) {
+    let end = |id: OperationId| history.operation(id).end;
+    if kept.is_none_or(|other| end(id) < end(other)) {
+        *kept = Some(id);
+    }
 }
 
 /// Whether the rules here suffice: no value appended twice.
 pub fn is_exact(history: &History) -> bool {
-    let mut seen = FastMap::default();
+    let mut seen = SmallMap::new();
     let appends = history.ids().filter(|id| history.operation(*id).op == Op::LogAppend);
     appends.into_iter().all(|id| seen.insert(history.args(id)[0], ()).is_none())
 }
@@ -35,7 +55,7 @@ pub fn is_exact(history: &History) -> bool {
 /// The first broken rule of a log, if any.
 pub fn judge(history: &History) -> Result<(), Witness> {
     let mut places = places(history)?;
-    let mut unseen: Vec<OperationId> = unseen(history, &places);
+    let mut unseen: Small<OperationId> = unseen(history, &places);
     unseen.sort_unstable_by_key(|id| std::cmp::Reverse((history.operation(*id).start, *id)));
     let last = places.len() - 1;
     for at in 0..last {
@@ -50,41 +70,46 @@ pub fn judge(history: &History) -> Result<(), Witness> {
 }
 
 /// The known appends, looks and reads by position; as many as the highest tail seen, and one.
-fn places(history: &History) -> Result<Vec<Place>, Witness> {
+fn places(history: &History) -> Result<Small<Place>, Witness> {
     let appends = history.ids().filter(|id| history.operation(*id).op == Op::LogAppend);
-    let by_value: FastMap<i64, OperationId> = appends.map(|id| (history.args(id)[0], id)).collect();
-    let mut places = vec![Place::default()];
+    let mut by_value = SmallMap::new();
+    for id in appends {
+        by_value.insert(history.args(id)[0], id);
+    }
+    let mut places: Small<Place> = smallvec![Place::default()];
     for id in history.ids() {
         let operation = history.operation(id);
         let told = history.results(id).first().copied();
         match (operation.op, operation.status) {
             (Op::LogAppend, Status::Ok) => {
                 let place = at(history, &mut places, id, told, 1)?;
-                fill(history, place, id)?;
+                fill(history, place, id, None)?;
             }
             (Op::LogCheckTail, Status::Ok) => {
-                at(history, &mut places, id, told, 0)?.tails.push(id);
+                let place = at(history, &mut places, id, told, 0)?;
+                keep_first(history, &mut place.tail, id);
+                place.comes_before(history, id);
             }
             (Op::LogRead, Status::Ok) => {
                 let position = history.args(id).first().copied();
                 let value = told.expect("a read has a result");
                 let append = by_value
                     .get(&value)
-                    .filter(|append| history.operation(**append).status != Status::Failed);
-                let append = *append.ok_or_else(|| nowhere(history, id, value))?;
+                    .filter(|append| history.operation(*append).status != Status::Failed);
+                let append = append.ok_or_else(|| nowhere(history, id, value))?;
                 let place = at(history, &mut places, id, position, 1)?;
-                place.reads.push(id);
-                fill(history, place, append)?;
+                fill(history, place, append, Some(id))?;
+                keep_first(history, &mut place.read, id);
             }
             _ => {}
         }
     }
     // An append seen at one position cannot stand at another.
-    let mut stands: FastMap<OperationId, usize> = FastMap::default();
+    let mut stands: SmallMap<OperationId, usize> = SmallMap::new();
     for (position, place) in places.iter().enumerate() {
         let Some(append) = place.append else { continue };
         if let Some(other) = stands.insert(append, position) {
-            let both = [&places[other], place].map(|place| place.reads.iter().copied());
+            let both = [places[other].read, place.read];
             let operations: Vec<_> =
                 [append].into_iter().chain(both.into_iter().flatten()).collect();
             return Err(twice(history, append, [other, position], operations));
@@ -98,7 +123,7 @@ fn places(history: &History) -> Result<Vec<Place>, Witness> {
             .filter(|_| is_absent)
             .and_then(|position| places.get_mut(position))
         {
-            place.absent.push(id);
+            place.comes_before(history, id);
         }
     }
     Ok(places)
@@ -107,7 +132,7 @@ fn places(history: &History) -> Result<Vec<Place>, Witness> {
 /// The place with this number, made if it is the highest so far; `more` after it must be filled.
 fn at<'p>(
     history: &History,
-    places: &'p mut Vec<Place>,
+    places: &'p mut Small<Place>,
     id: OperationId,
     position: Option<i64>,
     more: usize,
@@ -126,7 +151,13 @@ fn at<'p>(
     Ok(&mut places[position])
 }
 
-fn fill(history: &History, place: &mut Place, append: OperationId) -> Result<(), Witness> {
+/// `append` stands at a place: it says so itself, or `read` does.
+fn fill(
+    history: &History,
+    place: &mut Place,
+    append: OperationId,
+    read: Option<OperationId>,
+) -> Result<(), Witness> {
     match place.append {
         Some(other) if other != append => {
             let explanation = format!(
@@ -135,7 +166,7 @@ fn fill(history: &History, place: &mut Place, append: OperationId) -> Result<(),
                 witness::call(history, append)
             );
             let mut operations = vec![other, append];
-            operations.extend(&place.reads);
+            operations.extend(place.read.into_iter().chain(read));
             Err(Witness { rule: "log-position", explanation, operations })
         }
         _ => {
@@ -146,12 +177,15 @@ fn fill(history: &History, place: &mut Place, append: OperationId) -> Result<(),
 }
 
 /// The appends without an answer that stand nowhere yet.
-fn unseen(history: &History, places: &[Place]) -> Vec<OperationId> {
-    let seen: FastMap<OperationId, ()> =
-        places.iter().filter_map(|place| place.append.map(|append| (append, ()))).collect();
+fn unseen(history: &History, places: &[Place]) -> Small<OperationId> {
+    let mut seen = SmallMap::new();
+    let appends = places.iter().filter_map(|place| place.append);
+    for append in appends {
+        seen.insert(append, ());
+    }
     let open = |id: &OperationId| {
         let operation = history.operation(*id);
-        operation.op == Op::LogAppend && operation.end == NEVER && !seen.contains_key(id)
+        operation.op == Op::LogAppend && operation.end == NEVER && seen.get(id).is_none()
     };
     history.ids().filter(open).collect()
 }
@@ -167,18 +201,13 @@ fn in_time(history: &History, places: &[Place]) -> Result<(), Witness> {
         _ => Ok(()),
     };
     for place in places {
-        for &look in &place.tails {
-            late(latest, look)?;
-        }
-        let before = place.tails.iter().chain(&place.absent);
-        latest = before.map(|id| start(*id)).max().flatten().max(latest);
+        place.tail.map_or(Ok(()), |look| late(latest, look))?;
+        latest = latest.max(place.before.and_then(start));
         if let Some(append) = place.append {
             late(latest, append)?;
             latest = latest.max(start(append));
         }
-        for &read in &place.reads {
-            late(latest, read)?;
-        }
+        place.read.map_or(Ok(()), |read| late(latest, read))?;
     }
     Ok(())
 }
@@ -212,9 +241,7 @@ fn twice(
 }
 
 fn gap(history: &History, places: &[Place], at: usize) -> Witness {
-    let beyond = places[at..].iter().find_map(|place| {
-        place.tails.first().or(place.reads.first()).or(place.append.as_ref()).copied()
-    });
+    let beyond = places[at..].iter().find_map(|place| place.tail.or(place.read).or(place.append));
     let beyond = beyond.expect("a place is made for an operation beyond it");
     let explanation = format!(
         "{} tells that position {at} was filled, but every append stands elsewhere.",

@@ -1,37 +1,27 @@
 //! The "empty" answers that overlap no other operation that takes out. A history comes in, their
-//! names go out, earliest first. Needs no merged events: of each other thread only the operation
-//! around the answer counts.
+//! names go out, earliest first. Knows no models.
 
-use crate::history::{History, NEVER, OperationId};
+use super::merged::{self, Turn};
+use super::small::Small;
+use crate::history::{History, NEVER, Operation, OperationId};
 use crate::operation::Status;
 
-/// Where each thread stands in the search, which goes forward in time.
-fn overlapped(history: &History, cursors: &mut [usize], id: OperationId) -> bool {
-    let empty = history.operation(id);
-    let others = (0..cursors.len()).filter(|at| *at != id.thread as usize);
-    others.into_iter().any(|at| {
-        let operations = history.threads[at].operations();
-        let cursor = &mut cursors[at];
-        while operations.get(*cursor).is_some_and(|o| o.end < empty.start) {
-            *cursor += 1;
-        }
-        let around = operations[*cursor..].iter().take_while(|o| o.start <= empty.end);
-        around.into_iter().any(|o| o.op.removes())
-    })
-}
+/// Names of operations; few of them where a history is short.
+pub type Names = Small<OperationId>;
 
-pub fn empty_answers(history: &History) -> Vec<OperationId> {
-    let mut lone = Vec::new();
-    for (at, thread) in history.threads.iter().enumerate() {
-        let mut cursors = vec![0; history.threads.len()];
-        for (index, operation) in thread.operations().iter().enumerate() {
-            let id = OperationId { thread: at as u32, index: index as u32 };
-            let empty = operation.status == Status::Empty && operation.end != NEVER;
-            if empty && !overlapped(history, &mut cursors, id) {
-                lone.push(id);
-            }
+pub fn empty_answers(history: &History) -> Names {
+    let mut lone = Names::new();
+    // The last removal called, and its end if it may be one; the latest end of all before it.
+    let (mut last, mut until, mut busy) = (None, NEVER, None);
+    for Turn { id, operation, .. } in merged::by_call(history, |o| o.op.removes()) {
+        let Operation { start, end, status, .. } = *operation;
+        if until < start {
+            lone.extend(last);
         }
+        let alone = (status == Status::Empty) & busy.is_none_or(|end| end < start);
+        (last, until) = (Some(id), if alone { end } else { NEVER });
+        busy = busy.max(Some(end));
     }
-    lone.sort_unstable_by_key(|id| history.operation(*id).start);
+    lone.extend(last.filter(|_| until != NEVER));
     lone
 }

@@ -2,6 +2,8 @@
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
 
+mod apart;
+mod cells;
 mod counter;
 mod cover;
 mod cut;
@@ -15,9 +17,11 @@ mod general;
 mod hash;
 mod keyed;
 mod keys;
+mod least;
 mod lifo;
 mod log;
 mod lone;
+mod merged;
 mod online;
 mod partial;
 mod per_producer;
@@ -31,7 +35,9 @@ mod search;
 mod segments;
 mod sequential;
 mod set;
+mod sift;
 mod slots;
+mod small;
 mod steps;
 mod strings;
 mod tally;
@@ -86,7 +92,8 @@ pub struct Limits {
     /// Bytes that the general search may take, as far as it can tell (see
     /// [`Model::weight`](crate::model::Model::weight)).
     pub memory_max: usize,
-    /// Threads that may judge independent parts of a history at once, where they are judged apart.
+    /// Threads that may judge independent parts of a history at once: of a user's model, and the
+    /// keys of a map or kv, where the history is long.
     pub jobs: usize,
     /// Set from outside to stop a check early.
     pub cancelled: Option<Arc<AtomicBool>>,
@@ -174,13 +181,10 @@ fn refuse(history: &History, spec: &Spec) -> Option<String> {
     if history.len() > OPERATIONS_MAX {
         return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
     }
-    for thread in &history.threads {
-        if let Some(operation) = thread.operations().iter().find(|o| !spec.accepts(o.op)) {
-            let (model, op) = (spec.kind.name(), operation.op.name());
-            return Some(format!("model {model} does not explain the operation {op}"));
-        }
-    }
-    None
+    let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
+    let foreign = ops.find(|op| !spec.accepts(*op))?;
+    let (model, op) = (spec.kind.name(), foreign.name());
+    Some(format!("model {model} does not explain the operation {op}"))
 }
 
 /// Queues of all kinds, stack and deque: the specialised checker first, the general search for what

@@ -13,6 +13,7 @@ use super::forget::forget;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::online::until;
 use super::search::{Task, judged, with_object};
+use super::small::Few;
 use super::steps::{Step, Steps};
 use super::values::Values;
 use super::{Limits, Verdict, Witness, check, witness};
@@ -217,7 +218,7 @@ impl<'a> Task<'a> for Near<'a, '_> {
         let mut frontier = Frontier::new(object.init());
         let (mut items, mut bits): (Vec<Item>, Vec<u64>) = (Vec::new(), Vec::new());
         let mut open: Vec<u64> = vec![0; self.history.threads.len()];
-        let (unjudged, mut parts) = (self.unjudged(), Vec::new());
+        let (unjudged, mut parts) = (self.unjudged(), Few::new());
         let Named { begin, end, .. } = *self.named;
         for event in Events::new(self.history).take_while(|event| event.time <= end) {
             let (id, operation) = (event.id, event.operation);

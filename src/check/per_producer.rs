@@ -9,11 +9,13 @@
 //! Wing 1990). Only a "strong" empty answer reads them all at once.
 
 use super::cover::{Inside, covering};
-use super::events::{Event, Events};
+use super::lone::{self, Names};
+use super::merged::{self, Turn};
 use super::removals::{self, Broken, Removals, Taken};
-use super::values::{Values, added_by, taken_by};
-use super::{Witness, lone, runs, tally, witness};
-use crate::history::{History, NEVER, OperationId};
+use super::sift::sift;
+use super::values::{Values, added_by};
+use super::{Witness, runs, tally, witness};
+use crate::history::{History, NEVER, Operation, OperationId};
 use crate::model::{Empty, Spec};
 use crate::operation::Status;
 
@@ -30,14 +32,13 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
     let lone = if any_empty && matches!(spec.empty, Empty::Lone | Empty::Count) {
         lone::empty_answers(history)
     } else {
-        Vec::new()
+        Names::new()
     };
     for producer in 0..history.threads.len() {
         order(history, values, &table, producer, &lone)?;
     }
     if any_empty && spec.empty >= Empty::Identity {
-        let mut pass = Pass::new(history, spec, values, &table);
-        Events::new(history).try_for_each(|event| pass.event(event))?;
+        empty_answers(history, spec, values, &table)?;
     }
     Ok(())
 }
@@ -58,7 +59,7 @@ fn order(
     let mut latest = (0, 0);
     let mut lone = lone.iter().map(|id| (*id, history.operation(*id))).peekable();
     let wrong = |id, value| Broken::excusable(witness::empty_while_full(history, id, &[value]));
-    for operation in thread.operations() {
+    for (_, operation) in sift(thread.operations(), |operation| operation.op.adds()) {
         while let Some((id, empty)) = lone.next_if(|(_, empty)| empty.start <= operation.end) {
             if latest.0 > empty.end {
                 return Err(wrong(id, latest.1));
@@ -104,73 +105,30 @@ fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
     Witness { rule: "producer-order", explanation, operations }
 }
 
-/// One walk over the events, for the empty answers.
-struct Pass<'a> {
-    history: &'a History,
-    empty: Empty,
-    values: &'a Values,
-    table: &'a [Taken],
-    /// By producer; by one group of all where one common instant is asked for.
-    inside: Inside,
-}
-
-impl<'a> Pass<'a> {
-    fn new(history: &'a History, spec: &Spec, values: &'a Values, table: &'a [Taken]) -> Self {
-        let threads = history.threads.len();
-        let groups = if spec.empty == Empty::Strong { 1 } else { threads };
-        Pass {
-            history,
-            empty: spec.empty,
-            values,
-            table,
-            inside: Inside::new(groups, values.len()),
-        }
-    }
-
-    #[inline]
-    fn group(&self, producer: usize) -> usize {
-        if self.empty == Empty::Strong { 0 } else { producer }
-    }
-
-    #[inline]
-    fn number(&self, value: i64) -> usize {
-        self.values.get(value).expect("the table of removals has checked it")
-    }
-
-    #[inline]
-    fn event(&mut self, event: Event) -> Result<(), Broken> {
-        let thread = &self.history.threads[event.id.thread as usize];
-        if !event.operation.op.removes() {
-            if event.returns {
-                let producer = event.id.thread as usize;
-                for &value in added_by(thread, event.operation) {
-                    let number = self.values.added(producer, value);
-                    let group = self.group(producer);
-                    self.inside.added(group, number, event.time, self.table[number]);
-                }
+/// Whether every "empty" answer can be right: one walk over the returns.
+fn empty_answers(
+    history: &History,
+    spec: &Spec,
+    values: &Values,
+    table: &[Taken],
+) -> Result<(), Broken> {
+    // One common instant is asked for, or one for each producer.
+    let common = spec.empty == Empty::Strong;
+    let mut inside = Inside::new(if common { 1 } else { history.threads.len() });
+    let moves = |o: &Operation| o.op.adds() | (o.status == Status::Empty);
+    for Turn { id, operation, .. } in merged::by_return(history, moves) {
+        let at = id.thread as usize;
+        if operation.op.adds() {
+            for &value in added_by(&history.threads[at], operation) {
+                let taken = table[values.added(at, value)];
+                inside.added(if common { 0 } else { at }, operation.end, taken);
             }
-        } else if !event.returns {
-            for &value in taken_by(thread, event.operation) {
-                let number = self.number(value);
-                let producer = self.values.producer(number);
-                self.inside.taking(self.group(producer), number);
-            }
-        } else if event.operation.status == Status::Empty {
-            return self.answered_empty(event);
+        } else if let Some(group) = inside.covered(operation.start, operation.end) {
+            let among = |thread, _| common || thread == group;
+            let span = (operation.start, operation.end);
+            let inside = covering(history, values, table, span, among);
+            return Err(Broken::excusable(witness::empty_while_full(history, id, &inside)));
         }
-        Ok(())
     }
-
-    fn answered_empty(&self, event: Event) -> Result<(), Broken> {
-        let start = event.operation.start;
-        if let Some(group) = self.inside.covered(start) {
-            let any = self.empty == Empty::Strong;
-            let among = |thread, _| any || thread == group;
-            let span = (start, event.time);
-            let inside = covering(self.history, self.values, self.table, span, among);
-            let witness = witness::empty_while_full(self.history, event.id, &inside);
-            return Err(Broken::excusable(witness));
-        }
-        Ok(())
-    }
+    Ok(())
 }

@@ -17,6 +17,7 @@ use super::events::Events;
 use super::ranks::{Answer, NONE, full_during};
 use super::removals::{self, Broken};
 use super::slots::Slots;
+use super::small::{Few, Small};
 use super::values::{AddedTwice, Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::History;
@@ -33,9 +34,9 @@ struct Move {
 
 /// What moved when, smallest value first; and the "empty" answers that the model judges.
 struct Moves {
-    added: Vec<Move>,
-    taken: Vec<Move>,
-    answers: Vec<Answer>,
+    added: Small<Move>,
+    taken: Small<Move>,
+    answers: Small<Answer>,
 }
 
 /// The first broken rule of a priority queue, if any.
@@ -78,10 +79,10 @@ pub fn judge(history: &History, spec: &Spec) -> Result<Result<(), Broken>, Added
 
 impl Moves {
     fn of(history: &History, spec: &Spec) -> Result<Moves, AddedTwice> {
-        let (mut added, mut taken, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut added, mut taken, mut answers) = (Small::new(), Small::new(), Small::new());
         let mut crowd = Crowd::new(history.threads.len());
         // By thread: the rank of its call, and where its move is.
-        let mut open = vec![(0, 0); history.threads.len()];
+        let mut open = Few::from_elem((0, 0), history.threads.len());
         for (rank, event) in Events::new(history).enumerate() {
             let (rank, at) = (rank as u32, event.id.thread as usize);
             let (thread, operation) = (&history.threads[at], event.operation);
@@ -134,7 +135,7 @@ fn paired(history: &History, added: &[Move], taken: &[Move]) -> Result<(), Witne
 }
 
 /// For witnesses: the values, and when each was taken.
-fn removals_of(history: &History) -> Result<(Values, Vec<removals::Taken>), Broken> {
+fn removals_of(history: &History) -> Result<(Values, Small<removals::Taken>), Broken> {
     let values = Values::of(history).expect("they were told apart");
     let table = removals::removals(history, &values)?.table;
     Ok((values, table))

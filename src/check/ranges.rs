@@ -12,10 +12,13 @@
 //! A configuration is dropped if another has fewer changes and no fewer reads: what is between them
 //! alternates on each key, so the other can still get there.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::events::Events;
 use super::frontier::{Exhausted, OPEN_MAX, limit};
 use super::hash::FastSet;
 use super::keys::{Index, Sums};
+use super::small::{Few, Small};
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, Operation, OperationId, Thread};
 use crate::model::bounds;
@@ -33,8 +36,11 @@ enum Want {
     /// Insert (1) or remove (-1) the key.
     Change { key: usize, by: i64 },
     /// Find so many keys from `from` up to and without `to`, these ones among them.
-    Read { from: usize, to: usize, count: Bound, present: Vec<usize> },
+    Read { from: usize, to: usize, count: Bound, present: Present },
 }
+
+/// The keys of a list that was told, by their places.
+type Present = SmallVec<[usize; 4]>;
 
 #[derive(Clone, Copy)]
 enum Bound {
@@ -43,6 +49,8 @@ enum Bound {
     Never,
 }
 
+/// Up to so many configurations are looked through one by one.
+const LINEAR_MAX: usize = 16;
 /// More configurations than this are not compared with each other.
 const DOMINATED_MAX: usize = 128;
 
@@ -51,15 +59,16 @@ struct Sets<'a> {
     index: Index,
     /// Of each key: inserts less removes of the base. Not always 0 or 1: a change can return before
     /// another that it came after.
-    held: Vec<i64>,
+    held: Small<i64>,
     sums: Sums,
-    open: Vec<Option<Open>>,
+    open: Few<Option<Open>>,
     used: u64,
     /// The open operations that change the set.
     changes: u64,
-    configurations: Vec<u64>,
-    reached: Vec<u64>,
-    visited: Vec<u64>,
+    configurations: Few<u64>,
+    reached: Few<u64>,
+    visited: Few<u64>,
+    /// What was reached or visited, where that is much.
     seen: FastSet<u64>,
     steps: u64,
 }
@@ -96,12 +105,12 @@ fn want(thread: &Thread, operation: &Operation, index: &Index) -> Option<Want> {
         _ => told.map_or(Bound::Never, Bound::Exactly),
     };
     let listed = if matches!(op, Op::SetSelect | Op::SetRangeList) { results } else { &[] };
-    let present: Option<Vec<usize>> = listed.iter().map(|key| index.at(*key)).collect();
+    let present: Option<Present> = listed.iter().map(|key| index.at(*key)).collect();
     let inside =
         op == Op::SetSelect || present.iter().flatten().all(|key| (from..to).contains(key));
     Some(match present.filter(|_| inside) {
         Some(present) => Want::Read { from, to, count, present },
-        None => Want::Read { from, to, count: Bound::Never, present: Vec::new() },
+        None => Want::Read { from, to, count: Bound::Never, present: Present::new() },
     })
 }
 
@@ -226,7 +235,6 @@ impl Sets<'_> {
                 self.reached.push(mask);
             } else {
                 self.visited.push(mask);
-                self.seen.insert(mask);
             }
         }
         let mut at = 0;
@@ -241,7 +249,7 @@ impl Sets<'_> {
                 for read in bits(self.used & !self.changes & !to) {
                     to |= u64::from(self.is_legal(to, read)) << read;
                 }
-                if !self.seen.insert(to) {
+                if !self.is_new(to) {
                     continue;
                 }
                 if to & bit != 0 { self.reached.push(to) } else { self.visited.push(to) }
@@ -250,13 +258,24 @@ impl Sets<'_> {
             limit(
                 self.limits,
                 self.steps,
-                self.seen.len() + self.reached.len(),
+                self.visited.len() + self.reached.len(),
                 4 * size_of::<u64>(),
             )?;
         }
         self.reached.sort_unstable();
         self.reached.dedup();
         Ok(())
+    }
+
+    /// Whether a configuration was neither reached nor visited yet.
+    fn is_new(&mut self, mask: u64) -> bool {
+        if self.visited.len() + self.reached.len() <= LINEAR_MAX {
+            return !self.visited.contains(&mask) && !self.reached.contains(&mask);
+        }
+        if self.seen.is_empty() {
+            self.seen.extend(self.visited.iter().chain(&self.reached));
+        }
+        self.seen.insert(mask)
     }
 
     /// Whether `change` makes a difference to the operation at `place`, or to a read that waits.
@@ -301,18 +320,18 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
     let mut sets = Sets {
         limits,
         index,
-        held: vec![0; keys],
+        held: Small::from_elem(0, keys),
         sums: Sums::new(keys),
-        open: Vec::new(),
+        open: Few::new(),
         used: 0,
         changes: 0,
-        configurations: vec![0],
-        reached: Vec::new(),
-        visited: Vec::new(),
+        configurations: smallvec![0],
+        reached: Few::new(),
+        visited: Few::new(),
         seen: FastSet::default(),
         steps: 0,
     };
-    let mut places: Vec<usize> = vec![0; history.threads.len()];
+    let mut places: Few<usize> = smallvec![0; history.threads.len()];
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if !event.returns {

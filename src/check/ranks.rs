@@ -8,6 +8,7 @@
 use super::cover::{Crowd, covering};
 use super::events::{Event, Events};
 use super::removals::{self, Broken};
+use super::small::{Few, Small};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::History;
@@ -43,16 +44,18 @@ pub type Answer = (u32, u32);
 /// What [`rank`] finds.
 pub struct Ranked {
     /// By the value's number.
-    pub ranks: Vec<Ranks>,
-    pub answers: Vec<Answer>,
+    pub ranks: Small<Ranks>,
+    pub answers: Small<Answer>,
 }
 
-/// Ranks every event of operations that move at most one value each.
+/// Ranks every event of operations that move at most one value each. What was taken must have been
+/// added, and nothing taken twice.
 pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, Broken> {
-    let mut ranks = vec![UNSEEN; values.len()];
-    let mut answers = Vec::new();
+    let mut kept = Small::from_elem(UNSEEN, values.len());
+    let ranks = &mut kept[..];
+    let mut answers = Small::new();
     let mut crowd = Crowd::new(history.threads.len());
-    let mut called = vec![0; history.threads.len()];
+    let mut called = Few::from_elem(0, history.threads.len());
     for (rank, event) in Events::new(history).enumerate() {
         let (rank, thread) = (rank as u32, event.id.thread as usize);
         let Event { operation, returns, .. } = event;
@@ -71,17 +74,15 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             crowd.enter(event.id.thread);
             called[thread] = rank;
         }
-        let taken = taken_by(owner, operation).first();
-        if let Some(number) = taken.and_then(|value| values.get(*value)) {
-            let at = &mut ranks[number];
-            if returns {
-                at.take_return = rank
-            } else {
-                at.take_call = rank
+        if let Some(&value) = taken_by(owner, operation).first() {
+            let nowhere = || Broken::certain(witness::from_nowhere(history, value));
+            let at = &mut ranks[values.get(value).ok_or_else(nowhere)?];
+            if !returns && at.take_call != NONE {
+                return Err(Broken::certain(witness::taken_twice(history, value)));
             }
+            *(if returns { &mut at.take_return } else { &mut at.take_call }) = rank;
             if returns && at.add_call == NONE {
-                let value = taken_by(owner, operation)[0];
-                return Err(Broken::certain(witness::from_nowhere(history, value)));
+                return Err(nowhere());
             }
         }
         if returns {
@@ -92,7 +93,7 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             }
         }
     }
-    Ok(Ranked { ranks, answers })
+    Ok(Ranked { ranks: kept, answers })
 }
 
 /// Why an "empty" answer cannot be right: values of which one was inside at each of its instants.

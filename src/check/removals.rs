@@ -2,10 +2,12 @@
 //! removals' timeboxes goes out, or the value that no order can explain: one that was never added,
 //! or was taken twice. Does not know in which order values must leave.
 
+use super::sift::sift;
+use super::small::Small;
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, NEVER, OperationId};
-use crate::operation::Status;
+use crate::history::{History, NEVER, Operation, OperationId, Thread};
+use crate::operation::{Op, Status};
 
 /// The timebox of a removal.
 #[derive(Clone, Copy)]
@@ -35,7 +37,7 @@ impl Broken {
 /// What was taken when.
 pub struct Removals {
     /// The timebox in which each value was taken, by its number.
-    pub table: Vec<Taken>,
+    pub table: Small<Taken>,
     /// Whether some answer was "empty".
     pub any_empty: bool,
     /// Whether some operation took several values.
@@ -43,11 +45,16 @@ pub struct Removals {
 }
 
 pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> {
-    let mut table = vec![Taken { start: NEVER, end: NEVER }; values.len()];
+    let mut kept = Small::from_elem(Taken { start: NEVER, end: NEVER }, values.len());
+    let table = &mut kept[..];
     let (mut any_empty, mut any_bulk) = (false, false);
     for thread in &history.threads {
-        for operation in thread.operations().iter().filter(|operation| operation.op.removes()) {
-            any_empty |= operation.status == Status::Empty;
+        let takes = |operation: &Operation| {
+            let removes = operation.op.removes();
+            any_empty |= removes & (operation.status == Status::Empty);
+            removes & (operation.status == Status::Ok)
+        };
+        for (_, operation) in sift(thread.operations(), takes) {
             let taken = thread.results(operation);
             any_bulk |= taken.len() > 1;
             for &value in taken {
@@ -61,7 +68,7 @@ pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> 
             }
         }
     }
-    Ok(Removals { table, any_empty, any_bulk })
+    Ok(Removals { table: kept, any_empty, any_bulk })
 }
 
 /// Whether some removal has no answer: it may have taken a value that nobody saw.
@@ -72,10 +79,12 @@ pub fn any_open(history: &History) -> bool {
 
 /// Whether some operation moves more than one value, or may.
 pub fn any_bulk(history: &History) -> bool {
-    history.threads.iter().any(|thread| {
+    let bulk = [Op::EnqueueBulk, Op::DequeueBulk];
+    let may = |thread: &&Thread| bulk.iter().any(|op| thread.ops().contains(*op));
+    history.threads.iter().filter(may).any(|thread| {
         thread.operations().iter().any(|operation| {
             let open_bulk = operation.status.is_open()
-                && operation.op == crate::operation::Op::DequeueBulk
+                && operation.op == Op::DequeueBulk
                 && thread.args(operation)[0] > 1;
             open_bulk
                 || taken_by(thread, operation).len() > 1

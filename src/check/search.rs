@@ -5,6 +5,7 @@
 use super::cover::Crowd;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
+use super::small::Few;
 use super::steps::{Step, Steps};
 use super::strings::{AllStrings, Strings};
 use super::values::{Values, added_by};
@@ -126,8 +127,8 @@ fn walk<'a, M: Model<Call<'a>>>(
     let mut frontier = Frontier::new(model.init());
     let mut search = Search::new(model, limits);
     let mut crowd = Crowd::new(history.threads.len());
-    let mut open: Vec<Option<(OperationId, u64)>> = vec![None; history.threads.len()];
-    let mut parts: Vec<Step> = Vec::new();
+    let mut open: Few<Option<(OperationId, u64)>> = Few::from_elem(None, history.threads.len());
+    let mut parts: Few<Step> = Few::new();
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         let removes = event.operation.op.removes();
@@ -165,7 +166,7 @@ fn call<'a, M: Model<Call<'a>>>(
     frontier: &mut Frontier<Call<'a>, M::State>,
     parts: &[Step<'a>],
 ) -> Result<u64, Exhausted> {
-    let mut bits: Vec<u64> = Vec::new();
+    let mut bits: Few<u64> = Few::new();
     for step in parts {
         let before = bits.iter().enumerate().filter(|(at, _)| step.after >> at & 1 == 1);
         let after = before.map(|(_, bit)| bit).sum();

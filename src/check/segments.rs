@@ -5,6 +5,8 @@
 //! A tree's leaf stands for a block of segments or intervals, which is searched from end to end:
 //! like that a tree takes hardly more memory than what it finds.
 
+use super::small::{Few, Small};
+
 /// Above any coverage that occurs.
 const TAKEN: i32 = i32::MAX / 2;
 /// Segments or intervals of a leaf.
@@ -14,24 +16,24 @@ const BLOCK: usize = 32;
 pub struct Coverage {
     leaves: usize,
     /// By segment, without what is added to its block or above.
-    counts: Vec<i32>,
+    counts: Small<i32>,
     /// By node: the least count below it, what is added to all of the node included.
-    least: Vec<i32>,
+    least: Few<i32>,
     /// By node: what is added to all below it.
-    added: Vec<i32>,
+    added: Few<i32>,
 }
 
 impl Coverage {
-    pub fn new(counts: Vec<i32>) -> Coverage {
+    pub fn new(counts: Small<i32>) -> Coverage {
         let leaves = counts.len().div_ceil(BLOCK).next_power_of_two();
-        let mut least = vec![TAKEN; 2 * leaves];
+        let mut least = Few::from_elem(TAKEN, 2 * leaves);
         for (leaf, block) in counts.chunks(BLOCK).enumerate() {
             least[leaves + leaf] = lowest(block);
         }
         for node in (1..leaves).rev() {
             least[node] = least[2 * node].min(least[2 * node + 1]);
         }
-        Coverage { leaves, counts, least, added: vec![0; 2 * leaves] }
+        Coverage { leaves, counts, least, added: Few::from_elem(0, 2 * leaves) }
     }
 
     /// Adds `by` to the segments from `from`, `to` excluded.
@@ -96,10 +98,11 @@ impl Coverage {
         }
     }
 
-    /// A segment whose count is zero. It will not be found again.
-    pub fn take_zero(&mut self) -> Option<usize> {
+    /// Passes on some segments whose count is zero, if there are any: all of one block. They will
+    /// not be found again.
+    pub fn take_zeros(&mut self, found: &mut impl FnMut(usize)) -> bool {
         if self.least[1] != 0 {
-            return None;
+            return false;
         }
         let (mut node, mut wanted) = (1, 0);
         while node < self.leaves {
@@ -111,12 +114,17 @@ impl Coverage {
         }
         wanted -= self.added[node];
         let block = node - self.leaves;
-        let within = self.counts[block * BLOCK..].iter().position(|count| *count == wanted);
-        let segment = block * BLOCK + within.expect("the block's least count is there");
-        self.counts[segment] = TAKEN;
+        let from = block * BLOCK;
+        let to = self.counts.len().min(from + BLOCK);
+        for segment in from..to {
+            if self.counts[segment] == wanted {
+                self.counts[segment] = TAKEN;
+                found(segment);
+            }
+        }
         self.refresh_leaf(block);
         self.refresh_above(node);
-        Some(segment)
+        true
     }
 }
 
@@ -129,19 +137,19 @@ fn lowest(counts: &[i32]) -> i32 {
 pub struct Stabbing {
     leaves: usize,
     /// The intervals' numbers in the order of their starts.
-    sorted: Vec<u32>,
+    sorted: Small<u32>,
     /// In that order: one more than the interval's end; 0 where it is taken out.
-    ends: Vec<u32>,
+    ends: Small<u32>,
     /// By node: the latest of the ends below it.
-    latest: Vec<u32>,
+    latest: Few<u32>,
     /// By segment: how many intervals start in it or before.
-    started: Vec<u32>,
+    started: Small<u32>,
 }
 
 impl Stabbing {
     /// Intervals are numbered in the order in which they come.
     pub fn new(intervals: impl Iterator<Item = (u32, u32)> + Clone, segments: usize) -> Stabbing {
-        let mut started = vec![0u32; segments];
+        let mut started = Small::from_elem(0u32, segments);
         for (start, _) in intervals.clone() {
             started[start as usize] += 1;
         }
@@ -149,7 +157,8 @@ impl Stabbing {
         for segment in &mut started {
             (*segment, count) = (count, count + *segment);
         }
-        let (mut sorted, mut ends) = (vec![0; count as usize], vec![0; count as usize]);
+        let (mut sorted, mut ends) =
+            (Small::from_elem(0, count as usize), Small::from_elem(0, count as usize));
         for (number, (start, end)) in intervals.enumerate() {
             // Moves from how many start before the segment to how many do not start after it.
             let at = &mut started[start as usize];
@@ -158,7 +167,7 @@ impl Stabbing {
             *at += 1;
         }
         let leaves = ends.len().div_ceil(BLOCK).next_power_of_two();
-        let mut latest = vec![0; 2 * leaves];
+        let mut latest = Few::from_elem(0, 2 * leaves);
         for (leaf, block) in ends.chunks(BLOCK).enumerate() {
             latest[leaves + leaf] = highest(block);
         }
@@ -206,13 +215,14 @@ impl Stabbing {
         found: &mut impl FnMut(u32),
     ) {
         let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(self.ends.len()));
-        for at in from..to.min(started) {
-            if self.ends[at] > segment {
-                self.ends[at] = 0;
-                found(self.sorted[at]);
+        let (ends, numbers) = (&mut self.ends[from..to], &self.sorted[from..to]);
+        for (end, number) in ends.iter_mut().zip(numbers).take(started - from) {
+            if *end > segment {
+                *end = 0;
+                found(*number);
             }
         }
-        self.latest[self.leaves + block] = highest(&self.ends[from..to]);
+        self.latest[self.leaves + block] = highest(ends);
     }
 }
 
@@ -232,17 +242,18 @@ mod tests {
             let mut random = Random::new(seed);
             let len = random.between(1, 300) as usize;
             let mut plain: Vec<i32> = (0..len).map(|_| random.between(0, 3) as i32).collect();
-            let mut coverage = Coverage::new(plain.clone());
+            let mut coverage = Coverage::new(plain.clone().into());
             for _ in 0..300 {
                 let from = random.between(0, len as u64 - 1) as usize;
                 let to = random.between(from as u64, len as u64) as usize;
                 let by = if plain[from..to].contains(&0) { 1 } else { -1 };
                 coverage.add(from, to, by);
                 plain[from..to].iter_mut().for_each(|count| *count += by);
-                match coverage.take_zero() {
+                let mut found = Vec::new();
+                assert_eq!(coverage.take_zeros(&mut |at| found.push(at)), plain.contains(&0));
+                for at in found {
                     // As good as never found again.
-                    Some(at) => assert_eq!(std::mem::replace(&mut plain[at], 1_000_000), 0),
-                    None => assert!(!plain.contains(&0)),
+                    assert_eq!(std::mem::replace(&mut plain[at], 1_000_000), 0);
                 }
             }
         }

@@ -1,23 +1,30 @@
 //! The set checker: insert, remove and contains of keys that may repeat. A history comes in, the
-//! first operation that no order explains goes out. One pass, a bit per key and a slot per thread.
+//! first operation that no order explains goes out. One pass over the returns, a bit per key and a
+//! slot per thread.
 //!
 //! On each key the successful inserts and removes must alternate, so all that is free is when the
 //! key flips. Flip lazily: only when an operation returns that needs it; and of the open operations
 //! that can flip take the one that must return first. An operation that only sees the key's state
-//! is satisfied as soon as it is open in that state. Laziness keeps the number of flips minimal
+//! is satisfied by the state at its return, or by any flip while it is open, which shows it both
+//! states: so nothing happens at a call. Laziness keeps the number of flips minimal
 //! at every instant; exchanging two open flips of one kind never hurts when the one taken has the
 //! earlier deadline. Keys are independent objects (Herlihy and Wing 1990; Horn and Kroening 2015).
 
-use super::events::Events;
 use super::hash::FastMap;
+use super::merged;
+use super::small::{Few, SMALL, Small};
 use super::values::Bits;
 use super::{Verdict, evidence};
-use crate::history::{History, NEVER, OperationId};
+use crate::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::operation::{Op, Status};
 
-/// Where each key's state lies.
+/// Which keys are present.
+// There is one for each check: a box would ask for memory.
+#[allow(clippy::large_enum_variant)]
 enum Keys {
-    /// Key less the lowest, where keys are close together.
+    /// Those that are, where there cannot be many.
+    Few(Small<i64>),
+    /// By key less the lowest, where the keys so far are close together.
     Dense {
         low: i64,
         present: Bits,
@@ -25,40 +32,72 @@ enum Keys {
     Sparse(FastMap<i64, bool>),
 }
 
+/// Keys take so little room however far apart they are.
+const SPAN_MIN: u64 = 1 << 12;
+
 impl Keys {
-    fn of(history: &History) -> Keys {
-        let (mut low, mut high) = (i64::MAX, i64::MIN);
-        for thread in &history.threads {
-            for operation in thread.operations() {
-                let key = thread.args(operation)[0];
-                (low, high) = (low.min(key), high.max(key));
-            }
-        }
-        let span = high.wrapping_sub(low) as u64;
-        if low <= high && span <= 16 * history.len() as u64 + 1024 {
-            Keys::Dense { low, present: Bits::new(span as usize + 1) }
-        } else {
-            Keys::Sparse(FastMap::default())
+    /// For so many operations at most, one of them on `key`.
+    fn new(operations: usize, key: i64) -> Keys {
+        match operations {
+            ..=SMALL => Keys::Few(Small::new()),
+            _ => Keys::Dense { low: key & !63, present: Bits::new(256) },
         }
     }
 
     #[inline]
     fn present(&self, key: i64) -> bool {
         match self {
-            Keys::Dense { low, present } => present.contains((key - low) as usize),
+            Keys::Few(present) => present.contains(&key),
+            Keys::Dense { low, present } => {
+                let at = key.wrapping_sub(*low) as u64;
+                present.has(at)
+            }
             Keys::Sparse(map) => map.get(&key).copied().unwrap_or(false),
         }
     }
 
+    /// Flips a key; there are `keys` at most.
     #[inline]
-    fn toggle(&mut self, key: i64) {
+    fn toggle(&mut self, key: i64, keys: usize) {
         match self {
-            Keys::Dense { low, present } => present.toggle((key - *low) as usize),
+            Keys::Few(present) => match present.iter().position(|other| *other == key) {
+                Some(at) => drop(present.swap_remove(at)),
+                None => present.push(key),
+            },
+            Keys::Dense { low, present } => {
+                let at = key.wrapping_sub(*low) as u64;
+                if at < present.len() as u64 {
+                    return present.toggle(at as usize);
+                }
+                self.spread(key, keys);
+                self.toggle(key, keys);
+            }
             Keys::Sparse(map) => {
                 let present = map.entry(key).or_default();
                 *present = !*present;
             }
         }
+    }
+
+    /// Makes room for a key outside of what there is room for.
+    #[cold]
+    fn spread(&mut self, key: i64, keys: usize) {
+        let Keys::Dense { low, present } = self else { return };
+        let held = (0..present.len()).filter(|at| present.contains(*at));
+        let last = low.saturating_add(present.len() as i64);
+        let span = last.max(key).abs_diff(key.min(*low));
+        if span > SPAN_MIN.max(16 * keys as u64) {
+            let held = held.map(|at| (low.wrapping_add(at as i64), true));
+            *self = Keys::Sparse(held.collect());
+            return;
+        }
+        // As much room again on the side of the key, so that this happens seldom.
+        let below = if key < *low { 2 * span as i64 } else { 0 };
+        let start = low.wrapping_sub(below) & !63;
+        let moved = low.wrapping_sub(start) as usize;
+        let mut wider = Bits::new(moved + (2 * span as usize + 64).max(present.len()));
+        held.for_each(|at| wider.insert(moved + at));
+        *self = Keys::Dense { low: start, present: wider };
     }
 }
 
@@ -72,12 +111,25 @@ pub(super) enum Want {
     Nothing,
 }
 
-/// A thread's open operation.
+/// The operation of a thread that returns next.
 #[derive(Clone, Copy)]
-struct Open {
+struct Current {
     key: i64,
+    start: u64,
     end: u64,
     want: Want,
+}
+
+const IDLE: Current = Current { key: 0, start: NEVER, end: NEVER, want: Want::Nothing };
+
+impl Current {
+    #[inline]
+    fn of(thread: &Thread, operation: Option<&Operation>) -> Current {
+        let Some(operation) = operation else { return IDLE };
+        let (start, end) = (operation.start, operation.end);
+        let key = thread.args(operation)[0];
+        Current { key, start, end, want: want(operation.op, operation.status) }
+    }
 }
 
 pub(super) fn want(op: Op, status: Status) -> Want {
@@ -96,25 +148,28 @@ pub(super) fn want(op: Op, status: Status) -> Want {
 
 struct Sets {
     keys: Keys,
-    open: Vec<Open>,
+    /// More than there are keys.
+    operations: usize,
+    current: Few<Current>,
 }
 
 impl Sets {
-    /// Flips `key`: by the operation of thread `by`, or by the open one with the earliest end.
+    /// Flips `key` at `now`: by the operation of thread `by`, or by the open one with the earliest
+    /// end.
     #[inline]
-    fn flip(&mut self, key: i64, by: Option<usize>) -> bool {
-        let present = self.keys.present(key);
-        let able = |open: &Open| open.key == key && open.want == Want::Flip(present);
+    fn flip(&mut self, key: i64, present: bool, by: Option<usize>, now: u64) -> bool {
+        let able =
+            |one: &Current| one.key == key && one.want == Want::Flip(present) && one.start <= now;
         let by = by.or_else(|| {
-            let able = self.open.iter().enumerate().filter(|(_, open)| able(open));
-            able.min_by_key(|(_, open)| open.end).map(|(thread, _)| thread)
+            let able = self.current.iter().enumerate().filter(|(_, one)| able(one));
+            able.min_by_key(|(_, one)| one.end).map(|(thread, _)| thread)
         });
         let Some(by) = by else { return false };
-        self.open[by].want = Want::Nothing;
-        self.keys.toggle(key);
-        for open in &mut self.open {
-            if open.key == key && open.want == Want::See(!present) {
-                open.want = Want::Nothing;
+        self.current[by].want = Want::Nothing;
+        self.keys.toggle(key, self.operations);
+        for one in &mut self.current {
+            if one.key == key && one.start <= now && matches!(one.want, Want::See(_)) {
+                one.want = Want::Nothing;
             }
         }
         true
@@ -123,13 +178,14 @@ impl Sets {
     /// The operation of `thread` returns: what it wants must happen now if it has not yet.
     #[inline]
     fn settle(&mut self, thread: usize) -> bool {
-        let Open { key, want, .. } = self.open[thread];
+        let Current { key, want, end, .. } = self.current[thread];
+        let present = self.keys.present(key);
         match want {
             Want::Nothing => true,
-            Want::See(_) => self.flip(key, None),
+            Want::See(wanted) => present == wanted || self.flip(key, present, None, end),
             Want::Flip(from) => {
-                (self.keys.present(key) == from || self.flip(key, None))
-                    && self.flip(key, Some(thread))
+                (present == from || self.flip(key, present, None, end))
+                    && self.flip(key, from, Some(thread), end)
             }
         }
     }
@@ -144,23 +200,19 @@ pub fn check(history: &History) -> Verdict {
 
 /// The first operation, in the order of returns, whose answer no order brings about.
 pub(super) fn first_unexplained(history: &History) -> Option<OperationId> {
-    let idle = Open { key: 0, end: NEVER, want: Want::Nothing };
-    let mut sets = Sets { keys: Keys::of(history), open: vec![idle; history.threads.len()] };
-    for event in Events::new(history) {
-        let thread = event.id.thread as usize;
-        if event.returns {
-            if !sets.settle(thread) {
-                return Some(event.id);
-            }
-            sets.open[thread].want = Want::Nothing;
-        } else {
-            let key = history.threads[thread].args(event.operation)[0];
-            let mut want = want(event.operation.op, event.operation.status);
-            if want == Want::See(sets.keys.present(key)) {
-                want = Want::Nothing;
-            }
-            sets.open[thread] = Open { key, end: event.operation.end, want };
+    let (threads, operations) = (&history.threads, history.len());
+    let first = |thread: &Thread| thread.operations().first().map(|o| thread.args(o)[0]);
+    let mut sets = Sets {
+        keys: Keys::new(operations, threads.iter().find_map(first).unwrap_or(0)),
+        operations,
+        current: threads.iter().map(|t| Current::of(t, t.operations().first())).collect(),
+    };
+    for turn in merged::by_return(history, |_| true) {
+        let at = turn.id.thread as usize;
+        if !sets.settle(at) {
+            return Some(turn.id);
         }
+        sets.current[at] = Current::of(&threads[at], turn.next);
     }
     None
 }

@@ -5,14 +5,16 @@
 //! chains are shortened whenever they are followed (union-find: Gabow and Tarjan 1985). So either
 //! request takes next to no time, and the whole little more than a bit per slot.
 
+use super::small::Few;
+
 /// Slots of a word.
 const WORD: usize = 64;
 
 pub struct Slots {
     /// By word: a bit for each slot that is taken.
-    taken: Vec<u64>,
+    taken: Few<u64>,
     /// By word: itself while it may have a free slot, else a later word.
-    next: Vec<u32>,
+    next: Few<u32>,
 }
 
 /// The bits from `from` on, `to` excluded.
@@ -25,7 +27,7 @@ impl Slots {
     pub fn new(count: usize) -> Slots {
         // The last word is never full, so that every chain ends.
         let words = count / WORD + 1;
-        Slots { taken: vec![0; words], next: (0..words as u32).collect() }
+        Slots { taken: Few::from_elem(0, words), next: (0..words as u32).collect() }
     }
 
     /// The first word from `word` on that may have a free slot.

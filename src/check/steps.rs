@@ -3,6 +3,7 @@
 //! for each producer's queue of an "empty" answer that may look at them one after another. Does not
 //! know when they happen.
 
+use super::small::Few;
 use super::values::{Values, taken_by};
 use crate::history::{History, Operation, OperationId, Thread};
 use crate::model::{Bulk, Call, Empty, Kind, Spec};
@@ -21,14 +22,14 @@ pub struct Steps<'a> {
     /// None where some value was added twice.
     values: Option<&'a Values>,
     /// The threads that add values.
-    producers: Vec<u32>,
+    producers: Few<u32>,
     /// How many of the added values nobody is known to have taken.
     untaken: usize,
 }
 
 impl<'a> Steps<'a> {
     pub fn new(history: &'a History, spec: &Spec, values: Option<&'a Values>) -> Steps<'a> {
-        let (mut added, mut taken, mut producers) = (0, 0, Vec::new());
+        let (mut added, mut taken, mut producers) = (0, 0, Few::new());
         for (at, thread) in history.threads.iter().enumerate() {
             if thread.operations().iter().any(|operation| operation.op.adds()) {
                 producers.push(at as u32);
@@ -58,7 +59,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.
-    pub fn of(&self, id: OperationId, steps: &mut Vec<Step<'a>>) {
+    pub fn of(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
         steps.clear();
         let operation = self.history.operation(id);
         let call = Call {
@@ -79,7 +80,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn empty(&self, call: Call<'a>, steps: &mut Vec<Step<'a>>) {
+    fn empty(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
         if self.spec.kind != Kind::FifoPerProducer || self.spec.empty == Empty::Strong {
             steps.push(Step { call, after: 0 });
             return;
@@ -90,7 +91,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn enqueues(&self, call: Call<'a>, steps: &mut Vec<Step<'a>>) {
+    fn enqueues(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
         for (at, value) in call.added().iter().enumerate() {
             let args = std::slice::from_ref(value);
             let call = Call { op: Op::Enqueue, args, results: &[], ..call };
@@ -98,7 +99,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn dequeues(&self, call: Call<'a>, steps: &mut Vec<Step<'a>>) {
+    fn dequeues(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
         if call.status.is_open() {
             // It may have taken any number of values, and only such as nobody else took.
             let most = (call.args[0].max(0) as usize).min(self.untaken);

@@ -27,6 +27,9 @@ struct Judged {
     partials: Option<Partials>,
 }
 
+/// Threads that judge independent keys of a long history at once.
+const JOBS_MAX: usize = 8;
+
 pub fn run(args: &cli::Check) -> Result<Outcome> {
     let file = args.source.file.display();
     let (subjects, truncated) = source::read(&args.source)?;
@@ -34,7 +37,7 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
         configurations_max: args.configurations,
         steps_max: args.steps,
         memory_max: args.memory << 20,
-        jobs: 1,
+        jobs: std::thread::available_parallelism().map_or(1, |jobs| jobs.get().min(JOBS_MAX)),
         cancelled: Some(stop_flag()?),
     };
     let mut outcome = Outcome::NothingFound;

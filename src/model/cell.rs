@@ -29,48 +29,105 @@ pub fn key(op: Op, args: &[i64]) -> i64 {
     }
 }
 
-/// What an answered call leaves in a cell that held `held`; none where the answer is impossible.
-fn answered(held: Option<i64>, call: &Call) -> Option<Option<i64>> {
-    let ok = call.status == Status::Ok;
-    let told = call.results.first().copied();
-    let last = call.args.last().copied();
-    // An answer with a value says what the cell held; one without says only whether it held one.
-    let present = held.is_some() && told.is_none_or(|value| held == Some(value));
-    let (legal, next) = match call.op {
-        Op::SetInsert if ok => (held.is_none(), Some(MEMBER)),
-        Op::MapInsertIfAbsent if ok => (held.is_none(), last),
-        Op::SetRemove | Op::MapRemove if ok => (present, None),
-        Op::SetContains | Op::MapGet | Op::RegisterRead if ok => (present, held),
-        Op::SetInsert | Op::MapInsertIfAbsent => (present, held),
-        Op::SetRemove | Op::SetContains | Op::MapRemove | Op::MapGet => (held.is_none(), held),
-        // A put that answers no old value makes no claim; "failed" says that there was none.
-        Op::MapPut | Op::RegisterWrite if ok => (told.is_none() || present, last),
-        Op::MapPut => (held.is_none(), last),
-        Op::MapCompareExchange | Op::RegisterCompareExchange => {
-            let old = call.args[call.args.len() - 2];
-            let equal = held == Some(old);
-            if ok { (equal, last) } else { (!equal && (told.is_none() || present), held) }
-        }
-        _ => (false, held),
-    };
-    legal.then_some(next)
+/// What a call does to its cell: in which of the cell's states it can happen, what it leaves then.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    when: When,
+    then: Then,
 }
 
-/// What a call of unknown answer leaves in a cell, if it took effect.
-fn open(held: Option<i64>, call: &Call) -> Option<i64> {
-    let last = call.args.last().copied();
-    match call.op {
-        Op::SetInsert => Some(MEMBER),
-        Op::MapPut | Op::RegisterWrite => last,
-        Op::MapInsertIfAbsent => held.or(last),
-        Op::SetRemove | Op::MapRemove => None,
-        Op::MapCompareExchange | Op::RegisterCompareExchange
-            if held == Some(call.args[call.args.len() - 2]) =>
-        {
-            last
-        }
-        _ => held,
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Always,
+    /// The cell holds just this, or nothing.
+    Holds(Option<i64>),
+    /// It holds a value.
+    Present,
+    /// It holds a value other than this, or nothing.
+    IsNot(i64),
+    Never,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Keep,
+    Hold(Option<i64>),
+}
+
+impl Effect {
+    pub fn of(call: &Call) -> Effect {
+        if call.status.is_open() { Effect::open(call) } else { Effect::answered(call) }
     }
+
+    /// What the cell holds afterwards; none where the call cannot happen now.
+    #[inline]
+    pub fn on(&self, held: Option<i64>) -> Option<Option<i64>> {
+        let possible = match self.when {
+            When::Always => true,
+            When::Holds(value) => held == value,
+            When::Present => held.is_some(),
+            When::IsNot(value) => held != Some(value),
+            When::Never => false,
+        };
+        let next = match self.then {
+            Then::Keep => held,
+            Then::Hold(next) => next,
+        };
+        possible.then_some(next)
+    }
+
+    fn answered(call: &Call) -> Effect {
+        let ok = call.status == Status::Ok;
+        let told = call.results.first().copied();
+        let last = Then::Hold(call.args.last().copied());
+        // An answer with a value says what the cell held; one without, only whether it held one.
+        let present = told.map_or(When::Present, |value| When::Holds(Some(value)));
+        let claimed = told.map_or(When::Always, |_| present);
+        let (absent, keep) = (When::Holds(None), Then::Keep);
+        let (when, then) = match call.op {
+            Op::SetInsert if ok => (absent, Then::Hold(Some(MEMBER))),
+            Op::MapInsertIfAbsent if ok => (absent, last),
+            Op::SetRemove | Op::MapRemove if ok => (present, Then::Hold(None)),
+            Op::SetContains | Op::MapGet | Op::RegisterRead if ok => (present, keep),
+            Op::SetInsert | Op::MapInsertIfAbsent => (present, keep),
+            Op::SetRemove | Op::SetContains | Op::MapRemove | Op::MapGet => (absent, keep),
+            // A put that answers no old value makes no claim; "failed" says that there was none.
+            Op::MapPut | Op::RegisterWrite if ok => (claimed, last),
+            Op::MapPut => (absent, last),
+            Op::MapCompareExchange | Op::RegisterCompareExchange => {
+                let old = expected(call);
+                match told {
+                    _ if ok => (When::Holds(Some(old)), last),
+                    Some(value) if value == old => (When::Never, keep),
+                    Some(value) => (When::Holds(Some(value)), keep),
+                    None => (When::IsNot(old), keep),
+                }
+            }
+            _ => (When::Never, keep),
+        };
+        Effect { when, then }
+    }
+
+    /// Of a call of unknown answer, if it changed anything.
+    fn open(call: &Call) -> Effect {
+        let last = Then::Hold(call.args.last().copied());
+        let (when, then) = match call.op {
+            Op::SetInsert => (When::Always, Then::Hold(Some(MEMBER))),
+            Op::MapPut | Op::RegisterWrite => (When::Always, last),
+            Op::MapInsertIfAbsent => (When::Holds(None), last),
+            Op::SetRemove | Op::MapRemove => (When::Always, Then::Hold(None)),
+            Op::MapCompareExchange | Op::RegisterCompareExchange => {
+                (When::Holds(Some(expected(call))), last)
+            }
+            _ => (When::Never, Then::Keep),
+        };
+        Effect { when, then }
+    }
+}
+
+/// The value that a compare-and-exchange asks for.
+fn expected(call: &Call) -> i64 {
+    call.args[call.args.len() - 2]
 }
 
 impl Model<Call<'_>> for Cell {
@@ -81,11 +138,8 @@ impl Model<Call<'_>> for Cell {
     }
 
     fn step(&self, held: &Option<i64>, call: &Call, next: &mut Vec<Option<i64>>) {
-        if !call.status.is_open() {
-            next.extend(answered(*held, call));
-        } else if open(*held, call) != *held {
-            next.push(open(*held, call));
-        }
+        let after = Effect::of(call).on(*held);
+        next.extend(after.filter(|after| !call.status.is_open() || after != held));
     }
 
     fn reads(&self, call: &Call) -> bool {

@@ -74,16 +74,32 @@ impl Op {
     }
 
     /// Whether the operation puts values into a queue of any kind, a stack or a deque.
+    #[inline]
     pub fn adds(self) -> bool {
         use Op::*;
-        matches!(self, Enqueue | EnqueueBulk | Push | DequePush | PriorityInsert)
+        const ADDS: [bool; 256] = table(&[Enqueue, EnqueueBulk, Push, DequePush, PriorityInsert]);
+        ADDS[self as u8 as usize]
     }
 
     /// Whether the operation takes values out of a queue of any kind, a stack or a deque.
+    #[inline]
     pub fn removes(self) -> bool {
         use Op::*;
-        matches!(self, Dequeue | DequeueBulk | Pop | DequeTake | DequeSteal | PriorityPoll)
+        const REMOVES: [bool; 256] =
+            table(&[Dequeue, DequeueBulk, Pop, DequeTake, DequeSteal, PriorityPoll]);
+        REMOVES[self as u8 as usize]
     }
+}
+
+/// By code: whether an operation is one of these. Asked of every operation of long histories, which
+/// one branch each would slow down.
+const fn table(ops: &[Op]) -> [bool; 256] {
+    let (mut table, mut at) = ([false; 256], 0);
+    while at < ops.len() {
+        table[ops[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 /// Most values that a removing call may take.

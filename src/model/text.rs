@@ -3,7 +3,7 @@
 //! string is empty at first.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Call, Expect, Model};
@@ -16,13 +16,16 @@ pub struct Text {
     characters: Arc<[i64]>,
 }
 
-impl Text {
-    fn new(characters: Arc<[i64]>) -> Text {
-        let mut hasher = DefaultHasher::new();
-        characters.hash(&mut hasher);
-        Text { hash: hasher.finish(), characters }
-    }
+/// The hash of a string that goes on, from the hash of its beginning: 0 of the empty one.
+fn hash_on(hash: u64, more: &[i64]) -> u64 {
+    more.iter().fold(hash, |hash, character| {
+        (hash.rotate_left(23) ^ *character as u64)
+            .wrapping_add(1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
 
+impl Text {
     pub fn characters(&self) -> &[i64] {
         &self.characters
     }
@@ -59,15 +62,17 @@ impl Model<Call<'_>> for TextCell {
 
     fn step(&self, held: &Option<Text>, call: &Call, next: &mut Vec<Option<Text>>) {
         let characters = held.as_ref().map_or(&[][..], |text| &text.characters);
-        let text = |characters: Arc<[i64]>| (!characters.is_empty()).then(|| Text::new(characters));
+        let text = |hash, characters: Arc<[i64]>| {
+            (!characters.is_empty()).then_some(Text { hash, characters })
+        };
         match call.op {
             Op::KvGet if call.status.is_open() || characters == call.results => {
                 next.push(held.clone());
             }
-            Op::KvPut => next.push(text(call.args[1..].into())),
+            Op::KvPut => next.push(text(hash_on(0, &call.args[1..]), call.args[1..].into())),
             Op::KvAppend => {
-                let all = characters.iter().chain(&call.args[1..]).copied();
-                next.push(text(all.collect()));
+                let (hash, more) = (held.as_ref().map_or(0, |text| text.hash), &call.args[1..]);
+                next.push(text(hash_on(hash, more), [characters, more].concat().into()));
             }
             _ => {}
         }

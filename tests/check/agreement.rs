@@ -269,9 +269,14 @@ fn a_million_of_each() {
 fn compare_medium(histories: usize) {
     let limits = Limits::default();
     let texts = [
+        "set",
+        "map",
+        "register",
         "fifo",
+        "fifo:empty=lone",
         "lifo",
         "deque",
+        "fifo-per-producer",
         "fifo-per-producer:empty=strong",
         "fifo-per-producer:empty=identity",
         "pool",

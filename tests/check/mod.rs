@@ -1,6 +1,7 @@
 //! The checkers against a plain enumeration of all orders, on random histories.
 
 mod agreement;
+mod allocations;
 mod brute;
 mod corrupt;
 mod machine;
@@ -8,6 +9,7 @@ mod online;
 mod partial;
 mod properties;
 mod random;
+mod shares;
 mod store;
 mod transactions;
 mod users;

@@ -1,0 +1,94 @@
+//! What short histories cost in memory: nothing. A fuzzer judges tens of thousands of them a
+//! second, and asking for memory takes longer than to judge one.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use interlap::check::{Limits, Verdict, check};
+use interlap::model::Spec;
+
+use super::agreement::SMALL;
+use super::random::{Random, Shape, history};
+
+thread_local! {
+    /// How often this thread has asked for memory: other tests run at the same time.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+fn count() {
+    // A thread that is ending counts no more.
+    let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Models, and how often a thousand checks may ask for memory: those that search may, where
+/// unusually much happens at once. Half of the counters are counted up by several amounts, which
+/// only the general search judges.
+const MODELS: [(&str, usize); 13] = [
+    ("set", 0),
+    ("fifo", 0),
+    ("fifo:empty=lone", 0),
+    ("fifo-per-producer", 0),
+    ("fifo-per-producer:empty=strong", 0),
+    ("pool", 0),
+    ("priority-queue", 0),
+    ("counter", 3000),
+    ("log", 0),
+    ("range-set", 20),
+    ("lifo", 100),
+    ("map", 20),
+    ("register", 100),
+];
+
+#[test]
+fn a_check_of_a_short_history_asks_for_no_memory() {
+    const HISTORIES: usize = 1000;
+    let shape = Shape {
+        threads: (3, 3),
+        operations: (24, 24),
+        pending: 0,
+        corruptions: 0,
+        hides: 0,
+        ..SMALL
+    };
+    for (text, allowed) in MODELS {
+        let spec: Spec = text.parse().expect(text);
+        let (mut random, limits) = (Random::new(5), Limits::default());
+        let (mut good, mut asked) = (0, 0);
+        while good < HISTORIES {
+            let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+            let before = ASKED.get();
+            let verdict = check(&history, &spec, &limits);
+            let during = ASKED.get() - before;
+            if verdict == Verdict::Consistent {
+                (good, asked) = (good + 1, asked + during);
+            }
+        }
+        println!("{text}: {asked} times in {good} checks");
+        assert!(asked <= allowed, "{text}: {asked} times in {good} checks");
+    }
+}
