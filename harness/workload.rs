@@ -7,7 +7,7 @@ use interlap::operation::{Op, Status};
 use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
-use interlap::trace::frame::TargetInfo;
+use interlap::trace::frame::{RoundStart, TargetInfo};
 
 use crate::library::Role;
 
@@ -109,6 +109,17 @@ impl<'a> Shape<'a> {
             spread: random.below(1 << 31) as i64 * 2 + 1,
             seed,
             scenario,
+        }
+    }
+
+    /// How the round begins in a trace.
+    pub fn start(&self) -> RoundStart {
+        RoundStart {
+            round: self.round,
+            threads: self.threads,
+            calls: self.calls,
+            sequential: self.sequential,
+            fresh: self.fresh,
         }
     }
 

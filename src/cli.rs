@@ -67,6 +67,7 @@ Examples:
   interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
   interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
+  interlap fuzz my_queue.cpp --engine native --calls 1000000000 --for 10m     one long batch
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
   interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
@@ -196,7 +197,9 @@ pub struct Workload {
     /// Most threads that call at once; with --calls, exactly so many
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
     pub threads: u32,
-    /// Calls of each thread in each round; short rounds and long batches mixed if not given
+    /// Calls of each thread in each round; short rounds and long batches mixed if not given. With the
+    /// native engine, a round of more than 262,144 calls in all is judged while it goes on, in parts
+    /// of so many, and ends with the first return that no order explains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
     pub calls: Option<u64>,
     /// Most keys of a set or map
