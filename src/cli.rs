@@ -126,7 +126,8 @@ fault, its source lines. What it was is kept beside it (original.mpk). Ctrl-C ke
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
-Families: queue, stack, deque, set, map, register, priority-queue";
+Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
+store (transactions)";
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
@@ -197,9 +198,9 @@ pub struct Workload {
     /// Most threads that call at once; with --calls, exactly so many
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
     pub threads: u32,
-    /// Calls of each thread in each round; short rounds and long batches mixed if not given. With the
-    /// native engine, a round of more than 262,144 calls in all is judged while it goes on, in parts
-    /// of so many, and ends with the first return that no order explains
+    /// Calls of each thread in each round; short rounds and long batches mixed if not given. The
+    /// native engine's rounds of more than 262,144 calls in all are judged while they go on, in
+    /// parts of so many, and end with the first return that no order explains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
     pub calls: Option<u64>,
     /// Most keys of a set or map

@@ -112,7 +112,9 @@ fn values(history: &History, spec: &Spec, settled: u64) -> Fates {
             let stays = history.operation(id).end >= over
                 || moved.iter().any(|value| !ends.contains_key(value));
             if stays {
-                moved.iter().for_each(|value| drop(ends.remove(value)));
+                for value in moved {
+                    ends.remove(value);
+                }
             }
         }
         if ends.len() == before {
@@ -209,6 +211,7 @@ fn left(
             let args = vec![sum.fold(0i64, i64::wrapping_add)];
             Some(vec![(*part.last()?, Some(Stand { op: Op::CounterAdd, args }))])
         }
+        Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
         Kind::Lifo | Kind::FifoRelaxed => {
             let count = |removes: bool| -> usize {

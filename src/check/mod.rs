@@ -43,9 +43,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::history::{History, OperationId};
+use crate::history::{History, OperationId, Thread};
 use crate::journal::Journal;
 use crate::model::{Bulk, Kind, Model, Spec};
+use crate::operation::Op;
 use removals::Broken;
 use values::{AddedTwice, Values};
 
@@ -143,7 +144,9 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             Some(amount) => verdict(counter::judge(history, amount)),
             None => search::check(history, spec, None, limits),
         },
-        Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
+        Kind::Log if !is_stream(history, spec) && log::is_exact(history) => {
+            verdict(log::judge(history))
+        }
         Kind::RangeSet => ranges::check(history, limits),
         Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
         Kind::Log => search::check(history, spec, None, limits),
@@ -169,6 +172,13 @@ pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     }
 }
 
+/// Whether this is the history of a stream: a log of which batches are appended.
+fn is_stream(history: &History, spec: &Spec) -> bool {
+    let of_streams =
+        |thread: &Thread| thread.operations().iter().any(|operation| operation.op.is_of_streams());
+    spec.kind == Kind::Log && history.threads.iter().any(of_streams)
+}
+
 /// Why the model cannot judge this history, if so.
 fn refuse(history: &History, spec: &Spec) -> Option<String> {
     if history.len() > OPERATIONS_MAX {
@@ -178,6 +188,14 @@ fn refuse(history: &History, spec: &Spec) -> Option<String> {
         if let Some(operation) = thread.operations().iter().find(|o| !spec.accepts(o.op)) {
             let (model, op) = (spec.kind.name(), operation.op.name());
             return Some(format!("model {model} does not explain the operation {op}"));
+        }
+    }
+    if is_stream(history, spec) {
+        let other = |op: Op| matches!(op, Op::LogAppend | Op::LogRead);
+        let all = || history.threads.iter().flat_map(|thread| thread.operations());
+        if let Some(operation) = all().find(|operation| other(operation.op)) {
+            let op = operation.op.name();
+            return Some(format!("a log with append_batch or read_all has no operation {op}"));
         }
     }
     None

@@ -107,8 +107,8 @@ impl Online {
         self.every(usize::MAX)
     }
 
-    /// Looks now, which is best where no call is under way: most can be forgotten then. Leaves it to
-    /// a later time while there is less to see than is held, as where little can be forgotten.
+    /// Looks now, which is best where no call is under way: most can be forgotten then. Leaves it
+    /// to a later time while there is less to see than is held, as where little can be forgotten.
     pub fn look_at_rest(&mut self) -> Option<&Found> {
         let due = self.fresh.len() >= self.held.max(1);
         if due && self.found.is_none() && self.given_up.is_none() {

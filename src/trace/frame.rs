@@ -9,8 +9,8 @@ use crate::plan::{Clock, Plan};
 /// Raised whenever a frame or the layout of records changes.
 pub const TRACE_VERSION: u32 = 3;
 
-/// Calls after which a long round of native threads pauses for a moment: all threads wait, what they
-/// recorded is sent as a part of the round, and they go on.
+/// Calls after which a long round of native threads pauses for a moment: all threads wait, what
+/// they recorded is sent as a part of the round, and they go on.
 pub const PART_CALLS: u64 = 1 << 18;
 
 /// Most record bytes in one frame, so that neither side holds a whole long round twice.

@@ -21,8 +21,8 @@ pub struct Round {
     pub end: RoundEnd,
 }
 
-/// A part of a long round: what was called after the part before it. All of its calls have returned,
-/// and those of the next part begin later.
+/// A part of a long round: what was called after the part before it. All of its calls have
+/// returned, and those of the next part begin later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub start: RoundStart,

@@ -39,6 +39,8 @@ struct Running {
 
 struct Simulation<'a> {
     store: Store,
+    /// Begins and commits tell timestamps: how many commits there were.
+    stamped: bool,
     random: &'a mut Random,
     /// After each commit: what is committed, and the keys changed.
     versions: Vec<(Values, Vec<i64>)>,
@@ -91,6 +93,14 @@ impl Simulation<'_> {
         if op != Op::StoreBegin && running.snapshot.is_none() {
             running.snapshot = Some((versions, committed.clone()));
         }
+        if op == Op::StoreBegin && self.stamped {
+            // Some read the past.
+            let back = if self.random.percent(20) { self.random.below(3) } else { 0 };
+            let at = (versions - 1).saturating_sub(back);
+            running.snapshot = Some((at + 1, self.versions[at].0.clone()));
+            self.running[thread] = Some(running);
+            return (Status::Ok, vec![at as i64]);
+        }
         let view = match (&running.snapshot, self.store) {
             (Some((_, snapshot)), Store::Snapshot | Store::NoConflicts) => snapshot,
             _ => &committed,
@@ -113,7 +123,10 @@ impl Simulation<'_> {
                 running.own.insert(args[0], Some(args[1]));
                 (Status::Ok, Vec::new())
             }
-            Op::StoreCommit => (self.commit(&running), Vec::new()),
+            Op::StoreCommit => match self.commit(&running) {
+                Status::Ok if self.stamped => (Status::Ok, vec![self.versions.len() as i64 - 1]),
+                status => (status, Vec::new()),
+            },
             _ => (Status::Ok, Vec::new()),
         };
         if !matches!(op, Op::StoreCommit | Op::StoreAbort) {
@@ -190,16 +203,38 @@ fn damage(records: &mut [Vec<Record>], random: &mut Random) {
             record.results = vec![random.below(5) as i64];
         }
         (_, Op::StoreRead) => (record.status, record.results) = (Status::Failed, Vec::new()),
-        (_, Op::StoreCommit) => record.status = Status::Failed,
+        (_, Op::StoreCommit) => {
+            record.status = Status::Failed;
+            record.results.clear();
+        }
         _ => {}
+    }
+}
+
+/// Some timestamps become others, or arguments, or are not told.
+fn restamp(records: &mut [Vec<Record>], random: &mut Random) {
+    for record in records.iter_mut().flatten() {
+        let Record { op: Op::StoreBegin | Op::StoreCommit, args, results, .. } = record else {
+            continue;
+        };
+        let [stamp] = &mut results[..] else { continue };
+        match random.below(20) {
+            0 => *stamp += 1,
+            1 => *stamp -= 1,
+            2 => results.clear(),
+            3..=9 => args.push(results.remove(0)),
+            _ => {}
+        }
     }
 }
 
 fn random_history(random: &mut Random) -> History {
     let threads = 2 + random.below(2);
     let store = STORES[random.below(4)];
+    let stamped = random.percent(50);
     let mut simulation = Simulation {
         store,
+        stamped,
         random,
         versions: vec![(Values::new(), Vec::new())],
         running: vec![None; threads],
@@ -214,6 +249,7 @@ fn random_history(random: &mut Random) -> History {
     if random.percent(60) {
         damage(&mut records, random);
     }
+    restamp(&mut records, random);
     for records in &mut records {
         if random.percent(15)
             && let Some(last) = records.last_mut()

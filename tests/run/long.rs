@@ -24,12 +24,13 @@ fn correct_structures_are_not_accused_in_long_rounds() {
         "atomic_counter",
         "slot_log",
         "locked_range_set",
+        "locked_kv",
     ] {
         let args = ["--engine", "native", "--calls", SOME, "--threads", "2", "--rounds", "18"];
         let args = [&["fuzz", target, "--for", "60s", "--json"][..], &args[..]].concat();
         let answer = tool.run(&args);
         answer.expect(0, &[]);
-        let statistics = &answer.json()["statistics"];
+        let statistics = &answer.json();
         let rounds = statistics["rounds"].as_u64().expect("a number");
         let undecided = statistics["inconclusive"].as_object().map_or(0, |all| all.len());
         println!("{target}: {rounds} rounds, {undecided} reasons not to decide");
@@ -37,37 +38,45 @@ fn correct_structures_are_not_accused_in_long_rounds() {
     }
 }
 
-/// Runs a broken twin in a round without an end until it is found; the history of the finding, and
+/// Runs a broken twin in rounds of so many calls until it is found; the history of the finding, and
 /// the trace of the run, must show the same to the check of a whole history.
-fn found(target: &str) {
+fn found(target: &str, calls: &str, more: &[&str]) {
     let tool = Tool::new();
-    let args = ["--engine", "native", "--calls", ENDLESS, "--threads", "4", "--findings", "1"];
-    let args = [&["fuzz", target, "--for", "120s", "--trace", "all.mpk", "--json"][..], &args];
-    let answer = tool.run(&args.concat());
+    let args = ["--engine", "native", "--calls", calls, "--threads", "4", "--findings", "1"];
+    let first = ["fuzz", target, "--for", "120s", "--trace", "all.mpk", "--json"];
+    let answer = tool.run(&[&first[..], &args, more].concat());
     answer.expect(1, &[]);
     let finding = tool.only_finding();
-    let trace = finding.join("trace.mpk");
-    let checked = tool.run(&["check", trace.to_str().expect("UTF-8"), "--json"]);
-    checked.expect(1, &[]);
-    tool.run(&["check", "all.mpk"]).expect(1, &[]);
-    let rule = |text: &str| {
-        let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
-        json.to_string().split("\"rule\":\"").nth(1).map(|rest| rest[..4].to_string())
-    };
-    assert_eq!(rule(&checked.out), rule(&answer.out), "{} {}", checked.all(), answer.all());
+    let text = std::fs::read_to_string(finding.join("finding.json")).expect("a finding");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rule = json.pointer("/what/violation/rule").and_then(|rule| rule.as_str());
+    let rule = rule.unwrap_or_else(|| panic!("no rule in {text}"));
+    for trace in [finding.join("trace.mpk"), "all.mpk".into()] {
+        let checked = tool.run(&["check", trace.to_str().expect("UTF-8")]);
+        // Of the whole another witness may be chosen.
+        checked.expect(1, if trace.is_absolute() { std::slice::from_ref(&rule) } else { &[] });
+    }
+}
+
+/// A round has one shape: of one without an end it is given, so that it shows the bug.
+#[test]
+fn a_broken_twin_ends_a_round_without_an_end() {
+    let weights = ["get", "put", "insert_if_absent", "remove", "compare_exchange"]
+        .map(|op| format!("{op}=1"));
+    let weights: Vec<&str> = weights.iter().flat_map(|w| ["--weight", w.as_str()]).collect();
+    found("mutex_map_lost_update", ENDLESS, &weights);
 }
 
 #[test]
-fn broken_twins_end_a_long_round() {
+fn broken_twins_are_found_in_some_long_round() {
     for target in [
-        "mutex_map_lost_update",
         "atomic_register_split_cas",
         "slot_log_early_tail",
-        "set_undecided_insert",
         "range_set_torn_count",
-        "ms_queue_no_recheck",
+        "locked_kv_lost_append",
+        "set_undecided_insert",
     ] {
-        found(target);
+        found(target, "100000", &[]);
     }
 }
 
@@ -108,7 +117,9 @@ fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let more = ["--engine", "native", "--calls", ENDLESS, "--for", "60s", "--findings", "1"];
     let answer = tool.fuzz("late.cpp", &counter("return;"), &more);
-    answer.expect(1, &["judged while it went on"]);
+    answer.expect(1, &["Reproduce with"]);
+    let text = std::fs::read_to_string(tool.only_finding().join("finding.json"));
+    assert!(text.expect("a finding").contains("judged while it went on"));
 }
 
 #[test]

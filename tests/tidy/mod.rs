@@ -47,6 +47,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "check",
             "fault",
             "finding",
+            "history",
             "judge",
             "model",
             "operation",

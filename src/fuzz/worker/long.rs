@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 
 use super::{Note, Worker, calls_per_second};
-use crate::check::{self, Verdict};
+use crate::check::{self, Limits, Verdict};
 use crate::fault::Fault;
 use crate::finding::Finding;
 use crate::history::History;
@@ -12,6 +12,9 @@ use crate::supervise::{Event, Harness};
 use crate::trace::frame::{RoundEnd, RoundStart};
 use crate::trace::rounds::{Part, Round};
 use crate::watch::{Watch, Watched};
+
+/// How many times as much the check of a part may spend as that of another round.
+const PART_STEPS: u64 = 8;
 
 impl Worker<'_> {
     /// Takes a part of a long round; true if the rest of it is not needed any more.
@@ -26,7 +29,7 @@ impl Worker<'_> {
         }
         let watch = match self.watch.take() {
             Some(watch) if !first => watch,
-            _ => Watch::new(part.start.clone(), model, self.limits()),
+            _ => Watch::new(part.start.clone(), model, self.limits_of_parts()),
         };
         let before = watch.overlap;
         let (watch, found) = self.aside(move || {
@@ -48,6 +51,12 @@ impl Worker<'_> {
         let watched = self.aside(move || watch.finish(drained));
         self.watched(start, watched, harness.output());
         Ok(found && end.is_none())
+    }
+
+    /// A part is as long as a long round elsewhere.
+    fn limits_of_parts(&self) -> Limits {
+        let limits = self.limits();
+        Limits { steps_max: limits.steps_max.saturating_mul(PART_STEPS), ..limits }
     }
 
     /// No more is wanted while a long round may be under way: takes what there is of it.
