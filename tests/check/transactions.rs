@@ -293,8 +293,15 @@ fn compare(text: &str) {
 /// The transactions of a witness alone are refused, too.
 fn whole(history: &History, spec: &Spec, witness: &Witness) {
     let begins = witness.operations.iter().any(|id| history.operation(*id).op == Op::StoreBegin);
-    let certain = ["from-nowhere", "aborted-read", "intermediate-read", "non-repeatable-read"];
-    if begins && !certain.contains(&witness.rule) && witness.rule != "own-write-lost" {
+    let certain = [
+        "from-nowhere",
+        "aborted-read",
+        "intermediate-read",
+        "non-repeatable-read",
+        "own-write-lost",
+        "future-read",
+    ];
+    if begins && !certain.contains(&witness.rule) {
         let alone = history.only(&witness.operations);
         assert!(!brute::explained(&alone, spec), "{witness:?} is explained");
     }
@@ -380,6 +387,52 @@ fn anomalies_have_names() {
         commit(2),
     ];
     assert_eq!(told(&stale, "snapshot"), "stale-read");
+}
+
+#[test]
+fn anomalies_of_timestamps_have_names() {
+    use Op::*;
+    // Timestamps are arguments of some and answers of others.
+    let begin = |client, at: &'static [i64]| (client, StoreBegin, &[][..], OK, at);
+    let commit = |client, at: &'static [i64]| (client, StoreCommit, at, OK, &[][..]);
+    let write = |client, what: &'static [i64]| (client, StoreWrite, what, OK, &[][..]);
+    let first = [begin(1, &[]), write(1, &[5, 1]), commit(1, &[10])];
+    let with = |more: &[Line<'static>]| [&first[..], more].concat();
+    let found = |at, value: &'static [i64]| {
+        let status = if value.is_empty() { NO } else { OK };
+        with(&[begin(2, at), (2, StoreRead, &[5], status, value), commit(2, &[])])
+    };
+    for model in ["snapshot", "serializable"] {
+        assert_eq!(told(&found(&[7], &[1]), model), "future-read");
+        assert_eq!(told(&found(&[7], &[]), model), "consistent", "it reads the past");
+        assert_eq!(told(&found(&[10], &[1]), model), "consistent");
+        assert_eq!(told(&found(&[20], &[]), model), "stale-read");
+    }
+    let changes = |at, commits| with(&[begin(2, at), write(2, &[5, 2]), commit(2, commits)]);
+    assert_eq!(told(&changes(&[7], &[12]), "snapshot"), "write-conflict");
+    assert_eq!(told(&changes(&[10], &[12]), "snapshot"), "consistent");
+    assert_eq!(told(&changes(&[7], &[12]), "serializable"), "consistent");
+    assert_eq!(told(&changes(&[], &[9]), "serializable"), "timestamp-order");
+    assert_eq!(told(&changes(&[], &[12]), "serializable"), "consistent");
+}
+
+/// Both changed a key at once, and neither looked.
+#[test]
+fn blind_writes_conflict() {
+    use Op::*;
+    let line = |client, op| (client, op, &[][..], OK, &[][..]);
+    let write = |client, what: &'static [i64]| (client, StoreWrite, what, OK, &[][..]);
+    let (begin, commit) = (StoreBegin, StoreCommit);
+    let both = [
+        line(1, begin),
+        write(1, &[5, 1]),
+        line(2, begin),
+        write(2, &[5, 2]),
+        line(1, commit),
+        line(2, commit),
+    ];
+    assert_eq!(told(&both, "snapshot"), "write-conflict");
+    assert_eq!(told(&both, "serializable"), "consistent");
 }
 
 #[test]
