@@ -97,7 +97,7 @@ extern "C" {
  *   A thread may leave with a transaction under way, which is then to be aborted. Only a commit
  *   may answer unknown. Timestamps, where they are told, are judged (docs/histories.md).
  *
- * A register and a counter hold 0 at first; a string is empty at first; everything else is empty at first.
+ * A register and a counter hold 0 at first; everything else is empty at first, also a string.
  */
 enum il_op {
     IL_ENQUEUE = 0x10,
