@@ -83,7 +83,21 @@ extern "C" {
  *   IL_LOG_READ              position           ok: value | empty (nothing there yet)
  *   IL_LOG_CHECK_TAIL        -                  ok: how many records there are
  *
- * A register and a counter hold 0 at first; everything else is empty at first.
+ *   -- kv: a string under each key; a string is the numbers it was put together from
+ *   IL_KV_GET                key                ok: string... (no number: the empty string)
+ *   IL_KV_PUT                key, string...     ok
+ *   IL_KV_APPEND             key, string...     ok
+ *   -- store: transactions, one at a time on each thread
+ *   IL_STORE_BEGIN           -                  ok | ok: its read timestamp
+ *   IL_STORE_READ            key                ok: value | failed (absent)
+ *   IL_STORE_WRITE           key, value         ok | failed (refused; an abort follows)
+ *   IL_STORE_REMOVE          key                ok | empty (was absent) | failed (refused, too)
+ *   IL_STORE_COMMIT          -                  ok | ok: commit timestamp | failed (rolled back)
+ *   IL_STORE_ABORT           -                  ok
+ *   A thread may leave with a transaction under way, which is then to be aborted. Only a commit
+ *   may answer unknown. Timestamps, where they are told, are judged (docs/histories.md).
+ *
+ * A register and a counter hold 0 at first; everything else is empty at first, also a string.
  */
 enum il_op {
     IL_ENQUEUE = 0x10,
@@ -117,7 +131,16 @@ enum il_op {
     IL_COUNTER_READ = 0x81,
     IL_LOG_APPEND = 0x90,
     IL_LOG_READ = 0x91,
-    IL_LOG_CHECK_TAIL = 0x92
+    IL_LOG_CHECK_TAIL = 0x92,
+    IL_KV_GET = 0xa0,
+    IL_KV_PUT = 0xa1,
+    IL_KV_APPEND = 0xa2,
+    IL_STORE_BEGIN = 0xb0,
+    IL_STORE_READ = 0xb1,
+    IL_STORE_WRITE = 0xb2,
+    IL_STORE_REMOVE = 0xb3,
+    IL_STORE_COMMIT = 0xb4,
+    IL_STORE_ABORT = 0xb5
 };
 
 /* What a call answered. */

@@ -43,6 +43,18 @@
  *     log       bool append(int64_t value, int64_t &position)   false: nothing was appended
  *               bool read(int64_t position, int64_t &value)     false: nothing there yet
  *               int64_t check_tail()                            how many records there are
+ *     kv        std::string get(const std::string &key)         empty where nothing was put
+ *               void put(const std::string &key, const std::string &value)
+ *               void append(const std::string &key, const std::string &value)
+ *     store     void begin()               or int64_t: the read timestamp     (of transactions)
+ *               bool read(int64_t key, int64_t &value)          false: absent
+ *               bool write(int64_t key, int64_t value)          false: refused, an abort follows
+ *               bool remove(int64_t key)                        likewise; status::empty: was absent
+ *               bool commit()                                   false: rolled back
+ *                                   or bool commit(int64_t &timestamp): the commit timestamp
+ *               void abort()
+ *               (each thread has a transaction of its own, which belongs into Local; one that is
+ *               under way when Local is destroyed is to be aborted)
  *
  * A method that returns bool may return void (always done) or interlap::status instead; the latter
  * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
@@ -52,8 +64,9 @@
  *
  *     static constexpr auto model = "fifo";           default: by the methods: fifo, lifo, deque,
  *                                                     set, range-set, map, register,
- *                                                     priority-queue, counter, log; with "set",
- *                                                     methods of a range set are not called
+ *                                                     priority-queue, counter, log, kv,
+ *                                                     snapshot (of a store); with "set", methods
+ *                                                     of a range set are not called
  *     static constexpr auto library = "...", version = "...";
  *     static constexpr bool one_producer = true;      thread 0 alone enqueues (pushes, appends)
  *     static constexpr bool one_consumer = true;      one thread dequeues: thread 1 if there is one
@@ -144,6 +157,9 @@ INTERLAP_METHOD(range_list)
 INTERLAP_METHOD(add)
 INTERLAP_METHOD(append)
 INTERLAP_METHOD(check_tail)
+INTERLAP_METHOD(begin)
+INTERLAP_METHOD(commit)
+INTERLAP_METHOD(abort)
 #undef INTERLAP_METHOD
 
 template <class Void, class M, class T, class... A> struct has_method : std::false_type {};
@@ -200,6 +216,30 @@ constexpr bool same_text(const char *a, const char *b) {
     return *a == *b;
 }
 
+/* A string is put together from texts of numbers, each with an end of its own, so that what it was
+   put together from can be read off it. */
+inline std::string text_of_number(int64_t number) { return std::to_string(number) + ";"; }
+inline std::string text_of_key(int64_t key) { return "key" + std::to_string(key); }
+
+/* What stands for a rest that is no text of a number: a value that is never drawn. */
+constexpr int64_t not_a_number = -1;
+
+/* The numbers of a string; false if there is no room for them. */
+inline bool numbers_of_text(const std::string &text, int64_t *numbers, size_t room, size_t &count) {
+    count = 0;
+    for (size_t at = 0; at < text.size(); count++) {
+        if (count == room) return false;
+        size_t end = at;
+        uint64_t number = 0;
+        while (end < text.size() && text[end] >= '0' && text[end] <= '9' && end - at < 19)
+            number = number * 10 + static_cast<uint64_t>(text[end++] - '0');
+        bool whole = end > at && end < text.size() && text[end] == ';';
+        numbers[count] = whole ? static_cast<int64_t>(number) : not_a_number;
+        at = whole ? end + 1 : text.size();
+    }
+    return true;
+}
+
 /* The operations a class offers, and how each is done. */
 template <class T> struct offer {
     using local = typename local_of<T>::type;
@@ -214,7 +254,14 @@ template <class T> struct offer {
     static constexpr bool is_stack = has<pop_method, T, out>;
     static constexpr bool is_counter = has<add_method, T, in>;
     static constexpr bool is_log = has<append_method, T, in, out>;
-    static constexpr bool is_register = !is_counter && !is_log && has<read_method, T>;
+    using text = const std::string &;
+    static constexpr bool is_kv =
+        !is_map && has<get_method, T, text> && has<put_method, T, text, text>;
+    static constexpr bool stamps_commits = has<commit_method, T, out>;
+    static constexpr bool is_store =
+        has<begin_method, T> && (stamps_commits || has<commit_method, T>);
+    static constexpr bool is_register =
+        !is_counter && !is_log && !is_store && has<read_method, T>;
 
     /* Whether keys are counted, too: of a class that calls itself a mere set they are not, so that
        it may have a size() of its own that promises nothing. */
@@ -262,6 +309,15 @@ template <class T> struct offer {
         case IL_LOG_APPEND: return is_log;
         case IL_LOG_READ: return is_log && has<read_method, T, in, out>;
         case IL_LOG_CHECK_TAIL: return is_log && has<check_tail_method, T>;
+        case IL_KV_GET:
+        case IL_KV_PUT: return is_kv;
+        case IL_KV_APPEND: return is_kv && has<append_method, T, text, text>;
+        case IL_STORE_BEGIN:
+        case IL_STORE_COMMIT: return is_store;
+        case IL_STORE_READ: return is_store && has<read_method, T, in, out>;
+        case IL_STORE_WRITE: return is_store && has<write_method, T, in, in>;
+        case IL_STORE_REMOVE: return is_store && has<remove_method, T, in>;
+        case IL_STORE_ABORT: return is_store && has<abort_method, T>;
         default: return false;
         }
     }
@@ -299,6 +355,45 @@ template <class T> struct offer {
             plain<M>(c, status::failed, t, l, c->args[0]);
         else
             number<M>(c, t, l, c->args[0]);
+    }
+
+    /* Strings are made before the timebox opens and taken apart after it has closed. */
+    static void kv_get(il_call *c, T &t, local &l) {
+        const std::string key = text_of_key(c->args[0]);
+        il_box_open(c);
+        const std::string found = invoke<get_method>(t, l, key);
+        if (c->end == 0) il_box_close(c);
+        size_t pieces = 0;
+        if (!numbers_of_text(found, c->results, c->result_room, pieces)) {
+            c->status = IL_UNKNOWN; /* no room: then the answer makes no claim */
+            return;
+        }
+        c->result_count = static_cast<uint32_t>(pieces);
+    }
+
+    template <class M> static void kv_change(il_call *c, T &t, local &l) {
+        const std::string key = text_of_key(c->args[0]);
+        std::string value;
+        for (uint32_t at = 1; at < c->arg_count; at++) value += text_of_number(c->args[at]);
+        il_box_open(c);
+        status s =
+            answer<M>(status::failed, t, l, static_cast<text>(key), static_cast<text>(value));
+        if (c->end == 0) il_box_close(c);
+        c->status = static_cast<uint32_t>(s);
+    }
+
+    static void store_begin(il_call *c, T &t, local &l) {
+        if constexpr (std::is_void_v<decltype(invoke<begin_method>(t, l))>)
+            invoke<begin_method>(t, l);
+        else
+            number<begin_method>(c, t, l);
+    }
+
+    static void store_commit(il_call *c, T &t, local &l) {
+        if constexpr (stamps_commits)
+            one_value<commit_method>(c, status::failed, t, l);
+        else
+            plain<commit_method>(c, status::failed, t, l);
     }
 
     static void range_list(il_call *c, T &t, local &l) {
@@ -375,6 +470,15 @@ template <class T> struct offer {
             INTERLAP_CASE(IL_LOG_APPEND, one_value<append_method>(c, status::failed, t, l, a[0]))
             INTERLAP_CASE(IL_LOG_READ, one_value<read_method>(c, status::empty, t, l, a[0]))
             INTERLAP_CASE(IL_LOG_CHECK_TAIL, number<check_tail_method>(c, t, l))
+            INTERLAP_CASE(IL_KV_GET, kv_get(c, t, l))
+            INTERLAP_CASE(IL_KV_PUT, kv_change<put_method>(c, t, l))
+            INTERLAP_CASE(IL_KV_APPEND, kv_change<append_method>(c, t, l))
+            INTERLAP_CASE(IL_STORE_BEGIN, store_begin(c, t, l))
+            INTERLAP_CASE(IL_STORE_READ, one_value<read_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_STORE_WRITE, plain<write_method>(c, status::failed, t, l, a[0], a[1]))
+            INTERLAP_CASE(IL_STORE_REMOVE, plain<remove_method>(c, status::failed, t, l, a[0]))
+            INTERLAP_CASE(IL_STORE_COMMIT, store_commit(c, t, l))
+            INTERLAP_CASE(IL_STORE_ABORT, plain<abort_method>(c, status::failed, t, l))
         }
 #undef INTERLAP_CASE
         c->status = IL_UNSUPPORTED;
@@ -384,7 +488,9 @@ template <class T> struct offer {
 template <class T> constexpr const char *model_of() {
     using o = offer<T>;
     if (model_option<T>::value != nullptr) return model_option<T>::value;
-    return o::is_deque    ? "deque"
+    return o::is_store    ? "snapshot"
+           : o::is_kv     ? "kv"
+           : o::is_deque  ? "deque"
            : o::is_stack  ? "lifo"
            : o::is_map    ? "map"
            : o::is_range_set ? "range-set"
@@ -417,7 +523,7 @@ template <class T> constexpr uint32_t role_of(uint32_t op) {
 }
 
 template <class T> struct operations_of {
-    static constexpr uint32_t op_end = IL_LOG_CHECK_TAIL + 1; /* past the last il_op */
+    static constexpr uint32_t op_end = IL_STORE_ABORT + 1; /* past the last il_op */
     static constexpr uint32_t count() {
         uint32_t n = 0;
         for (uint32_t op = 0; op < op_end; op++) n += offer<T>::offers(op);

@@ -18,6 +18,8 @@ enum Drain {
     EachKey(Op),
     /// Read a log from its first record on until nothing is there.
     EachRecord,
+    /// Read every key in a transaction.
+    InTransaction,
     /// Look once.
     Once(Op),
     /// The target offers nothing to look with.
@@ -32,8 +34,11 @@ impl Drain {
         if let Some(op) = removers.into_iter().find(offers) {
             return Drain::UntilEmpty(op);
         }
-        if let Some(op) = [SetContains, MapGet, SetRemove].into_iter().find(offers) {
+        if let Some(op) = [SetContains, MapGet, KvGet, SetRemove].into_iter().find(offers) {
             return Drain::EachKey(op);
+        }
+        if offers(&StoreBegin) && offers(&StoreRead) {
+            return Drain::InTransaction;
         }
         if offers(&LogRead) {
             return Drain::EachRecord;
@@ -73,6 +78,13 @@ pub fn drain(
                     break;
                 }
             }
+        }
+        Drain::InTransaction => {
+            call(Op::StoreBegin, &[]);
+            for key in 0..shape.keys() as i64 {
+                call(Op::StoreRead, &[key]);
+            }
+            call(Op::StoreCommit, &[]);
         }
         Drain::Once(op) => {
             call(op, &[]);

@@ -297,6 +297,8 @@ mod tests {
         assert_eq!(enumerated.count(), offered().count());
         assert_eq!(abi::IL_SET_SELECT, Op::SetSelect as u32);
         assert_eq!(abi::IL_LOG_CHECK_TAIL, Op::LogCheckTail as u32);
+        assert_eq!(abi::IL_KV_APPEND, Op::KvAppend as u32);
+        assert_eq!(abi::IL_STORE_ABORT, Op::StoreAbort as u32);
         assert_eq!(abi::IL_DEQUE_STEAL, Op::DequeSteal as u32);
         assert_eq!(abi::IL_MAP_COMPARE_EXCHANGE, Op::MapCompareExchange as u32);
         assert_eq!(abi::IL_REGISTER_COMPARE_EXCHANGE, Op::RegisterCompareExchange as u32);

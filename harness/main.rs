@@ -16,6 +16,7 @@ mod fault;
 mod library;
 mod marker;
 mod native;
+mod parts;
 mod record;
 mod rr;
 mod scenario;
@@ -30,9 +31,7 @@ use std::time::{Duration, Instant};
 
 use interlap::plan::{Engine, Job, OWN_FAILURE};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{
-    Bye, CodeRange, Frame, Growth, Hello, RoundEnd, RoundStart, TRACE_VERSION,
-};
+use interlap::trace::frame::{Bye, CodeRange, Frame, Growth, Hello, RoundEnd, TRACE_VERSION};
 
 use crate::clock::Clock;
 use crate::disturb::Disturber;
@@ -189,12 +188,17 @@ fn rounds(
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize)
     {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, round);
-        let drained = match native::run_round(target, area, &mut pool, &shape, &setting) {
-            Ok(drained) => drained,
+        let outlet = (&mut frames, &mut *pipe);
+        let done = native::run_round(target, area, &mut pool, &shape, &setting, outlet);
+        let (drained, begun) = match done {
+            Ok(done) => (done.drained, done.in_parts),
             Err(problem) => return Ok(Frame::Problem(problem)),
         };
         area.set_stage(Stage::Sent);
-        send_round(&shape, drained, area, &mut frames, pipe)?;
+        if !begun {
+            interlap::trace::frame::write(&mut frames, &Frame::Round(shape.start()))?;
+        }
+        send_rest(&shape, drained, area, &mut frames, pipe)?;
         let grown = memory.look(round);
         if grown.is_some() || time_max.is_some_and(|max| started.elapsed() > max) {
             return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown }));
@@ -203,21 +207,14 @@ fn rounds(
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
 }
 
-fn send_round(
+/// Sends what was recorded of a round whose beginning is in `frames` or was sent.
+fn send_rest(
     shape: &Shape,
     drained: bool,
     area: &mut Area,
     frames: &mut Vec<u8>,
     pipe: &mut Pipe,
 ) -> io::Result<()> {
-    let start = Frame::Round(RoundStart {
-        round: shape.round,
-        threads: shape.threads,
-        calls: shape.calls,
-        sequential: shape.sequential,
-        fresh: shape.fresh,
-    });
-    interlap::trace::frame::write(frames, &start)?;
     area.send(frames, pipe)?;
     let end = RoundEnd { round: shape.round, drained, fault: None, steps: None };
     interlap::trace::frame::write(frames, &Frame::End(end))?;

@@ -18,8 +18,9 @@ use crate::clock::Clock;
 use crate::disturb::{self, Disturber};
 use crate::drain::{SURPLUS, drain};
 use crate::fault;
-use crate::library::{Structure, Target, abi};
-use crate::record::Area;
+use crate::library::{Local, Structure, Target, abi};
+use crate::parts::{self, Parts};
+use crate::record::{Area, Pipe};
 use crate::timebox::{Outcome, Timebox};
 use crate::workload::{Caller, Shape, adds};
 
@@ -38,6 +39,16 @@ struct Round<'a> {
     added: AtomicU64,
     /// Held during each call of a sequential round.
     turn: Mutex<()>,
+    /// Of a long round.
+    parts: Option<Parts<'a>>,
+}
+
+/// A round that was carried out.
+pub struct Done {
+    /// The structure was emptied.
+    pub drained: bool,
+    /// Its beginning was sent.
+    pub in_parts: bool,
 }
 
 /// Where threads wait for each other before their first calls.
@@ -48,19 +59,22 @@ enum Start {
     Sleep(Barrier),
 }
 
-/// Carries out one round. `Ok(drained)`, or what the adapter did wrong.
+/// Most memory for the records of a drain, of which a long one sends several parts.
+const DRAIN_BYTES_MAX: usize = 8 << 20;
+
+/// Carries out one round, or says what the adapter did wrong. Of a long round all but the last part
+/// goes out through `frames` and `pipe`.
 pub fn run_round(
     target: &Target,
     area: &mut Area,
     pool: &mut Pool,
     shape: &Shape,
     setting: &Setting,
-) -> Result<bool, String> {
-    let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
-    let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
-    let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
-    let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
-    area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
+    (frames, pipe): (&mut Vec<u8>, &mut Pipe),
+) -> Result<Done, String> {
+    // Under rr rounds are short: a recording that holds a long one is of no use.
+    let calls = parts::calls_per_part(shape).filter(|_| !setting.recorded);
+    area.begin(shape.round, shape.threads, record_bytes(shape, calls))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     crate::marker::interlap_round_begin(shape.round);
     area.set_stage(Stage::Create);
@@ -80,16 +94,28 @@ pub fn run_round(
         },
         added: AtomicU64::new(0),
         turn: Mutex::new(()),
+        parts: calls.map(|calls| Parts::new(shape, calls, frames, pipe)),
     };
     let disturb = |active| setting.disturber.inspect(|disturber| disturber.set_active(active));
     disturb(shape.disturbed);
     pool.run(shape.threads, shape.fresh, &|thread| run_thread(&round, thread));
     disturb(false);
     area.set_stage(Stage::Drain);
-    let drained = drain_alone(&round);
+    let (drained, in_parts) = (drain_alone(&round), round.parts.is_some());
     area.set_stage(Stage::Destroy);
     drop(structure);
-    Ok(drained)
+    Ok(Done { drained, in_parts })
+}
+
+/// Bytes that one thread's records may take, of a round with parts of so many calls or none.
+fn record_bytes(shape: &Shape, part: Option<u64>) -> usize {
+    let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
+    let calls = part.unwrap_or(shape.calls) as usize;
+    let bytes = calls * size_max(shape.values_per_call()) + size_max(2 * room);
+    let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
+    let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
+    let drain_max = if part.is_some() { DRAIN_BYTES_MAX } else { usize::MAX };
+    bytes.max(drain_bytes.min(drain_max))
 }
 
 /// What stays the same from round to round.
@@ -148,28 +174,66 @@ fn run_thread(round: &Round, thread: u32) {
     let _caller = disturb::Caller::enter(thread);
     round.wait_for_all();
     pause(delay);
-    let calls = if caller.is_idle() { 0 } else { round.shape.calls };
-    let (mut made, mut unsupported, mut added) = (0, 0, 0);
-    while made < calls && unsupported < UNSUPPORTED_MAX {
-        let Some(op) = caller.next(&mut args) else { break };
-        pause(caller.pause());
-        let turn = round.shape.sequential.then(|| round.take_turn());
-        let outcome = timebox.perform(round.target, round.structure, &local, op, &args);
-        drop(turn);
-        match outcome {
-            Outcome::Recorded(status) => {
-                caller.observe(op, &args, status, timebox.results());
-                (made, unsupported) = (made + 1, 0);
-            }
-            Outcome::Unsupported => {
-                caller.withdraw();
-                unsupported += 1;
-            }
-            Outcome::NoRoom => break,
+    let all = round.shape.calls;
+    let part = round.parts.as_ref().map_or(all, |parts| parts.calls);
+    let mut share = Share { made: 0, unsupported: 0, added: 0, over: caller.is_idle() };
+    let mut end = 0;
+    while end < all {
+        end = all.min(end + part);
+        share.call_until(end, round, &mut caller, &mut timebox, &local, &mut args);
+        if let Some(parts) = round.parts.as_ref().filter(|_| end < all) {
+            parts.meet(round.area, &mut timebox);
         }
-        added += if adds(op) { args.len() as u64 } else { 0 };
     }
-    round.added.fetch_add(added, Ordering::Relaxed);
+    round.added.fetch_add(share.added, Ordering::Relaxed);
+}
+
+/// What a thread did of its share of a round.
+struct Share {
+    made: u64,
+    /// Calls in a row that the target did not support.
+    unsupported: u64,
+    added: u64,
+    /// There is nothing more to do.
+    over: bool,
+}
+
+impl Share {
+    /// Makes calls until there are `end` of them.
+    #[inline]
+    fn call_until(
+        &mut self,
+        end: u64,
+        round: &Round,
+        caller: &mut Caller,
+        timebox: &mut Timebox,
+        local: &Local,
+        args: &mut Vec<i64>,
+    ) {
+        while self.made < end && !self.over {
+            let Some(op) = caller.next(args) else {
+                self.over = true;
+                break;
+            };
+            pause(caller.pause());
+            let turn = round.shape.sequential.then(|| round.take_turn());
+            let outcome = timebox.perform(round.target, round.structure, local, op, args);
+            drop(turn);
+            match outcome {
+                Outcome::Recorded(status) => {
+                    caller.observe(op, args, status, timebox.results());
+                    (self.made, self.unsupported) = (self.made + 1, 0);
+                }
+                Outcome::Unsupported => {
+                    caller.withdraw();
+                    self.unsupported += 1;
+                    self.over = self.unsupported == UNSUPPORTED_MAX;
+                }
+                Outcome::NoRoom => self.over = true,
+            }
+            self.added += if adds(op) { args.len() as u64 } else { 0 };
+        }
+    }
 }
 
 #[inline]
@@ -185,8 +249,13 @@ fn drain_alone(round: &Round) -> bool {
     fault::set_thread(thread);
     let local = round.structure.enter(thread);
     let mut timebox = round.timebox(thread);
-    let mut call =
-        |op, args: &[i64]| timebox.perform(round.target, round.structure, &local, op, args);
+    let mut call = |op, args: &[i64]| {
+        if let Some(parts) = round.parts.as_ref().filter(|_| !timebox.has_room(args.len())) {
+            parts.send(round.area, Stage::Drain);
+            timebox.rewind();
+        }
+        timebox.perform(round.target, round.structure, &local, op, args)
+    };
     let added = round.added.load(Ordering::Relaxed);
     drain(&round.target.operations, round.shape, added, &mut call)
 }

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -106,6 +107,7 @@ impl Area {
             self.word(area::word_of_thread(thread)).store(offset as u64, Ordering::Relaxed);
             self.recorded(thread as u32).store(0, Ordering::Relaxed);
         }
+        self.word(area::WORD_PART).store(0, Ordering::Relaxed);
         self.word(area::WORD_THREADS).store(threads.into(), Ordering::Relaxed);
         self.word(area::WORD_ROUND).store(round, Ordering::Release);
         Ok(())
@@ -141,6 +143,38 @@ impl Area {
             }
         }
         Ok(())
+    }
+
+    /// Appends the records so far to `sink` as frames, as [`Area::send`] does, while threads that
+    /// wait hold on to their memory: it is read through the file.
+    pub fn copy_records(&self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
+        for thread in 0..=self.threads {
+            let (from, len) = self.extent(thread);
+            for at in (0..len).step_by(RECORDS_BYTES_MAX) {
+                let mut bytes = vec![0; (len - at).min(RECORDS_BYTES_MAX)];
+                self.file.read_exact_at(&mut bytes, (from + at) as u64)?;
+                frame::write_records(sink, thread, &bytes)?;
+                if sink.len() >= RECORDS_BYTES_MAX {
+                    pipe.write(sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a thread's records lie in the file, and how many bytes they have.
+    fn extent(&self, thread: u32) -> (usize, usize) {
+        let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+        (RECORDS_AT + thread as usize * self.bytes_per_thread, len)
+    }
+
+    /// All threads begin their records anew. Who finds the records of a part that was sent whole
+    /// knows it by its number, which changes last.
+    pub fn begin_part(&self, part: u64) {
+        for thread in 0..=self.threads {
+            self.recorded(thread).store(0, Ordering::Relaxed);
+        }
+        self.word(area::WORD_PART).store(part, Ordering::Release);
     }
 
     /// Puts the frames of a round that is over into the outbox, and sends that when it is full or
@@ -227,7 +261,8 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
 /// Ends the process because the adapter broke its contract or cannot go on. Called on any thread
-/// while the target runs; no frame is then on its way, because those go out between rounds.
+/// while the target runs; no frame is then on its way, because those go out between rounds and
+/// between their parts.
 pub fn abandon(problem: String) -> ! {
     if PIPE.load(Ordering::Acquire) < 0 {
         crate::controlled::release();

@@ -90,6 +90,16 @@ impl<'a> Timebox<'a> {
         Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
     }
 
+    /// Begins the records anew: those so far were sent.
+    pub fn rewind(&mut self) {
+        self.writer.rewind();
+    }
+
+    /// Whether there is room for the records of one more call with these many arguments.
+    pub fn has_room(&self, args: usize) -> bool {
+        self.writer.room() >= size_max(args + self.room)
+    }
+
     /// The values the last call returned.
     pub fn results(&self) -> &[i64] {
         &self.results[..self.call.call.result_count as usize]

@@ -3,13 +3,16 @@
 //! of a compare-exchange, and where a log is read, depend on what the thread has seen. Where the
 //! plan has a scenario, its calls come instead of drawn ones. Knows nothing of time and memory.
 
-use interlap::operation::{Op, Status};
+mod transaction;
+
+use interlap::operation::{Family, Op, Status};
 use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
-use interlap::trace::frame::TargetInfo;
+use interlap::trace::frame::{RoundStart, TargetInfo};
 
-use crate::library::Role;
+use crate::library::{Role, abi};
+use transaction::Transaction;
 
 /// The first rounds make one call at a time, to test the adapter against the sequential model
 /// before any two calls overlap.
@@ -112,6 +115,17 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// How the round begins in a trace.
+    pub fn start(&self) -> RoundStart {
+        RoundStart {
+            round: self.round,
+            threads: self.threads,
+            calls: self.calls,
+            sequential: self.sequential,
+            fresh: self.fresh,
+        }
+    }
+
     /// Most values that one call of this round carries.
     pub fn values_per_call(&self) -> usize {
         let offers = |wanted: fn(Op) -> bool| self.weights.iter().any(|(op, ..)| wanted(*op));
@@ -135,7 +149,8 @@ impl<'a> Shape<'a> {
     /// Whether calls depend on what earlier ones answered.
     fn is_remembered(&self) -> bool {
         use Op::*;
-        let asks = |op| matches!(op, MapCompareExchange | RegisterCompareExchange | LogRead);
+        let asks =
+            |op| matches!(op, MapCompareExchange | RegisterCompareExchange | LogRead | KvAppend);
         self.weights.iter().any(|(op, ..)| asks(*op))
     }
 
@@ -214,6 +229,9 @@ fn weights(
         }
     };
     keep(&|op, _| adds(op));
+    // Strings must not grow for ever, and most transactions should read.
+    keep(&|op, _| op == Op::KvPut);
+    keep(&|op, _| op == Op::StoreRead);
     for thread in 0..threads.min(2) {
         keep(&|_, role| role.admits(thread));
     }
@@ -223,12 +241,14 @@ fn weights(
 /// Whether the operation puts values in.
 pub fn adds(op: Op) -> bool {
     use Op::*;
-    op.adds() || matches!(op, SetInsert | MapPut | MapInsertIfAbsent | CounterAdd | LogAppend)
+    op.adds()
+        || matches!(op, SetInsert | MapPut | MapInsertIfAbsent | CounterAdd | LogAppend)
+        || matches!(op, KvPut | KvAppend | StoreWrite)
 }
 
 fn removes(op: Op) -> bool {
     use Op::*;
-    op.removes() || matches!(op, SetRemove | MapRemove)
+    op.removes() || matches!(op, SetRemove | MapRemove | StoreRemove)
 }
 
 fn is_bulk(op: Op) -> bool {
@@ -338,8 +358,12 @@ pub struct Caller<'a> {
     value_before: i64,
     pause: u64,
     /// The last value seen under each key, for compare-exchange; of a log at 0 how many records it
-    /// has at least.
+    /// has at least; of strings how often this thread appended to each since it put it.
     seen: Vec<i64>,
+    /// Most of the latter: then all threads together cannot make a string longer than a call has
+    /// room for.
+    appends_max: i64,
+    transaction: Transaction,
 }
 
 impl<'a> Caller<'a> {
@@ -365,6 +389,8 @@ impl<'a> Caller<'a> {
             value_before: 0,
             pause: shape.pause,
             seen: vec![0; if shape.is_remembered() { shape.keys as usize } else { 0 }],
+            appends_max: (i64::from(abi::IL_RESULT_ROOM) - 2) / i64::from(shape.threads),
+            transaction: Transaction::None,
         }
     }
 
@@ -397,10 +423,16 @@ impl<'a> Caller<'a> {
         }
         self.phase_calls -= 1;
         self.value_before = self.next_value;
+        let op = match self.drawn() {
+            op if op.family() == Family::Store => self.of_transaction(op),
+            op => op,
+        };
+        Some(self.arguments(op, args))
+    }
+
+    fn drawn(&mut self) -> Op {
         let drawn = self.random.below(self.table.total(self.mix()));
-        let op = self.table.at(self.mix(), drawn);
-        self.arguments(op, args);
-        Some(op)
+        self.table.at(self.mix(), drawn)
     }
 
     fn mix(&self) -> Mix {
@@ -421,7 +453,8 @@ impl<'a> Caller<'a> {
         self.next_value = self.value_before;
     }
 
-    fn arguments(&mut self, op: Op, args: &mut Vec<i64>) {
+    /// Draws the arguments; gives the operation, or another where it cannot be.
+    fn arguments(&mut self, op: Op, args: &mut Vec<i64>) -> Op {
         use Op::*;
         match op {
             Enqueue | Push | DequePush | RegisterWrite | LogAppend => args.push(self.value()),
@@ -452,10 +485,21 @@ impl<'a> Caller<'a> {
                 args.extend([key, self.seen[key as usize], self.value()]);
             }
             RegisterCompareExchange => args.extend([self.seen[0], self.value()]),
+            KvGet | StoreRead | StoreRemove => args.push(self.key()),
+            KvPut | KvAppend => {
+                args.extend([self.key(), self.value()]);
+                let appended = &mut self.seen[args[0] as usize];
+                let full = *appended >= self.appends_max;
+                let puts = op == KvPut || full;
+                *appended = if puts { 0 } else { *appended + 1 };
+                return if puts { KvPut } else { KvAppend };
+            }
+            StoreWrite => args.extend([self.key(), self.value()]),
+            StoreBegin | StoreCommit | StoreAbort => {}
             // No target offers these.
-            KvGet | KvPut | KvAppend | StoreBegin | StoreRead | StoreWrite | StoreRemove
-            | StoreCommit | StoreAbort => {}
+            LogAppendBatch | LogReadAll => {}
         }
+        op
     }
 
     /// Half of the time near the end of the log as far as this thread knows it, where appends and
@@ -472,7 +516,11 @@ impl<'a> Caller<'a> {
     /// Remembers a value that was seen, so that some compare-exchanges succeed and logs are read
     /// where they end.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
-        if self.scenario.is_some() || self.seen.is_empty() {
+        if self.scenario.is_some() {
+            return;
+        }
+        self.transaction = self.transaction_after(op, status);
+        if self.seen.is_empty() {
             return;
         }
         let (key, value) = match (op, status, args, results) {

@@ -70,6 +70,7 @@ Examples:
   interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
   interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
+  interlap fuzz my_queue.cpp --engine native --calls 1000000000 --for 10m     one long batch
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
   interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
@@ -137,7 +138,8 @@ third block that was allocated. `interlap fuzz` and `interlap shrink` keep the t
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
-Families: queue, stack, deque, set, map, register, priority-queue";
+Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
+store (transactions)";
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
@@ -208,7 +210,9 @@ pub struct Workload {
     /// Most threads that call at once; with --calls, exactly so many
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
     pub threads: u32,
-    /// Calls of each thread in each round; short rounds and long batches mixed if not given
+    /// Calls of each thread in each round; short rounds and long batches mixed if not given. The
+    /// native engine's rounds of more than 262,144 calls in all are judged while they go on, in
+    /// parts of so many, and end with the first return that no order explains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
     pub calls: Option<u64>,
     /// Most keys of a set or map

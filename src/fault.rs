@@ -55,6 +55,8 @@ pub struct Fault {
     pub kind: FaultKind,
     pub stage: Stage,
     pub round: u64,
+    /// The part of the round that `history` is of, where it came in parts.
+    pub part: u64,
     /// Threads that called at once in that round.
     pub threads: u32,
     /// The thread that faulted, where known.
@@ -110,6 +112,7 @@ impl Fault {
             kind,
             stage: Stage::Idle,
             round,
+            part: 0,
             threads: 0,
             thread: None,
             address: None,
@@ -142,6 +145,7 @@ impl Fault {
     pub fn add_snapshot(&mut self, area: &File, snapshot: &Snapshot) {
         self.stage = snapshot.stage;
         self.round = snapshot.round;
+        self.part = snapshot.part;
         self.threads = snapshot.records.len().saturating_sub(1) as u32;
         if let Some(note) = snapshot.signal {
             self.thread = note.thread;
@@ -149,7 +153,7 @@ impl Fault {
             self.address = memory.then_some(note.address);
             self.program_counter = Some(note.program_counter);
         }
-        if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy) {
+        if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy | Stage::Pause) {
             for thread in 0..snapshot.records.len() {
                 let mut reader = Reader::new(thread as u32);
                 let records = snapshot.thread_records(area, thread).ok();

@@ -1,9 +1,10 @@
-//! Judges rounds on a thread of low priority. Rounds come in, judged rounds go out, one at a time.
+//! Judges rounds on a thread of low priority. Rounds come in, judged rounds go out, one at a time;
+//! or other work of that kind.
 //! On few processors the checker would otherwise take turns with the target's threads, which then
 //! hardly run at the same instant; like this it waits until they wait for it. Knows nothing of
 //! findings.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 
 use crate::check::{self, Limits, Overlap, Verdict};
 use crate::history::{History, Thread};
@@ -24,30 +25,32 @@ pub struct Judged {
 
 /// The judging thread; ends when dropped.
 pub struct Judge {
-    rounds: Sender<(Round, Spec, Limits)>,
-    judged: Receiver<Judged>,
+    work: Sender<Box<dyn FnOnce() + Send>>,
 }
 
 impl Judge {
     pub fn start() -> Judge {
-        let (rounds, inbox) = channel::<(Round, Spec, Limits)>();
-        let (outbox, judged) = channel();
+        let (work, inbox) = channel::<Box<dyn FnOnce() + Send>>();
         std::thread::spawn(move || {
             // A thread's own priority, on Linux. A refusal costs speed only.
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
-            for (round, model, limits) in inbox {
-                if outbox.send(judge(round, &model, &limits)).is_err() {
-                    return;
-                }
+            for work in inbox {
+                work();
             }
         });
-        Judge { rounds, judged }
+        Judge { work }
     }
 
     pub fn judge(&self, round: Round, model: Spec, limits: Limits) -> Judged {
-        let sent = self.rounds.send((round, model, limits));
-        sent.expect("the thread lives until this is dropped");
-        self.judged.recv().expect("each round is answered")
+        self.run(move || judge(round, &model, &limits))
+    }
+
+    /// Does anything there, and waits for it.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (outbox, done) = channel();
+        let work = Box::new(move || drop(outbox.send(work())));
+        self.work.send(work).expect("the thread lives until this is dropped");
+        done.recv().expect("all work is done")
     }
 }
 

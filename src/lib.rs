@@ -40,3 +40,4 @@ pub mod symbols;
 pub mod trace;
 pub mod tsc;
 pub mod unseen;
+pub mod watch;

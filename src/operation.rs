@@ -119,6 +119,8 @@ operations! {
     LogAppend = 0x90, Log, "append";
     LogRead = 0x91, Log, "read";
     LogCheckTail = 0x92, Log, "check_tail";
+    LogAppendBatch = 0x93, Log, "append_batch";
+    LogReadAll = 0x94, Log, "read_all";
     KvGet = 0xa0, Kv, "get";
     KvPut = 0xa1, Kv, "put";
     KvAppend = 0xa2, Kv, "append";
@@ -246,7 +248,13 @@ impl Op {
     /// Whether only histories from elsewhere have the operation: `interlap.h` does not, so no
     /// adapter can offer it.
     pub fn is_foreign(self) -> bool {
-        matches!(self.family(), Family::Kv | Family::Store)
+        self.is_of_streams()
+    }
+
+    /// Whether only streams have the operation: logs of which batches are appended on conditions,
+    /// and which are read as a whole (see `crate::model`'s stream).
+    pub fn is_of_streams(self) -> bool {
+        matches!(self, Op::LogAppendBatch | Op::LogReadAll)
     }
 
     fn arguments(self) -> Count {
@@ -257,7 +265,11 @@ impl Op {
             Op::RegisterRead | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {
                 Count::Exactly(0)
             }
-            Op::StoreBegin | Op::StoreCommit | Op::StoreAbort => Count::Exactly(0),
+            Op::StoreAbort | Op::LogReadAll => Count::Exactly(0),
+            // A timestamp.
+            Op::StoreBegin | Op::StoreCommit => Count::AtMost(1),
+            // Three conditions, then the records.
+            Op::LogAppendBatch => Count::AtLeast(3),
             Op::EnqueueBulk => Count::Any,
             Op::KvPut | Op::KvAppend => Count::AtLeast(1),
             Op::SetRangeCount | Op::SetRangeList | Op::StoreWrite => Count::Exactly(2),
@@ -297,12 +309,12 @@ impl Op {
             Op::CounterRead | Op::LogCheckTail => &[(Status::Ok, Exactly(1))],
             Op::LogAppend => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
             Op::LogRead => &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))],
-            Op::KvPut | Op::KvAppend | Op::StoreBegin | Op::StoreAbort => {
-                &[(Status::Ok, Exactly(0))]
-            }
-            Op::StoreWrite | Op::StoreCommit => {
-                &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))]
-            }
+            Op::LogAppendBatch => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
+            Op::LogReadAll => &[(Status::Ok, Exactly(2))],
+            Op::KvPut | Op::KvAppend | Op::StoreAbort => &[(Status::Ok, Exactly(0))],
+            Op::StoreBegin => &[(Status::Ok, AtMost(1))],
+            Op::StoreWrite => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],
+            Op::StoreCommit => &[(Status::Ok, AtMost(1)), (Status::Failed, Exactly(0))],
             Op::StoreRemove => &[
                 (Status::Ok, Exactly(0)),
                 (Status::Empty, Exactly(0)),

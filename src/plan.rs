@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::operation::Op;
 
 /// Most calls of one thread in one round.
-pub const CALLS_MAX: u64 = 16_000_000;
+pub const CALLS_MAX: u64 = 1_000_000_000;
+/// Likewise where a round is recorded and judged as a whole: by other engines than the native one.
+pub const WHOLE_CALLS_MAX: u64 = 16_000_000;
 /// Most values of one bulk call.
 pub const BULK_MAX: u64 = 4096;
 

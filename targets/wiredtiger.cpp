@@ -17,66 +17,15 @@
 // Source: WiredTiger reference guide, "Transactional Application Programming".
 // Engine: native
 // interlap: -lwiredtiger
-#include <filesystem>
-#include <interlap.hpp>
-#include <wiredtiger.h>
+#include "wiredtiger.hpp"
 
-#define TEXT(major, minor, patch) #major "." #minor "." #patch
-#define VERSION(major, minor, patch) TEXT(major, minor, patch)
-
-struct Target {
-    static constexpr auto library = "WiredTiger";
-    static constexpr auto version = VERSION(WIREDTIGER_VERSION_MAJOR, WIREDTIGER_VERSION_MINOR,
-                                            WIREDTIGER_VERSION_PATCH);
+struct Target : targets::WiredTiger {
     static constexpr auto model = "map";
-    static constexpr auto table = "table:t";
+    using WiredTiger::WiredTiger;
 
-    const il_host *host;
-    std::filesystem::path directory;
-    WT_CONNECTION *connection = nullptr;
-
-    explicit Target(const interlap::config &config)
-        : host(config.host),
-          directory(std::filesystem::path(config.directory) / std::to_string(config.round)) {
-        std::error_code error;
-        std::filesystem::create_directories(directory, error);
-        const auto *options = "create,cache_size=64MB,session_max=128";
-        check("wiredtiger_open",
-              wiredtiger_open(directory.c_str(), nullptr, options, &connection));
-        WT_SESSION *session = nullptr;
-        check("open_session", connection->open_session(connection, nullptr, nullptr, &session));
-        check("create", session->create(session, table, "key_format=q,value_format=q"));
-        check("close", session->close(session, nullptr));
-    }
-
-    ~Target() {
-        check("close", connection->close(connection, nullptr));
-        std::error_code ignored;
-        std::filesystem::remove_all(directory, ignored);
-    }
-
-    // A session belongs to one thread. `cursor` overwrites; `strict` tells absent from present.
-    struct Local {
-        WT_SESSION *session = nullptr;
-        WT_CURSOR *cursor = nullptr;
-        WT_CURSOR *strict = nullptr;
-
-        Local(Target &t, unsigned) {
-            WT_CONNECTION *c = t.connection;
-            t.check("open_session", c->open_session(c, nullptr, "isolation=snapshot", &session));
-            t.check("open_cursor",
-                    session->open_cursor(session, table, nullptr, nullptr, &cursor));
-            t.check("open_cursor",
-                    session->open_cursor(session, table, nullptr, "overwrite=false", &strict));
-        }
-        ~Local() { session->close(session, nullptr); }
+    struct Local : targets::Session {
+        Local(Target &t, unsigned) : Session(t) {}
     };
-
-    void check(const char *what, int error) const {
-        if (error == 0) return;
-        std::string why = std::string("WiredTiger: ") + what + ": " + wiredtiger_strerror(error);
-        il_error(host, why.c_str());
-    }
 
     // Runs `attempt` in a transaction until it does not conflict. True if it found what it wanted;
     // false if it met `no`, the one other answer that is not an error.

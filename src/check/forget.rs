@@ -9,8 +9,7 @@
 //! - Of keys and counters everything before an instant may go at which nothing was under way, if
 //!   what was held then is certain; one operation that leaves the same stands for it.
 
-use std::collections::HashMap;
-
+use super::hash::FastMap;
 use crate::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::model::{Call, Empty, Kind, Spec, added, key};
 use crate::operation::{Op, Status};
@@ -30,7 +29,7 @@ enum Fate {
     Becomes(Stand),
 }
 
-type Fates = HashMap<OperationId, Fate>;
+type Fates = FastMap<OperationId, Fate>;
 
 /// `history` without what cannot matter to operations that end at `settled` or later, and the place
 /// that each operation left had in its thread. What is to come ends and what is under way starts no
@@ -41,7 +40,7 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
             values(history, spec, settled)
         }
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => {
-            let mut parts: HashMap<i64, Vec<OperationId>> = HashMap::new();
+            let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
             for id in history.ids() {
                 let key = match spec.kind {
                     Kind::Kv => history.args(id)[0],
@@ -49,7 +48,7 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
                 };
                 parts.entry(key).or_default().push(id);
             }
-            let mut fates = Fates::new();
+            let mut fates = Fates::default();
             for part in parts.into_values() {
                 fates.extend(before_an_instant(history, spec.kind, part, settled));
             }
@@ -58,7 +57,7 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
         Kind::Counter | Kind::Log | Kind::RangeSet | Kind::Lifo | Kind::FifoRelaxed => {
             before_an_instant(history, spec.kind, history.ids().collect(), settled)
         }
-        Kind::Snapshot | Kind::Serializable => Fates::new(),
+        Kind::Snapshot | Kind::Serializable => Fates::default(),
     };
     rest(history, &fates)
 }
@@ -96,7 +95,7 @@ fn moved(history: &History, id: OperationId) -> &[i64] {
 /// Values that came and went, and answers that moved none.
 fn values(history: &History, spec: &Spec, settled: u64) -> Fates {
     let over = over(history, spec, settled);
-    let mut ends: HashMap<i64, (usize, usize)> = HashMap::new();
+    let mut ends: FastMap<i64, (usize, usize)> = FastMap::default();
     for id in history.ids().filter(|id| history.operation(*id).end < over) {
         for value in moved(history, id) {
             let (adds, takes) = ends.entry(*value).or_default();
@@ -113,7 +112,9 @@ fn values(history: &History, spec: &Spec, settled: u64) -> Fates {
             let stays = history.operation(id).end >= over
                 || moved.iter().any(|value| !ends.contains_key(value));
             if stays {
-                ends.retain(|value, _| !moved.contains(value));
+                for value in moved {
+                    ends.remove(value);
+                }
             }
         }
         if ends.len() == before {
@@ -180,7 +181,7 @@ fn before_an_instant(
             return fates;
         }
     }
-    Fates::new()
+    Fates::default()
 }
 
 /// Operations that leave what `part` did, as they are or as another; none if that is not certain.
@@ -194,7 +195,7 @@ fn left(
     match kind {
         Kind::Set | Kind::RangeSet => {
             // What changes a key alternates.
-            let mut present: HashMap<i64, (i32, OperationId)> = HashMap::new();
+            let mut present: FastMap<i64, (i32, OperationId)> = FastMap::default();
             for id in of(Op::SetInsert).filter(|id| done(id)) {
                 let (count, last) = present.entry(history.args(*id)[0]).or_insert((0, *id));
                 (*count, *last) = (*count + 1, *id);
@@ -210,6 +211,7 @@ fn left(
             let args = vec![sum.fold(0i64, i64::wrapping_add)];
             Some(vec![(*part.last()?, Some(Stand { op: Op::CounterAdd, args }))])
         }
+        Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
         Kind::Lifo | Kind::FifoRelaxed => {
             let count = |removes: bool| -> usize {

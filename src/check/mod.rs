@@ -49,9 +49,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::history::{History, OperationId};
+use crate::history::{History, OperationId, Thread};
 use crate::journal::Journal;
 use crate::model::{Bulk, Kind, Model, Spec};
+use crate::operation::Op;
 use removals::Broken;
 use values::{AddedTwice, Values};
 
@@ -150,7 +151,9 @@ fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             Some(amount) => verdict(counter::judge(history, amount)),
             None => search::check(history, spec, None, limits),
         },
-        Kind::Log if log::is_exact(history) => verdict(log::judge(history)),
+        Kind::Log if !is_stream(history, spec) && log::is_exact(history) => {
+            verdict(log::judge(history))
+        }
         Kind::RangeSet => ranges::check(history, limits),
         Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
         Kind::Log => search::check(history, spec, None, limits),
@@ -176,15 +179,31 @@ pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     }
 }
 
+/// Whether this is the history of a stream: a log of which batches are appended.
+fn is_stream(history: &History, spec: &Spec) -> bool {
+    let of_streams = |thread: &Thread| thread.ops().iter().any(Op::is_of_streams);
+    spec.kind == Kind::Log && history.threads.iter().any(of_streams)
+}
+
 /// Why the model cannot judge this history, if so.
 fn refuse(history: &History, spec: &Spec) -> Option<String> {
     if history.len() > OPERATIONS_MAX {
         return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
     }
     let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
-    let foreign = ops.find(|op| !spec.accepts(*op))?;
-    let (model, op) = (spec.kind.name(), foreign.name());
-    Some(format!("model {model} does not explain the operation {op}"))
+    if let Some(foreign) = ops.find(|op| !spec.accepts(*op)) {
+        let (model, op) = (spec.kind.name(), foreign.name());
+        return Some(format!("model {model} does not explain the operation {op}"));
+    }
+    if is_stream(history, spec) {
+        let other = |op: &Op| matches!(op, Op::LogAppend | Op::LogRead);
+        let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
+        if let Some(op) = ops.find(other) {
+            let op = op.name();
+            return Some(format!("a log with append_batch or read_all has no operation {op}"));
+        }
+    }
+    None
 }
 
 /// Queues of all kinds, stack and deque: the specialised checker first, the general search for what

@@ -102,6 +102,21 @@ impl Online {
         self
     }
 
+    /// Looks only when asked to, by [`Online::look_at_rest`].
+    pub fn at_rest(self) -> Online {
+        self.every(usize::MAX)
+    }
+
+    /// Looks now, which is best where no call is under way: most can be forgotten then. Leaves it
+    /// to a later time while there is less to see than is held, as where little can be forgotten.
+    pub fn look_at_rest(&mut self) -> Option<&Found> {
+        let due = self.fresh.len() >= self.held.max(1);
+        if due && self.found.is_none() && self.given_up.is_none() {
+            self.look();
+        }
+        self.found.as_ref()
+    }
+
     /// A call begins. Says why where it cannot be, as where `time` lies before what was seen.
     pub fn call(&mut self, client: u32, op: Op, args: &[i64], time: u64) -> Result<(), Misfit> {
         self.advance(time)?;
@@ -154,6 +169,12 @@ impl Online {
             self.look();
         }
         Ok(self.found.as_ref())
+    }
+
+    /// Calls that had returned when the first return came that no order explains; all that returned
+    /// so far where none did.
+    pub fn returned(&self) -> u64 {
+        self.found.as_ref().map_or(self.returned, |found| found.returned)
     }
 
     /// Operations that are held now, and the most that ever were.

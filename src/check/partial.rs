@@ -30,7 +30,8 @@ const VISITED_MAX: usize = 100_000;
 const STATE_MAX: usize = 4096;
 const SHOWN_MAX: usize = 100;
 
-/// What may be spent on the states before those operations.
+/// What may be spent on each search for the first such return, and on the states before those
+/// operations.
 const PAST_LIMITS: Limits = Limits {
     configurations_max: 1 << 12,
     steps_max: 100_000,
@@ -152,26 +153,29 @@ fn first_impossible(
     spec: &Spec,
     witness: &Witness,
 ) -> Result<(History, OperationId), String> {
-    let limits = Limits::default();
     let mut returns: Vec<(u64, OperationId)> =
         history.ids().map(|id| (history.operation(id).end, id)).collect();
     returns.retain(|(end, _)| *end != NEVER);
     returns.sort_unstable();
-    let bad = |at: usize| {
-        matches!(check(&until(history, returns[at].0), spec, &limits), Verdict::Violation(_))
+    let bad = |at: usize| match check(&until(history, returns[at].0), spec, &PAST_LIMITS) {
+        Verdict::Violation(_) => Ok(true),
+        Verdict::Consistent => Ok(false),
+        Verdict::Inconclusive(why) => {
+            Err(format!("the first such return could not be found: {why}"))
+        }
     };
     let end = witness.operations.iter().map(|id| history.operation(*id).end).max();
     let mut high = returns.partition_point(|(at, _)| Some(*at) <= end).saturating_sub(1);
-    if returns.is_empty() || !bad(high) {
+    if returns.is_empty() || !bad(high)? {
         high = returns.len().saturating_sub(1);
-        if returns.is_empty() || !bad(high) {
+        if returns.is_empty() || !bad(high)? {
             return Err("some order explains every answer; what is missing is in none".to_string());
         }
     }
     let mut low = 0;
     while low < high {
         let middle = (low + high) / 2;
-        if bad(middle) { high = middle } else { low = middle + 1 }
+        if bad(middle)? { high = middle } else { low = middle + 1 }
     }
     Ok((until(history, returns[high].0), returns[high].1))
 }

@@ -13,7 +13,7 @@ use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
 use crate::model::{
     Bag, Call, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers, Relaxed,
-    Sequence, Spec, Texts,
+    Sequence, Spec, Stream, Texts,
 };
 use crate::operation::Status;
 
@@ -68,6 +68,7 @@ pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> 
         Kind::RangeSet => task.run(&OrderedSet),
         Kind::Kv => task.run(&Texts),
         Kind::Counter => task.run(&Counter),
+        Kind::Log if super::is_stream(history, spec) => task.run(&Stream),
         Kind::Log => task.run(&Log),
         Kind::Snapshot | Kind::Serializable => unreachable!("transactions are no one object's"),
     }

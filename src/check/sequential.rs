@@ -6,7 +6,7 @@ use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
-    Spec, Texts,
+    Spec, Stream, Texts,
 };
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
@@ -33,6 +33,7 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::RangeSet => replay(history, &OrderedSet),
         Kind::Kv => replay(history, &Texts),
         Kind::Counter => replay(history, &Counter),
+        Kind::Log if super::is_stream(history, spec) => replay(history, &Stream),
         Kind::Log => replay(history, &Log),
         Kind::Snapshot | Kind::Serializable => super::check(history, spec, &Limits::default()),
     }

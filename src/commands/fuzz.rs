@@ -16,7 +16,7 @@ use crate::compile;
 use crate::finding::Finding;
 use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
 use crate::ledger::Ledger;
-use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard};
+use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
 use crate::rr::{Rr, probe};
@@ -69,6 +69,11 @@ fn options(
     let (jobs, warning) = jobs_for(plan.engine, args.jobs);
     if let Some(warning) = warning {
         eprintln!("warning: {warning}");
+    }
+    if plan.engine != Engine::Native && plan.calls.is_some_and(|calls| calls > WHOLE_CALLS_MAX) {
+        bail!(
+            "--calls above {WHOLE_CALLS_MAX} needs --engine native, which judges a round as it goes"
+        );
     }
     let library = workshop.compile(&plan)?;
     if plan.engine == Engine::Controlled {

@@ -135,7 +135,11 @@ impl Record {
         } else {
             for (from, to) in [(&self.args, &mut args), (&self.results, &mut results)] {
                 for value in from {
-                    to.push(strings.id(value)?);
+                    to.push(match value {
+                        // A hash may be any number; the strings there stand elsewhere.
+                        Value::Integer(hash) if self.op.is_of_streams() => *hash,
+                        value => strings.id(value)?,
+                    });
                 }
             }
         }

@@ -1,13 +1,15 @@
 //! Histories of other tools: a file comes in, a [`History`] with what its values stand for and the
 //! model it is to be judged by goes out, and back. [`jsonl`] is our own format for exchange,
-//! [`jepsen`] that of Jepsen, Knossos and Porcupine's tests, [`omnilink`] that of OmniLink. Our own
-//! traces are elsewhere; they are only told from the others here. Does not judge.
+//! [`jepsen`] that of Jepsen, Knossos and Porcupine's tests, [`omnilink`] that of OmniLink, [`s2`]
+//! that of S2. Our own traces are elsewhere; they are only told from the others here. Does not
+//! judge.
 
 pub mod edn;
 pub mod events;
 pub mod jepsen;
 pub mod jsonl;
 pub mod omnilink;
+pub mod s2;
 pub mod strings;
 
 use std::fs::File;
@@ -36,6 +38,8 @@ pub enum Format {
     JepsenLog,
     /// MessagePack logs of OmniLink: their directory, or one of the files
     Omnilink,
+    /// JSON Lines of S2's collect-history
+    S2,
 }
 
 /// A history from elsewhere.
@@ -96,6 +100,7 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
     let mut imported = match format {
         Format::Edn => jepsen::read(&text, Notation::Edn, &initial)?,
         Format::JepsenLog => jepsen::read(&text, Notation::Log, &initial)?,
+        Format::S2 => s2::read(&text, options.model)?,
         _ => jsonl::read(&text, options.model)?,
     };
     imported.model = options.model.or(imported.model);
@@ -115,6 +120,7 @@ pub fn write(
         Format::Edn => jepsen::write(history, strings, Notation::Edn),
         Format::JepsenLog => jepsen::write(history, strings, Notation::Log),
         Format::Trace => Err("a trace is of a run of interlap; expected a format of text".into()),
+        Format::S2 => Err("logs of S2 are read only; expected a format of text".into()),
         Format::Omnilink => Err("OmniLink's logs are read only; expected a format of text".into()),
     }
 }
@@ -147,6 +153,7 @@ fn format_of(head: &[u8]) -> Result<Format, String> {
     let first = lines.clone().find(|line| !line.is_empty() && !line.starts_with(';'));
     match first.unwrap_or_default().as_bytes() {
         [b'{', rest @ ..] => match rest.trim_ascii_start().first() {
+            Some(b'"') if of_s2(first.unwrap_or_default()) => Ok(Format::S2),
             Some(b'"') if text.contains("\"event\"") => Ok(Format::Events),
             Some(b'"' | b'}') => Ok(Format::Jsonl),
             _ => Ok(Format::Edn),
@@ -161,6 +168,12 @@ fn format_of(head: &[u8]) -> Result<Format, String> {
     }
 }
 
+/// Whether the line is an event as S2 writes it: ours begin with small letters.
+fn of_s2(line: &str) -> bool {
+    let has = |word: &str| line.contains(word);
+    has("\"event\"") && (has("\"Start\"") || has("\"Finish\""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +183,7 @@ mod tests {
         let of = |head: &[u8]| format_of(head).ok();
         assert_eq!(of(b"\n {\"thread\": 0}"), Some(Format::Jsonl));
         assert_eq!(of(b"{ \"event\": {}}"), Some(Format::Events));
+        assert_eq!(of(b"{\"event\":{\"Start\":\"Read\"},\"client_id\":1}"), Some(Format::S2));
         assert_eq!(of(b"; of knossos\n[{:process 0}"), Some(Format::Edn));
         assert_eq!(of(b"#jepsen.history.Op{:index 0"), Some(Format::Edn));
         assert_eq!(of(b"INFO other\nINFO  jepsen.util - 0 :invoke"), Some(Format::JepsenLog));

@@ -129,6 +129,11 @@ impl<'a> Collector<'a> {
                     trace.add(&round).context(TRACE_FAILED)?;
                 }
             }
+            Note::Part(part) => {
+                if let Some(trace) = &mut self.trace {
+                    trace.add_part(&part).context(TRACE_FAILED)?;
+                }
+            }
             Note::Seen(sighting) => self.seen(*sighting)?,
             Note::Growth(growth) => self.tell_growth(growth),
             Note::Warning(warning) => self.observer.warned(&warning),

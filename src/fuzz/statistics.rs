@@ -164,7 +164,7 @@ impl Tally {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rounds == 0 && self.faults == 0
+        self.rounds == 0 && self.faults == 0 && self.overlap.operations == 0
     }
 }
 

@@ -2,6 +2,8 @@
 //! rounds come in; [`Note`]s of what matters go out. Runs on a thread of its own, which must live
 //! as long as its harness. Does not know the other jobs, nor what is done with its notes.
 
+mod long;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use super::{Options, Uncontrolled};
 use crate::check::{self, Limits, Verdict};
 use crate::fault::Fault;
 use crate::finding::Finding;
+use crate::history::History;
 use crate::judge::{self, Judge, Judged};
 use crate::model::Spec;
 use crate::operation::Op;
@@ -21,7 +24,8 @@ use crate::rr::recording::Recording;
 use crate::supervise::{Event, Harness};
 use crate::symbols::SourceLines;
 use crate::trace::frame::{Bye, Growth, Hello, RoundEnd, RoundStart};
-use crate::trace::rounds::Round;
+use crate::trace::rounds::{Part, Round};
+use crate::watch::Watch;
 
 /// What one round's check may spend, so that a hard one does not hold up the run.
 const CONFIGURATIONS_MAX: usize = 1 << 16;
@@ -77,6 +81,8 @@ pub(super) enum Note {
     Tally(Box<Tally>),
     /// A round as recorded; only where the run keeps them.
     Round(Box<Round>),
+    /// A part of one, likewise.
+    Part(Box<Part>),
     Seen(Box<Sighting>),
     Growth(Growth),
     Warning(String),
@@ -96,6 +102,8 @@ pub(super) struct Worker<'a> {
     judge: Option<Judge>,
     lines: SourceLines,
     hello: Option<(Box<Hello>, Spec)>,
+    /// A long round that is under way.
+    watch: Option<Watch>,
     tally: Tally,
     wanted: bool,
     recordings: Recordings,
@@ -111,7 +119,19 @@ impl<'a> Worker<'a> {
         let judge = (options.plan.engine == Engine::Native).then(Judge::start);
         let (lines, tally) = (SourceLines::of(&options.library), Tally::default());
         let (hello, wanted, recordings) = (None, true, Recordings::of(&options.plan));
-        Worker { options, lane, scratch, tell, judge, lines, hello, tally, wanted, recordings }
+        Worker {
+            options,
+            lane,
+            scratch,
+            tell,
+            judge,
+            lines,
+            hello,
+            watch: None,
+            tally,
+            wanted,
+            recordings,
+        }
     }
 
     /// Does the job's rounds until there are no more or no more are wanted.
@@ -163,6 +183,12 @@ impl<'a> Worker<'a> {
                         }
                     }
                 }
+                Event::Part(part) => {
+                    next = part.start.round + u64::from(part.end.is_some());
+                    if self.part(*part, &harness)? {
+                        return Ok(Some(next + 1));
+                    }
+                }
                 Event::Fault(_) if self.recordings.is_broken(&harness.output()) => {
                     let says = self.recordings.trouble(&harness.output(), next > first)?;
                     self.tell(Note::Warning(says));
@@ -189,6 +215,7 @@ impl<'a> Worker<'a> {
             }
             self.tell_tally();
         }
+        self.cut(&mut harness)?;
         Ok(None)
     }
 
@@ -248,7 +275,7 @@ impl<'a> Worker<'a> {
         tally.rounds += 1;
         tally.overlap.operations += overlap.operations;
         tally.overlap.overlapping += overlap.overlapping;
-        let rate = calls_per_second(&round, hello.clock.nanoseconds_per_unit);
+        let rate = calls_per_second(&round.start, &round.history, hello);
         tally.calls_per_second_max = tally.calls_per_second_max.max(rate);
         if let Some(steps) = &round.end.steps {
             tally.add_steps(steps, round.start.sequential);
@@ -283,19 +310,29 @@ impl<'a> Worker<'a> {
             bail!("adapter {adapter}: {}\n{}", fault.sentence(), fault.output.trim_end());
         };
         fault.locate(&mut self.lines, hello.code);
-        let verdict = match fault.complete {
-            true => check::check(&fault.history, model, &self.limits()),
-            false => Verdict::Inconclusive("the target overwrote records".to_string()),
+        let model = *model;
+        let watch = self.watch.take().filter(|watch| watch.start.round == fault.round);
+        let is_long = watch.is_some();
+        let (verdict, note) = match watch {
+            _ if !fault.complete => {
+                let why = "the target overwrote records".to_string();
+                (Verdict::Inconclusive(why), None)
+            }
+            Some(watch) => self.end_by_fault(watch, &mut fault),
+            None => (check::check(&fault.history, &model, &self.limits()), None),
         };
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::fault(&fault, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
-        self.keep(&round);
+        if !is_long {
+            self.keep(&round);
+        }
         if let Some(steps) = &round.end.steps {
             self.tally.add_steps(steps, false);
         }
-        if let Verdict::Violation(witness) = verdict {
+        if let Verdict::Violation(mut witness) = verdict {
+            witness.explanation += note.as_deref().unwrap_or_default();
             let finding = Finding::violation(&witness, &round.history, plan, &model);
             self.recordings.wants(&finding.signature, round.history.len());
             self.seen(finding, round.clone(), output.clone(), false);
@@ -338,15 +375,15 @@ fn round_of(fault: Fault) -> Round {
 }
 
 /// Calls of the round's threads, without the drain, over the time from the first to the last.
-fn calls_per_second(round: &Round, ns_per_unit: f64) -> f64 {
-    let callers = round.history.threads.iter().filter(|t| t.client < round.start.threads);
+fn calls_per_second(start: &RoundStart, history: &History, hello: &Hello) -> f64 {
+    let callers = history.threads.iter().filter(|t| t.client < start.threads);
     let (mut calls, mut first, mut last) = (0, u64::MAX, 0);
     for thread in callers {
         calls += thread.operations().len();
         first = first.min(thread.operations().first().map_or(u64::MAX, |o| o.start));
         last = last.max(thread.operations().last().map_or(0, |o| o.start));
     }
-    let seconds = last.saturating_sub(first) as f64 * ns_per_unit / 1e9;
+    let seconds = last.saturating_sub(first) as f64 * hello.clock.nanoseconds_per_unit / 1e9;
     if seconds > 0.0 { calls as f64 / seconds } else { 0.0 }
 }
 

@@ -11,6 +11,7 @@ mod object;
 mod ordered;
 mod producers;
 mod sequence;
+mod stream;
 mod text;
 
 use std::fmt;
@@ -27,6 +28,7 @@ pub use object::{Call, Expect, added};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
+pub use stream::Stream;
 pub use text::{Text, TextCell, Texts};
 
 /// Which sequential object.

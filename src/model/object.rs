@@ -38,9 +38,8 @@ impl<'a> Call<'a> {
             Op::SetInsert | Op::SetRemove | Op::MapInsertIfAbsent | Op::MapRemove => {
                 self.status == Status::Failed
             }
-            Op::MapCompareExchange | Op::RegisterCompareExchange | Op::LogAppend => {
-                self.status == Status::Failed
-            }
+            Op::MapCompareExchange | Op::RegisterCompareExchange => self.status == Status::Failed,
+            Op::LogAppend | Op::LogAppendBatch => self.status == Status::Failed,
             Op::MapPut => false,
             _ => matches!(self.status, Status::Empty | Status::Full),
         }
@@ -64,7 +63,7 @@ impl Op {
         use Op::*;
         self.reads_range()
             || matches!(self, SetContains | MapGet | RegisterRead | CounterRead)
-            || matches!(self, LogRead | LogCheckTail | KvGet | StoreRead)
+            || matches!(self, LogRead | LogCheckTail | LogReadAll | KvGet | StoreRead)
     }
 
     /// Whether the operation reads more than one key of a set.

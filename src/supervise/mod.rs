@@ -21,9 +21,9 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::fault::{Fault, FaultKind};
 use crate::plan::{Engine, Job, OWN_FAILURE};
-use crate::trace::area::{Snapshot, Stage};
+use crate::trace::area::Snapshot;
 use crate::trace::frame::{Bye, Hello};
-use crate::trace::rounds::Round;
+use crate::trace::rounds::{Part, Round};
 use reading::{Piped, Pipes, read_frames};
 
 /// Last bytes of the target's output that are kept.
@@ -42,6 +42,8 @@ pub enum Event {
     /// The target is loaded.
     Hello(Box<Hello>),
     Rounds(Vec<Round>),
+    /// Of a long round that is under way, or its end.
+    Part(Box<Part>),
     /// The adapter broke its contract, or cannot go on: its message.
     Problem(String),
     /// The process ended by its own will.
@@ -134,6 +136,10 @@ impl Harness {
                 self.progress.1 = Instant::now();
                 Ok(Event::Rounds(rounds))
             }
+            Ok(Piped::Part(part)) => {
+                self.progress.1 = Instant::now();
+                Ok(Event::Part(part))
+            }
             Ok(Piped::Detected(detected)) => {
                 self.hear_out();
                 let fault = Fault::detected(*detected, self.output());
@@ -165,7 +171,7 @@ impl Harness {
         }
         let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
         let (progress, waits_for_us) = match &snapshot {
-            Some(snapshot) => (snapshot.progress(), snapshot.stage == Stage::Sent),
+            Some(snapshot) => (snapshot.progress(), snapshot.waits_for_reader()),
             None => (0, false),
         };
         if progress != self.progress.0 || waits_for_us {

@@ -9,7 +9,7 @@ use std::sync::mpsc::SyncSender;
 
 use crate::trace::area::Snapshot;
 use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello};
-use crate::trace::rounds::{Assembler, Round, RoundError};
+use crate::trace::rounds::{Assembler, Fed, Part, Round, RoundError};
 
 /// Operations after which rounds are handed on even if more are waiting in the pipe.
 const BATCH_OPERATIONS: usize = 16_384;
@@ -18,6 +18,7 @@ const BATCH_OPERATIONS: usize = 16_384;
 pub(super) enum Piped {
     Hello(Box<Hello>),
     Rounds(Vec<Round>),
+    Part(Box<Part>),
     Detected(Box<Detected>),
     Problem(String),
     Bye(Bye),
@@ -95,9 +96,10 @@ impl Feed<'_> {
             Frame::Problem(text) => Piped::Problem(text),
             Frame::Bye(bye) => Piped::Bye(bye),
             Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
-            frame => match self.assembler.feed(frame) {
-                Ok(round) => {
-                    self.keep(round);
+            frame => match self.assembler.feed_in_parts(frame) {
+                Ok(Some(Fed::Part(part))) => return self.hand_on(Piped::Part(Box::new(part))),
+                Ok(fed) => {
+                    self.keep(fed.and_then(Fed::round));
                     let more = more || self.assembler.is_inside_a_round();
                     return (more && self.operations < BATCH_OPERATIONS) || self.flush();
                 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
-//! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox
+//! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox   10 part of the round
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
@@ -33,6 +33,7 @@ pub const WORD_ADDRESS: usize = 6;
 pub const WORD_PC: usize = 7;
 pub const WORD_THREAD: usize = 8;
 pub const WORD_OUTBOX: usize = 9;
+pub const WORD_PART: usize = 10;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
@@ -58,12 +59,14 @@ pub enum Stage {
     Destroy = 4,
     /// The records are on their way; nothing of the target runs.
     Sent = 5,
+    /// Between two parts of a round: its threads wait while the records of one are on their way.
+    Pause = 6,
 }
 
 impl Stage {
     fn from_word(word: u64) -> Stage {
         use Stage::*;
-        [Idle, Create, Calls, Drain, Destroy, Sent]
+        [Idle, Create, Calls, Drain, Destroy, Sent, Pause]
             .into_iter()
             .find(|stage| *stage as u64 == word)
             .unwrap_or(Idle)
@@ -78,6 +81,7 @@ impl Stage {
             Stage::Drain => "draining the structure",
             Stage::Destroy => "destroying the structure",
             Stage::Sent => "between two rounds",
+            Stage::Pause => "between two parts of a round",
         }
     }
 }
@@ -97,6 +101,8 @@ pub struct SignalNote {
 pub struct Snapshot {
     pub stage: Stage,
     pub round: u64,
+    /// The part of the round that the records are of.
+    pub part: u64,
     pub signal: Option<SignalNote>,
     /// Bytes in the outbox.
     outbox: u64,
@@ -119,6 +125,7 @@ impl Snapshot {
         Ok(Snapshot {
             stage: Stage::from_word(word(WORD_STAGE)),
             round: word(WORD_ROUND),
+            part: word(WORD_PART),
             signal: (word(WORD_SIGNAL) != 0).then(|| SignalNote {
                 signal: word(WORD_SIGNAL) as i32,
                 address: word(WORD_ADDRESS),
@@ -151,9 +158,15 @@ impl Snapshot {
         Ok(bytes)
     }
 
+    /// Whether the harness waits until what it sends is taken.
+    pub fn waits_for_reader(&self) -> bool {
+        matches!(self.stage, Stage::Sent | Stage::Pause)
+    }
+
     /// A number that changes whenever a thread or a round makes progress.
     pub fn progress(&self) -> u64 {
         let recorded = self.records.iter().fold(0u64, |sum, (_, len)| sum.wrapping_add(*len));
+        let recorded = recorded.wrapping_add(self.part << 20);
         recorded.wrapping_add(self.round << 40).wrapping_add((self.stage as u64) << 36)
     }
 }

@@ -10,6 +10,10 @@ use crate::plan::{Clock, Plan};
 /// Raised whenever a frame or the layout of records changes.
 pub const TRACE_VERSION: u32 = 3;
 
+/// Calls after which a long round of native threads pauses for a moment: all threads wait, what
+/// they recorded is sent as a part of the round, and they go on.
+pub const PART_CALLS: u64 = 1 << 18;
+
 /// Most record bytes in one frame, so that neither side holds a whole long round twice.
 pub const RECORDS_BYTES_MAX: usize = 1 << 20;
 
@@ -20,6 +24,9 @@ pub enum Frame {
     /// A round's calls follow.
     Round(RoundStart),
     Records(Records),
+    /// Of a round that comes in parts: every call so far has returned, and all records so far were
+    /// sent. Stands in no file.
+    Pause(Pause),
     /// The round is over.
     End(RoundEnd),
     /// The controlled engine ended the round, whose records are in the record area; nothing more
@@ -108,6 +115,13 @@ pub struct RoundStart {
 pub struct Records {
     pub thread: u32,
     pub bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    pub round: u64,
+    /// The part that is over, counted from 0.
+    pub part: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -75,6 +75,11 @@ impl<'a> Writer<'a> {
         self.warm = end;
     }
 
+    /// Begins anew, in memory that has to be brought in again.
+    pub fn rewind(&mut self) {
+        (self.at, self.warm) = (0, 0);
+    }
+
     /// Forgets everything from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.at = self.at.min(len);

@@ -7,11 +7,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::frame::{
-    self, Frame, FrameError, FrameReader, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
+    self, Frame, FrameError, FrameReader, Hello, PART_CALLS, Pause, RECORDS_BYTES_MAX, Records,
+    RoundEnd, RoundStart,
 };
 use super::records::{self, Reader, RecordError, SIZE_MIN};
 use crate::history::{History, Thread};
-use crate::plan::CALLS_MAX;
 
 /// One round, as recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,33 @@ pub struct Round {
     pub start: RoundStart,
     pub history: History,
     pub end: RoundEnd,
+}
+
+/// A part of a long round: what was called after the part before it. All of its calls have
+/// returned, and those of the next part begin later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    pub start: RoundStart,
+    /// Counted from 0.
+    pub number: u64,
+    pub history: History,
+    /// Of the last one.
+    pub end: Option<RoundEnd>,
+}
+
+/// What a frame completes.
+pub enum Fed {
+    Round(Round),
+    Part(Part),
+}
+
+impl Fed {
+    pub fn round(self) -> Option<Round> {
+        match self {
+            Fed::Round(round) => Some(round),
+            Fed::Part(_) => None,
+        }
+    }
 }
 
 /// Why frames make no round.
@@ -36,6 +63,8 @@ pub enum RoundError {
 #[derive(Default)]
 pub struct Assembler {
     current: Option<RoundStart>,
+    /// Parts of it that were handed out.
+    parts: u64,
     /// One for each client so far, used again in every round.
     readers: Vec<Reader>,
 }
@@ -46,6 +75,29 @@ impl Assembler {
         self.current.is_some()
     }
 
+    /// Takes the next frame; gives the round that it completes, or the part of one.
+    pub fn feed_in_parts(&mut self, frame: Frame) -> Result<Option<Fed>, RoundError> {
+        match frame {
+            Frame::Pause(pause) => self.pause(pause).map(|part| Some(Fed::Part(part))),
+            Frame::End(end) if self.parts > 0 => {
+                let number = self.parts;
+                let Round { start, history, end } = self.end(end)?;
+                Ok(Some(Fed::Part(Part { start, number, history, end: Some(end) })))
+            }
+            frame => Ok(self.feed(frame)?.map(Fed::Round)),
+        }
+    }
+
+    fn pause(&mut self, pause: Pause) -> Result<Part, RoundError> {
+        let start = match &self.current {
+            Some(start) if start.round == pause.round && self.parts == pause.part => start.clone(),
+            _ => return Err(RoundError::Damaged("a pause in no round, or of another part".into())),
+        };
+        self.parts += 1;
+        let history = self.history(start.round, false)?;
+        Ok(Part { start, number: pause.part, history, end: None })
+    }
+
     /// Takes the next frame; gives the round that it completes.
     pub fn feed(&mut self, frame: Frame) -> Result<Option<Round>, RoundError> {
         match frame {
@@ -54,10 +106,11 @@ impl Assembler {
                 let known = self.readers.len() as u32;
                 self.readers.extend((known..=threads).map(Reader::new));
                 self.readers.iter_mut().for_each(Reader::clear);
-                self.current = Some(start);
+                (self.current, self.parts) = (Some(start), 0);
             }
             Frame::Records(records) => self.records(&records)?,
             Frame::End(end) => return self.end(end).map(Some),
+            Frame::Pause(_) => {}
             Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) | Frame::Fault(_) => {}
         }
         Ok(None)
@@ -74,7 +127,7 @@ impl Assembler {
         let (round, thread) = (start.round, records.thread);
         // A full frame is one of several, and only the header knows how many calls there will be.
         let bytes = records.bytes.len();
-        let most = if bytes < RECORDS_BYTES_MAX { bytes / SIZE_MIN } else { CALLS_MAX as usize };
+        let most = if bytes < RECORDS_BYTES_MAX { bytes / SIZE_MIN } else { PART_CALLS as usize };
         if thread < start.threads {
             reader.reserve(most.min(start.calls as usize));
         }
@@ -86,14 +139,20 @@ impl Assembler {
             Some(start) if start.round == end.round => start,
             _ => return Err(RoundError::Damaged("the end of a round that did not begin".into())),
         };
-        let mut threads = Vec::with_capacity(start.threads as usize + 1);
+        self.parts = 0;
+        let history = self.history(start.round, end.drained)?;
+        Ok(Round { start, history, end })
+    }
+
+    /// What was read since the round began, or since this was asked for last.
+    fn history(&mut self, round: u64, drained: bool) -> Result<History, RoundError> {
+        let mut threads = Vec::with_capacity(self.readers.len());
         for (thread, reader) in self.readers.iter_mut().enumerate() {
             let read = reader.hand_out(&mut threads);
-            read.map_err(|error| in_round(error, start.round, thread as u32))?;
+            read.map_err(|error| in_round(error, round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
-        let history = History { threads, drained: end.drained };
-        Ok(Round { start, history, end })
+        Ok(History { threads, drained })
     }
 }
 
@@ -167,15 +226,31 @@ impl Writer {
     }
 
     pub fn add(&mut self, round: &Round) -> io::Result<()> {
-        let file = &mut self.file;
-        frame::write(file, &Frame::Round(round.start.clone()))?;
-        for thread in &round.history.threads {
+        frame::write(&mut self.file, &Frame::Round(round.start.clone()))?;
+        self.records(&round.history)?;
+        frame::write(&mut self.file, &Frame::End(round.end.clone()))
+    }
+
+    /// Adds a part of a round; those of one round follow each other.
+    pub fn add_part(&mut self, part: &Part) -> io::Result<()> {
+        if part.number == 0 {
+            frame::write(&mut self.file, &Frame::Round(part.start.clone()))?;
+        }
+        self.records(&part.history)?;
+        match &part.end {
+            Some(end) => frame::write(&mut self.file, &Frame::End(end.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn records(&mut self, history: &History) -> io::Result<()> {
+        for thread in &history.threads {
             for piece in records::encode(thread).chunks(RECORDS_BYTES_MAX) {
                 let records = Records { thread: thread.client, bytes: piece.to_vec() };
-                frame::write(file, &Frame::Records(records))?;
+                frame::write(&mut self.file, &Frame::Records(records))?;
             }
         }
-        frame::write(file, &Frame::End(round.end.clone()))
+        Ok(())
     }
 
     pub fn finish(mut self) -> io::Result<()> {

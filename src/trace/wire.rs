@@ -10,8 +10,8 @@ use rmp::{decode, encode};
 use serde::{Deserialize, Serialize};
 
 use super::frame::{
-    Bye, Detected, Frame, Hello, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Schedule, Steps,
-    TRACE_VERSION,
+    Bye, Detected, Frame, Hello, Pause, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Schedule,
+    Steps, TRACE_VERSION,
 };
 use super::trail::Event;
 
@@ -19,6 +19,7 @@ use super::trail::Event;
 const ROUND: u8 = 1;
 const RECORDS: u8 = 2;
 const END: u8 = 3;
+const PAUSE: u8 = 4;
 
 /// No frame is longer: what claims to be is damaged.
 const FRAME_BYTES_MAX: usize = 64 << 20;
@@ -59,6 +60,7 @@ pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
     let named = match frame {
         Frame::Round(start) => return write_start(sink, start),
         Frame::Records(records) => return write_records(sink, records.thread, &records.bytes),
+        Frame::Pause(pause) => return write_pause(sink, pause),
         Frame::End(end) => return write_end(sink, end),
         Frame::Hello(hello) => Named::Hello(hello),
         Frame::Fault(detected) => Named::Fault(detected),
@@ -94,6 +96,12 @@ pub fn write_records(sink: &mut impl Write, thread: u32, bytes: &[u8]) -> std::i
     number(sink, thread)?;
     encode::write_bin(sink, bytes)?;
     Ok(())
+}
+
+fn write_pause(sink: &mut impl Write, pause: &Pause) -> std::io::Result<()> {
+    begin(sink, PAUSE, 2)?;
+    number(sink, pause.round)?;
+    number(sink, pause.part)
 }
 
 fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
@@ -182,6 +190,7 @@ fn take(bytes: &mut &[u8]) -> Result<Frame, Fail> {
             }
             Ok(Frame::Records(Records { thread, bytes: part(bytes, len)?.to_vec() }))
         }
+        (PAUSE, 3) => Ok(Frame::Pause(Pause { round: int(bytes)?, part: int(bytes)? })),
         (END, 5) => Ok(Frame::End(RoundEnd {
             round: int(bytes)?,
             drained: decode::read_bool(bytes)?,

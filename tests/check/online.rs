@@ -4,6 +4,9 @@ use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::history::{History, Misfit, NEVER, Thread};
 use interlap::model::Spec;
 use interlap::operation::{Op, Status};
+use interlap::trace::frame::RoundStart;
+use interlap::trace::rounds::Part;
+use interlap::watch::Watch;
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
@@ -154,6 +157,61 @@ fn long_runs_need_little_memory() {
         assert!(most < 3_000, "{text} held {most} operations of {}", history.len());
         let (verdict, _) = online.finish(history.drained);
         assert_eq!(verdict, Verdict::Consistent, "{text}");
+    }
+}
+
+/// The history in parts: cut wherever no call is under way.
+fn parts(history: &History) -> Vec<History> {
+    let mut ids: Vec<_> = history.ids().collect();
+    ids.sort_by_key(|id| history.operation(*id).start);
+    let (mut parts, mut end): (Vec<Vec<_>>, _) = (Vec::new(), 0);
+    for id in ids {
+        let operation = history.operation(id);
+        if parts.is_empty() || operation.start > end {
+            parts.push(Vec::new());
+        }
+        end = end.max(operation.end);
+        parts.last_mut().expect("there is one").push(id);
+    }
+    parts.iter().map(|ids| history.only(ids)).collect()
+}
+
+/// A round that comes in parts has the verdict of the whole, and a history that shows it.
+#[test]
+fn rounds_in_parts_have_the_verdict_of_the_whole() {
+    let shape = Shape { threads: (2, 3), operations: (20, 40), pending: 0, hides: 0, ..SMALL };
+    let limits = Limits::default();
+    for (at, text) in SPECS.into_iter().chain(["fifo-per-producer:bulk=run"]).enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(900 + at as u64);
+        let (mut bad, mut cuts) = (0, 0);
+        for _ in 0..2_000 {
+            let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
+            let start =
+                RoundStart { round: 3, threads: 3, calls: 0, sequential: false, fresh: false };
+            let mut watch = Watch::new(start.clone(), spec, limits.clone());
+            let mut early = false;
+            for (number, history) in parts(&history).into_iter().enumerate() {
+                cuts += usize::from(number > 0);
+                let part = Part { start: start.clone(), number: number as u64, history, end: None };
+                if watch.take(&part) {
+                    early = true;
+                    break;
+                }
+            }
+            let watched = watch.finish(history.drained && !early);
+            let kind = std::mem::discriminant::<Verdict>;
+            let whole = check(&history, &spec, &limits);
+            let verdict = watched.verdict;
+            assert_eq!(kind(&verdict), kind(&whole), "{text}: {verdict:?}, {whole:?}: {history:?}");
+            if let Verdict::Violation(witness) = &verdict {
+                bad += 1;
+                let again = check(&watched.history, &spec, &limits);
+                assert_eq!(kind(&again), kind(&verdict), "{text}: {witness:?}: {history:?}");
+            }
+        }
+        println!("{text}: {cuts} cuts, {bad} of 2000 bad, 0 mismatches");
+        assert!(bad > 40 && cuts > 2_000, "{text}: {bad} bad, {cuts} cuts");
     }
 }
 

@@ -45,7 +45,8 @@ pub struct Shape {
 }
 
 fn family(family: Family) -> Vec<Op> {
-    Op::ALL.iter().copied().filter(|op| op.family() == family).collect()
+    let wanted = |op: &Op| op.family() == family && !op.is_of_streams();
+    Op::ALL.iter().copied().filter(wanted).collect()
 }
 
 /// One operation.

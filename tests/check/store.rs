@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use interlap::history::{History, NEVER};
+use interlap::history::{History, NEVER, OperationId};
 use interlap::model::Kind;
 use interlap::operation::{Op, Status};
 
@@ -15,6 +15,9 @@ struct Transaction {
     snapshot: (u64, u64),
     /// Box of the commit, where one was called and not refused; open: no end.
     commit: Option<(u64, u64)>,
+    /// Its timestamps, where it has any.
+    read_at: Option<i64>,
+    commit_at: Option<i64>,
     /// In order: what was found, or written, under a key.
     steps: Vec<Step>,
 }
@@ -24,13 +27,18 @@ enum Step {
     Left(i64, Option<i64>),
 }
 
+fn stamp(history: &History, id: OperationId) -> Option<i64> {
+    history.args(id).iter().chain(history.results(id)).next().copied()
+}
+
 fn transactions(history: &History) -> Vec<Transaction> {
     let mut all: Vec<Transaction> = Vec::new();
     for id in history.ids() {
         let (operation, args) = (history.operation(id), history.args(id));
         if operation.op == Op::StoreBegin {
             let snapshot = (operation.start, operation.end);
-            all.push(Transaction { snapshot, ..Transaction::default() });
+            let read_at = stamp(history, id);
+            all.push(Transaction { snapshot, read_at, ..Transaction::default() });
             continue;
         }
         let first = history.operation(interlap::history::OperationId { index: id.index - 1, ..id });
@@ -41,6 +49,7 @@ fn transactions(history: &History) -> Vec<Transaction> {
         match (operation.op, operation.status) {
             (Op::StoreCommit, status) if status == Status::Ok || status.is_open() => {
                 this.commit = Some((operation.start, operation.end));
+                this.commit_at = stamp(history, id);
             }
             (_, status) if status.is_open() => {}
             (Op::StoreRead, _) => {
@@ -87,7 +96,9 @@ pub fn explained(history: &History, kind: Kind) -> bool {
     for (at, transaction) in all.iter().enumerate() {
         match (kind, transaction.commit) {
             (Kind::Serializable, Some((_, end))) => {
-                points.push(((transaction.snapshot.0, end), at, true));
+                let past = transaction.keys().is_empty() && transaction.read_at.is_some();
+                let start = if past { 0 } else { transaction.snapshot.0 };
+                points.push(((start, end), at, true));
             }
             (Kind::Serializable, None) => {}
             _ => {
@@ -97,17 +108,62 @@ pub fn explained(history: &History, kind: Kind) -> bool {
         }
     }
     let left: Vec<usize> = (0..points.len()).collect();
-    let stores = vec![(usize::MAX, BTreeMap::new())];
-    orders(&all, &points, &left, &stores, &mut vec![None; all.len()], kind)
+    orders(&all, &points, &left, &[], &mut vec![None; all.len()], kind)
 }
 
-/// `stores`: what was committed after each commit, and by whom; `taken`: how many commits each
-/// transaction's snapshot has seen.
+/// What a transaction that reads at `read_at` finds after these commits, in their order.
+fn view(all: &[Transaction], done: &[usize], read_at: Option<i64>) -> BTreeMap<i64, i64> {
+    let mut store = BTreeMap::new();
+    let seen = |at: &&usize| match (all[**at].commit_at, read_at) {
+        (Some(commit), Some(read)) => commit <= read,
+        _ => true,
+    };
+    for at in done.iter().filter(seen) {
+        for step in &all[*at].steps {
+            match step {
+                Step::Left(key, Some(value)) => drop(store.insert(*key, *value)),
+                Step::Left(key, None) => drop(store.remove(key)),
+                Step::Found(..) => {}
+            }
+        }
+    }
+    store
+}
+
+/// Whether `later` may stand after `earlier` in the order of timestamps.
+fn in_order(earlier: &Transaction, later: &Transaction) -> bool {
+    let stamp = |this: &Transaction| match this.keys().is_empty() {
+        true => (this.read_at, true),
+        false => (this.commit_at, false),
+    };
+    match (stamp(earlier), stamp(later)) {
+        // A read sees what was committed at the same time.
+        ((Some(read), true), (Some(commit), false)) => read < commit,
+        ((Some(_), true), (Some(_), true)) => true,
+        ((Some(one), _), (Some(other), _)) => one <= other,
+        _ => true,
+    }
+}
+
+/// Whether `this` changes what was committed after its snapshot, of `seen` commits, or later than
+/// it reads.
+fn clashes(all: &[Transaction], this: &Transaction, done: &[usize], seen: usize) -> bool {
+    let own = this.keys();
+    let meets = |at: &usize, key: &i64| all[*at].keys().contains(key);
+    own.iter().any(|key| {
+        let last = done.iter().rev().find(|at| meets(at, key));
+        let late = last.and_then(|at| all[*at].commit_at).zip(this.read_at);
+        let late = late.is_some_and(|(commit, read)| commit > read);
+        late || done[seen..].iter().any(|at| meets(at, key))
+    })
+}
+
+/// `done`: who committed, in order; `taken`: how many commits each transaction's snapshot has seen.
 fn orders(
     all: &[Transaction],
     points: &[((u64, u64), usize, bool)],
     left: &[usize],
-    stores: &[(usize, BTreeMap<i64, i64>)],
+    done: &[usize],
     taken: &mut Vec<Option<usize>>,
     kind: Kind,
 ) -> bool {
@@ -122,42 +178,25 @@ fn orders(
         }
         let rest: Vec<usize> = left.iter().copied().filter(|other| *other != at).collect();
         let this = &all[number];
-        let current = &stores[stores.len() - 1].1;
         if !commits {
-            if this.run(current).is_some() {
-                taken[number] = Some(stores.len());
-                if orders(all, points, &rest, stores, taken, kind) {
+            if this.run(&view(all, done, this.read_at)).is_some() {
+                taken[number] = Some(done.len());
+                if orders(all, points, &rest, done, taken, kind) {
                     return true;
                 }
                 taken[number] = None;
             }
             continue;
         }
-        let after = if kind == Kind::Serializable {
-            this.run(current)
-        } else {
-            let Some(seen) = taken[number] else { continue };
-            let own = this.keys();
-            let clash = |(by, _): &(usize, BTreeMap<i64, i64>)| {
-                all[*by].keys().iter().any(|key| own.contains(key))
-            };
-            if stores[seen..].iter().any(clash) {
-                continue;
+        let possible = match kind {
+            Kind::Serializable => {
+                this.run(&view(all, done, None)).is_some()
+                    && done.iter().all(|earlier| in_order(&all[*earlier], this))
             }
-            let mut store = current.clone();
-            for step in &this.steps {
-                match step {
-                    Step::Left(key, Some(value)) => drop(store.insert(*key, *value)),
-                    Step::Left(key, None) => drop(store.remove(key)),
-                    Step::Found(..) => {}
-                }
-            }
-            Some(store)
+            _ => taken[number].is_some_and(|seen| !clashes(all, this, done, seen)),
         };
-        let Some(after) = after else { continue };
-        let mut stores = stores.to_vec();
-        stores.push((number, after));
-        if orders(all, points, &rest, &stores, taken, kind) {
+        let done = [done, &[number]].concat();
+        if possible && orders(all, points, &rest, &done, taken, kind) {
             return true;
         }
     }

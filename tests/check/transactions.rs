@@ -39,6 +39,8 @@ struct Running {
 
 struct Simulation<'a> {
     store: Store,
+    /// Begins and commits tell timestamps: how many commits there were.
+    stamped: bool,
     random: &'a mut Random,
     /// After each commit: what is committed, and the keys changed.
     versions: Vec<(Values, Vec<i64>)>,
@@ -91,6 +93,14 @@ impl Simulation<'_> {
         if op != Op::StoreBegin && running.snapshot.is_none() {
             running.snapshot = Some((versions, committed.clone()));
         }
+        if op == Op::StoreBegin && self.stamped {
+            // Some read the past.
+            let back = if self.random.percent(20) { self.random.below(3) } else { 0 };
+            let at = (versions - 1).saturating_sub(back);
+            running.snapshot = Some((at + 1, self.versions[at].0.clone()));
+            self.running[thread] = Some(running);
+            return (Status::Ok, vec![at as i64]);
+        }
         let view = match (&running.snapshot, self.store) {
             (Some((_, snapshot)), Store::Snapshot | Store::NoConflicts) => snapshot,
             _ => &committed,
@@ -113,7 +123,10 @@ impl Simulation<'_> {
                 running.own.insert(args[0], Some(args[1]));
                 (Status::Ok, Vec::new())
             }
-            Op::StoreCommit => (self.commit(&running), Vec::new()),
+            Op::StoreCommit => match self.commit(&running) {
+                Status::Ok if self.stamped => (Status::Ok, vec![self.versions.len() as i64 - 1]),
+                status => (status, Vec::new()),
+            },
             _ => (Status::Ok, Vec::new()),
         };
         if !matches!(op, Op::StoreCommit | Op::StoreAbort) {
@@ -190,16 +203,38 @@ fn damage(records: &mut [Vec<Record>], random: &mut Random) {
             record.results = vec![random.below(5) as i64];
         }
         (_, Op::StoreRead) => (record.status, record.results) = (Status::Failed, Vec::new()),
-        (_, Op::StoreCommit) => record.status = Status::Failed,
+        (_, Op::StoreCommit) => {
+            record.status = Status::Failed;
+            record.results.clear();
+        }
         _ => {}
+    }
+}
+
+/// Some timestamps become others, or arguments, or are not told.
+fn restamp(records: &mut [Vec<Record>], random: &mut Random) {
+    for record in records.iter_mut().flatten() {
+        let Record { op: Op::StoreBegin | Op::StoreCommit, args, results, .. } = record else {
+            continue;
+        };
+        let [stamp] = &mut results[..] else { continue };
+        match random.below(20) {
+            0 => *stamp += 1,
+            1 => *stamp -= 1,
+            2 => results.clear(),
+            3..=9 => args.push(results.remove(0)),
+            _ => {}
+        }
     }
 }
 
 fn random_history(random: &mut Random) -> History {
     let threads = 2 + random.below(2);
     let store = STORES[random.below(4)];
+    let stamped = random.percent(50);
     let mut simulation = Simulation {
         store,
+        stamped,
         random,
         versions: vec![(Values::new(), Vec::new())],
         running: vec![None; threads],
@@ -214,6 +249,7 @@ fn random_history(random: &mut Random) -> History {
     if random.percent(60) {
         damage(&mut records, random);
     }
+    restamp(&mut records, random);
     for records in &mut records {
         if random.percent(15)
             && let Some(last) = records.last_mut()
@@ -257,8 +293,15 @@ fn compare(text: &str) {
 /// The transactions of a witness alone are refused, too.
 fn whole(history: &History, spec: &Spec, witness: &Witness) {
     let begins = witness.operations.iter().any(|id| history.operation(*id).op == Op::StoreBegin);
-    let certain = ["from-nowhere", "aborted-read", "intermediate-read", "non-repeatable-read"];
-    if begins && !certain.contains(&witness.rule) && witness.rule != "own-write-lost" {
+    let certain = [
+        "from-nowhere",
+        "aborted-read",
+        "intermediate-read",
+        "non-repeatable-read",
+        "own-write-lost",
+        "future-read",
+    ];
+    if begins && !certain.contains(&witness.rule) {
         let alone = history.only(&witness.operations);
         assert!(!brute::explained(&alone, spec), "{witness:?} is explained");
     }
@@ -344,6 +387,52 @@ fn anomalies_have_names() {
         commit(2),
     ];
     assert_eq!(told(&stale, "snapshot"), "stale-read");
+}
+
+#[test]
+fn anomalies_of_timestamps_have_names() {
+    use Op::*;
+    // Timestamps are arguments of some and answers of others.
+    let begin = |client, at: &'static [i64]| (client, StoreBegin, &[][..], OK, at);
+    let commit = |client, at: &'static [i64]| (client, StoreCommit, at, OK, &[][..]);
+    let write = |client, what: &'static [i64]| (client, StoreWrite, what, OK, &[][..]);
+    let first = [begin(1, &[]), write(1, &[5, 1]), commit(1, &[10])];
+    let with = |more: &[Line<'static>]| [&first[..], more].concat();
+    let found = |at, value: &'static [i64]| {
+        let status = if value.is_empty() { NO } else { OK };
+        with(&[begin(2, at), (2, StoreRead, &[5], status, value), commit(2, &[])])
+    };
+    for model in ["snapshot", "serializable"] {
+        assert_eq!(told(&found(&[7], &[1]), model), "future-read");
+        assert_eq!(told(&found(&[7], &[]), model), "consistent", "it reads the past");
+        assert_eq!(told(&found(&[10], &[1]), model), "consistent");
+        assert_eq!(told(&found(&[20], &[]), model), "stale-read");
+    }
+    let changes = |at, commits| with(&[begin(2, at), write(2, &[5, 2]), commit(2, commits)]);
+    assert_eq!(told(&changes(&[7], &[12]), "snapshot"), "write-conflict");
+    assert_eq!(told(&changes(&[10], &[12]), "snapshot"), "consistent");
+    assert_eq!(told(&changes(&[7], &[12]), "serializable"), "consistent");
+    assert_eq!(told(&changes(&[], &[9]), "serializable"), "timestamp-order");
+    assert_eq!(told(&changes(&[], &[12]), "serializable"), "consistent");
+}
+
+/// Both changed a key at once, and neither looked.
+#[test]
+fn blind_writes_conflict() {
+    use Op::*;
+    let line = |client, op| (client, op, &[][..], OK, &[][..]);
+    let write = |client, what: &'static [i64]| (client, StoreWrite, what, OK, &[][..]);
+    let (begin, commit) = (StoreBegin, StoreCommit);
+    let both = [
+        line(1, begin),
+        write(1, &[5, 1]),
+        line(2, begin),
+        write(2, &[5, 2]),
+        line(1, commit),
+        line(2, commit),
+    ];
+    assert_eq!(told(&both, "snapshot"), "write-conflict");
+    assert_eq!(told(&both, "serializable"), "consistent");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod commands;
 mod jepsen;
 mod omnilink;
 mod porcupine;
+mod s2;
 
 use std::path::Path;
 

@@ -10,6 +10,7 @@ mod debugger;
 mod determinism;
 mod fake;
 mod jobs;
+mod long;
 mod pace;
 mod rr;
 mod scenarios;

@@ -21,6 +21,8 @@ fn correct_structures_are_not_accused() {
         "atomic_counter",
         "slot_log",
         "locked_range_set",
+        "locked_kv",
+        "versioned_store",
     ] {
         let answer = tool.run(&["fuzz", target, "--engine", "native", "--for", "2s"]);
         answer.expect(0, &[target, "Nothing found"]);
@@ -84,4 +86,15 @@ fn a_log_that_tells_of_records_before_they_are_written() {
 #[test]
 fn a_range_that_is_counted_in_two_looks() {
     found("range_set_torn_count", &["set-answer", "of range_count"]);
+}
+
+#[test]
+fn an_append_that_is_lost() {
+    found("locked_kv_lost_append", &["not-linearizable of"]);
+}
+
+#[test]
+fn transactions_that_never_conflict() {
+    let rules = ["lost-update of", "write-conflict of", "future-read of", "not-a-snapshot of"];
+    found("versioned_store_lost_update", &rules);
 }

@@ -28,7 +28,7 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
             let found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
             found
                 .into_iter()
-                .find_map(|(key, value)| bad_read(history, transactions, reader, key, value))
+                .find_map(|(key, value)| bad_read(history, kind, transactions, reader, key, value))
         })
     })
 }
@@ -50,6 +50,7 @@ fn torn(history: &History, transaction: &Transaction) -> Option<Witness> {
 /// A value that nobody may have committed.
 fn bad_read(
     history: &History,
+    kind: Kind,
     transactions: &[Transaction],
     reader: &Transaction,
     key: i64,
@@ -57,6 +58,9 @@ fn bad_read(
 ) -> Option<Witness> {
     let wrote = |t: &&Transaction| t.written.contains(&(key, value));
     let writers: Vec<&Transaction> = transactions.iter().filter(wrote).collect();
+    if let Some(witness) = too_new(history, kind, &writers, reader, key, value) {
+        return Some(witness);
+    }
     let last = |t: &Transaction| t.writes.get(&key) == Some(&Some(value));
     if writers.iter().any(|t| t.may_commit() && last(t) && !std::ptr::eq(*t, reader)) {
         return None;
@@ -83,6 +87,38 @@ fn bad_read(
     operations.push(read);
     operations.dedup();
     Some(Witness { rule, explanation, operations })
+}
+
+/// A value that was committed with a later timestamp than that at which the reader reads. Where the
+/// whole transaction happens at its commit, only one that changes nothing reads at the other.
+fn too_new(
+    history: &History,
+    kind: Kind,
+    writers: &[&Transaction],
+    reader: &Transaction,
+    key: i64,
+    value: i64,
+) -> Option<Witness> {
+    let reads_there = kind == Kind::Snapshot || reader.writes.is_empty();
+    let at = reader.read_at.filter(|_| reads_there)?;
+    let others: Vec<_> =
+        writers.iter().filter(|t| t.may_commit() && !std::ptr::eq(**t, reader)).collect();
+    let later = |t: &&&Transaction| t.commit_at.is_some_and(|commit| commit > at);
+    if others.is_empty() || !others.iter().all(later) {
+        return None;
+    }
+    let read = read_of(history, reader, key);
+    let commit = others[0].commit_at.expect("it is later");
+    let explanation = format!(
+        "{}, at the read timestamp {at}; a transaction of {} wrote {value} there and committed at \
+         the timestamp {commit}.",
+        words::call(history, read),
+        words::thread(history, others[0].operations[0])
+    );
+    let mut operations: Vec<OperationId> =
+        others[0].operations.iter().chain([&reader.operations[0]]).copied().collect();
+    operations.push(read);
+    Some(Witness { rule: "future-read", explanation, operations })
 }
 
 /// The operation by which a transaction first found what lies under `key`.
@@ -178,12 +214,26 @@ fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
         let seen: Vec<bool> = a.writes.iter().filter_map(seen).collect();
         seen.contains(&true) && seen.contains(&false)
     };
+    // Both changed a key, and cannot have seen each other's change: they ran at once, or one reads
+    // at a timestamp before the other's commit.
+    let overwritten = |(a, b): &(&Transaction, &Transaction)| {
+        let unseen = a.read_at.zip(b.commit_at).is_some_and(|(read, commit)| commit > read);
+        let at_once = a.start <= end(b) && b.start <= end(a);
+        (unseen || at_once) && a.writes.keys().any(|key| b.writes.contains_key(key))
+    };
+    // One was over before the other began, and has the later timestamp.
+    let backwards = |(a, b): &(&Transaction, &Transaction)| {
+        let later = a.commit_at.zip(b.commit_at).is_some_and(|(one, other)| one > other);
+        later && end(a) < b.start && !a.writes.is_empty() && !b.writes.is_empty()
+    };
     let stale = all.iter().filter(|t| t.writes.is_empty()).count() == 1 && all.len() <= 3;
     let any = |test: &dyn Fn(&(&Transaction, &Transaction)) -> bool| {
         pairs().filter(distinct).any(|pair| test(&pair))
     };
     match kind {
         _ if any(&lost) => "lost-update",
+        Kind::Snapshot if all.len() == 2 && any(&overwritten) => "write-conflict",
+        Kind::Serializable if any(&backwards) => "timestamp-order",
         Kind::Serializable if any(&skew) => "write-skew",
         _ if any(&fractured) => "fractured-read",
         _ if stale => "stale-read",
@@ -201,6 +251,8 @@ fn end(transaction: &Transaction) -> u64 {
 
 fn meaning(rule: &str) -> &'static str {
     match rule {
+        "write-conflict" => " Both changed one key, and neither can have seen the other's change.",
+        "timestamp-order" => " One was over before another began that has the earlier timestamp.",
         "lost-update" => " Two read one version of a key and both replaced it.",
         "write-skew" => " Each of two read what the other replaced.",
         "fractured-read" => " One saw a part of what another committed at once.",

@@ -10,10 +10,18 @@
 //! Serializable: a committed transaction might as well have happened at one instant between the
 //! call of its begin and the return of its commit (strict serializability). Others promise nothing.
 //!
+//! Timestamps, where they are known, are promises of their own. Under snapshot isolation a
+//! transaction with a read timestamp does not see what was committed with a later one, and what it
+//! changes must not have a version that it does not see; a commit that came after its snapshot need
+//! not be seen, whatever its timestamp. Serializable transactions happen in the order of their
+//! commit timestamps; one that only reads, at its read timestamp: then it may have happened before
+//! it was begun, but sees every commit up to there.
+//!
 //! A transaction whose commit has no answer may have committed, at any later time, or not. One
 //! that never came to its commit did not commit.
 
 mod anomaly;
+mod stamped;
 mod store;
 mod transaction;
 
@@ -21,6 +29,7 @@ use super::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER};
 use crate::journal::Journal;
 use crate::model::{Kind, Spec};
+use stamped::{Place, place};
 use store::{Isolated, Point, Serial};
 use transaction::{Outcome, Transaction};
 
@@ -46,10 +55,17 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
 /// Whether an order explains these transactions. The operations of a witness have the number of
 /// the transaction as their thread.
 fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verdict {
-    if kind == Kind::Serializable {
-        return super::check(&serial(transactions), &Serial { transactions }, limits);
+    let stamped = transactions.iter().any(|transaction| transaction.is_stamped());
+    match (kind == Kind::Serializable, stamped) {
+        (true, false) => super::check(&serial(transactions), &Serial { transactions }, limits),
+        (true, true) => {
+            super::check(&serial(transactions), &stamped::Serial { transactions }, limits)
+        }
+        (false, false) => super::check(&points(transactions), &Isolated { transactions }, limits),
+        (false, true) => {
+            super::check(&points(transactions), &stamped::Isolated { transactions }, limits)
+        }
     }
-    super::check(&points(transactions), &Isolated { transactions }, limits)
 }
 
 /// Each transaction that may have committed, as one operation.
@@ -62,7 +78,10 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
             // It promises nothing, and changes nothing: as if it began and never went on.
             Outcome::Aborted => None,
         };
-        let pushed = journal.push(number as u32, number, transaction.start, end);
+        // A read of the past happened then.
+        let past = matches!(place(transaction), Place::Read(_));
+        let start = if past { 0 } else { transaction.start };
+        let pushed = journal.push(number as u32, number, start, end);
         pushed.expect("the only operation of its client");
     }
     journal

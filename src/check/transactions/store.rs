@@ -80,11 +80,14 @@ impl Isolated<'_> {
         transaction.outcome != Outcome::Aborted && !transaction.writes.is_empty()
     }
 
-    /// Whether both change one key.
     fn meet(&self, one: usize, other: usize) -> bool {
-        let keys = self.transactions[one].writes.keys();
-        keys.into_iter().any(|key| self.transactions[other].writes.contains_key(key))
+        meet(self.transactions[one], self.transactions[other])
     }
+}
+
+/// Whether both change one key.
+pub fn meet(one: &Transaction, other: &Transaction) -> bool {
+    one.writes.keys().any(|key| other.writes.contains_key(key))
 }
 
 impl Model<Point> for Isolated<'_> {

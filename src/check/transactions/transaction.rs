@@ -36,6 +36,10 @@ pub struct Transaction {
     /// A read or remove that contradicts what the transaction itself did or saw before: the two.
     pub torn: Option<(OperationId, OperationId)>,
     pub outcome: Outcome,
+    /// Its read timestamp and its commit timestamp, where they are known: arguments or answers of
+    /// its begin and its commit.
+    pub read_at: Option<i64>,
+    pub commit_at: Option<i64>,
 }
 
 /// All transactions, thread by thread.
@@ -50,7 +54,9 @@ pub fn all(history: &History) -> Result<Vec<Transaction>, String> {
         match operation.op {
             Op::StoreBegin => {
                 running = true;
-                transactions.push(begun(id, operation.start, operation.end));
+                let mut begun = begun(id, operation.start, operation.end);
+                begun.read_at = timestamp(history, id);
+                transactions.push(begun);
             }
             _ if !running => {
                 let client = history.threads[id.thread as usize].client;
@@ -80,7 +86,13 @@ fn begun(id: OperationId, start: u64, end: u64) -> Transaction {
         written: Vec::new(),
         torn: None,
         outcome: Outcome::Aborted,
+        read_at: None,
+        commit_at: None,
     }
+}
+
+fn timestamp(history: &History, id: OperationId) -> Option<i64> {
+    history.args(id).first().or(history.results(id).first()).copied()
 }
 
 impl Transaction {
@@ -90,6 +102,9 @@ impl Transaction {
         let first = self.operations.len() == 1;
         self.operations.push(id);
         let args = history.args(id);
+        if op == Op::StoreCommit {
+            self.commit_at = timestamp(history, id);
+        }
         match (op, status) {
             (Op::StoreCommit, Status::Ok) => {
                 self.outcome = Outcome::Committed { start: operation.start, end: operation.end };
@@ -136,6 +151,11 @@ impl Transaction {
             Some(_) => {}
             None => drop(self.reads.insert(key, value)),
         }
+    }
+
+    /// Whether it has a timestamp that says anything.
+    pub fn is_stamped(&self) -> bool {
+        self.read_at.is_some() || self.commit_at.is_some()
     }
 
     /// Whether it is certain or possible that it committed.

@@ -1,0 +1,59 @@
+//! The transactions of a thread: what was drawn and what was answered come in, the call that its
+//! transaction can do with goes out.
+
+use interlap::operation::{Op, Status};
+
+use super::Caller;
+
+/// Calls of a transaction between its begin and its end, and how many commit for one that aborts.
+const TRANSACTION_CALLS: (u64, u64) = (1, 6);
+const COMMITS: u64 = 8;
+
+/// Draws of a call inside of a transaction before it ends instead.
+const TRIES: u64 = 32;
+
+/// The transaction of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transaction {
+    None,
+    /// Under way, with so many calls to come before its end.
+    Open(u64),
+    /// It was refused a change.
+    Refused,
+}
+
+impl Caller<'_> {
+    /// The call that the thread's transaction can do with: `drawn` or another.
+    pub(super) fn of_transaction(&mut self, drawn: Op) -> Op {
+        let can_abort = self.table.0.iter().any(|(op, _)| *op == Op::StoreAbort);
+        match self.transaction {
+            Transaction::None => return Op::StoreBegin,
+            Transaction::Refused if can_abort => return Op::StoreAbort,
+            Transaction::Open(left) if left > 0 => {
+                self.transaction = Transaction::Open(left - 1);
+            }
+            _ if can_abort && self.random.one_in(COMMITS) => return Op::StoreAbort,
+            _ => return Op::StoreCommit,
+        }
+        let inside = |op: &Op| matches!(op, Op::StoreRead | Op::StoreWrite | Op::StoreRemove);
+        let mut op = drawn;
+        for _ in 0..TRIES {
+            if inside(&op) {
+                return op;
+            }
+            op = self.drawn();
+        }
+        Op::StoreCommit
+    }
+
+    /// What the thread's transaction is after this answer.
+    pub(super) fn transaction_after(&mut self, op: Op, status: Status) -> Transaction {
+        let (least, most) = TRANSACTION_CALLS;
+        match (op, status) {
+            (Op::StoreBegin, _) => Transaction::Open(self.random.between(least, most)),
+            (Op::StoreCommit | Op::StoreAbort, _) => Transaction::None,
+            (Op::StoreWrite | Op::StoreRemove, Status::Failed) => Transaction::Refused,
+            _ => self.transaction,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Stores whose transactions have known timestamps, as sequential objects whose operations are
+//! instants of transactions. An instant comes in, what the store may be afterwards goes out. Knows
+//! no boxes.
+//!
+//! Every key has its versions in the order of their commits, each with its commit timestamp. What a
+//! transaction with a read timestamp finds under a key is the latest of those with no later
+//! timestamp that were committed when it took its snapshot; what has no timestamp counts as the
+//! earliest, and who has no read timestamp finds the latest version.
+
+use std::collections::BTreeMap;
+
+use super::store::{Point, meet};
+use super::transaction::{Outcome, Transaction};
+use crate::model::Model;
+
+/// One version: its commit timestamp, and the value or nothing.
+type Version = (i64, Option<i64>);
+
+/// The versions of each key, in the order of their commits and of their timestamps: of two that are
+/// not in both orders the later commit hides the other from everybody.
+type Versions = BTreeMap<i64, Vec<Version>>;
+
+fn found(versions: &Versions, key: i64, at: i64) -> Option<i64> {
+    let of_key = versions.get(&key)?;
+    of_key.iter().rev().find(|(stamp, _)| *stamp <= at).and_then(|(_, value)| *value)
+}
+
+fn reads_right(transaction: &Transaction, versions: &Versions) -> bool {
+    let at = transaction.read_at.unwrap_or(i64::MAX);
+    transaction.reads.iter().all(|(key, read)| found(versions, *key, at) == *read)
+}
+
+fn write(transaction: &Transaction, versions: &mut Versions) {
+    let stamp = transaction.commit_at.unwrap_or(i64::MIN);
+    for (key, value) in &transaction.writes {
+        let of_key = versions.entry(*key).or_default();
+        of_key.retain(|(other, _)| *other < stamp);
+        of_key.push((stamp, *value));
+    }
+}
+
+fn weight(versions: &Versions) -> usize {
+    versions.values().map(|of_key| 48 + 32 * of_key.len()).sum()
+}
+
+/// Transactions under snapshot isolation.
+pub struct Isolated<'a> {
+    pub transactions: &'a [&'a Transaction],
+}
+
+/// What is committed, and whose snapshots were taken that may still commit changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Store {
+    versions: Versions,
+    /// Ascending.
+    running: Vec<usize>,
+}
+
+impl Isolated<'_> {
+    /// Whether a key that the transaction changes has a version that its snapshot does not show.
+    fn is_late(&self, transaction: &Transaction, versions: &Versions) -> bool {
+        let at = transaction.read_at.unwrap_or(i64::MAX);
+        let hidden = |of_key: &Vec<Version>| of_key.last().is_some_and(|(stamp, _)| *stamp > at);
+        transaction.writes.keys().any(|key| versions.get(key).is_some_and(hidden))
+    }
+
+    fn may_change(&self, number: usize) -> bool {
+        let transaction = self.transactions[number];
+        transaction.may_commit() && !transaction.writes.is_empty()
+    }
+}
+
+impl Model<Point> for Isolated<'_> {
+    type State = Store;
+
+    fn init(&self) -> Store {
+        Store { versions: Versions::new(), running: Vec::new() }
+    }
+
+    fn step(&self, store: &Store, point: &Point, next: &mut Vec<Store>) {
+        let certain =
+            |number: usize| matches!(self.transactions[number].outcome, Outcome::Committed { .. });
+        let mut after = store.clone();
+        match *point {
+            Point::Snapshot(number) => {
+                let transaction = self.transactions[number];
+                if !reads_right(transaction, &store.versions) {
+                    return;
+                }
+                if self.may_change(number) {
+                    match self.is_late(transaction, &store.versions) {
+                        true if certain(number) => return,
+                        true => {}
+                        false => {
+                            let at = after.running.partition_point(|other| *other < number);
+                            after.running.insert(at, number);
+                        }
+                    }
+                }
+            }
+            Point::Commit(number) => {
+                let transaction = self.transactions[number];
+                let loses =
+                    |other: usize| other != number && meet(self.transactions[other], transaction);
+                let lost = store.running.iter().any(|other| loses(*other) && certain(*other));
+                if lost || !store.running.contains(&number) {
+                    return;
+                }
+                after.running.retain(|other| *other != number && !loses(*other));
+                write(transaction, &mut after.versions);
+            }
+        }
+        next.push(after);
+    }
+
+    fn reads(&self, point: &Point) -> bool {
+        matches!(*point, Point::Snapshot(number) if !self.may_change(number))
+    }
+
+    fn weight(&self, store: &Store) -> usize {
+        weight(&store.versions) + 8 * store.running.len()
+    }
+}
+
+/// Transactions that happen at one instant each, in the order of their timestamps as far as they
+/// have any; an operation is a transaction's number.
+pub struct Serial<'a> {
+    pub transactions: &'a [&'a Transaction],
+}
+
+/// What is committed, and where in the order of timestamps that is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    versions: Versions,
+    /// The latest commit timestamp, and the latest read timestamp, so far.
+    committed: i64,
+    read: i64,
+}
+
+impl Model<usize> for Serial<'_> {
+    type State = Line;
+
+    fn init(&self) -> Line {
+        Line { versions: Versions::new(), committed: i64::MIN, read: i64::MIN }
+    }
+
+    fn step(&self, line: &Line, number: &usize, next: &mut Vec<Line>) {
+        let transaction = self.transactions[*number];
+        if !transaction.may_commit() || transaction.torn.is_some() {
+            return;
+        }
+        let mut after = line.clone();
+        match place(transaction) {
+            // All that is before it is committed, and nothing that is after it.
+            Place::Read(at) if at < line.committed => return,
+            Place::Read(at) => after.read = line.read.max(at),
+            Place::Commit(at) if at <= line.read || at < line.committed => return,
+            Place::Commit(at) => after.committed = at,
+            Place::Anywhere => {}
+        }
+        // What was changed since is found by who commits: it happens at that instant.
+        let reads = transaction.reads.iter();
+        if reads.into_iter().all(|(key, read)| found(&line.versions, *key, i64::MAX) == *read) {
+            let whole = Transaction { commit_at: None, ..transaction.clone() };
+            write(&whole, &mut after.versions);
+            next.push(after);
+        }
+    }
+
+    fn reads(&self, number: &usize) -> bool {
+        let transaction = self.transactions[*number];
+        let free = matches!(place(transaction), Place::Anywhere);
+        free && (transaction.writes.is_empty() || !transaction.may_commit())
+    }
+
+    fn weight(&self, line: &Line) -> usize {
+        weight(&line.versions)
+    }
+}
+
+/// Where in the order of timestamps a transaction stands that happens at one instant.
+pub enum Place {
+    Anywhere,
+    /// After every commit with this timestamp, and before all later ones.
+    Read(i64),
+    Commit(i64),
+}
+
+/// A transaction that changes something stands where it commits, another one where it reads.
+pub fn place(transaction: &Transaction) -> Place {
+    match (transaction.commit_at, transaction.read_at) {
+        (_, Some(at)) if transaction.writes.is_empty() => Place::Read(at),
+        (Some(at), _) if !transaction.writes.is_empty() => Place::Commit(at),
+        _ => Place::Anywhere,
+    }
+}
