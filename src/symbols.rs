@@ -48,15 +48,17 @@ impl SourceLines {
     /// The same, to look at.
     pub fn sources(&mut self, addresses: &[u64]) -> Vec<Option<Source>> {
         let is_new = |at: &&u64| !self.known.contains_key(at);
-        let new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
+        let mut new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
+        new.sort_unstable();
+        new.dedup();
         if !new.is_empty() {
             // Where the inlined functions around an instruction are not known, they often are
             // around the next one.
             let both: Vec<u64> = new.iter().flat_map(|at| [*at, at + 1]).collect();
-            let mut lines = parse(&self.ask(&both).unwrap_or_default());
+            let lines = parse(&self.ask(&both).unwrap_or_default());
             for at in new {
                 let next = lines.get(&(at + 1)).filter(|next| next.own).cloned();
-                let place = match lines.remove(&at) {
+                let place = match lines.get(&at).cloned() {
                     Some(place) if place.own => Some(place),
                     place => next.or(place),
                 };

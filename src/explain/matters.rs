@@ -39,14 +39,39 @@ pub fn of(trail: &[Event], boxes: &[Boxed]) -> Vec<bool> {
             }
         }
     }
-    let contended =
-        |event: &Event| words(event).any(|word| uses.get(&word).is_some_and(Use::is_contended));
-    let matters = |event: &Event| match event.act {
+    let mut known = Known::default();
+    let mut matters = |event: &Event| match event.act {
         Act::Fence | Act::Allocate => false,
         Act::Acquire | Act::Release | Act::Block => true,
-        _ => contended(event),
+        _ => {
+            let contended = |word| uses.get(&word).is_some_and(Use::is_contended);
+            let is_new = known.note(event);
+            is_new && words(event).any(contended)
+        }
     };
     trail.iter().map(|event| meanwhile(event) && matters(event)).collect()
+}
+
+/// What each thread knows of memory: to read again what one has read or written, and nobody has
+/// changed since, tells nothing.
+#[derive(Default)]
+struct Known {
+    /// Of each word, a bit for each thread that knows it.
+    knowing: HashMap<u64, u64>,
+}
+
+impl Known {
+    /// Whether the event changes memory, fails to, or tells its thread something new.
+    fn note(&mut self, event: &Event) -> bool {
+        let thread = 1u64 << (event.thread % 64);
+        let mut is_new = !matches!(event.act, Act::Load | Act::Read);
+        for word in words(event) {
+            let knowing = self.knowing.entry(word).or_default();
+            is_new |= *knowing & thread == 0;
+            *knowing = if changes(event) { thread } else { *knowing | thread };
+        }
+        is_new
+    }
 }
 
 fn changes(event: &Event) -> bool {

@@ -8,6 +8,9 @@ use crate::trace::trail::{Act, Event};
 /// Addresses have no more bits; what is above is a tag.
 const ADDRESS_BITS: u32 = 48;
 
+/// What the harness's heap fills new blocks with.
+const JUNK: u8 = 0xa5;
+
 struct Block {
     number: usize,
     size: u64,
@@ -48,6 +51,12 @@ impl Memory {
             Some((block, offset)) => format!("#{}+{offset}", block.number),
             None => format!("{address:#x}"),
         }
+    }
+
+    /// Whether it is what the heap fills new blocks with.
+    pub fn is_junk(&self, value: u64, size: u32) -> bool {
+        let bytes = value.to_le_bytes();
+        bytes[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == JUNK)
     }
 
     /// Of what was in memory: an address of a block, perhaps with a tag, else a number.

@@ -14,11 +14,15 @@ use crate::finding::Stored;
 use crate::history::{NEVER, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
 use crate::report::timeline;
+use crate::rr::locate::Boxed;
 use crate::symbols::SourceLines;
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
 use memory::Memory;
 use source::Texts;
+
+/// A round with no more calls is told as a whole.
+const SMALL_ROUND: usize = 12;
 
 /// The table of the stored finding's round, as it was run `again` with a trail; none without one.
 pub fn interleaving(
@@ -50,7 +54,7 @@ impl Story<'_> {
     fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
         let mut rows = self.calls();
         let (mut memory, mut texts) = (Memory::default(), Texts::default());
-        let matters = matters::of(self.trail, &self.stored.boxes());
+        let matters = matters::of(self.trail, &self.boxes());
         let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
         let sources = lines.sources(&codes);
         for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
@@ -68,12 +72,32 @@ impl Story<'_> {
         rows
     }
 
+    /// The calls to tell about: all of a small round, for what went wrong may show long after it
+    /// happened.
+    fn told(&self) -> Vec<OperationId> {
+        let history = &self.stored.round.history;
+        let drain = self.stored.round.start.threads;
+        let of_caller = |id: &OperationId| history.threads[id.thread as usize].client < drain;
+        let all: Vec<OperationId> = history.ids().filter(of_caller).collect();
+        let shown = self.stored.shown();
+        if all.len() <= SMALL_ROUND { [shown, all].concat() } else { shown }
+    }
+
+    fn boxes(&self) -> Vec<Boxed> {
+        let history = &self.stored.round.history;
+        let boxed = |id: OperationId| {
+            let operation = history.operation(id);
+            Boxed { start: operation.start, end: Some(operation.end) }
+        };
+        self.told().into_iter().map(boxed).collect()
+    }
+
     fn calls(&self) -> Vec<(At, Row)> {
-        let (history, shown) = (&self.stored.round.history, self.stored.shown());
+        let (history, told) = (&self.stored.round.history, self.told());
         let mut rows = Vec::new();
         for id in history.ids() {
             let operation = history.operation(id);
-            let matters = shown.contains(&id);
+            let matters = told.contains(&id);
             let thread = self.name(history.threads[id.thread as usize].client);
             let row = |step, what| Row { step, thread: thread.clone(), what, matters };
             let call = self.call(id);
@@ -99,7 +123,9 @@ fn words(event: &Event, memory: &Memory) -> String {
     let (before, after) = (event.before, event.after);
     match event.act {
         Act::Load | Act::Read => format!("{} is {}", place(), value(before)),
-        Act::Store | Act::Write if before == after => format!("{} = {}", place(), value(after)),
+        Act::Store | Act::Write if before == after || memory.is_junk(before, event.size) => {
+            format!("{} = {}", place(), value(after))
+        }
         Act::Store | Act::Write => {
             format!("{} = {}, was {}", place(), value(after), value(before))
         }

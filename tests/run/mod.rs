@@ -8,6 +8,7 @@ mod controlled;
 mod controlled_environment;
 mod debugger;
 mod determinism;
+mod explaining;
 mod fake;
 mod jobs;
 mod long;

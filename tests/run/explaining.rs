@@ -1,0 +1,71 @@
+//! `interlap explain`: what is told of the broken twins names the line of the bug, and is the same
+//! when it is asked for again.
+
+use super::tool::Tool;
+
+/// Twins, and a part of the line in which their bug takes effect.
+const TWINS: [(&str, &str); 9] = [
+    ("treiber_aba", "top.compare_exchange_weak(old, Tags::moved(old, next)"),
+    ("ms_queue_untagged", "Tags::moved("),
+    ("harris_set_marked_contains", "Contains::present(node->next.load())"),
+    ("set_undecided_insert", "slot"),
+    ("ring_mpmc_early_publish", "BUG: before the value is there"),
+    ("ring_spsc_early_publish", "BUG: before the value is there"),
+    ("slot_log_early_tail", "BUG: nothing stands there yet"),
+    ("atomic_register_split_cas", "BUG: the register may hold something else by now"),
+    ("mutex_map_lost_update", "lock"),
+];
+
+/// What is stored with the finding of this twin, and what is told of it.
+fn told(tool: &Tool, twin: &str) -> (String, String) {
+    let command = ["fuzz", twin, "--engine", "controlled", "--seed", "5", "--for", "60s"];
+    let limits = ["--findings", "1", "--shrink", "4s"];
+    tool.run(&[&command[..], &limits].concat()).expect(1, &["Reproduced in a fresh process"]);
+    let finding = tool.only_finding();
+    let name = finding.to_str().expect("UTF-8");
+    let answer = tool.run(&["explain", name]);
+    answer.expect(1, &[twin]);
+    (std::fs::read_to_string(finding.join("report.txt")).expect("a report"), answer.out)
+}
+
+#[test]
+fn the_line_of_the_bug_is_named() {
+    for (twin, line) in TWINS {
+        let tool = Tool::new();
+        let (report, told) = told(&tool, twin);
+        assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
+        assert!(told.contains("is stopped inside of"), "{twin}:\n{told}");
+    }
+}
+
+/// The table is kept with the finding, in words and for machines.
+#[test]
+fn a_shrunk_finding_has_its_table() {
+    let tool = Tool::new();
+    let (report, told) = told(&tool, "atomic_register_split_cas");
+    assert!(report.contains("How it went"), "{report}");
+    let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
+    assert!(table.iter().skip(1).all(|line| report.contains(line)), "{report}\n{told}");
+    let finding = tool.only_finding();
+    let name = finding.to_str().expect("UTF-8");
+    let all = tool.run(&["explain", name, "--all"]);
+    assert!(all.out.lines().count() > told.lines().count(), "{}", all.all());
+    let json = tool.run(&["explain", name, "--json"]).json();
+    let rows = json["rows"].as_array().expect("rows");
+    let lines = rows.iter().filter_map(|row| row["what"]["act"]["place"]["line"].as_u64());
+    assert!(lines.count() > 5, "{json}");
+    let shown = tool.run(&["show", name]);
+    shown.expect(0, &["How it went", "is stopped inside of"]);
+}
+
+#[test]
+fn only_what_the_controlled_engine_found_is_explained() {
+    let tool = Tool::new();
+    let missing = tool.run(&["explain", "findings/none"]);
+    missing.expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
+    let command = ["fuzz", "mutex_map_lost_update", "--engine", "native", "--for", "60s"];
+    tool.run(&[&command[..], &["--findings", "1"]].concat()).expect(1, &["Finding"]);
+    let finding = tool.only_finding();
+    let answer = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
+    answer.expect(2, &["not found by the controlled engine", "how to hunt it"]);
+}
