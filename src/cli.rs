@@ -378,6 +378,11 @@ pub struct Check {
     /// Most memory that the general search takes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub memory: usize,
+    /// Write a page for a browser: the timeline, how far the history can be explained (or an order
+    /// that explains it), and the search to be watched. Of several histories in the file, the first
+    /// that is bad
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub format: Format,
 }
@@ -453,6 +458,9 @@ pub struct Show {
     /// Print the whole history as JSON Lines instead
     #[arg(long, conflicts_with = "json")]
     pub history: bool,
+    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["json", "history"])]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub format: Format,
 }

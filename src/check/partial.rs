@@ -1,7 +1,9 @@
 //! How far a history can be explained. One that no order explains comes in; every maximal partial
 //! linearization near the first return that none explains goes out: the operations in the order in
 //! which they can have taken effect, the state that each left, and what could not follow. Does not
-//! decide anything: that is done.
+//! decide anything: that is done. [`story`] tells the search itself.
+
+mod story;
 
 use std::collections::HashSet;
 
@@ -20,6 +22,8 @@ use super::{Limits, Verdict, Witness, check, witness};
 use crate::history::{History, NEVER, OperationId};
 use crate::model::{Call, Kind, Model, Spec};
 use crate::operation::Status;
+
+pub use story::{Node, Outcome, Story, StoryStep, Try, story};
 
 /// Operations that count as near the failure.
 const NEAR_MAX: usize = 16;
@@ -113,6 +117,17 @@ impl From<Exhausted> for Stop {
 
 /// The partial linearizations before the last of `events`, at which no order is left.
 fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, Stop> {
+    let (begin, end, settled) = window(history, events);
+    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
+    match near(history, spec, (begin, end), settled) {
+        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
+        found => found,
+    }
+}
+
+/// What is near the last of `events`, a return: what was under way between two times. The third is
+/// that before which all that came had ended before them.
+fn window(history: &History, events: &[Event]) -> (u64, u64, u64) {
     let end = events.last().expect("a return").time;
     // Operations are near that return in the last events, or not yet.
     let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
@@ -125,11 +140,7 @@ fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, 
     let begin = events.get(first).map_or(0, |event| event.time);
     let under_way = history.ids().map(|id| history.operation(id)).filter(|o| o.end >= begin);
     let settled = under_way.map(|o| o.start).min().unwrap_or(begin).min(begin);
-    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
-    match near(history, spec, (begin, end), settled) {
-        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
-        found => found,
-    }
+    (begin, end, settled)
 }
 
 /// The partial linearizations of what was under way between two times, with what can matter of what
@@ -218,6 +229,17 @@ impl<'a> Task<'a> for Near<'a, '_> {
     type Output = Result<Partials, Stop>;
 
     fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output {
+        let (frontier, items, bits) = self.past(object)?;
+        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+    }
+}
+
+/// The configurations before the steps that are near, those steps, and the bit of each in the
+/// configurations; none of what was called later.
+type Past<'a, S> = (Frontier<Call<'a>, S>, Vec<Item<'a>>, Vec<u64>);
+
+impl<'a> Near<'a, '_> {
+    fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, Stop> {
         let mut search = Search::new(object, &PAST_LIMITS);
         let mut frontier = Frontier::new(object.init());
         let (mut items, mut bits): (Vec<Item>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -267,11 +289,9 @@ impl<'a> Task<'a> for Near<'a, '_> {
             }
             open[id.thread as usize] = own.iter().sum();
         }
-        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+        Ok((frontier, items, bits))
     }
-}
 
-impl<'a> Near<'a, '_> {
     /// The "empty" answers of which the model promises nothing.
     fn unjudged(&self) -> HashSet<OperationId> {
         let mut crowd = Crowd::new(self.history.threads.len());

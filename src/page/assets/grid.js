@@ -1,0 +1,168 @@
+// The ways to the failure, read from their end: a row for each step, the last one first; a column
+// for each thread. The search comes in; what people assume goes out as pins, each of which says
+// which step is at a place, and narrows the ways to those that agree.
+
+const ROWS_FIRST = 6;
+
+class Grid {
+  constructor(page) {
+    this.page = page;
+    this.search = page.search;
+    if (!this.search || page.data.verdict === 'consistent') return;
+    byId('grid').hidden = false;
+    this.pins = new Map();
+    this.rows = ROWS_FIRST;
+    this.revealed = false;
+    this.rowNames = [...new Set(this.search.steps.map(({ op }) => page.operations.row[op]))];
+    this.rowNames.sort((a, b) => a - b);
+    this.narrow();
+    this.controls();
+    this.fill();
+  }
+
+  /** Finds the ways that agree with the pins, and one of them to show; false where none does. */
+  narrow() {
+    const ways = this.search.ways(this.pins);
+    if (ways === null) return false;
+    this.ways = ways;
+    const kept = this.path && ways.ends.includes(this.path.at(-1).node) ? this.path.at(-1).node : ways.ends[0];
+    this.choose(kept, []);
+    return true;
+  }
+
+  /** The way shown: `suffix` stays, from `node` back to a root the arrivals come as they are. */
+  choose(node, suffix) {
+    const path = [...suffix];
+    for (let at = node; ;) {
+      const arrivals = this.search.arrivals(at, this.ways);
+      const old = this.path?.find((one) => one.node === at);
+      const by = arrivals.find(({ from, step }) => from === old?.from && step === old?.step)
+        ?? arrivals[0];
+      path.unshift({ node: at, from: by?.from ?? -1, step: by?.step ?? -1 });
+      if (!by) break;
+      at = by.from;
+    }
+    this.path = path;
+  }
+
+  controls() {
+    const set = (change) => () => { change(); this.controls(); this.fill(); };
+    const most = this.path.length;
+    const step = (by) => set(() => { this.rows = Math.min(Math.max(this.rows + by, 1), most); });
+    replace(byId('grid-controls'),
+      button('+1 row', { 'data-key': 'more', onclick: step(1), disabled: this.rows >= most }),
+      button('−1 row', { 'data-key': 'less', onclick: step(-1), disabled: this.rows <= 1 }),
+      button('All rows', { 'data-key': 'all', onclick: step(most), disabled: this.rows >= most }),
+      el('label', {}, el('input', { type: 'checkbox', 'data-key': 'reveal', checked: this.revealed,
+        onchange: set(() => { this.revealed = !this.revealed; }) }), ' Reveal stalled operations'),
+      button('Drop all assumptions', { 'data-key': 'drop', disabled: this.pins.size === 0,
+        onclick: set(() => { this.pins.clear(); this.narrow(); }) }));
+  }
+
+  fill() {
+    const { page, ways, path } = this;
+    const total = ways.ends.reduce((sum, end) => sum + ways.reached.get(end), 0);
+    const end = path.at(-1).node;
+    const depth = path.length - 1;
+    byId('grid-summary').textContent = `${grouped(total)} longest ${total === 1 ? 'way' : 'ways'} of `
+      + `${depth} steps${this.pins.size ? ` under ${this.pins.size} assumption${this.pins.size > 1 ? 's' : ''}` : ''}, `
+      + `ending in ${ways.ends.length} ${ways.ends.length === 1 ? 'configuration' : 'configurations'}.`
+      + (this.search.cut ? ` Not all: ${this.search.cut}.` : '');
+    const heads = ['Step', ...this.rowNames.map((row) => page.operations.names[row]), 'State', 'Ways'];
+    const rows = [this.lastRow(end)];
+    const shown = Math.min(this.rows, path.length);
+    for (let at = depth; at > depth - shown && at >= 0; at--) rows.push(this.row(at));
+    const caption = 'From the end backwards: how it came to a stop. The last step is on top.';
+    replace(byId('grid-table'), table(caption, heads, rows));
+    const left = path.length - shown;
+    byId('grid-more').textContent = left > 0 ? `${left} earlier ${left === 1 ? 'row' : 'rows'} not shown.` : '';
+  }
+
+  /** What could not go on, and the other ends there are. */
+  lastRow(end) {
+    const { ends } = this.ways;
+    const found = this.search.found === end;
+    const choice = ends.length === 1 ? '' : el('label', {}, 'End ',
+      el('select', { 'data-key': 'end', onchange: (event) => {
+        this.choose(Number(event.target.value), []);
+        this.fill();
+      } }, ends.map((one, i) => el('option', { value: one, selected: one === end },
+        `${i + 1} of ${ends.length}: ${this.search.state(one)}`))));
+    return el('tr', { class: 'end' }, el('th', { scope: 'row' }, found ? '✓ done' : '✕ stuck'),
+      this.rowNames.map((row) => el('td', {}, this.stalled(end, row))),
+      el('td', {}, choice), el('td', {}));
+  }
+
+  /** The operations of a thread that had been called and could not take effect at a node. */
+  stalled(node, row) {
+    const { page, search } = this;
+    const tried = new Map(search.nodes[node].tries.map((one) => [one.step, one]));
+    const lines = [];
+    search.steps.forEach(({ op }, step) => {
+      if (page.operations.row[op] !== row || search.isDone(node, step)) return;
+      const waits = search.waitsFor(node, step);
+      const answer = tried.get(step)?.to === -1 ? search.answers[tried.get(step).answer] : undefined;
+      if (waits) lines.push(['…', step, waits, 'waits']);
+      else if (answer !== undefined) lines.push(['✕', step, `would have answered ${answer}`, 'refused']);
+    });
+    return lines.map(([sign, step, why, kind]) => el('div', { class: `stalled ${kind}` },
+      `${sign} `, el('code', {}, search.label(step)), el('small', {}, ` ${why}`)));
+  }
+
+  row(at) {
+    const { search, path, ways } = this;
+    const { node, from, step } = path[at];
+    const arrivals = from < 0 ? [] : search.arrivals(node, ways);
+    const depth = search.nodes[node].depth;
+    const before = from < 0 ? null : search.state(from);
+    const count = ways.reached.get(node) * ways.left.get(node);
+    return el('tr', { class: this.pins.has(depth) ? 'pinned' : null },
+      el('th', { scope: 'row' }, from < 0 ? 'before' : String(at)),
+      this.rowNames.map((row) => el('td', {},
+        arrivals.filter((one) => this.rowOf(one.step) === row)
+          .map((one) => this.candidate(at, one, one.step === step && one.from === from)),
+        this.revealed ? this.stalled(node, row) : null)),
+      el('td', {}, stateText(before, search.state(node))),
+      el('td', { class: 'number' }, grouped(count)));
+  }
+
+  rowOf(step) {
+    return this.page.operations.row[this.search.steps[step].op];
+  }
+
+  /** A step that can have been the last one here: the chosen one, or one to choose. */
+  candidate(at, { from, step }, chosen) {
+    const { search, page } = this;
+    const depth = search.nodes[this.path[at].node].depth;
+    const pinned = this.pins.get(depth) === step;
+    const choose = () => {
+      if (chosen) page.select(search.steps[step].op);
+      else {
+        const suffix = this.path.slice(at + 1);
+        const { node } = this.path[at];
+        this.choose(from, [{ node, from, step }, ...suffix]);
+        this.fill();
+        say(`Step ${at} is now ${search.label(step)}, from ${search.state(from)}.`);
+      }
+    };
+    return el('div', { class: `candidate ${chosen ? 'chosen' : ''}` },
+      button(`${chosen ? '●' : '○'} ${search.label(step)}`, { 'data-key': `${at}-${from}-${step}`,
+        'aria-pressed': String(chosen), title: chosen ? 'chosen; press to select it' : 'choose this one',
+        onclick: choose }),
+      chosen ? button(pinned ? 'Unpin' : 'Pin', { class: 'pin', 'data-key': `pin-${at}`,
+        'aria-pressed': String(pinned),
+        'aria-label': `${pinned ? 'Drop the assumption' : 'Assume'} that step ${at} was ${search.label(step)}`,
+        onclick: () => this.pin(depth, step) }) : null);
+  }
+
+  pin(depth, step) {
+    if (this.pins.get(depth) === step) this.pins.delete(depth); else this.pins.set(depth, step);
+    if (!this.narrow()) {
+      this.pins.delete(depth);
+      this.narrow();
+    }
+    this.controls();
+    this.fill();
+    say(byId('grid-summary').textContent);
+  }
+}
