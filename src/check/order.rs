@@ -12,6 +12,7 @@ use std::hash::{Hash, Hasher};
 use super::cover::Crowd;
 use super::events::Events;
 use super::hash::FastSet;
+use super::partial::words;
 use super::refuse;
 use super::search::{Task, judged, with_object};
 use super::steps::{Step, Steps};
@@ -112,7 +113,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
                 object.step(&state, &operation.steps[step].call, &mut next);
                 state = next.swap_remove(choice);
                 next.clear();
-                order.states.push(object.describe_state(&state));
+                order.states.push(words(self.spec.kind, object.describe_state(&state)));
                 bytes += order.states.last().map_or(0, String::len);
             }
         }

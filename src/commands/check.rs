@@ -71,9 +71,14 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
     if args.format.json {
         print_json(&all)?;
     }
-    if let (Some(path), Some(shown)) = (&args.html, shown) {
-        page::write(path, &shown.page())?;
-        eprintln!("{}: the page of {}; opens in any browser", path.display(), shown.subject.name);
+    match (&args.html, shown) {
+        (Some(path), Some(shown)) => {
+            page::write(path, &shown.page())?;
+            let (path, name) = (path.display(), &shown.subject.name);
+            eprintln!("{path}: the page of {name}; opens in any browser");
+        }
+        (Some(_), None) => eprintln!("{file}: it holds no history, so no page was written"),
+        (None, _) => {}
     }
     if let Some(why) = truncated {
         eprintln!("{file}: {why}; what comes before was checked");

@@ -70,10 +70,12 @@ fn letters(subject: &Subject, ids: &[OperationId]) -> Vec<OperationId> {
     ids.split_off(ids.len().saturating_sub(SHOWN_MAX))
 }
 
-/// Makes sure that a page can be written there; what is there stays.
+/// Makes sure that a page can be written there; what is there stays, and nothing is left.
 pub fn touch(path: &Path) -> Result<()> {
+    let is_new = !path.exists();
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    file.map(drop).with_context(|| format!("cannot write {}", path.display()))
+    let left = file.and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) });
+    left.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes a page to where the user wants it.

@@ -1,5 +1,6 @@
-//! How far the history can be explained, for a page. A [`Subject`] comes in; partial linearizations,
-//! the search near the failure and an order of a good history go out, in the page's numbers.
+//! How far the history can be explained, for a page. A [`Subject`] comes in; partial
+//! linearizations, the search near the failure and an order of a good history go out, in the
+//! page's numbers. Does not know how they are shown.
 
 use serde::Serialize;
 
@@ -14,6 +15,8 @@ pub struct PartialsData {
     last: Option<u32>,
     near: Vec<u32>,
     more: usize,
+    /// The key that all this is about, if not about all.
+    key: Option<String>,
     orders: Vec<OrderData>,
 }
 
@@ -102,6 +105,7 @@ fn partial_orders(subject: &Subject, numbers: &Numbers, partials: &Partials) -> 
         last: numbers.of(partials.last),
         near: numbers.all(&partials.near),
         more: partials.more,
+        key: partials.key.map(|key| subject.strings.value(key).shown()),
         orders: partials.partials.iter().map(order).collect(),
     }
 }

@@ -1,6 +1,6 @@
-//! A page: one HTML file without network that shows a history and what was made of it. A [`Subject`]
-//! comes in, the page's text goes out: [`data`] is what its script is given, `assets` the page itself,
-//! written by hand and joined here. Decides nothing about the history.
+//! A page: one HTML file without network that shows a history and what was made of it. A
+//! [`Subject`] comes in, the page's text goes out: [`data`] is what its script is given, `assets`
+//! the page itself, written by hand and joined here. Decides nothing about the history.
 
 mod data;
 mod explained;

@@ -1,4 +1,5 @@
-//! Numbers in little room. Integers come in; bytes, and base64 for a page, go out. Knows no history.
+//! Numbers in little room. Integers come in; bytes, and base64 for a page, go out. Knows no
+//! history.
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

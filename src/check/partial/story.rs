@@ -3,12 +3,12 @@
 //! every configuration that was reached, every step that was tried from it, in that order, and why
 //! the object refused it. Decides nothing.
 //!
-//! It goes depth first and remembers where it has been (Wing and Gong 1993, Lowe 2017): the plainest
-//! search there is, for people. Verdicts come from the checker of the model.
+//! It goes depth first and remembers where it has been (Wing and Gong 1993, Lowe 2017): the
+//! plainest search there is, for people. Verdicts come from the checker of the model.
 
 use std::collections::HashMap;
 
-use super::{Item, NEAR_MAX, Named, Near, Partials, Stop, brief, window};
+use super::{Item, NEAR_MAX, Named, Near, Part, Partials, Stop, brief, window, words};
 use crate::check::events::{Event, Events};
 use crate::check::forget::forget;
 use crate::check::frontier::{Configuration, Frontier};
@@ -99,10 +99,27 @@ pub fn story(history: &History, spec: &Spec, partials: Option<&Partials>) -> Res
     let Some(partials) = partials else {
         return tell(history, spec, (0, beginning(history)), 0);
     };
-    let known = until(history, history.operation(partials.failed).end);
-    let last = known.operation(partials.last).end;
-    let mut events: Vec<Event> = Events::new(&known).take_while(|e| e.time <= last).collect();
-    let at = events.iter().rposition(|event| event.returns && event.id == partials.last);
+    let Some(key) = partials.key else {
+        return near_failure(history, spec, partials.failed, partials.last);
+    };
+    let part = Part::of(history, spec, key);
+    let own = |id: OperationId| part.own(id).ok_or("the failure is not on its key");
+    let mut story = near_failure(&part.history, spec, own(partials.failed)?, own(partials.last)?)?;
+    story.steps.iter_mut().for_each(|step| step.operation = part.whole(step.operation));
+    Ok(story)
+}
+
+/// The search before the return of `last`, given all that was known when `failed` returned.
+fn near_failure(
+    history: &History,
+    spec: &Spec,
+    failed: OperationId,
+    last: OperationId,
+) -> Result<Story, String> {
+    let known = until(history, history.operation(failed).end);
+    let end = known.operation(last).end;
+    let mut events: Vec<Event> = Events::new(&known).take_while(|e| e.time <= end).collect();
+    let at = events.iter().rposition(|event| event.returns && event.id == last);
     events.truncate(at.ok_or("the failure is not in the history")? + 1);
     let (begin, end, settled) = window(&known, &events);
     tell(&known, spec, (begin, end), settled).or_else(|_| tell(&known, spec, (begin, end), 0))
@@ -153,7 +170,7 @@ impl<'a> Near<'a, '_> {
             let why = "more than 64 steps overlap near the failure, too many to follow";
             return Err(Stop::Other(why.to_string()));
         }
-        let mut teller = Teller::new(object, &items, self.named);
+        let mut teller = Teller::new(self.spec.kind, object, &items, self.named);
         teller.begin(&frontier, &bits);
         Ok(teller.story)
     }
@@ -161,6 +178,7 @@ impl<'a> Near<'a, '_> {
 
 /// Goes along every order, and writes down how.
 struct Teller<'w, 'a, M: Expect<Call<'a>>> {
+    kind: Kind,
     object: &'w M,
     items: &'w [Item<'a>],
     story: Story,
@@ -171,7 +189,7 @@ struct Teller<'w, 'a, M: Expect<Call<'a>>> {
 }
 
 impl<'w, 'a, M: Expect<Call<'a>>> Teller<'w, 'a, M> {
-    fn new(object: &'w M, items: &'w [Item<'a>], named: &Named) -> Self {
+    fn new(kind: Kind, object: &'w M, items: &'w [Item<'a>], named: &Named) -> Self {
         let step = |(at, item): (usize, &Item<'a>)| {
             let same = |other: &&Item| other.id == item.id;
             let after = (0..items.len()).filter(|other| item.after >> other & 1 == 1).collect();
@@ -185,6 +203,7 @@ impl<'w, 'a, M: Expect<Call<'a>>> Teller<'w, 'a, M> {
         };
         let steps = items.iter().enumerate().map(step).collect();
         Teller {
+            kind,
             object,
             items,
             story: Story { steps, ..Story::default() },
@@ -215,7 +234,7 @@ impl<'w, 'a, M: Expect<Call<'a>>> Teller<'w, 'a, M> {
     }
 
     fn node(&mut self, done: u64, state: &M::State, parent: Option<(usize, usize)>) -> usize {
-        let text = brief(self.object.describe_state(state), STATE_MAX);
+        let text = brief(words(self.kind, self.object.describe_state(state)), STATE_MAX);
         let bytes = text.len();
         let known = self.states.len();
         let state_at = place(&mut self.states, &mut self.story.states, text);

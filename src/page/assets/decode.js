@@ -12,7 +12,9 @@ class Reader {
 
   /** A number; not exact above 2^53, as stamps of a day in nanoseconds are not. */
   number() {
-    let value = 0, scale = 1, byte;
+    let value = 0,
+      scale = 1,
+      byte;
     do {
       byte = this.bytes[this.at++];
       value += (byte & 0x7f) * scale;
@@ -30,7 +32,8 @@ class Reader {
     const from = this.at;
     const value = this.number();
     if (value <= Number.MAX_SAFE_INTEGER) return value % 2 ? -(value + 1) / 2 : value / 2;
-    let whole = 0n, shift = 0n;
+    let whole = 0n,
+      shift = 0n;
     for (let at = from; at < this.at; at++, shift += 7n) {
       whole |= BigInt(this.bytes[at] & 0x7f) << shift;
     }
@@ -69,7 +72,7 @@ class Operations {
       this.row[op] = reader.number();
       const length = reader.number();
       this.end[op] = length === 0 ? Infinity : before + length - 1;
-      const shape = this.shape[op] = reader.number();
+      const shape = (this.shape[op] = reader.number());
       this.values[op] = reader.at;
       const { args, results } = this.shapes[shape];
       for (let i = args + results; i > 0; i--) reader.skip();
@@ -150,10 +153,12 @@ class Operations {
 
 /** The least index below `count` of which `test` holds, as it does of all after it; else count. */
 function lowest(count, test) {
-  let low = 0, high = count;
+  let low = 0,
+    high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (test(middle)) high = middle; else low = middle + 1;
+    if (test(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
@@ -169,6 +174,11 @@ function grouped(number) {
   const [whole, rest] = String(Number(number.toFixed(digits))).split('.');
   const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
   return rest ? `${groups}.${rest}` : groups;
+}
+
+/** "1 way", "2 ways". */
+function counted(number, what) {
+  return `${grouped(number)} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** The order of a good history: operation numbers. */

@@ -19,7 +19,8 @@ function byId(id) {
 /** Puts children in the place of what was there; the focus stays where it was, by its key. */
 function replace(parent, ...children) {
   const key = parent.contains(document.activeElement)
-    ? document.activeElement.getAttribute('data-key') : null;
+    ? document.activeElement.getAttribute('data-key')
+    : null;
   parent.replaceChildren(...children.flat().filter((child) => child !== null));
   if (key) parent.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
 }
@@ -32,16 +33,31 @@ function button(text, properties = {}) {
 function callText(page, op) {
   const { operations } = page;
   const letter = operations.letters.get(op);
-  return el('span', { class: 'call' },
-    letter ? el('b', { class: 'letter' }, letter) : null, letter ? ' ' : null,
-    el('code', {}, operations.call(op)), ' → ', el('code', {}, operations.answer(op)));
+  return el(
+    'span',
+    { class: 'call' },
+    letter ? el('b', { class: 'letter' }, letter) : null,
+    letter ? ' ' : null,
+    el('code', {}, operations.call(op)),
+    ' → ',
+    el('code', {}, operations.answer(op)),
+  );
 }
 
 /** A call that selects its operation when it is pressed. */
 function callButton(page, op, key) {
-  return el('button', { type: 'button', class: 'link', 'data-op': op, 'data-key': key,
-    'aria-label': `Select ${page.operations.full(op)}`, onclick: () => page.select(op) },
-  callText(page, op));
+  return el(
+    'button',
+    {
+      type: 'button',
+      class: 'link',
+      'data-op': op,
+      'data-key': key,
+      'aria-label': `Select ${page.operations.full(op)}`,
+      onclick: () => page.select(op),
+    },
+    callText(page, op),
+  );
 }
 
 /** A state with what changed in it; what is gone and what is new is told in words, too. */
@@ -54,12 +70,21 @@ function stateText(before, after) {
     return el(tag, {}, el('span', { class: 'said' }, names[mark]), text);
   });
   const kept = before !== null && before === after;
-  return el('code', { class: 'state' }, ...shown, kept ? el('span', { class: 'muted' }, ' =') : null);
+  return el(
+    'code',
+    { class: 'state' },
+    ...shown,
+    kept ? el('span', { class: 'muted' }, ' =') : null,
+  );
 }
 
 /** A table of rows of cells; the first cell of each is its header. */
 function table(caption, heads, rows) {
-  const head = el('tr', {}, heads.map((text) => el('th', { scope: 'col' }, text)));
+  const head = el(
+    'tr',
+    {},
+    heads.map((text) => el('th', { scope: 'col' }, text)),
+  );
   return el('table', {}, el('caption', {}, caption), el('thead', {}, head), el('tbody', {}, rows));
 }
 

@@ -1,14 +1,31 @@
 // What the timeline looks like. Operations, a scale and what is in sight come in; boxes on a canvas
 // go out. Of a row no more boxes are looked at than it has pixels, however many there are.
 
-const ROW = 28, BOX = 20, GUTTER = 92, AXIS = 26;
+const ROW = 28,
+  BOX = 20,
+  GUTTER = 92,
+  AXIS = 26;
 
 /** The page's colours, which change with the theme. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
-  const names = ['ground', 'text', 'muted', 'line', 'box', 'box-line', 'weak', 'near', 'bad',
-    'bad-fill', 'focus', 'order'];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const names = [
+    'ground',
+    'text',
+    'muted',
+    'line',
+    'box',
+    'box-line',
+    'weak',
+    'near',
+    'bad',
+    'bad-fill',
+    'focus',
+    'order',
+  ];
+  return Object.fromEntries(
+    names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
 }
 
 /** A canvas as sharp as the screen; gives what to draw with, in CSS pixels. */
@@ -103,7 +120,10 @@ class Picture {
       }
       // Too small to tell apart: one stroke for all that lie within a pixel or two.
       const until = scale.time(place + 2 * pixel);
-      const next = Math.max(at + 1, lowest(ops.length, (i) => operations.start[ops[i]] > until));
+      const next = Math.max(
+        at + 1,
+        lowest(ops.length, (i) => operations.start[ops[i]] > until),
+      );
       const [some, bad] = this.among(ops, at, next);
       this.stroke(row, place, next - at, some, bad);
       at = next;
@@ -132,9 +152,13 @@ class Picture {
     const { operations } = page;
     const open = operations.end[op] === Infinity;
     const left = Math.max(this.x(operations.start[op]), GUTTER - 20);
-    const right = Math.min(open ? this.view.width + 20 : this.x(operations.end[op]), this.view.width + 20);
+    const right = Math.min(
+      open ? this.view.width + 20 : this.x(operations.end[op]),
+      this.view.width + 20,
+    );
     const [y, width] = [this.y(row), Math.max(right - left, 3)];
-    const bad = operations.witness.has(op), failed = page.failed === op;
+    const bad = operations.witness.has(op),
+      failed = page.failed === op;
     const weak = !['ok', 'pending', 'unknown'].includes(operations.status(op));
     context.fillStyle = bad ? colors['bad-fill'] : weak ? colors.ground : colors.box;
     context.strokeStyle = bad ? colors.bad : page.near.has(op) ? colors.near : colors['box-line'];
@@ -145,6 +169,10 @@ class Picture {
     context.fill();
     context.stroke();
     context.setLineDash([]);
+    if (page.near.has(op)) {
+      context.fillStyle = bad ? colors.bad : colors.near;
+      context.fillRect(left, y + BOX - 3, width, 3);
+    }
     if (page.selected === op) this.ring(left, y, width);
     this.words(op, left, y, width, failed);
   }
@@ -192,7 +220,8 @@ class Picture {
     const shown = [];
     for (let i = Math.max(0, first - 1); i < Math.min(times.length, last + 1); i++) {
       const [x, y] = [this.x(times[i]), this.y(page.operations.row[ops[i]]) + BOX];
-      if (shown.length === 0) context.moveTo(x, y); else context.lineTo(x, y);
+      if (shown.length === 0) context.moveTo(x, y);
+      else context.lineTo(x, y);
       shown.push([x, y, i + 1]);
     }
     context.stroke();

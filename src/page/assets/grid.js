@@ -25,7 +25,8 @@ class Grid {
     const ways = this.search.ways(this.pins);
     if (ways === null) return false;
     this.ways = ways;
-    const kept = this.path && ways.ends.includes(this.path.at(-1).node) ? this.path.at(-1).node : ways.ends[0];
+    const kept =
+      this.path && ways.ends.includes(this.path.at(-1).node) ? this.path.at(-1).node : ways.ends[0];
     this.choose(kept, []);
     return true;
   }
@@ -36,8 +37,8 @@ class Grid {
     for (let at = node; ;) {
       const arrivals = this.search.arrivals(at, this.ways);
       const old = this.path?.find((one) => one.node === at);
-      const by = arrivals.find(({ from, step }) => from === old?.from && step === old?.step)
-        ?? arrivals[0];
+      const by =
+        arrivals.find(({ from, step }) => from === old?.from && step === old?.step) ?? arrivals[0];
       path.unshift({ node: at, from: by?.from ?? -1, step: by?.step ?? -1 });
       if (!by) break;
       at = by.from;
@@ -46,17 +47,43 @@ class Grid {
   }
 
   controls() {
-    const set = (change) => () => { change(); this.controls(); this.fill(); };
+    const set = (change) => () => {
+      change();
+      this.controls();
+      this.fill();
+    };
     const most = this.path.length;
-    const step = (by) => set(() => { this.rows = Math.min(Math.max(this.rows + by, 1), most); });
-    replace(byId('grid-controls'),
+    const step = (by) =>
+      set(() => {
+        this.rows = Math.min(Math.max(this.rows + by, 1), most);
+      });
+    replace(
+      byId('grid-controls'),
       button('+1 row', { 'data-key': 'more', onclick: step(1), disabled: this.rows >= most }),
       button('−1 row', { 'data-key': 'less', onclick: step(-1), disabled: this.rows <= 1 }),
       button('All rows', { 'data-key': 'all', onclick: step(most), disabled: this.rows >= most }),
-      el('label', {}, el('input', { type: 'checkbox', 'data-key': 'reveal', checked: this.revealed,
-        onchange: set(() => { this.revealed = !this.revealed; }) }), ' Reveal stalled operations'),
-      button('Drop all assumptions', { 'data-key': 'drop', disabled: this.pins.size === 0,
-        onclick: set(() => { this.pins.clear(); this.narrow(); }) }));
+      el(
+        'label',
+        {},
+        el('input', {
+          type: 'checkbox',
+          'data-key': 'reveal',
+          checked: this.revealed,
+          onchange: set(() => {
+            this.revealed = !this.revealed;
+          }),
+        }),
+        ' Reveal stalled operations',
+      ),
+      button('Drop all assumptions', {
+        'data-key': 'drop',
+        disabled: this.pins.size === 0,
+        onclick: set(() => {
+          this.pins.clear();
+          this.narrow();
+        }),
+      }),
+    );
   }
 
   fill() {
@@ -64,49 +91,78 @@ class Grid {
     const total = ways.ends.reduce((sum, end) => sum + ways.reached.get(end), 0);
     const end = path.at(-1).node;
     const depth = path.length - 1;
-    byId('grid-summary').textContent = `${grouped(total)} longest ${total === 1 ? 'way' : 'ways'} of `
-      + `${depth} steps${this.pins.size ? ` under ${this.pins.size} assumption${this.pins.size > 1 ? 's' : ''}` : ''}, `
-      + `ending in ${ways.ends.length} ${ways.ends.length === 1 ? 'configuration' : 'configurations'}.`
-      + (this.search.cut ? ` Not all: ${this.search.cut}.` : '');
-    const heads = ['Step', ...this.rowNames.map((row) => page.operations.names[row]), 'State', 'Ways'];
+    const assumed = this.pins.size ? ` under ${counted(this.pins.size, 'assumption')}` : '';
+    byId('grid-summary').textContent =
+      `${counted(total, 'longest way')} of ${counted(depth, 'step')}${assumed}, ` +
+      `ending in ${counted(ways.ends.length, 'configuration')}.` +
+      (this.search.cut ? ` Not all: ${this.search.cut}.` : '');
+    const heads = [
+      'Step',
+      ...this.rowNames.map((row) => page.operations.names[row]),
+      'State',
+      'Ways',
+    ];
     const rows = [this.lastRow(end)];
     const shown = Math.min(this.rows, path.length);
     for (let at = depth; at > depth - shown && at >= 0; at--) rows.push(this.row(at));
     const caption = 'From the end backwards: how it came to a stop. The last step is on top.';
     replace(byId('grid-table'), table(caption, heads, rows));
     const left = path.length - shown;
-    byId('grid-more').textContent = left > 0 ? `${left} earlier ${left === 1 ? 'row' : 'rows'} not shown.` : '';
+    byId('grid-more').textContent = left > 0 ? `${counted(left, 'earlier row')} not shown.` : '';
   }
 
   /** What could not go on, and the other ends there are. */
   lastRow(end) {
     const { ends } = this.ways;
     const found = this.search.found === end;
-    const choice = ends.length === 1 ? '' : el('label', {}, 'End ',
-      el('select', { 'data-key': 'end', onchange: (event) => {
-        this.choose(Number(event.target.value), []);
-        this.fill();
-      } }, ends.map((one, i) => el('option', { value: one, selected: one === end },
-        `${i + 1} of ${ends.length}: ${this.search.state(one)}`))));
-    return el('tr', { class: 'end' }, el('th', { scope: 'row' }, found ? '✓ done' : '✕ stuck'),
+    const choice =
+      ends.length === 1
+        ? ''
+        : el(
+            'label',
+            {},
+            'End ',
+            el(
+              'select',
+              {
+                'data-key': 'end',
+                onchange: (event) => {
+                  this.choose(Number(event.target.value), []);
+                  this.fill();
+                },
+              },
+              ends.map((one, i) =>
+                el(
+                  'option',
+                  { value: one, selected: one === end },
+                  `${i + 1} of ${ends.length}: ${this.search.state(one)}`,
+                ),
+              ),
+            ),
+          );
+    return el(
+      'tr',
+      { class: 'end' },
+      el('th', { scope: 'row' }, found ? '✓ done' : '✕ stuck'),
       this.rowNames.map((row) => el('td', {}, this.stalled(end, row))),
-      el('td', {}, choice), el('td', {}));
+      el('td', {}, choice),
+      el('td', {}),
+    );
   }
 
-  /** The operations of a thread that had been called and could not take effect at a node. */
+  /** The operations of a thread that could have been next at a node but for their answers. */
   stalled(node, row) {
     const { page, search } = this;
-    const tried = new Map(search.nodes[node].tries.map((one) => [one.step, one]));
-    const lines = [];
-    search.steps.forEach(({ op }, step) => {
-      if (page.operations.row[op] !== row || search.isDone(node, step)) return;
-      const waits = search.waitsFor(node, step);
-      const answer = tried.get(step)?.to === -1 ? search.answers[tried.get(step).answer] : undefined;
-      if (waits) lines.push(['…', step, waits, 'waits']);
-      else if (answer !== undefined) lines.push(['✕', step, `would have answered ${answer}`, 'refused']);
-    });
-    return lines.map(([sign, step, why, kind]) => el('div', { class: `stalled ${kind}` },
-      `${sign} `, el('code', {}, search.label(step)), el('small', {}, ` ${why}`)));
+    const own = search.stuck(node).filter(({ op }) => page.operations.row[op] === row);
+    return own.map(({ step, answer }) =>
+      el(
+        'div',
+        { class: 'stalled' },
+        '✕ ',
+        el('code', {}, search.label(step)),
+        el('small', {}, ` would have answered ${answer}`),
+      ),
+    );
   }
 
   row(at) {
@@ -116,14 +172,23 @@ class Grid {
     const depth = search.nodes[node].depth;
     const before = from < 0 ? null : search.state(from);
     const count = ways.reached.get(node) * ways.left.get(node);
-    return el('tr', { class: this.pins.has(depth) ? 'pinned' : null },
+    return el(
+      'tr',
+      { class: this.pins.has(depth) ? 'pinned' : null },
       el('th', { scope: 'row' }, from < 0 ? 'before' : String(at)),
-      this.rowNames.map((row) => el('td', {},
-        arrivals.filter((one) => this.rowOf(one.step) === row)
-          .map((one) => this.candidate(at, one, one.step === step && one.from === from)),
-        this.revealed ? this.stalled(node, row) : null)),
-      el('td', {}, stateText(before, search.state(node))),
-      el('td', { class: 'number' }, grouped(count)));
+      this.rowNames.map((row) =>
+        el(
+          'td',
+          {},
+          arrivals
+            .filter((one) => this.rowOf(one.step) === row)
+            .map((one) => this.candidate(at, one, one.step === step && one.from === from)),
+          this.revealed ? this.stalled(node, row) : null,
+        ),
+      ),
+      el('td', { class: 'state-cell' }, stateText(before, search.state(node))),
+      el('td', { class: 'number' }, grouped(count)),
+    );
   }
 
   rowOf(step) {
@@ -135,6 +200,7 @@ class Grid {
     const { search, page } = this;
     const depth = search.nodes[this.path[at].node].depth;
     const pinned = this.pins.get(depth) === step;
+    const pin = pinned ? 'Drop the assumption' : 'Assume';
     const choose = () => {
       if (chosen) page.select(search.steps[step].op);
       else {
@@ -145,18 +211,30 @@ class Grid {
         say(`Step ${at} is now ${search.label(step)}, from ${search.state(from)}.`);
       }
     };
-    return el('div', { class: `candidate ${chosen ? 'chosen' : ''}` },
-      button(`${chosen ? '●' : '○'} ${search.label(step)}`, { 'data-key': `${at}-${from}-${step}`,
-        'aria-pressed': String(chosen), title: chosen ? 'chosen; press to select it' : 'choose this one',
-        onclick: choose }),
-      chosen ? button(pinned ? 'Unpin' : 'Pin', { class: 'pin', 'data-key': `pin-${at}`,
-        'aria-pressed': String(pinned),
-        'aria-label': `${pinned ? 'Drop the assumption' : 'Assume'} that step ${at} was ${search.label(step)}`,
-        onclick: () => this.pin(depth, step) }) : null);
+    return el(
+      'div',
+      { class: `candidate ${chosen ? 'chosen' : ''}` },
+      button(`${chosen ? '●' : '○'} ${search.label(step)}`, {
+        'data-key': `${at}-${from}-${step}`,
+        'aria-pressed': String(chosen),
+        title: chosen ? 'chosen; press to select it' : 'choose this one',
+        onclick: choose,
+      }),
+      chosen
+        ? button(pinned ? 'Unpin' : 'Pin', {
+            class: 'pin',
+            'data-key': `pin-${at}`,
+            'aria-pressed': String(pinned),
+            'aria-label': `${pin} that step ${at} was ${search.label(step)}`,
+            onclick: () => this.pin(depth, step),
+          })
+        : null,
+    );
   }
 
   pin(depth, step) {
-    if (this.pins.get(depth) === step) this.pins.delete(depth); else this.pins.set(depth, step);
+    if (this.pins.get(depth) === step) this.pins.delete(depth);
+    else this.pins.set(depth, step);
     if (!this.narrow()) {
       this.pins.delete(depth);
       this.narrow();

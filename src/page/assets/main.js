@@ -10,8 +10,9 @@ class Page {
     const { partials, story } = data;
     this.failed = partials?.failed ?? -1;
     this.search = story ? new Search(story, this.operations) : null;
-    const near = partials?.near ?? (data.verdict === 'violation' ? [] : this.search?.steps.map(({ op }) => op));
-    this.near = new Set(near ?? []);
+    // Near the failure: what the search is about, where there is one.
+    const searched = data.verdict === 'violation' ? this.search?.steps.map(({ op }) => op) : null;
+    this.near = new Set(partials?.near ?? searched ?? []);
     this.marked = [...new Set([...data.witness, ...data.lettered])].sort((a, b) => a - b);
     this.orders = data.order ? [wholeOrder(data.order)] : partialOrders(this.search, partials);
     this.scale = new Scale(this.operations, true);
@@ -32,42 +33,58 @@ class Page {
 
   head() {
     const { data } = this;
-    byId('facts').append(...data.facts.flatMap(([name, value]) => [
-      el('dt', {}, name), el('dd', {}, el('code', {}, value))]));
+    byId('facts').append(
+      ...data.facts.flatMap(([name, value]) => [
+        el('dt', {}, name),
+        el('dd', {}, el('code', {}, value)),
+      ]),
+    );
     byId('facts').hidden = data.facts.length === 0;
     byId('missing').append(...data.missing.map((text) => el('p', { class: 'muted' }, text)));
     for (const id of ['orders', 'grid', 'search']) {
       const link = document.querySelector(`nav a[href="#${id}"]`);
-      new MutationObserver(() => { link.hidden = byId(id).hidden; })
-        .observe(byId(id), { attributes: true });
+      new MutationObserver(() => {
+        link.hidden = byId(id).hidden;
+      }).observe(byId(id), { attributes: true });
       link.hidden = byId(id).hidden;
     }
     const { count, left_out: left } = data.operations;
-    byId('count').textContent = `${grouped(count)} operations of ${this.operations.names.length} threads`
-      + (left ? `, those around the failure; ${grouped(left)} more were recorded` : '')
-      + `. Times in ${this.operations.unit.name}.`;
-    byId('timeline').setAttribute('aria-label', `Timeline of ${grouped(count)} operations, a row a thread. `
-      + 'The table below has the same.');
+    byId('count').textContent =
+      `${grouped(count)} operations of ${this.operations.names.length} threads` +
+      (left ? `, those around the failure; ${grouped(left)} more were recorded` : '') +
+      `. Times in ${this.operations.unit.name}.`;
+    byId('timeline').setAttribute(
+      'aria-label',
+      `Timeline of ${grouped(count)} operations, a row a thread. ` +
+        'The table below has the same.',
+    );
   }
 
   controls() {
     const { timeline } = this;
-    const collapse = el('input', { type: 'checkbox', checked: true, onchange: () => {
-      const middle = this.scale.time((timeline.view.low + timeline.view.high) / 2);
-      const length = timeline.view.high - timeline.view.low;
-      this.scale = new Scale(this.operations, collapse.checked);
-      timeline.mapDrawn = null;
-      const at = this.scale.place(middle);
-      timeline.show(at - length / 2, at + length / 2);
-    } });
+    const collapse = el('input', {
+      type: 'checkbox',
+      checked: true,
+      onchange: () => {
+        const middle = this.scale.time((timeline.view.low + timeline.view.high) / 2);
+        const length = timeline.view.high - timeline.view.low;
+        this.scale = new Scale(this.operations, collapse.checked);
+        timeline.mapDrawn = null;
+        const at = this.scale.place(middle);
+        timeline.show(at - length / 2, at + length / 2);
+      },
+    });
     byId('timeline-controls').append(
-      this.hasError() ? button('Jump to first error', { class: 'main', onclick: () => this.jumpToError() }) : '',
+      this.hasError()
+        ? button('Jump to first error', { class: 'main', onclick: () => this.jumpToError() })
+        : '',
       button('Whole history', { onclick: () => timeline.show(0, this.scale.total) }),
       button('+', { 'aria-label': 'Zoom in', onclick: () => timeline.zoom(ZOOM) }),
       button('−', { 'aria-label': 'Zoom out', onclick: () => timeline.zoom(1 / ZOOM) }),
       button('◀', { 'aria-label': 'Move left', onclick: () => timeline.pan(-0.4) }),
       button('▶', { 'aria-label': 'Move right', onclick: () => timeline.pan(0.4) }),
-      el('label', {}, collapse, ' Cut idle time short'));
+      el('label', {}, collapse, ' Cut idle time short'),
+    );
   }
 
   hasError() {
@@ -93,7 +110,7 @@ class Page {
 
   jumpToError() {
     this.timeline.showAll(this.interesting());
-    this.select(this.failed >= 0 ? this.failed : this.marked.at(-1) ?? -1);
+    this.select(this.failed >= 0 ? this.failed : (this.marked.at(-1) ?? -1));
     byId('timeline').focus({ preventScroll: true });
   }
 
@@ -106,8 +123,13 @@ class Page {
       if (!stay) this.timeline.reveal(op);
       this.orderView.selected(op);
       replace(byId('selected-details'), details(this, op));
-      const notes = this.notes(op).map(([name, value]) => `${name}: ${value}`).join(', ');
-      say(`${this.operations.full(op)}, called at ${this.operations.time(this.operations.start[op])}. ${notes}`);
+      const notes = this.notes(op)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join(', ');
+      say(
+        `${this.operations.full(op)}, called at ` +
+          `${this.operations.time(this.operations.start[op])}. ${notes}`,
+      );
     } else say('Nothing is selected.');
     this.table.selected(op);
     this.interleaving.selected(op);
@@ -128,25 +150,39 @@ class Page {
   notes(op) {
     const notes = [];
     if (this.failed === op) notes.push(['failure', '✕ no order explains its answer']);
-    else if (this.operations.witness.has(op)) notes.push(['witness', 'one of those that contradict each other']);
+    else if (this.operations.witness.has(op))
+      notes.push(['witness', 'one of those that contradict each other']);
     const at = this.points.ops.indexOf(op);
     if (at >= 0) notes.push(['in the order shown', `step ${grouped(at + 1)}`]);
     return [...notes, ...this.interleaving.span(op)];
   }
 
-  /** The system's colours, light or dark; what was chosen last is kept where the browser keeps it. */
+  /** The system's colours, light or dark; what was chosen last is kept, where browsers do that. */
   theme() {
     const names = ['auto', 'light', 'dark'];
-    const store = (act) => { try { return act(window.localStorage); } catch { return null; } };
+    const store = (act) => {
+      try {
+        return act(window.localStorage);
+      } catch {
+        return null;
+      }
+    };
     const apply = (name) => {
       document.documentElement.dataset.theme = name;
       this.timeline?.recolor();
     };
     const kept = store((storage) => storage.getItem('interlap-theme'));
-    const choice = el('select', { id: 'theme', onchange: () => {
-      store((storage) => storage.setItem('interlap-theme', choice.value));
-      apply(choice.value);
-    } }, names.map((name) => el('option', { value: name, selected: name === kept }, name)));
+    const choice = el(
+      'select',
+      {
+        id: 'theme',
+        onchange: () => {
+          store((storage) => storage.setItem('interlap-theme', choice.value));
+          apply(choice.value);
+        },
+      },
+      names.map((name) => el('option', { value: name, selected: name === kept }, name)),
+    );
     byId('theme-place').append(el('label', {}, 'Colours ', choice));
     apply(names.includes(kept) ? kept : 'auto');
     const dark = window.matchMedia('(prefers-color-scheme: dark)');

@@ -20,31 +20,45 @@ class Orders {
     const { page } = this;
     const good = page.data.verdict === 'consistent' && page.data.order;
     const complete = page.search && !page.search.cut;
-    byId('orders-title').textContent = good ? 'An order that explains every answer'
-      : page.search?.found !== null && page.search ? 'An order of the first operations'
+    byId('orders-title').textContent = good
+      ? 'An order that explains every answer'
+      : page.search?.found !== null && page.search
+        ? 'An order of the first operations'
         : 'How far it can have gone';
-    byId('orders-intro').textContent = good
-      ? 'One order of all operations, each at an instant of its box, in which the object gives '
-        + 'every answer that was recorded. There may be others.'
-      : page.data.partials === null ? 'The longest order that the search below came to.'
-        : 'Partial linearizations: orders in which operations near the failure can have taken effect, '
-          + 'until nothing could follow. Pick an operation to see the longest order through it. '
-          + 'The longest of all need not be what happened.'
-          + (complete ? '' : ' There are too many orders to list them all; these are the longest.');
+    const { key } = page.data.partials ?? {};
+    byId('orders-intro').textContent =
+      (key ? `About the operations on key ${key} alone. ` : '') +
+      (good
+        ? 'One order of all operations, each at an instant of its box, in which the object gives ' +
+          'every answer that was recorded. There may be others.'
+        : page.data.partials === null
+          ? 'The longest order that the search below came to.'
+          : 'Partial linearizations: orders in which operations near the failure can have taken ' +
+            'effect, ' +
+            'until nothing could follow. Pick an operation to see the longest order through it. ' +
+            'The longest of all need not be what happened.' +
+            (complete
+              ? ''
+              : ' There are too many orders to list them all; these are the longest.'));
   }
 
   controls() {
     const { page } = this;
     const near = [...page.near].sort((a, b) => a - b);
-    this.pick = el('select', { id: 'order-op', onchange: () => this.through(Number(this.pick.value)) },
+    this.pick = el(
+      'select',
+      { id: 'order-op', onchange: () => this.through(Number(this.pick.value)) },
       el('option', { value: -1 }, 'any operation: the longest of all'),
-      near.map((op) => el('option', { value: op }, page.operations.full(op))));
+      near.map((op) => el('option', { value: op }, page.operations.full(op))),
+    );
     this.count = el('span', { class: 'muted' });
+    const many = page.orders.length > 1;
     byId('orders-controls').append(
       near.length ? el('label', {}, 'Through ', this.pick) : '',
-      button('◀ longer', { onclick: () => this.step(-1), 'data-key': 'longer' }),
-      button('shorter ▶', { onclick: () => this.step(1), 'data-key': 'shorter' }),
-      this.count);
+      many ? button('◀ longer', { onclick: () => this.step(-1) }) : '',
+      many ? button('shorter ▶', { onclick: () => this.step(1) }) : '',
+      near.length || many ? this.count : '',
+    );
   }
 
   /** The longest order through an operation; says so where there is none. */
@@ -56,7 +70,7 @@ class Orders {
     if (at >= 0) return this.show(at, op);
     none.textContent = `No order gets as far as ${page.operations.full(op)}.`;
     say(none.textContent);
-    return undefined;
+    return this.fill();
   }
 
   step(by) {
@@ -74,8 +88,9 @@ class Orders {
     const place = this.order.steps.findIndex((step) => step.op === op);
     this.from = Math.max(0, Math.floor(place / PAGE_ROWS) * PAGE_ROWS);
     const more = page.data.partials?.more ?? 0;
-    this.count.textContent = `order ${at + 1} of ${page.orders.length}`
-      + (more && !(page.search && !page.search.cut) ? ` (${more} more are not in the page)` : '');
+    this.count.textContent =
+      `order ${at + 1} of ${page.orders.length}` +
+      (more && !(page.search && !page.search.cut) ? ` (${more} more are not in the page)` : '');
     page.points = points(page.operations, this.order.steps);
     page.timeline?.redraw();
     this.fill();
@@ -87,17 +102,28 @@ class Orders {
     const rows = steps.slice(this.from, this.from + PAGE_ROWS).map((step, i) => {
       const at = this.from + i;
       const before = at === 0 ? order.before : steps[at - 1].state;
-      const state = step.state === undefined ? el('span', { class: 'muted' }, 'not in the page')
-        : stateText(before ?? null, step.state);
-      return el('tr', { class: step.op === page.selected ? 'selected' : null },
+      const state =
+        step.state === undefined
+          ? el('span', { class: 'muted' }, 'not in the page')
+          : stateText(before ?? null, step.state);
+      return el(
+        'tr',
+        { class: step.op === page.selected ? 'selected' : null },
         el('th', { scope: 'row' }, String(at + 1)),
         el('td', {}, callButton(page, step.op, `order-${at}`)),
-        el('td', {}, page.operations.thread(step.op)), el('td', {}, state));
+        el('td', {}, page.operations.thread(step.op)),
+        el('td', {}, state),
+      );
     });
     const before = el('p', {}, 'State before: ', el('code', { class: 'state' }, order.before));
-    replace(byId('orders-table'), order.before === undefined || this.from > 0 ? null : before,
-      this.done(), table(`The order, ${steps.length} steps`, ['#', 'Operation', 'Thread', 'State after'], rows),
-      this.pages(), this.stuck());
+    replace(
+      byId('orders-table'),
+      order.before === undefined || this.from > 0 ? null : before,
+      this.done(),
+      table(`The order, ${steps.length} steps`, ['#', 'Operation', 'Thread', 'State after'], rows),
+      this.pages(),
+      this.stuck(),
+    );
   }
 
   done() {
@@ -111,7 +137,10 @@ class Orders {
     const { steps } = this.order;
     if (steps.length <= PAGE_ROWS) return null;
     const go = (from) => () => {
-      this.from = Math.min(Math.max(from, 0), Math.floor((steps.length - 1) / PAGE_ROWS) * PAGE_ROWS);
+      this.from = Math.min(
+        Math.max(from, 0),
+        Math.floor((steps.length - 1) / PAGE_ROWS) * PAGE_ROWS,
+      );
       this.fill();
     };
     return pager('orders', this.from, PAGE_ROWS, steps.length, go);
@@ -120,11 +149,19 @@ class Orders {
   stuck() {
     const { page, order } = this;
     if (order.stuck.length === 0) return null;
-    const item = ({ op, answer }, i) => el('li', {}, callButton(page, op, `stuck-${i}`),
-      answer === undefined ? '' : [': the object would have answered ', el('code', {}, answer)]);
-    return el('div', { class: 'stuck' },
+    const item = ({ op, answer }, i) =>
+      el(
+        'li',
+        {},
+        callButton(page, op, `stuck-${i}`),
+        answer === undefined ? '' : [': the object would have answered ', el('code', {}, answer)],
+      );
+    return el(
+      'div',
+      { class: 'stuck' },
       el('p', {}, el('b', {}, '✕ Then nothing could follow.'), ' One of these had to be next:'),
-      el('ul', {}, order.stuck.map(item)));
+      el('ul', {}, order.stuck.map(item)),
+    );
   }
 
   selected(op) {
@@ -153,11 +190,15 @@ function points(operations, steps) {
 /** Which part of a long table is shown, with buttons for the others. */
 function pager(name, from, size, count, go) {
   const to = Math.min(from + size, count);
-  const back = from === 0, on = to === count;
-  return el('p', { class: 'pager' },
+  const back = from === 0,
+    on = to === count;
+  return el(
+    'p',
+    { class: 'pager' },
     button('First', { 'data-key': `${name}-first`, disabled: back, onclick: go(0) }),
     button('Previous', { 'data-key': `${name}-back`, disabled: back, onclick: go(from - size) }),
     el('span', {}, ` ${grouped(from + 1)} to ${grouped(to)} of ${grouped(count)} `),
     button('Next', { 'data-key': `${name}-on`, disabled: on, onclick: go(from + size) }),
-    button('Last', { 'data-key': `${name}-last`, disabled: on, onclick: go(count) }));
+    button('Last', { 'data-key': `${name}-last`, disabled: on, onclick: go(count) }),
+  );
 }

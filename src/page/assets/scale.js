@@ -21,7 +21,8 @@ class Scale {
     }
     lengths.sort((a, b) => a - b);
     const usual = Math.max(1, lengths[lengths.length >> 1] ?? 1);
-    let busy = 0, lost = 0;
+    let busy = 0,
+      lost = 0;
     for (let op = 0; op < count; op++) {
       const idle = start[op] - busy;
       if (op > 0 && idle > 4 * usual) {
@@ -42,7 +43,7 @@ class Scale {
     if (at === this.from.length || time <= this.from[at]) return time - before;
     const [from, to] = [this.from[at], this.to[at]];
     const left = to - from - (this.lost[at] - before);
-    return from - before + (time - from) / (to - from) * left;
+    return from - before + ((time - from) / (to - from)) * left;
   }
 
   /** The time at a place. */
@@ -52,7 +53,7 @@ class Scale {
     if (at === this.from.length || place + before <= this.from[at]) return place + before;
     const [from, to] = [this.from[at], this.to[at]];
     const left = to - from - (this.lost[at] - before);
-    return from + (place + before - from) / left * (to - from);
+    return from + ((place + before - from) / left) * (to - from);
   }
 
   /** The gaps that are in sight between two places. */

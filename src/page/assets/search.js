@@ -4,9 +4,15 @@
 class Search {
   constructor(story, operations) {
     this.operations = operations;
-    this.steps = story.steps.map(([op, part, parts, must, after]) => (
-      { op, part, parts, must, after, start: operations.start[op],
-        end: must ? operations.end[op] : Infinity }));
+    this.steps = story.steps.map(([op, part, parts, must, after]) => ({
+      op,
+      part,
+      parts,
+      must,
+      after,
+      start: operations.start[op],
+      end: must ? operations.end[op] : Infinity,
+    }));
     this.states = story.states;
     this.answers = story.answers;
     this.found = story.found;
@@ -23,7 +29,7 @@ class Search {
     });
     for (const node of this.nodes) {
       // A parent comes before its children.
-      if (node.parent >= 0) node.done = this.nodes[node.parent].done | 1n << BigInt(node.by);
+      if (node.parent >= 0) node.done = this.nodes[node.parent].done | (1n << BigInt(node.by));
       node.depth = ones(node.done);
     }
   }
@@ -33,7 +39,7 @@ class Search {
   }
 
   isDone(node, step) {
-    return (this.nodes[node].done >> BigInt(step) & 1n) === 1n;
+    return ((this.nodes[node].done >> BigInt(step)) & 1n) === 1n;
   }
 
   /** "B pop() → 3", and which part of it. */
@@ -75,16 +81,17 @@ class Search {
 
   /** Where the search could not go on, or was done; the longest first. */
   ends() {
-    const isEnd = (node) => node.at === this.found
-      || (node.tries.length > 0 && this.leads(node.at).length === 0);
+    const isEnd = (node) =>
+      node.at === this.found || (node.tries.length > 0 && this.leads(node.at).length === 0);
     const ends = this.nodes.filter(isEnd);
     return ends.sort((a, b) => b.depth - a.depth || a.at - b.at).map((node) => node.at);
   }
 
-  /** Why nothing could follow `node`: each step that was tried, and what it should have answered. */
+  /** Why nothing could follow `node`: each step that was tried, and the answer it should have. */
   stuck(node) {
     const { tries } = this.nodes[node];
-    return tries.filter((one) => one.to < 0)
+    return tries
+      .filter((one) => one.to < 0)
       .map(({ step, answer }) => ({ op: this.steps[step].op, step, answer: this.answers[answer] }));
   }
 
@@ -152,7 +159,8 @@ class Search {
   }
 
   byDepth() {
-    return this.nodes.map((node) => node.at)
+    return this.nodes
+      .map((node) => node.at)
       .sort((a, b) => this.nodes[a].depth - this.nodes[b].depth);
   }
 
@@ -169,7 +177,7 @@ class Search {
 }
 
 function bits(places) {
-  return places.reduce((all, place) => all | 1n << BigInt(place), 0n);
+  return places.reduce((all, place) => all | (1n << BigInt(place)), 0n);
 }
 
 function ones(bits) {
@@ -188,7 +196,9 @@ function partialOrders(search, partials) {
   }
   if (partials) {
     return partials.orders.map(({ before, done, steps, stuck }) => ({
-      before, done, stuck: stuck.map((op) => ({ op })),
+      before,
+      done,
+      stuck: stuck.map((op) => ({ op })),
       steps: steps.map(([op, state]) => ({ op, state })),
     }));
   }
@@ -199,14 +209,22 @@ function partialOrders(search, partials) {
 function orderTo(search, end) {
   const [root, ...path] = search.path(end);
   const before = search.steps.filter((step, at) => search.isDone(root, at)).map(({ op }) => op);
-  const step = (node) => ({ op: search.steps[search.nodes[node].by].op,
-    step: search.nodes[node].by, state: search.state(node) });
-  return { before: search.state(root), done: [...new Set(before)], steps: path.map(step),
-    stuck: end === search.found ? [] : search.stuck(end) };
+  const step = (node) => ({
+    op: search.steps[search.nodes[node].by].op,
+    step: search.nodes[node].by,
+    state: search.state(node),
+  });
+  return {
+    before: search.state(root),
+    done: [...new Set(before)],
+    steps: path.map(step),
+    stuck: end === search.found ? [] : search.stuck(end),
+  };
 }
 
 /** The place of the longest order that has an operation; -1 where none gets to it. */
 function longestThrough(orders, op) {
-  return orders.findIndex(({ done, steps }) =>
-    done.includes(op) || steps.some((step) => step.op === op));
+  return orders.findIndex(
+    ({ done, steps }) => done.includes(op) || steps.some((step) => step.op === op),
+  );
 }

@@ -1,13 +1,18 @@
 // What changed in a state. Two states in the model's words come in; pieces of text, each marked as
 // kept, new, gone or changed, go out. Knows nothing of models but how lists and maps are written.
 
-const KEPT = '', ADDED = '+', REMOVED = '-', CHANGED = '~';
+const KEPT = '',
+  ADDED = '+',
+  REMOVED = '-',
+  CHANGED = '~';
 
 /** The inside of `[...]` or `{...}` at its commas, those of inner brackets and strings aside. */
 function elements(text) {
   const inside = text.slice(1, -1);
   const found = [];
-  let depth = 0, quoted = false, from = 0;
+  let depth = 0,
+    quoted = false,
+    from = 0;
   for (let at = 0; at < inside.length; at++) {
     const c = inside[at];
     if (quoted) {
@@ -37,7 +42,11 @@ function changes(before, after) {
   const pair = (open) => bracketed(before, open) && bracketed(after, open);
   if (pair('[')) return joined('[', listChanges(elements(before), elements(after)), ']');
   if (pair('{')) return joined('{', mapChanges(elements(before), elements(after)), '}');
-  return [{ text: before, mark: REMOVED }, { text: ' ', mark: KEPT }, { text: after, mark: CHANGED }];
+  return [
+    { text: before, mark: REMOVED },
+    { text: ' ', mark: KEPT },
+    { text: after, mark: CHANGED },
+  ];
 }
 
 function joined(open, groups, close) {
@@ -57,7 +66,8 @@ function listChanges(before, after) {
     return after.map((one, at) => changes(before[at], one));
   }
   const most = Math.min(before.length, after.length);
-  let front = 0, back = 0;
+  let front = 0,
+    back = 0;
   while (front < most && before[front] === after[front]) front++;
   while (back < most - front && before.at(-1 - back) === after.at(-1 - back)) back++;
   const marked = (list, mark) => list.map((text) => [{ text, mark }]);
@@ -76,7 +86,11 @@ function mapChanges(before, after) {
   const groups = after.map((text) => {
     const was = old.get(key(text));
     old.delete(key(text));
-    return [{ text, mark: was === undefined ? ADDED : was === text ? KEPT : CHANGED }];
+    if (was === undefined) return [{ text, mark: ADDED }];
+    if (was === text) return [{ text, mark: KEPT }];
+    const [name, value] = [`${key(text)}: `, text.slice(key(text).length + 2)];
+    const parts = changes(was.slice(name.length), value);
+    return [{ text: name, mark: KEPT }, ...parts];
   });
   const gone = [...old.values()].map((text) => [{ text, mark: REMOVED }]);
   return [...groups, ...gone];

@@ -104,7 +104,7 @@ class Timeline {
 
   place(x) {
     const { low, high, width } = this.view;
-    return low + (x - GUTTER) / (width - GUTTER) * (high - low);
+    return low + ((x - GUTTER) / (width - GUTTER)) * (high - low);
   }
 
   /** The operation at a point of the canvas; -1 where there is none. */
@@ -112,7 +112,7 @@ class Timeline {
     const { operations, scale } = this.page;
     const row = operations.rows[Math.floor((y - AXIS + this.view.top) / ROW)];
     if (!row || x < GUTTER || y < AXIS) return -1;
-    const slack = 2 * (this.view.high - this.view.low) / this.view.width;
+    const slack = (2 * (this.view.high - this.view.low)) / this.view.width;
     const time = scale.time(this.place(x) + slack);
     const at = lowest(row.ops.length, (i) => operations.start[row.ops[i]] > time) - 1;
     const reaches = (op) => scale.place(operations.end[op]) >= this.place(x) - slack;
@@ -126,7 +126,7 @@ class Timeline {
     const [width, height] = [view.width, 36];
     const context = sharp(map, width, height);
     const { colors } = this.picture;
-    const x = (place) => place / scale.total * width;
+    const x = (place) => (place / scale.total) * width;
     if (!this.mapDrawn || this.mapDrawn.width !== width) {
       const counts = new Uint32Array(Math.ceil(width));
       for (let op = 0; op < operations.count; op++) {
@@ -165,13 +165,15 @@ class Timeline {
     canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
     canvas.addEventListener('dblclick', (event) => this.zoom(2 * ZOOM, this.place(event.offsetX)));
     this.drag();
-    canvas.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+    canvas.addEventListener('pointerleave', () => {
+      this.tip.hidden = true;
+    });
     canvas.addEventListener('focus', () => {
       if (this.page.selected < 0) say('Arrow keys go from call to call. Press + or - to zoom.');
     });
     const jump = (event) => {
       if (event.buttons === 0) return;
-      const middle = event.offsetX / this.view.width * this.page.scale.total;
+      const middle = (event.offsetX / this.view.width) * this.page.scale.total;
       const half = (this.view.high - this.view.low) / 2;
       this.show(middle - half, middle + half);
     };
@@ -186,7 +188,8 @@ class Timeline {
   drag() {
     const { canvas } = this;
     const held = new Map();
-    let moved = 0, apart = 0;
+    let moved = 0,
+      apart = 0;
     canvas.addEventListener('pointerdown', (event) => {
       canvas.setPointerCapture(event.pointerId);
       held.set(event.pointerId, event);
@@ -275,7 +278,10 @@ class Timeline {
     if (selected < 0) return this.nearest();
     const row = operations.rows[operations.row[selected] + by];
     if (!row) return selected;
-    const at = lowest(row.ops.length, (i) => operations.start[row.ops[i]] > operations.start[selected]);
+    const at = lowest(
+      row.ops.length,
+      (i) => operations.start[row.ops[i]] > operations.start[selected],
+    );
     return row.ops[Math.max(at - 1, 0)];
   }
 
@@ -294,15 +300,23 @@ function details(page, op) {
   const { args, results } = operations.all(op);
   const [start, end] = [operations.start[op], operations.end[op]];
   const { name } = operations.unit;
+  const open = end === Infinity;
   const rows = [
     ['arguments', args.length ? args.join(', ') : 'none'],
     ['result', operations.status(op) + (results.length ? `: ${results.join(', ')}` : '')],
-    ['called at', `${operations.time(start)} (stamp ${operations.stamp(start)})`],
-    ['returned at', end === Infinity ? 'never' : `${operations.time(end)} (stamp ${operations.stamp(end)})`],
-    ['took', end === Infinity ? 'no end' : `${operations.time(end - start)} ${name}`],
+    ['called at', `${operations.time(start)} ${name} (stamp ${operations.stamp(start)})`],
+    ['returned at', open ? 'never' : `${operations.time(end)} (stamp ${operations.stamp(end)})`],
+    ['took', open ? 'no end' : `${operations.time(end - start)} ${name}`],
     ...page.notes(op),
   ];
-  return el('div', { class: 'details' },
+  return el(
+    'div',
+    { class: 'details' },
     el('p', {}, callText(page, op), ` · ${operations.thread(op)}`),
-    el('dl', {}, rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])));
+    el(
+      'dl',
+      {},
+      rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
+    ),
+  );
 }
