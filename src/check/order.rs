@@ -100,7 +100,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
         let mut way = Way {
             object,
             threads: &threads,
-            stack: first_in_last_out(self.spec.kind),
+            stack: self.spec.kind == Kind::Lifo,
             drained: self.history.drained,
             seen: FastSet::default(),
         };
@@ -119,11 +119,6 @@ impl<'a> Task<'a> for Seek<'a, '_> {
         }
         Ok(order)
     }
-}
-
-/// Of these the value added last is taken first.
-fn first_in_last_out(kind: Kind) -> bool {
-    matches!(kind, Kind::Lifo)
 }
 
 impl<'a> Seek<'a, '_> {
@@ -194,6 +189,7 @@ type Taken = (usize, usize, usize, usize);
 struct Way<'w, 'a, M: Model<Call<'a>>> {
     object: &'w M,
     threads: &'w [Vec<Boxed<'a>>],
+    /// The value added last is taken first.
     stack: bool,
     drained: bool,
     /// Hashes of the configurations that were looked at. Two that share one cost a way, no more.

@@ -63,7 +63,7 @@ pub struct Partials {
     /// Of sets and maps: the key on which no order explains the answers. All this is about the
     /// operations on it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<i64>,
+    pub key: Option<String>,
 }
 
 /// A way in which it can have gone, until it could not go on.
@@ -480,7 +480,7 @@ impl Partials {
             text += &format!(" then none of {}\n", stuck.collect::<Vec<_>>().join(", "));
         }
         let all = self.partials.len() + self.more;
-        let on = self.key.map_or(String::new(), |key| format!(" on key {key} alone"));
+        let on = self.key.as_ref().map_or(String::new(), |key| format!(" on key {key} alone"));
         format!("How far it can have gone{on} ({all} ways, the longest first):\n{text}")
     }
 }

@@ -91,6 +91,7 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
 fn partials(subject: &Subject, model: Spec, verdict: &Verdict) -> Option<Partials> {
     let Verdict::Violation(witness) = verdict else { return None };
     let mut partials = check::partials(&subject.history, &model, witness).ok()?;
+    partials.key = partials.key.map(|key| subject.strings.render(&key));
     for partial in &mut partials.partials {
         partial.before = subject.strings.render(&partial.before);
         for step in &mut partial.steps {

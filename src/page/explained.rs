@@ -105,7 +105,7 @@ fn partial_orders(subject: &Subject, numbers: &Numbers, partials: &Partials) -> 
         last: numbers.of(partials.last),
         near: numbers.all(&partials.near),
         more: partials.more,
-        key: partials.key.map(|key| subject.strings.value(key).shown()),
+        key: partials.key.as_ref().map(|key| subject.strings.render(key)),
         orders: partials.partials.iter().map(order).collect(),
     }
 }

@@ -90,6 +90,11 @@ fn known(history: &History, partials: &Partials) -> History {
     known
 }
 
+/// The key that all this is about, where it is about one.
+fn key(history: &History, partials: &Partials) -> Option<i64> {
+    partials.key.as_ref().map(|_| history.args(partials.failed)[0])
+}
+
 const SPECS: [&str; 10] = [
     "set",
     "map",
@@ -141,7 +146,7 @@ fn of_small_histories_all_are_found() {
                 })
                 .collect();
             let known = known(&history, &partials);
-            let known = (&known, partials.key);
+            let known = (&known, key(&history, &partials));
             let all = enumerated(known, history.operation(partials.last).end, &spec);
             assert_eq!(found, all, "{text}: {history:?}");
             let stuck = partials.partials.iter().all(|partial| !partial.stuck.is_empty());
@@ -174,7 +179,8 @@ fn of_long_histories_those_near_the_end_are_right() {
             for partial in &partials.partials {
                 let took = partial.steps.iter().map(|step| step.operation);
                 let took: Done = took.chain(partial.done_before.iter().copied()).collect();
-                let on_key = |id| partials.key.is_none_or(|key| known.args(id)[0] == key);
+                let key = key(&history, &partials);
+                let on_key = |id| key.is_none_or(|key| known.args(id)[0] == key);
                 let settled = |id: &OperationId| !partials.near.contains(id) && on_key(*id);
                 let kept = |id: &OperationId| took.contains(id) || settled(id);
                 let ids: Vec<OperationId> = known.ids().filter(kept).collect();

@@ -10,7 +10,7 @@ use interlap::model::Spec;
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
 
-const SPECS: [&str; 12] = [
+const SPECS: [&str; 14] = [
     "set",
     "map",
     "register",
@@ -23,6 +23,8 @@ const SPECS: [&str; 12] = [
     "priority-queue",
     "fifo-relaxed:k=2",
     "fifo-per-producer",
+    "deque",
+    "kv",
 ];
 
 fn drawn(at: usize, text: &str, seed: u64) -> (Spec, Shape, Random) {

@@ -50,7 +50,8 @@ function makeFinding() {
   assert.equal(run.status, 1, String(run.stderr));
   const [name] = fs.readdirSync(findings).filter((entry) => entry.startsWith('treiber_aba'));
   const written = path.join(findings, name, 'page.html');
-  assert.ok(String(run.stdout).includes(written), 'the report names the page');
+  const told = `${run.stdout}${run.stderr}`;
+  assert.ok(told.includes(written), `the report names the page: ${told}`);
   fs.copyFileSync(written, page('finding'));
 }
 
@@ -368,12 +369,18 @@ test('the interleaving is linked with the timeline, and absent where it is not k
   await close(other);
 });
 
-test('a narrow screen has no sideways scroll', async () => {
-  const tab = await open('stack-bad', { viewport: { width: 390, height: 800 } });
-  const [wide, narrow] = await tab.evaluate(() => [document.body.scrollWidth, window.innerWidth]);
-  assert.ok(wide <= narrow, `${wide} > ${narrow}`);
-  await tab.screenshot({ path: path.join(folder, 'narrow.png'), fullPage: true });
-  await close(tab);
+test('a narrow screen has no sideways scroll, nor has a page with many threads', async () => {
+  for (const [name, width] of [
+    ['stack-bad', 390],
+    ['many-threads', 390],
+    ['many-threads', 1300],
+  ]) {
+    const tab = await open(name, { viewport: { width, height: 800 } });
+    const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name}: ${wide} > ${width}`);
+    await tab.screenshot({ path: path.join(folder, `${name}-${width}.png`), fullPage: true });
+    await close(tab);
+  }
 });
 
 test('frames stay short from 100 to 100,000 operations', async () => {

@@ -8,7 +8,7 @@ mod sizes;
 use interlap::check::{Limits, Verdict, check, partials};
 use interlap::exchange::jsonl;
 use interlap::exchange::strings::Strings;
-use interlap::history::{History, OperationId};
+use interlap::history::History;
 use interlap::model::Spec;
 use interlap::page::{self, Interleaved, Interleaving, Judgement, Subject, Unit};
 
@@ -40,22 +40,25 @@ pub fn good() -> String {
 pub fn page_of(history: &History, model: &str, title: &str) -> String {
     let model: Spec = model.parse().expect("a model");
     let verdict = check(history, &model, &Limits::default());
-    let (mut known, mut lettered) = (None, Vec::<OperationId>::new());
-    let judgement = match &verdict {
-        Verdict::Consistent => Judgement::Consistent,
-        Verdict::Inconclusive(why) => Judgement::Inconclusive(why.clone()),
+    let known = match &verdict {
+        Verdict::Violation(witness) => partials(history, &model, witness).ok(),
+        _ => None,
+    };
+    let (judgement, lettered) = match &verdict {
+        Verdict::Consistent => (Judgement::Consistent, Vec::new()),
+        Verdict::Inconclusive(why) => (Judgement::Inconclusive(why.clone()), Vec::new()),
         Verdict::Violation(witness) => {
-            known = partials(history, &model, witness).ok();
-            lettered = witness.operations.clone();
-            Judgement::Violation {
+            let judgement = Judgement::Violation {
                 rule: witness.rule,
                 explanation: witness.explanation.clone(),
                 operations: &witness.operations,
                 partials: known.as_ref(),
-            }
+            };
+            (judgement, witness.operations.clone())
         }
     };
-    page::render(&Subject { lettered, judgement, ..subject(history, title) })
+    let model = Some(model);
+    page::render(&Subject { lettered, judgement, model, ..subject(history, title) })
 }
 
 fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {

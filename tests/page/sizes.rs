@@ -25,16 +25,17 @@ pub fn sets(operations: usize) -> History {
         let end = instant + random(20);
         free[thread] = end.max(start);
         let (key, op) = (random(20) as usize, random(3));
+        let wrong = at + 1 == operations;
         let (name, ok) = match op {
+            _ if wrong => ("contains", !present[key]),
             0 => ("insert", !std::mem::replace(&mut present[key], true)),
             1 => ("remove", std::mem::replace(&mut present[key], false)),
             _ => ("contains", present[key]),
         };
-        let wrong = at + 1 == operations;
-        let name = if wrong { "contains" } else { name };
-        let ok = if wrong { !present[key] } else { ok };
         let status = if ok { "ok" } else { "failed" };
-        let end = free[thread];
+        // Nothing overlaps the one that is wrong.
+        let late = if wrong { 1_000 } else { 0 };
+        let (start, end) = (start + late, free[thread] + late);
         writeln!(
             text,
             "{{\"thread\": {thread}, \"op\": \"{name}\", \"args\": [{key}], \"start\": {start}, \

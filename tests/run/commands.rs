@@ -49,7 +49,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     tool.run(&["show", finding, "--json"]).expect(0, &["\"signature\""]);
     let at = format!("{finding}/page.html");
     let relative = finding.rsplit_once("findings").expect("below it").1;
-    assert!(answer.out.contains(&format!("findings{relative}/page.html")), "{}", answer.all());
+    assert!(answer.all().contains(&format!("findings{relative}/page.html")), "{}", answer.all());
     let page = std::fs::read_to_string(&at).expect("a page");
     assert!(
         page.contains("\"verdict\":\"violation\"") && page.contains("Reproduce with"),

@@ -15,7 +15,7 @@ pub struct Part {
 }
 
 /// The key that an operation is about, if the model has keys that are independent.
-fn key_of(history: &History, spec: &Spec, id: OperationId) -> Option<i64> {
+pub fn key_of(history: &History, spec: &Spec, id: OperationId) -> Option<i64> {
     match spec.kind {
         Kind::Set | Kind::Map => Some(key(history.operation(id).op, history.args(id))),
         Kind::Kv => history.args(id).first().copied(),
@@ -67,7 +67,7 @@ impl Part {
             near: all(partials.near),
             partials: partials.partials.into_iter().map(partial).collect(),
             more: partials.more,
-            key: Some(key),
+            key: Some(key.to_string()),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use super::part::key_of;
 use super::{Item, NEAR_MAX, Named, Near, Part, Partials, Stop, brief, window, words};
 use crate::check::events::{Event, Events};
 use crate::check::forget::forget;
@@ -99,7 +100,8 @@ pub fn story(history: &History, spec: &Spec, partials: Option<&Partials>) -> Res
     let Some(partials) = partials else {
         return tell(history, spec, (0, beginning(history)), 0);
     };
-    let Some(key) = partials.key else {
+    let key = partials.key.as_ref().and_then(|_| key_of(history, spec, partials.failed));
+    let Some(key) = key else {
         return near_failure(history, spec, partials.failed, partials.last);
     };
     let part = Part::of(history, spec, key);

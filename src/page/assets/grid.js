@@ -98,8 +98,8 @@ class Grid {
       (this.search.cut ? ` Not all: ${this.search.cut}.` : '');
     const heads = [
       'Step',
-      ...this.rowNames.map((row) => page.operations.names[row]),
       'State',
+      ...this.rowNames.map((row) => page.operations.names[row]),
       'Ways',
     ];
     const rows = [this.lastRow(end)];
@@ -144,8 +144,8 @@ class Grid {
       'tr',
       { class: 'end' },
       el('th', { scope: 'row' }, found ? '✓ done' : '✕ stuck'),
-      this.rowNames.map((row) => el('td', {}, this.stalled(end, row))),
       el('td', {}, choice),
+      this.rowNames.map((row) => el('td', {}, this.stalled(end, row))),
       el('td', {}),
     );
   }
@@ -172,21 +172,22 @@ class Grid {
     const depth = search.nodes[node].depth;
     const before = from < 0 ? null : search.state(from);
     const count = ways.reached.get(node) * ways.left.get(node);
+    const isChosen = (one) => one.step === step && one.from === from;
     return el(
       'tr',
       { class: this.pins.has(depth) ? 'pinned' : null },
       el('th', { scope: 'row' }, from < 0 ? 'before' : String(at)),
+      el('td', { class: 'state-cell' }, stateText(before, search.state(node))),
       this.rowNames.map((row) =>
         el(
           'td',
           {},
           arrivals
             .filter((one) => this.rowOf(one.step) === row)
-            .map((one) => this.candidate(at, one, one.step === step && one.from === from)),
+            .map((one) => this.candidate(at, one, isChosen(one), arrivals)),
           this.revealed ? this.stalled(node, row) : null,
         ),
       ),
-      el('td', { class: 'state-cell' }, stateText(before, search.state(node))),
       el('td', { class: 'number' }, grouped(count)),
     );
   }
@@ -196,10 +197,13 @@ class Grid {
   }
 
   /** A step that can have been the last one here: the chosen one, or one to choose. */
-  candidate(at, { from, step }, chosen) {
+  candidate(at, { from, step }, chosen, arrivals) {
     const { search, page } = this;
     const depth = search.nodes[this.path[at].node].depth;
     const pinned = this.pins.get(depth) === step;
+    // The same step can come here from several states.
+    const several = arrivals.filter((one) => one.step === step).length > 1;
+    const whence = several ? `, from ${search.state(from)}` : '';
     const pin = pinned ? 'Drop the assumption' : 'Assume';
     const choose = () => {
       if (chosen) page.select(search.steps[step].op);
@@ -214,7 +218,7 @@ class Grid {
     return el(
       'div',
       { class: `candidate ${chosen ? 'chosen' : ''}` },
-      button(`${chosen ? '●' : '○'} ${search.label(step)}`, {
+      button(`${chosen ? '●' : '○'} ${search.label(step)}${whence}`, {
         'data-key': `${at}-${from}-${step}`,
         'aria-pressed': String(chosen),
         title: chosen ? 'chosen; press to select it' : 'choose this one',

@@ -93,7 +93,10 @@ class Page {
 
   /** Where people look first: the failure, or the beginning. */
   first() {
-    if (this.hasError()) return this.timeline.showAll(this.interesting());
+    if (this.hasError()) {
+      this.timeline.showAll(this.interesting());
+      return this.timeline.scrollTo(this.failed >= 0 ? this.failed : this.marked.at(-1));
+    }
     const { count } = this.operations;
     return this.timeline.showAll(Array.from({ length: Math.min(count, 60) }, (_, op) => op));
   }

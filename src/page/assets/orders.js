@@ -111,7 +111,7 @@ class Orders {
         { class: step.op === page.selected ? 'selected' : null },
         el('th', { scope: 'row' }, String(at + 1)),
         el('td', {}, callButton(page, step.op, `order-${at}`)),
-        el('td', {}, page.operations.thread(step.op)),
+        el('td', { class: 'thread' }, page.operations.thread(step.op)),
         el('td', {}, state),
       );
     });

@@ -206,7 +206,7 @@ class Player {
         'tr',
         { class: `${now ? 'now ' : ''}${sign.kind}` },
         el('th', { scope: 'row' }, callButton(page, op, `search-${step}`)),
-        el('td', {}, page.operations.thread(op)),
+        el('td', { class: 'thread' }, page.operations.thread(op)),
         el('td', {}, `${sign.sign} ${text}`),
       );
     });

@@ -76,7 +76,7 @@ class OperationsTable {
       { class: op === page.selected ? 'selected' : null },
       el('th', { scope: 'row', class: 'number' }, grouped(op + 1)),
       el('td', {}, callButton(page, op, `table-${op}`)),
-      el('td', {}, operations.thread(op)),
+      el('td', { class: 'thread' }, operations.thread(op)),
       el('td', { class: 'number' }, operations.time(start)),
       el('td', { class: 'number' }, operations.time(end)),
       el('td', { class: 'number' }, took),

@@ -84,6 +84,15 @@ class Timeline {
     return this.show(low - room, high + room);
   }
 
+  /** Scrolls to the row of an operation, if it is not in sight. */
+  scrollTo(op) {
+    const y = this.page.operations.row[op] * ROW;
+    const room = this.view.height - AXIS - ROW;
+    if (y < this.frame.scrollTop || y > this.frame.scrollTop + room) {
+      this.frame.scrollTop = y - room / 2;
+    }
+  }
+
   /** Brings an operation into sight without a change of zoom, if it is not. */
   reveal(op) {
     const { operations, scale } = this.page;
@@ -94,11 +103,7 @@ class Timeline {
     if (from < low || (to > high && from > low + length / 2)) {
       this.show(from - length * 0.3, from + length * 0.7);
     }
-    const y = operations.row[op] * ROW;
-    const room = this.view.height - AXIS - ROW;
-    if (y < this.frame.scrollTop || y > this.frame.scrollTop + room) {
-      this.frame.scrollTop = y - room / 2;
-    }
+    this.scrollTo(op);
     this.redraw();
   }
 
