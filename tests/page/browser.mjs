@@ -257,6 +257,15 @@ test('any operation shows the longest order through it', async () => {
   await close(tab);
 });
 
+test('of an operation far from the failure it is said why no order has it', async () => {
+  const tab = await open('sets-3000');
+  await tab.evaluate(() => window.interlap.select(0));
+  assert.match(await tab.textContent('#orders-none'), /is not in these orders/);
+  await tab.evaluate(() => window.interlap.select(window.interlap.operations.count - 1));
+  assert.match(await tab.textContent('#orders-none'), /was called after the failure/);
+  await close(tab);
+});
+
 test('the grid is read from the end, narrowed by pins, and reveals what is stalled', async () => {
   const tab = await open('stack-bad');
   const rows = () => tab.locator('#grid-table tbody tr').count();

@@ -48,6 +48,14 @@ class Page {
       }).observe(byId(id), { attributes: true });
       link.hidden = byId(id).hidden;
     }
+    const shown = {
+      near: this.near.size,
+      witness: data.witness.length,
+      orders: this.orders.length,
+    };
+    for (const item of document.querySelectorAll('.legend [data-for]')) {
+      item.hidden = shown[item.dataset.for] === 0;
+    }
     const { count, left_out: left } = data.operations;
     byId('count').textContent =
       `${grouped(count)} operations of ${this.operations.names.length} threads` +
@@ -78,7 +86,7 @@ class Page {
       this.hasError()
         ? button('Jump to first error', { class: 'main', onclick: () => this.jumpToError() })
         : '',
-      button('Whole history', { onclick: () => timeline.show(0, this.scale.total) }),
+      button('Whole history', { onclick: () => timeline.showWhole() }),
       button('+', { 'aria-label': 'Zoom in', onclick: () => timeline.zoom(ZOOM) }),
       button('−', { 'aria-label': 'Zoom out', onclick: () => timeline.zoom(1 / ZOOM) }),
       button('◀', { 'aria-label': 'Move left', onclick: () => timeline.pan(-0.4) }),

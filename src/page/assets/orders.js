@@ -23,7 +23,9 @@ class Orders {
     byId('orders-title').textContent = good
       ? 'An order that explains every answer'
       : page.search?.found !== null && page.search
-        ? 'An order of the first operations'
+        ? page.search.isOfAll()
+          ? 'An order of all operations'
+          : 'An order of the first operations'
         : 'How far it can have gone';
     const { key } = page.data.partials ?? {};
     byId('orders-intro').textContent =
@@ -165,15 +167,33 @@ class Orders {
   }
 
   selected(op) {
-    if (this.page.orders.length === 0) return;
-    if (this.page.near.has(op)) {
+    const { page } = this;
+    if (page.orders.length === 0) return;
+    if (page.near.has(op)) {
       this.pick.value = op;
       this.through(op);
       return;
     }
+    const none = byId('orders-none');
+    none.hidden = !page.data.partials || op < 0;
+    none.textContent = none.hidden ? '' : this.farOff(op);
     const at = this.order.steps.findIndex((step) => step.op === op);
     if (at >= 0) this.from = Math.floor(at / PAGE_ROWS) * PAGE_ROWS;
     this.fill();
+  }
+
+  /** Why these orders say nothing of an operation. */
+  farOff(op) {
+    const { operations, failed, data } = this.page;
+    const name = operations.full(op);
+    const { key } = data.partials;
+    if (operations.start[op] > operations.end[failed]) {
+      return `${name} was called after the failure; these orders end before.`;
+    }
+    return (
+      `${name} is not in these orders: it had returned long before` +
+      (key ? `, or is not about key ${key}.` : ', and what it did is in the state before.')
+    );
   }
 }
 

@@ -19,7 +19,8 @@ class Player {
     const { search, page } = this;
     const { partials } = page.data;
     const key = partials?.key ? ` on key ${partials.key}` : '';
-    const what = partials ? `the operations${key} near the failure` : 'the first operations';
+    const few = search.isOfAll() ? 'all operations' : 'the first operations';
+    const what = partials ? `the operations${key} near the failure` : few;
     byId('search-intro').textContent =
       `A depth-first search for an order of ${what}: it takes a step ` +
       'that can be next, goes on from the state that it leaves, and goes back where nothing can ' +

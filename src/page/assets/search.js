@@ -34,6 +34,11 @@ class Search {
     }
   }
 
+  /** Whether it is about every operation of the page. */
+  isOfAll() {
+    return new Set(this.steps.map(({ op }) => op)).size === this.operations.count;
+  }
+
   state(node) {
     return this.states[this.nodes[node].state];
   }

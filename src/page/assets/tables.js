@@ -162,9 +162,8 @@ class Interleaving {
   span(op) {
     const own = (this.steps ?? []).filter((step) => step.operation === op);
     if (own.length === 0) return [];
-    return [
-      ['steps', own.length === 1 ? `${own[0].step}` : `${own[0].step} to ${own.at(-1).step}`],
-    ];
+    const [first, last] = [own[0].step, own.at(-1).step];
+    return [['schedule', first === last ? `step ${first}` : `steps ${first} to ${last}`]];
   }
 
   selected(op) {

@@ -54,8 +54,9 @@ class Timeline {
   show(low, high) {
     const { total } = this.page.scale;
     const least = Math.min(total, Math.max(2, total / 1e7));
-    const length = Math.min(Math.max(high - low, least), total * 1.04);
-    const from = Math.min(Math.max(low, -0.02 * total), 1.02 * total - length);
+    // Some room on the right is for calls that never returned.
+    const length = Math.min(Math.max(high - low, least), total * 1.2);
+    const from = Math.min(Math.max(low, -0.02 * total), 1.18 * total - length);
     Object.assign(this.view, { low: from, high: from + length });
     this.redraw();
   }
@@ -68,6 +69,12 @@ class Timeline {
   pan(share) {
     const by = (this.view.high - this.view.low) * share;
     this.show(this.view.low + by, this.view.high + by);
+  }
+
+  showWhole() {
+    const { operations, scale } = this.page;
+    const open = operations.rows.some((row) => row.open.length > 0);
+    this.show(0, scale.total * (open ? 1.08 : 1));
   }
 
   /** Shows these operations, with some room around. */
@@ -258,7 +265,7 @@ class Timeline {
       '+': () => this.zoom(ZOOM),
       '=': () => this.zoom(ZOOM),
       '-': () => this.zoom(1 / ZOOM),
-      0: () => this.show(0, page.scale.total),
+      0: () => this.showWhole(),
       e: () => page.jumpToError(),
       Escape: () => page.select(-1),
     };
