@@ -151,12 +151,15 @@ class Orders {
   stuck() {
     const { page, order } = this;
     if (order.stuck.length === 0) return null;
-    const item = ({ op, answer }, i) =>
+    // What had not returned by then need not have been next, but could have helped.
+    const isFree = (step) => step !== undefined && !page.search.steps[step].must;
+    const item = ({ op, step, answer }, i) =>
       el(
         'li',
         {},
         callButton(page, op, `stuck-${i}`),
         answer === undefined ? '' : [': the object would have answered ', el('code', {}, answer)],
+        isFree(step) ? ' (had not returned by then, so it need not be next)' : '',
       );
     return el(
       'div',
