@@ -168,7 +168,7 @@ pub struct Fuzz {
     /// Stop after so many distinct findings
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
-    /// Directory that gets a directory for each finding, in which page.html opens in any browser, and
+    /// Directory that gets a directory for each finding (its page.html opens in any browser), and
     /// the run's numbers (run.json)
     #[arg(long, value_name = "DIR", default_value = "findings")]
     pub out: PathBuf,
