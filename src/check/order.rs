@@ -9,6 +9,8 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
+use smallvec::SmallVec;
+
 use super::cover::Crowd;
 use super::events::Events;
 use super::hash::FastSet;
@@ -126,7 +128,7 @@ impl<'a> Seek<'a, '_> {
     fn threads(&self) -> Vec<Vec<Boxed<'a>>> {
         let taken = self.taken();
         let unjudged = self.unjudged();
-        let mut parts = Vec::new();
+        let mut parts = SmallVec::new();
         let mut threads = Vec::new();
         for (at, thread) in self.history.threads.iter().enumerate() {
             let mut boxes = Vec::new();
@@ -142,7 +144,7 @@ impl<'a> Seek<'a, '_> {
                     id,
                     start: operation.start,
                     end: operation.end,
-                    steps: std::mem::take(&mut parts),
+                    steps: parts.drain(..).collect(),
                     wanted: wanted.unwrap_or(operation.end),
                 });
             }
