@@ -11,18 +11,48 @@ PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libb
            libxenium-dev libcuckoo-dev gdb
 RUST_MIN = 1.95
 
-.PHONY: fuzz test test-long bench compare deps
+# The script of HTML pages is tested under Node.js; `make test-pages` tests them in a browser, too,
+# which takes some 70 MB more.
+BROWSERS = chromium chromium-headless-shell google-chrome
+MODULES = playwright-core@1.65.1 axe-core@4.14.1
+
+# A package, unless one of these programs is there already, whoever installed it.
+unless = $(if $(wildcard $(foreach p,$(2),$(addsuffix /$(p),$(subst :, ,$(PATH))))),,$(1))
+
+# Installs those of the packages that are missing.
+define install
+@missing=$$(for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
+if [ -n "$$missing" ]; then \
+  line="apt-get install -y --no-install-recommends $$(echo $$missing)"; \
+  if [ "$$(id -u)" = 0 ]; then \
+    echo "$$line"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$line -qq >/dev/null; \
+  else echo "Missing packages. Run: sudo $$line"; exit 1; fi; \
+fi
+endef
+
+.PHONY: fuzz test test-long test-pages bench compare deps deps-test
 
 fuzz: deps
 	cargo build --release
 	target/release/interlap fuzz $(TARGET) --for $(FOR)
 
-test: deps
+test: deps deps-test
 	cargo test
 
 # Every checker against plain enumeration on a million histories for each model and option.
 test-long: deps
 	cargo test --release --test it a_million -- --ignored --nocapture
+
+# Pages in headless Chromium: that they open from the disk, what each control does, how they look.
+# Pages and screenshots are left in target/pages.
+test-pages: deps deps-test
+	$(call install,$(call unless,npm,npm) $(call unless,chromium-headless-shell,$(BROWSERS)) \
+	  fonts-dejavu-core)
+	cargo build
+	mkdir -p target/pages
+	echo '{"private": true}' > target/pages/package.json
+	cd target/pages && npm install --no-save --no-audit --no-fund --silent $(MODULES)
+	node tests/page/browser.mjs target/debug/interlap target/pages
 
 bench: deps
 	cargo bench
@@ -32,13 +62,7 @@ compare:
 	cargo run --release --manifest-path benches/compare/Cargo.toml --target-dir target $(ARGS)
 
 deps:
-	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || echo $$p; done); \
-	if [ -n "$$missing" ]; then \
-	  line="apt-get install -y --no-install-recommends $$(echo $$missing)"; \
-	  if [ "$$(id -u)" = 0 ]; then \
-	    echo "$$line"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$line -qq >/dev/null; \
-	  else echo "Missing packages. Run: sudo $$line"; exit 1; fi; \
-	fi
+	$(call install,$(PACKAGES))
 	@have=$$(rustc --version 2>/dev/null | cut -d' ' -f2); \
 	oldest=$$(printf '%s\n%s\n' "$$have" $(RUST_MIN) | sort -V | head -n1); \
 	if [ "$$oldest" != $(RUST_MIN) ]; then \
@@ -46,3 +70,6 @@ deps:
 	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y && . ~/.cargo/env"; \
 	  exit 1; \
 	fi
+
+deps-test:
+	$(call install,$(call unless,nodejs,node))

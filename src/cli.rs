@@ -168,7 +168,8 @@ pub struct Fuzz {
     /// Stop after so many distinct findings
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
-    /// Directory that gets a directory for each finding, and the run's numbers (run.json)
+    /// Directory that gets a directory for each finding (its page.html opens in any browser), and
+    /// the run's numbers (run.json)
     #[arg(long, value_name = "DIR", default_value = "findings")]
     pub out: PathBuf,
     /// File that gets the record of every round, for `interlap check`
@@ -378,6 +379,11 @@ pub struct Check {
     /// Most memory that the general search takes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub memory: usize,
+    /// Write a page for a browser: the timeline, how far the history can be explained (or an order
+    /// that explains it), and the search to be watched. Of several histories in the file, the first
+    /// that is bad
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub format: Format,
 }
@@ -453,6 +459,9 @@ pub struct Show {
     /// Print the whole history as JSON Lines instead
     #[arg(long, conflicts_with = "json")]
     pub history: bool,
+    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["json", "history"])]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub format: Format,
 }

@@ -38,6 +38,8 @@ const LAST_OPERATIONS: usize = 3;
 const INTERLEAVING_FILE: &str = "interleaving.json";
 /// The report in words, as it was printed.
 pub const REPORT_FILE: &str = "report.txt";
+/// The same as a page for a browser.
+pub const PAGE_FILE: &str = "page.html";
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -24,6 +24,7 @@ pub mod ledger;
 pub mod model;
 pub mod operation;
 pub mod packages;
+pub mod page;
 pub mod plan;
 pub mod random;
 pub mod replay;

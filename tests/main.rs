@@ -3,5 +3,6 @@
 mod check;
 mod compile;
 mod exchange;
+mod page;
 mod run;
 mod tidy;

@@ -23,6 +23,7 @@ mod log;
 mod lone;
 mod merged;
 mod online;
+mod order;
 mod partial;
 mod per_producer;
 mod priority;
@@ -58,7 +59,9 @@ use values::{AddedTwice, Values};
 
 pub use events::{Event, Events, Overlap, overlap};
 pub use online::{Found, Online};
+pub use order::{Order, order};
 pub use partial::{Effect, Partial, Partials, partials};
+pub use partial::{Node, Outcome, Story, StoryStep, Try, story};
 pub use sequential::sequential;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.

@@ -1,7 +1,10 @@
 //! How far a history can be explained. One that no order explains comes in; every maximal partial
 //! linearization near the first return that none explains goes out: the operations in the order in
 //! which they can have taken effect, the state that each left, and what could not follow. Does not
-//! decide anything: that is done.
+//! decide anything: that is done. [`story`] tells the search itself.
+
+mod part;
+mod story;
 
 use std::collections::HashSet;
 
@@ -20,6 +23,9 @@ use super::{Limits, Verdict, Witness, check, witness};
 use crate::history::{History, NEVER, OperationId};
 use crate::model::{Call, Kind, Model, Spec};
 use crate::operation::Status;
+
+use part::Part;
+pub use story::{Node, Outcome, Story, StoryStep, Try, story};
 
 /// Operations that count as near the failure.
 const NEAR_MAX: usize = 16;
@@ -54,6 +60,10 @@ pub struct Partials {
     pub partials: Vec<Partial>,
     /// How many more there are.
     pub more: usize,
+    /// Of sets and maps: the key on which no order explains the answers. All this is about the
+    /// operations on it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A way in which it can have gone, until it could not go on.
@@ -82,6 +92,17 @@ pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Par
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err("transactions are explained by their snapshots, not by one order".to_string());
     }
+    // Keys are independent: what was done on others says nothing about the failure.
+    let Some(key) = part::key_of_all(history, spec, witness) else {
+        return of_all(history, spec, witness);
+    };
+    let part = Part::of(history, spec, key);
+    let own = witness.operations.iter().filter_map(|id| part.own(*id)).collect();
+    let witness = Witness { operations: own, ..witness.clone() };
+    Ok(part.named(of_all(&part.history, spec, &witness)?, key))
+}
+
+fn of_all(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
     let (known, failed) = first_impossible(history, spec, witness)?;
     let events: Vec<Event> = Events::new(&known).collect();
     let mut last = events.len() - 1;
@@ -113,6 +134,17 @@ impl From<Exhausted> for Stop {
 
 /// The partial linearizations before the last of `events`, at which no order is left.
 fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, Stop> {
+    let (begin, end, settled) = window(history, events);
+    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
+    match near(history, spec, (begin, end), settled) {
+        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
+        found => found,
+    }
+}
+
+/// What is near the last of `events`, a return: what was under way between two times. The third is
+/// that before which all that came had ended before them.
+fn window(history: &History, events: &[Event]) -> (u64, u64, u64) {
     let end = events.last().expect("a return").time;
     // Operations are near that return in the last events, or not yet.
     let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
@@ -125,11 +157,7 @@ fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, 
     let begin = events.get(first).map_or(0, |event| event.time);
     let under_way = history.ids().map(|id| history.operation(id)).filter(|o| o.end >= begin);
     let settled = under_way.map(|o| o.start).min().unwrap_or(begin).min(begin);
-    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
-    match near(history, spec, (begin, end), settled) {
-        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
-        found => found,
-    }
+    (begin, end, settled)
 }
 
 /// The partial linearizations of what was under way between two times, with what can matter of what
@@ -218,6 +246,17 @@ impl<'a> Task<'a> for Near<'a, '_> {
     type Output = Result<Partials, Stop>;
 
     fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output {
+        let (frontier, items, bits) = self.past(object)?;
+        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+    }
+}
+
+/// The configurations before the steps that are near, those steps, and the bit of each in the
+/// configurations; none of what was called later.
+type Past<'a, S> = (Frontier<Call<'a>, S>, Vec<Item<'a>>, Vec<u64>);
+
+impl<'a> Near<'a, '_> {
+    fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, Stop> {
         let mut search = Search::new(object, &PAST_LIMITS);
         let mut frontier = Frontier::new(object.init());
         let (mut items, mut bits): (Vec<Item>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -267,11 +306,9 @@ impl<'a> Task<'a> for Near<'a, '_> {
             }
             open[id.thread as usize] = own.iter().sum();
         }
-        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+        Ok((frontier, items, bits))
     }
-}
 
-impl<'a> Near<'a, '_> {
     /// The "empty" answers of which the model promises nothing.
     fn unjudged(&self) -> HashSet<OperationId> {
         let mut crowd = Crowd::new(self.history.threads.len());
@@ -299,8 +336,14 @@ impl<'a> Near<'a, '_> {
         if items.len() > 64 {
             return Err("too many steps are near the failure".to_string());
         }
-        let mut walk =
-            Walk { object, items, visited: HashSet::new(), path: Vec::new(), ends: Vec::new() };
+        let mut walk = Walk {
+            kind: self.spec.kind,
+            object,
+            items,
+            visited: HashSet::new(),
+            path: Vec::new(),
+            ends: Vec::new(),
+        };
         let mut found = Vec::new();
         for configuration in &frontier.configurations {
             let before = bits.iter().enumerate().filter(|(_, bit)| *bit & configuration.done != 0);
@@ -320,7 +363,12 @@ impl<'a> Near<'a, '_> {
         near.dedup();
         let last = items.iter().filter(|item| item.end != NEVER).max_by_key(|item| item.end);
         let last = last.map_or(near[0], |item| self.named.name(item.id));
-        Ok(Partials { failed: last, last, near, partials: found, more })
+        Ok(Partials { failed: last, last, near, partials: found, more, key: None })
+    }
+
+    /// A state in words.
+    fn state<M: Model<Call<'a>>>(&self, object: &M, state: &M::State) -> String {
+        brief(words(self.spec.kind, object.describe_state(state)), STATE_MAX)
     }
 
     fn partial<M: Model<Call<'a>>>(
@@ -343,7 +391,7 @@ impl<'a> Near<'a, '_> {
             state,
         };
         Partial {
-            before: brief(object.describe_state(before), STATE_MAX),
+            before: self.state(object, before),
             done_before: named(done),
             steps: steps.into_iter().map(effect).collect(),
             stuck: named(stuck),
@@ -356,6 +404,7 @@ type End = (Vec<(usize, String)>, u64);
 
 /// Goes along every order of the items.
 struct Walk<'w, 'a, M: Model<Call<'a>>> {
+    kind: Kind,
     object: &'w M,
     items: &'w [Item<'a>],
     visited: HashSet<(u64, M::State)>,
@@ -386,7 +435,8 @@ impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
             stuck |= 1 << at;
             for state in next.drain(..) {
                 goes_on = true;
-                let left = brief(self.object.describe_state(&state), STATE_MAX);
+                let left = words(self.kind, self.object.describe_state(&state));
+                let left = brief(left, STATE_MAX);
                 self.path.push((at, left));
                 self.from(done | 1 << at, &state)?;
                 self.path.pop();
@@ -397,6 +447,11 @@ impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
         }
         Ok(())
     }
+}
+
+/// A set is kept as a map whose values are all 1.
+pub(super) fn words(kind: Kind, state: String) -> String {
+    if kind == Kind::Set { state.replace(": 1", "") } else { state }
 }
 
 /// At most so many characters of `state`; no number is cut in two.
@@ -425,6 +480,7 @@ impl Partials {
             text += &format!(" then none of {}\n", stuck.collect::<Vec<_>>().join(", "));
         }
         let all = self.partials.len() + self.more;
-        format!("How far it can have gone ({all} ways, the longest first):\n{text}")
+        let on = self.key.as_ref().map_or(String::new(), |key| format!(" on key {key} alone"));
+        format!("How far it can have gone{on} ({all} ways, the longest first):\n{text}")
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::source::{self, Subject};
-use super::{Outcome, print_json, stop_flag};
+use super::{Outcome, page, print_json, stop_flag};
 use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli;
 use crate::history::OperationId;
@@ -40,8 +40,10 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
         jobs: std::thread::available_parallelism().map_or(1, |jobs| jobs.get().min(JOBS_MAX)),
         cancelled: Some(stop_flag()?),
     };
+    // A page that cannot be written is told before a long check.
+    args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
-    let mut all = Vec::new();
+    let (mut all, mut shown) = (Vec::new(), None::<page::Judged>);
     for subject in &subjects {
         let model = subject.known_model()?;
         let verdict = subject.rendered(check::check(&subject.history, &model, &limits));
@@ -52,17 +54,31 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
             (Verdict::Inconclusive(_), _) => Outcome::NotDecided,
             (Verdict::Consistent, outcome) => outcome,
         };
-        if args.format.json {
-            all.push(Judged { partials, ..judged(subject, model, verdict) });
-        } else {
+        if !args.format.json {
             print_verdict(subject, model, &verdict);
-            if let Some(partials) = partials {
+            if let Some(partials) = &partials {
                 println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
             }
+        } else {
+            let partials = partials.clone();
+            all.push(Judged { partials, ..judged(subject, model, verdict.clone()) });
+        }
+        let seen = page::Judged { subject, model, verdict, partials };
+        if shown.as_ref().is_none_or(|shown| seen.weight() > shown.weight()) {
+            shown = Some(seen);
         }
     }
     if args.format.json {
         print_json(&all)?;
+    }
+    match (&args.html, shown) {
+        (Some(path), Some(shown)) => {
+            page::write(path, &shown.page())?;
+            let (path, name) = (path.display(), &shown.subject.name);
+            eprintln!("{path}: the page of {name}; opens in any browser");
+        }
+        (Some(_), None) => eprintln!("{file}: it holds no history, so no page was written"),
+        (None, _) => {}
     }
     if let Some(why) = truncated {
         eprintln!("{file}: {why}; what comes before was checked");
@@ -75,6 +91,7 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
 fn partials(subject: &Subject, model: Spec, verdict: &Verdict) -> Option<Partials> {
     let Verdict::Violation(witness) = verdict else { return None };
     let mut partials = check::partials(&subject.history, &model, witness).ok()?;
+    partials.key = partials.key.map(|key| subject.strings.render(&key));
     for partial in &mut partials.partials {
         partial.before = subject.strings.render(&partial.before);
         for step in &mut partial.steps {

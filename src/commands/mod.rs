@@ -8,6 +8,7 @@ mod explain;
 mod fuzz;
 mod list;
 mod merge;
+mod page;
 mod recording;
 mod replay;
 mod shrink;

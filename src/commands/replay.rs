@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Outcome, debug, print_json, recording, stop_flag};
+use super::{Outcome, debug, page, print_json, recording, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
@@ -26,6 +26,9 @@ pub fn show(args: &cli::Show) -> Result<Outcome> {
     } else if args.history {
         let (history, model) = (&stored.round.history, &stored.finding.model);
         print!("{}", jsonl::write(history, model, &Strings::default()));
+    } else if let Some(path) = &args.html {
+        page::write(path, &crate::page::of_finding(&stored))?;
+        println!("{}: opens in any browser", path.display());
     } else {
         print!("{}", text::render(&stored));
     }

@@ -30,6 +30,8 @@ pub struct Subject {
     /// Client that drained the structure.
     pub drain: u32,
     pub ns_per_unit: f64,
+    /// What that many of a stamp's units are.
+    pub unit: &'static str,
 }
 
 impl Subject {
@@ -72,8 +74,20 @@ pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
     let options = Options { model: source.model, initial };
     let imported = exchange::read(path, format, &options).map_err(located)?;
     let exchange::Imported { history, model, strings, notes } = imported;
-    let (round, drain, ns_per_unit) = (None, u32::MAX, 1.0);
-    Ok((vec![Subject { name, round, history, model, strings, notes, drain, ns_per_unit }], None))
+    Ok((
+        vec![Subject {
+            name,
+            round: None,
+            history,
+            model,
+            strings,
+            notes,
+            drain: u32::MAX,
+            ns_per_unit: 1.0,
+            unit: "units of the file's stamps",
+        }],
+        None,
+    ))
 }
 
 fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<String>)> {
@@ -82,7 +96,7 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
     let hello = &trace.hello;
     let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
     let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
-    let ns_per_unit = hello.clock.shown().0;
+    let (ns_per_unit, unit) = hello.clock.shown();
     let subject = |round: rounds::Round| Subject {
         name: format!("{name}, round {}", round.start.round),
         round: Some(round.start.round),
@@ -92,6 +106,7 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
         notes: Vec::new(),
         drain: round.start.threads,
         ns_per_unit,
+        unit,
     };
     Ok((trace.rounds.into_iter().map(subject).collect(), trace.truncated))
 }

@@ -14,8 +14,9 @@ use super::statistics::Counting;
 use super::worker::{Note, Sighting};
 use super::{Ending, Observer, Options, Summary, Uncontrolled, again, recorded};
 use crate::check;
-use crate::finding::{REPORT_FILE, Stored};
+use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::model::Spec;
+use crate::page;
 use crate::plan::Engine;
 use crate::replay;
 use crate::report::text;
@@ -334,10 +335,13 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Writes a finding's directory, with its report in words.
+/// Writes a finding's directory, with its report in words and its page.
 pub fn save(stored: &Stored) -> Result<()> {
     stored.save()?;
-    let path = stored.directory.join(REPORT_FILE);
-    std::fs::write(&path, text::render(stored))
-        .with_context(|| format!("cannot write {}", path.display()))
+    let write = |name: &str, text: String| {
+        let path = stored.directory.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write(REPORT_FILE, text::render(stored))?;
+    write(PAGE_FILE, page::of_finding(stored))
 }

@@ -196,6 +196,16 @@ impl Model<Call<'_>> for Dictionary {
         call.is_read()
     }
 
+    /// Of a register its value; else what there is, by key.
+    fn describe_state(&self, state: &Self::State) -> String {
+        if let Some(initial) = self.initial {
+            return state.values().next().copied().flatten().unwrap_or(initial).to_string();
+        }
+        let present: BTreeMap<_, _> =
+            state.iter().filter_map(|(key, held)| Some((key, (*held)?))).collect();
+        format!("{present:?}")
+    }
+
     fn weight(&self, state: &Self::State) -> usize {
         48 * state.len()
     }

@@ -125,6 +125,11 @@ impl Model<Call<'_>> for Texts {
         Some(call.args[0])
     }
 
+    fn describe_state(&self, state: &Self::State) -> String {
+        let texts = state.iter().map(|(key, text)| (key, text.characters()));
+        format!("{:?}", texts.collect::<BTreeMap<_, _>>())
+    }
+
     fn weight(&self, state: &Self::State) -> usize {
         state.values().map(|text| 8 * text.characters.len() + 48).sum()
     }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::fault::FaultKind;
-use crate::finding::{SHOWN_MAX, Stored, What};
+use crate::finding::{PAGE_FILE, SHOWN_MAX, Stored, What};
 use crate::history::OperationId;
 use crate::plan::{Engine, Plan, quoted};
 use crate::report::{interleaving, recording, timeline};
@@ -77,14 +77,26 @@ pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
 
 /// The ruled block: what, and what to do next.
 fn block(stored: &Stored) -> String {
+    let directory = quoted(&stored.directory.display().to_string());
+    let mut facts = facts(stored);
+    facts.push(("Picture at".into(), format!("{directory}/{PAGE_FILE}  # opens in any browser")));
+    facts.push((String::new(), format!("interlap show {directory}  # in words")));
+    let mut text = format!("{RULE}\n");
+    for (name, value) in facts {
+        writeln!(text, "{name:<16} {value}").expect("writing to a string");
+    }
+    text + RULE + "\n"
+}
+
+/// What there is to know of a finding and what to do next: names and values. A value without a name
+/// goes on from the one before.
+pub fn facts(stored: &Stored) -> Vec<(String, String)> {
     let finding = &stored.finding;
     let directory = quoted(&stored.directory.display().to_string());
     let round = &stored.round.start;
     let (threads, operations) = (round.threads, stored.round.history.len());
-    let mut text = format!("{RULE}\n");
-    let mut row = |name: &str, value: String| {
-        writeln!(text, "{name:<16} {value}").expect("writing to a string");
-    };
+    let mut facts = Vec::new();
+    let mut row = |name: &str, value: String| facts.push((name.to_string(), value));
     row("Finding", format!("{} ({})", finding.name, finding.signature));
     row(
         "Where",
@@ -101,19 +113,12 @@ fn block(stored: &Stored) -> String {
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
         None => {}
     }
-    match finding.plan.engine {
-        Engine::Controlled => row(
-            "Reproduce with",
-            format!("interlap replay {directory}  # that round alone, the same each time"),
-        ),
-        Engine::Rr => row(
-            "Reproduce with",
-            format!("interlap replay {directory}  # the recording, the same each time"),
-        ),
-        Engine::Native => {
-            row("Reproduce with", format!("interlap replay {directory}  # until it recurs"))
-        }
-    }
+    let again = match finding.plan.engine {
+        Engine::Controlled => "that round alone, the same each time",
+        Engine::Rr => "the recording, the same each time",
+        Engine::Native => "until it recurs",
+    };
+    row("Reproduce with", format!("interlap replay {directory}  # {again}"));
     let plan = finding.shrunk.as_ref().map_or(&finding.plan, |shrunk| &shrunk.plan);
     row("Found with", plan.to_string());
     if let Some(recorded) = &finding.recorded {
@@ -124,8 +129,7 @@ fn block(stored: &Stored) -> String {
     for (at, line) in breaking(stored, &directory).into_iter().enumerate() {
         row(if at == 0 { "Break at it with" } else { "" }, line);
     }
-    row("Picture at", format!("interlap show {directory}"));
-    text + RULE + "\n"
+    facts
 }
 
 /// How to stop a debugger at it.

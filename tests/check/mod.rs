@@ -11,6 +11,7 @@ mod properties;
 mod random;
 mod shares;
 mod store;
+mod story;
 mod transactions;
 mod users;
 mod verdicts;

@@ -47,6 +47,16 @@ fn a_violation_is_shown_checked_and_replayed() {
     tool.run(&["check", &trace]).expect(1, &["violates fifo"]);
     tool.run(&["show", finding]).expect(0, &["Found with", "interlap fuzz"]);
     tool.run(&["show", finding, "--json"]).expect(0, &["\"signature\""]);
+    let at = format!("{finding}/page.html");
+    let relative = finding.rsplit_once("findings").expect("below it").1;
+    assert!(answer.all().contains(&format!("findings{relative}/page.html")), "{}", answer.all());
+    let page = std::fs::read_to_string(&at).expect("a page");
+    assert!(
+        page.contains("\"verdict\":\"violation\"") && page.contains("Reproduce with"),
+        "{page}"
+    );
+    tool.run(&["show", finding, "--html", "again.html"]).expect(0, &["again.html: opens in any"]);
+    assert!(tool.dir.path().join("again.html").exists());
     let history = tool.run(&["show", finding, "--history"]);
     let file = tool.adapter("history.jsonl", &history.out);
     tool.run(&["check", file.to_str().expect("UTF-8")]).expect(1, &["violates fifo"]);

@@ -34,6 +34,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("interleaving", &[]),
     ("finding", &["check", "fault", "history", "interleaving", "plan", "random", "rr", "trace"]),
     ("explain", &["finding", "history", "interleaving", "report", "rr", "symbols", "trace"]),
+    ("page", &["check", "exchange", "finding", "history", "model", "report"]),
     ("replay", &["fault", "finding", "history", "plan", "report", "rr", "trace"]),
     ("cache", &[]),
     ("includes", &["cache"]),
@@ -53,6 +54,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "judge",
             "model",
             "operation",
+            "page",
             "plan",
             "replay",
             "report",
@@ -71,6 +73,9 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 /// What the harness may name of the library.
 const HARNESS_MAY_NAME: [&str; 7] =
     ["model", "operation", "plan", "random", "schedule", "trace", "tsc"];
+
+/// What pages are written in.
+const PAGE_EXTENSIONS: [&str; 4] = ["js", "mjs", "css", "html"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -158,7 +163,8 @@ fn functions_files_and_lines_are_short() {
         }
     }
     let native = ["ffi", "targets"].iter().flat_map(|f| sources(f, &["h", "hpp", "c", "cpp"]));
-    for (path, text) in rust_sources().into_iter().chain(native) {
+    let pages = ["src/page", "tests/page"].iter().flat_map(|f| sources(f, &PAGE_EXTENSIONS));
+    for (path, text) in rust_sources().into_iter().chain(native).chain(pages) {
         for (at, line) in text.lines().enumerate() {
             // A list of clap attributes cannot be broken by rustfmt.
             let columns = line.chars().count();

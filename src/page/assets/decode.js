@@ -1,0 +1,193 @@
+// The packed history as arrays. What `page/data.rs` wrote comes in; start, end, row and shape of
+// every operation go out, by number; values and labels are made when they are asked for.
+
+/** Numbers of seven bits a byte, the lowest first. */
+class Reader {
+  constructor(base64) {
+    const text = atob(base64);
+    this.bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) this.bytes[i] = text.charCodeAt(i);
+    this.at = 0;
+  }
+
+  /** A number; not exact above 2^53, as stamps of a day in nanoseconds are not. */
+  number() {
+    let value = 0,
+      scale = 1,
+      byte;
+    do {
+      byte = this.bytes[this.at++];
+      value += (byte & 0x7f) * scale;
+      scale *= 128;
+    } while (byte & 0x80);
+    return value;
+  }
+
+  skip() {
+    while (this.bytes[this.at++] & 0x80);
+  }
+
+  /** A signed number: exact, a BigInt where it must be. */
+  signed() {
+    const from = this.at;
+    const value = this.number();
+    if (value <= Number.MAX_SAFE_INTEGER) return value % 2 ? -(value + 1) / 2 : value / 2;
+    let whole = 0n,
+      shift = 0n;
+    for (let at = from; at < this.at; at++, shift += 7n) {
+      whole |= BigInt(this.bytes[at] & 0x7f) << shift;
+    }
+    return whole & 1n ? -(whole + 1n) / 2n : whole / 2n;
+  }
+}
+
+/** Everything about the operations, by number; a number is a place in the order of starts. */
+class Operations {
+  constructor(data) {
+    const { count, shapes, packed } = data.operations;
+    this.count = count;
+    this.shapes = shapes.map(([name, status, args, results]) => ({ name, status, args, results }));
+    this.strings = data.strings;
+    this.unit = { factor: data.unit[0], name: data.unit[1] };
+    this.zero = BigInt(data.zero);
+    this.names = data.rows;
+    this.start = new Float64Array(count);
+    this.end = new Float64Array(count);
+    this.row = new Uint32Array(count);
+    this.shape = new Uint32Array(count);
+    this.values = new Uint32Array(count);
+    this.reader = new Reader(packed);
+    this.last = 0;
+    this.read();
+    this.rows = this.byRow();
+    this.letters = new Map(data.lettered.map((op, at) => [op, String.fromCharCode(65 + at)]));
+    this.witness = new Set(data.witness);
+  }
+
+  read() {
+    const reader = this.reader;
+    let before = 0;
+    for (let op = 0; op < this.count; op++) {
+      before = this.start[op] = before + reader.number();
+      this.row[op] = reader.number();
+      const length = reader.number();
+      this.end[op] = length === 0 ? Infinity : before + length - 1;
+      const shape = (this.shape[op] = reader.number());
+      this.values[op] = reader.at;
+      const { args, results } = this.shapes[shape];
+      for (let i = args + results; i > 0; i--) reader.skip();
+      this.last = Math.max(this.last, length === 0 ? before : this.end[op]);
+    }
+  }
+
+  /** Numbers of each row's operations, by start; and the latest end up to each. */
+  byRow() {
+    const sizes = new Uint32Array(this.names.length);
+    for (let op = 0; op < this.count; op++) sizes[this.row[op]]++;
+    const rows = Array.from(sizes, (size) => ({ ops: new Uint32Array(size), open: [], size: 0 }));
+    for (let op = 0; op < this.count; op++) {
+      const row = rows[this.row[op]];
+      row.ops[row.size++] = op;
+      if (this.end[op] === Infinity) row.open.push(op);
+    }
+    return rows;
+  }
+
+  all(op) {
+    const { args, results } = this.shapes[this.shape[op]];
+    this.reader.at = this.values[op];
+    const read = (count) => Array.from({ length: count }, () => this.shown(this.reader.signed()));
+    return { args: read(args), results: read(results) };
+  }
+
+  shown(value) {
+    const text = String(value);
+    return this.strings[text] ?? text;
+  }
+
+  status(op) {
+    return this.shapes[this.shape[op]].status;
+  }
+
+  call(op) {
+    return `${this.shapes[this.shape[op]].name}(${listed(this.all(op).args)})`;
+  }
+
+  answer(op) {
+    const status = this.status(op);
+    const { results } = this.all(op);
+    if (results.length === 0) return status;
+    return status === 'ok' ? listed(results) : `${status} (${listed(results)})`;
+  }
+
+  /** "dequeue() → 7". */
+  label(op) {
+    return `${this.call(op)} → ${this.answer(op)}`;
+  }
+
+  thread(op) {
+    return this.names[this.row[op]];
+  }
+
+  /** "B dequeue() → 7 by thread 1". */
+  full(op) {
+    const letter = this.letters.get(op);
+    return `${letter ? letter + ' ' : ''}${this.label(op)} by ${this.thread(op)}`;
+  }
+
+  /** A time since the first start, in the unit for people. */
+  time(stamp) {
+    return stamp === Infinity ? '…' : grouped(stamp * this.unit.factor);
+  }
+
+  /** The stamp as it was recorded. */
+  stamp(stamp) {
+    return stamp === Infinity ? 'never' : String(this.zero + BigInt(Math.round(stamp)));
+  }
+
+  /** The first operation that starts at `time` or later. */
+  from(time) {
+    return lowest(this.count, (op) => this.start[op] >= time);
+  }
+}
+
+/** The least index below `count` of which `test` holds, as it does of all after it; else count. */
+function lowest(count, test) {
+  let low = 0,
+    high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (test(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function listed(values) {
+  const some = values.slice(0, 12).join(', ');
+  return values.length > 12 ? `${some}, … (${values.length} in all)` : some;
+}
+
+/** A number with groups of three digits, and no more decimals than it needs. */
+function grouped(number) {
+  const digits = number !== 0 && Math.abs(number) < 10 ? 2 : 0;
+  const [whole, rest] = String(Number(number.toFixed(digits))).split('.');
+  const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return rest ? `${groups}.${rest}` : groups;
+}
+
+/** "1 way", "2 ways". */
+function counted(number, what) {
+  return `${grouped(number)} ${what}${number === 1 ? '' : 's'}`;
+}
+
+/** The order of a good history: operation numbers. */
+function decodeOrder(order) {
+  const reader = new Reader(order.packed);
+  const numbers = new Uint32Array(order.count);
+  let before = -1;
+  for (let at = 0; at < order.count; at++) {
+    before = numbers[at] = before + 1 + Number(reader.signed());
+  }
+  return numbers;
+}

@@ -1,0 +1,97 @@
+// What changed in a state. Two states in the model's words come in; pieces of text, each marked as
+// kept, new, gone or changed, go out. Knows nothing of models but how lists and maps are written.
+
+const KEPT = '',
+  ADDED = '+',
+  REMOVED = '-',
+  CHANGED = '~';
+
+/** The inside of `[...]` or `{...}` at its commas, those of inner brackets and strings aside. */
+function elements(text) {
+  const inside = text.slice(1, -1);
+  const found = [];
+  let depth = 0,
+    quoted = false,
+    from = 0;
+  for (let at = 0; at < inside.length; at++) {
+    const c = inside[at];
+    if (quoted) {
+      if (c === '\\') at++;
+      else if (c === '"') quoted = false;
+    } else if (c === '"') quoted = true;
+    else if ('[{('.includes(c)) depth++;
+    else if (')}]'.includes(c)) depth--;
+    else if (c === ',' && depth === 0) {
+      found.push(inside.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  const last = inside.slice(from).trim();
+  if (last !== '') found.push(last);
+  return found;
+}
+
+function bracketed(text, open) {
+  const close = open === '[' ? ']' : '}';
+  return text.startsWith(open) && text.endsWith(close);
+}
+
+/** Pieces of `after`, with what of `before` is gone. */
+function changes(before, after) {
+  if (before === after) return [{ text: after, mark: KEPT }];
+  const pair = (open) => bracketed(before, open) && bracketed(after, open);
+  if (pair('[')) return joined('[', listChanges(elements(before), elements(after)), ']');
+  if (pair('{')) return joined('{', mapChanges(elements(before), elements(after)), '}');
+  return [
+    { text: before, mark: REMOVED },
+    { text: ' ', mark: KEPT },
+    { text: after, mark: CHANGED },
+  ];
+}
+
+function joined(open, groups, close) {
+  const pieces = [{ text: open, mark: KEPT }];
+  groups.forEach((group, at) => {
+    if (at > 0) pieces.push({ text: ', ', mark: KEPT });
+    pieces.push(...group);
+  });
+  pieces.push({ text: close, mark: KEPT });
+  return pieces;
+}
+
+/** A list loses and gains in one place: what is the same at both ends is kept. */
+function listChanges(before, after) {
+  const nested = (list) => list.length > 0 && list.every((one) => bracketed(one, '['));
+  if (before.length === after.length && nested(before) && nested(after)) {
+    return after.map((one, at) => changes(before[at], one));
+  }
+  const most = Math.min(before.length, after.length);
+  let front = 0,
+    back = 0;
+  while (front < most && before[front] === after[front]) front++;
+  while (back < most - front && before.at(-1 - back) === after.at(-1 - back)) back++;
+  const marked = (list, mark) => list.map((text) => [{ text, mark }]);
+  return [
+    ...marked(after.slice(0, front), KEPT),
+    ...marked(before.slice(front, before.length - back), REMOVED),
+    ...marked(after.slice(front, after.length - back), ADDED),
+    ...marked(after.slice(after.length - back), KEPT),
+  ];
+}
+
+/** A set or a map: by key. */
+function mapChanges(before, after) {
+  const key = (text) => text.split(': ')[0];
+  const old = new Map(before.map((text) => [key(text), text]));
+  const groups = after.map((text) => {
+    const was = old.get(key(text));
+    old.delete(key(text));
+    if (was === undefined) return [{ text, mark: ADDED }];
+    if (was === text) return [{ text, mark: KEPT }];
+    const [name, value] = [`${key(text)}: `, text.slice(key(text).length + 2)];
+    const parts = changes(was.slice(name.length), value);
+    return [{ text: name, mark: KEPT }, ...parts];
+  });
+  const gone = [...old.values()].map((text) => [{ text, mark: REMOVED }]);
+  return [...groups, ...gone];
+}

@@ -1,0 +1,76 @@
+//! The page's script under Node.js, without a browser: what it decodes, and what it makes of the
+//! search. Where Node.js is missing the tests say that they were skipped.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use interlap::check::{Limits, Verdict, check, partials};
+use interlap::history::History;
+use interlap::model::Spec;
+use interlap::report::timeline;
+use serde_json::{Value, json};
+
+use super::sizes::sets;
+use super::{BAD, data, good, page_of, read};
+
+/// Runs `tests/page/logic.js` on a page's data; none where there is no Node.js.
+fn run(expected: &Value, page: &str) -> Option<()> {
+    let dir = tempfile::tempdir().expect("temp dir");
+    let write = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).expect("a file");
+        dir.path().join(name)
+    };
+    let script = write("script.js", &interlap::page::script());
+    let input = json!({ "data": data(page), "expected": expected }).to_string();
+    let input = write("input.json", &input);
+    let test = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/logic.js");
+    let output = match Command::new("node").arg(test).arg(script).arg(input).output() {
+        Ok(output) => output,
+        Err(error) => {
+            // Past the test runner, which swallows what passing tests print.
+            writeln!(std::io::stderr(), "SKIPPED, the page's script: node: {error}").expect("said");
+            return None;
+        }
+    };
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}{error}");
+    print!("{told}");
+    Some(())
+}
+
+/// What the script should decode: each operation in the order of starts.
+fn expected(history: &History) -> Value {
+    let mut ids: Vec<_> = history.ids().collect();
+    ids.sort_by_key(|id| (history.operation(*id).start, *id));
+    let labels: Vec<_> = ids.iter().map(|id| timeline::call(history, *id)).collect();
+    let zero = history.operation(ids[0]).start;
+    let starts: Vec<_> = ids.iter().map(|id| history.operation(*id).start - zero).collect();
+    json!({ "labels": labels, "starts": starts })
+}
+
+#[test]
+fn the_script_decodes_what_was_packed() {
+    let history = read(BAD);
+    run(&expected(&history), &page_of(&history, "fifo", "x"));
+    let history = read(&good());
+    run(&expected(&history), &page_of(&history, "fifo", "x"));
+    let history = sets(3_000);
+    run(&expected(&history), &page_of(&history, "set", "x"));
+}
+
+#[test]
+fn the_script_finds_the_longest_orders() {
+    let history = read(BAD);
+    let model: Spec = "fifo".parse().expect("a model");
+    let Verdict::Violation(witness) = check(&history, &model, &Limits::default()) else {
+        panic!("it is bad");
+    };
+    let found = partials(&history, &model, &witness).expect("some");
+    let mut expected = expected(&history);
+    expected["orders"] = found.partials.len().into();
+    expected["longest"] = found.partials[0].steps.len().into();
+    expected["states"] = found.partials[0].steps.iter().map(|s| s.state.clone()).collect();
+    run(&expected, &page_of(&history, "fifo", "x"));
+}

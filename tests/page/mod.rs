@@ -1,0 +1,201 @@
+//! Pages: what is in them, that nothing of a history can break out of its place, how large they
+//! are, and whether their script understands what it is given. Browsers have tests of their own:
+//! `make test-pages`.
+
+mod logic;
+mod sizes;
+
+use interlap::check::{Limits, Verdict, check, partials};
+use interlap::exchange::jsonl;
+use interlap::exchange::strings::Strings;
+use interlap::history::History;
+use interlap::model::Spec;
+use interlap::page::{self, Interleaved, Interleaving, Judgement, Subject, Unit};
+
+use crate::run::tool::Tool;
+
+/// Two values leave a queue in the wrong order; a call never returns.
+pub const BAD: &str = r#"{"interlap": 1, "model": "fifo"}
+{"thread": 0, "op": "enqueue", "args": [1], "start": 10, "end": 30}
+{"thread": 1, "op": "enqueue", "args": [2], "start": 35, "end": 60}
+{"thread": 2, "op": "enqueue", "args": [3], "start": 50, "end": 80}
+{"thread": 0, "op": "dequeue", "start": 70, "end": 90, "results": [2]}
+{"thread": 1, "op": "dequeue", "start": 100, "end": 130, "results": [1]}
+{"thread": 2, "op": "dequeue", "start": 110, "end": 140, "results": [3]}
+{"thread": 0, "op": "enqueue", "args": [-9007199254740993], "start": 1100, "end": 1120}
+{"thread": 1, "op": "dequeue", "start": 1110, "end": null, "status": "pending"}
+"#;
+
+pub fn read(text: &str) -> History {
+    jsonl::read(text, None).expect("a good history").history
+}
+
+/// The same queue, and nothing wrong: the two values leave it the other way round.
+pub fn good() -> String {
+    let swapped = BAD.replace("\"end\": 90, \"results\": [2]", "\"end\": 90, \"results\": [1]");
+    swapped.replace("\"end\": 130, \"results\": [1]", "\"end\": 130, \"results\": [2]")
+}
+
+/// The page of a history, judged.
+pub fn page_of(history: &History, model: &str, title: &str) -> String {
+    let model: Spec = model.parse().expect("a model");
+    let verdict = check(history, &model, &Limits::default());
+    let known = match &verdict {
+        Verdict::Violation(witness) => partials(history, &model, witness).ok(),
+        _ => None,
+    };
+    let (judgement, lettered) = match &verdict {
+        Verdict::Consistent => (Judgement::Consistent, Vec::new()),
+        Verdict::Inconclusive(why) => (Judgement::Inconclusive(why.clone()), Vec::new()),
+        Verdict::Violation(witness) => {
+            let judgement = Judgement::Violation {
+                rule: witness.rule,
+                explanation: witness.explanation.clone(),
+                operations: &witness.operations,
+                partials: known.as_ref(),
+            };
+            (judgement, witness.operations.clone())
+        }
+    };
+    let model = Some(model);
+    page::render(&Subject { lettered, judgement, model, ..subject(history, title) })
+}
+
+fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
+    static STRINGS: std::sync::LazyLock<Strings> = std::sync::LazyLock::new(Strings::default);
+    Subject {
+        title: title.to_string(),
+        about: "a test".to_string(),
+        history,
+        model: "fifo".parse().ok(),
+        judgement: Judgement::Consistent,
+        lettered: Vec::new(),
+        drain: u32::MAX,
+        unit: Unit { factor: 1.0, name: "units" },
+        facts: vec![("Reproduce with".to_string(), "interlap replay x".to_string())],
+        strings: &STRINGS,
+        interleaving: None,
+    }
+}
+
+/// What the page's script is given.
+pub fn data(page: &str) -> serde_json::Value {
+    let start = page.split_once("id=\"data\">").expect("data").1;
+    let json = start.split_once("</script>").expect("an end").0;
+    serde_json::from_str(json).expect("JSON")
+}
+
+#[test]
+fn a_page_says_what_was_found() {
+    let page = page_of(&read(BAD), "fifo", "bad.jsonl");
+    assert!(page.contains("No order of the calls explains the answers (fifo-order)"));
+    let data = data(&page);
+    assert_eq!((&data["verdict"], &data["operations"]["count"]), (&"violation".into(), &8.into()));
+    // The dequeue of 2, which came too early.
+    assert_eq!(data["partials"]["failed"], 3);
+    assert_eq!(data["rows"], serde_json::json!(["thread 0", "thread 1", "thread 2"]));
+    let story = &data["story"];
+    assert_eq!(story["found"], serde_json::Value::Null);
+    assert!(story["nodes"].as_array().expect("nodes").len() > 3, "{story}");
+    assert!(data["order"].is_null() && data["interleaving"].is_null(), "{data}");
+}
+
+#[test]
+fn a_good_history_has_an_order_and_an_undecided_one_says_so() {
+    let page = page_of(&read(&good()), "fifo", "good.jsonl");
+    assert!(page.contains("Consistent: some order of the calls explains every answer"));
+    let found = data(&page);
+    assert_eq!(found["order"]["count"], 7);
+    assert_eq!(found["order"]["states"][0], "[1]");
+    assert!(found["partials"].is_null() && !found["story"]["found"].is_null(), "{found}");
+    let history = read(BAD);
+    let judgement = Judgement::Inconclusive("it would take too long".to_string());
+    let page = page::render(&Subject { judgement, ..subject(&history, "x") });
+    assert!(page.contains("Not decided: whether some order explains the answers is unknown"));
+    assert!(page.contains("<p>it would take too long</p>"));
+}
+
+#[test]
+fn a_fault_has_the_last_calls_and_no_search() {
+    let history = read(BAD);
+    let judgement = Judgement::Fault {
+        sentence: "It crashed <here>.".to_string(),
+        more: vec!["queue.h:7".to_string()],
+    };
+    let lettered = history.ids().collect();
+    let page = page::render(&Subject { judgement, lettered, ..subject(&history, "x") });
+    assert!(page.contains("<p>It crashed &lt;here&gt;.</p>\n<p>queue.h:7</p>"));
+    let data = data(&page);
+    assert!(data["story"].is_null() && data["witness"].as_array().is_some_and(Vec::is_empty));
+    assert_eq!(data["lettered"].as_array().map(Vec::len), Some(8));
+}
+
+#[test]
+fn the_interleaving_is_in_the_page_where_it_is_known() {
+    let history = read(BAD);
+    let operation = history.ids().next();
+    let step = Interleaved {
+        step: 12,
+        thread: 1,
+        operation,
+        what: "compare-exchange of tail failed".to_string(),
+        file: Some("queue.h".to_string()),
+        line: Some(7),
+        text: Some("  tail.compare_exchange_weak(old, node)".to_string()),
+        is_switch: true,
+    };
+    let interleaving = Some(Interleaving { steps: vec![step], left_out: 3 });
+    let data = data(&page::render(&Subject { interleaving, ..subject(&history, "x") }));
+    let step = &data["interleaving"]["steps"][0];
+    assert_eq!((&step["thread"], &step["operation"]), (&"thread 1".into(), &0.into()));
+    assert_eq!((&step["line"], &step["switch"]), (&7.into(), &true.into()));
+    assert_eq!(data["interleaving"]["left_out"], 3);
+}
+
+#[test]
+fn nothing_breaks_out_of_its_place() {
+    let evil = "</script><script>alert(1)</script><!--{{style}}";
+    let tool = Tool::new();
+    let text = format!(
+        "{{\"interlap\": 1, \"model\": \"kv\"}}\n\
+         {{\"thread\": 0, \"op\": \"put\", \"args\": [{evil:?}, {evil:?}], \
+         \"start\": 1, \"end\": 2}}\n\
+         {{\"thread\": 1, \"op\": \"get\", \"args\": [{evil:?}], \"start\": 3, \"end\": 4, \
+         \"results\": [\"&amp;</SCRIPT>\"]}}\n"
+    );
+    tool.adapter("evil.jsonl", &text);
+    tool.run(&["check", "evil.jsonl", "--html", "evil.html"]).expect(1, &["violates kv"]);
+    let page = std::fs::read_to_string(tool.dir.path().join("evil.html")).expect("a page");
+    // The data's element and the script's, and no other.
+    assert_eq!(page.matches("<script").count(), 2, "{page}");
+    assert_eq!(page.to_lowercase().matches("</script").count(), 2);
+    let strings = data(&page)["strings"].to_string();
+    assert!(strings.contains("alert(1)") && strings.contains("</SCRIPT>"), "{strings}");
+    let title = page_of(&read(BAD), "fifo", evil);
+    assert_eq!(title.matches("<script").count(), 2);
+    assert!(title.contains("&lt;/script&gt;"));
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    let page = page_of(&read(BAD), "fifo", "x");
+    assert!(page.contains("default-src 'none'"));
+    for word in ["http://", "https://", "@import", "fetch(", "XMLHttpRequest", "import(", "url("] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(!page.contains("{{") && !page.contains("}}\n{"), "a name is left in the template");
+}
+
+#[test]
+fn check_writes_the_page_of_the_first_bad_history() {
+    let tool = Tool::new();
+    tool.adapter("bad.jsonl", BAD);
+    let told = tool.run(&["check", "bad.jsonl", "--html", "page.html"]);
+    told.expect(1, &["violates fifo"]);
+    assert!(told.err.contains("page.html: the page of bad.jsonl"), "{}", told.err);
+    let json = tool.run(&["check", "bad.jsonl", "--html", "page.html", "--json"]);
+    assert_eq!(json.json()[0]["verdict"], "violation");
+    let nowhere = tool.run(&["check", "bad.jsonl", "--html", "no/such/page.html"]);
+    nowhere.expect(2, &["cannot write no/such/page.html"]);
+    assert!(nowhere.out.is_empty(), "told before the check: {}", nowhere.out);
+}
