@@ -17,8 +17,8 @@ pub struct Interleaving {
 pub struct Row {
     /// The step of the schedule.
     pub step: u64,
-    /// "thread 1", "drain".
-    pub thread: String,
+    /// Its number, as clients of the history have it.
+    pub thread: u32,
     pub what: What,
     /// Whether it has to do with what went wrong.
     pub matters: bool,

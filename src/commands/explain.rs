@@ -32,8 +32,9 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     if args.run.format.json {
         print_json(&table)?;
     } else {
+        let drain = stored.round.start.threads;
         println!("{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
-        print!("{}", interleaving::draw(&table, args.all, usize::MAX));
+        print!("{}", interleaving::draw(&table, drain, args.all, usize::MAX));
     }
     stored.interleaving = Some(table);
     fuzz::save(&stored)?;

@@ -31,7 +31,9 @@ impl Memory {
             let end = event.address + u64::from(event.size);
             // What lay there before is named no more.
             let gone: Vec<u64> = self.blocks.range(event.address..end).map(|(at, _)| *at).collect();
-            gone.iter().for_each(|at| drop(self.blocks.remove(at)));
+            gone.iter().for_each(|at| {
+                self.blocks.remove(at);
+            });
             let block = Block { number: self.count, size: event.size.into() };
             self.blocks.insert(event.address, block);
         }

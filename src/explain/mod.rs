@@ -47,10 +47,6 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    fn name(&self, thread: u32) -> String {
-        timeline::thread_name(thread, self.stored.round.start.threads)
-    }
-
     fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
         let mut rows = self.calls();
         let (mut memory, mut texts) = (Memory::default(), Texts::default());
@@ -63,7 +59,7 @@ impl Story<'_> {
             let place = source.filter(|_| event.code != 0).map(|source| texts.place(source));
             let row = Row {
                 step: event.step,
-                thread: self.name(event.thread),
+                thread: event.thread,
                 what: What::Act { text, times: 1, place },
                 matters: matters[at],
             };
@@ -98,8 +94,8 @@ impl Story<'_> {
         for id in history.ids() {
             let operation = history.operation(id);
             let matters = told.contains(&id);
-            let thread = self.name(history.threads[id.thread as usize].client);
-            let row = |step, what| Row { step, thread: thread.clone(), what, matters };
+            let thread = history.threads[id.thread as usize].client;
+            let row = |step, what| Row { step, thread, what, matters };
             let call = self.call(id);
             rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
             if operation.end != NEVER {
@@ -149,8 +145,8 @@ fn words(event: &Event, memory: &Memory) -> String {
 fn with_stops(rows: Vec<Row>) -> Vec<Row> {
     let mut told: Vec<Row> = Vec::with_capacity(rows.len());
     // Of each thread, the call that it is in.
-    let mut inside: Vec<(String, String)> = Vec::new();
-    let mut last: Option<(String, bool)> = None;
+    let mut inside: Vec<(u32, String)> = Vec::new();
+    let mut last: Option<(u32, bool)> = None;
     for row in rows {
         if row.matters {
             if let Some((thread, waits)) = last.take_if(|(thread, _)| *thread != row.thread)
@@ -160,10 +156,10 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
                 told.push(Row { step: row.step, thread, what, matters: true });
             }
             let waits = matches!(&row.what, What::Act { text, .. } if text == "waits");
-            last = Some((row.thread.clone(), waits));
+            last = Some((row.thread, waits));
         }
         match &row.what {
-            What::Call(call) => inside.push((row.thread.clone(), call.clone())),
+            What::Call(call) => inside.push((row.thread, call.clone())),
             What::Answer(_) => inside.retain(|(of, _)| *of != row.thread),
             _ => {}
         }

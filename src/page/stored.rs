@@ -1,9 +1,11 @@
 //! The page of a finding. A stored finding comes in, the page's text goes out.
 
-use super::{Judgement, Subject, Unit, render};
+use super::{Interleaved, Interleaving, Judgement, Subject, Unit, render};
 use crate::check::{Partials, Witness, partials};
 use crate::exchange::strings::Strings;
-use crate::finding::{Stored, What};
+use crate::finding::{self, Stored};
+use crate::history::OperationId;
+use crate::interleaving::{Interleaving as Table, Place, Row, What};
 use crate::report::text;
 
 /// The page's text.
@@ -11,13 +13,15 @@ pub fn of_finding(stored: &Stored) -> String {
     let finding = &stored.finding;
     let found = found_now(stored);
     let judgement = match &finding.what {
-        What::Violation { rule, explanation, operations, partials } => Judgement::Violation {
-            rule,
-            explanation: explanation.clone(),
-            operations,
-            partials: partials.as_deref().or(found.as_ref()),
-        },
-        What::Fault { sentence, places, message, .. } => {
+        finding::What::Violation { rule, explanation, operations, partials } => {
+            Judgement::Violation {
+                rule,
+                explanation: explanation.clone(),
+                operations,
+                partials: partials.as_deref().or(found.as_ref()),
+            }
+        }
+        finding::What::Fault { sentence, places, message, .. } => {
             let said = message.iter().map(|message| format!("It said: {message}"));
             let more = places.iter().cloned().chain(said).collect();
             Judgement::Fault { sentence: sentence.clone(), more }
@@ -35,14 +39,61 @@ pub fn of_finding(stored: &Stored) -> String {
         unit: Unit { factor, name },
         facts: text::facts(stored),
         strings: &Strings::default(),
-        interleaving: None,
+        interleaving: stored.interleaving.as_ref().map(|table| interleaving(stored, table)),
+    })
+}
+
+/// The steps that matter.
+fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
+    let (mut steps, mut left_out, mut is_switch) = (Vec::new(), 0, false);
+    for row in &table.rows {
+        let what = match &row.what {
+            What::Stopped(_) => {
+                is_switch = true;
+                continue;
+            }
+            _ if !row.matters => {
+                left_out += 1;
+                continue;
+            }
+            What::Call(text) | What::Answer(text) => text.clone(),
+            What::Act { text, times: 1, .. } => text.clone(),
+            What::Act { text, times, .. } => format!("{text} ({times} times)"),
+        };
+        let place = match &row.what {
+            What::Act { place, .. } => place.as_ref(),
+            _ => None,
+        };
+        let file = |place: &Place| place.file.file_name().map(|f| f.to_string_lossy().to_string());
+        steps.push(Interleaved {
+            step: row.step,
+            thread: row.thread,
+            operation: operation_at(stored, row),
+            what,
+            file: place.and_then(file),
+            line: place.map(|place| place.line),
+            text: place.map(|place| place.text.clone()),
+            is_switch: std::mem::take(&mut is_switch),
+        });
+    }
+    Interleaving { steps, left_out }
+}
+
+/// The call that the row belongs to.
+fn operation_at(stored: &Stored, row: &Row) -> Option<OperationId> {
+    let history = &stored.round.history;
+    history.ids().find(|id| {
+        let operation = history.operation(*id);
+        let own = history.threads[id.thread as usize].client == row.thread;
+        own && (operation.start..=operation.end).contains(&row.step)
     })
 }
 
 /// How far the history can be explained, where the finding does not say it: one that was shrunk.
 fn found_now(stored: &Stored) -> Option<Partials> {
     let finding = &stored.finding;
-    let What::Violation { explanation, operations, partials: None, .. } = &finding.what else {
+    let finding::What::Violation { explanation, operations, partials: None, .. } = &finding.what
+    else {
         return None;
     };
     let witness =

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::interleaving::{Interleaving, Place, Row, What};
+use crate::report::timeline;
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -12,14 +13,15 @@ const TEXT_MAX: usize = 60;
 pub const ROWS_MAX: usize = 60;
 
 /// The rows that matter, or `all` of them; at most `rows_max`.
-pub fn draw(table: &Interleaving, all: bool, rows_max: usize) -> String {
+/// `drain` is the number of the thread that drains.
+pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> String {
     let told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
     let mut text = String::new();
     if table.cut && all {
         text.push_str("  (what came before is not known: too many steps)\n");
     }
     for row in &told[..told.len().min(rows_max)] {
-        text.push_str(line(row).trim_end());
+        text.push_str(line(row, drain).trim_end());
         text.push('\n');
     }
     if told.len() > rows_max {
@@ -28,8 +30,8 @@ pub fn draw(table: &Interleaving, all: bool, rows_max: usize) -> String {
     text
 }
 
-fn line(row: &Row) -> String {
-    let (step, thread) = (row.step, &row.thread);
+fn line(row: &Row, drain: u32) -> String {
+    let (step, thread) = (row.step, timeline::thread_name(row.thread, drain));
     match &row.what {
         What::Call(call) => format!("{step:>6}  {thread:<9} {call}"),
         What::Answer(answer) => format!("{step:>6}  {thread:<9} {answer}"),

@@ -57,9 +57,10 @@ pub fn render(stored: &Stored) -> String {
         }
     }
     if let Some(table) = &stored.interleaving {
+        let drain = stored.round.start.threads;
         text +=
             "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
-        text += &interleaving::draw(table, false, interleaving::ROWS_MAX);
+        text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
     }
     text + &block(stored)

@@ -117,7 +117,6 @@ pub struct Profile {
 pub struct Policy(Kind);
 
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one a round; a box would cost every decision")]
 enum Kind {
     Walk(walk::Walk),
     Pct(pct::Pct),

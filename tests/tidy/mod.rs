@@ -34,7 +34,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("interleaving", &[]),
     ("finding", &["check", "fault", "history", "interleaving", "plan", "random", "rr", "trace"]),
     ("explain", &["finding", "history", "interleaving", "report", "rr", "symbols", "trace"]),
-    ("page", &["check", "exchange", "finding", "history", "model", "report"]),
+    ("page", &["check", "exchange", "finding", "history", "interleaving", "model", "report"]),
     ("replay", &["fault", "finding", "history", "plan", "report", "rr", "trace"]),
     ("cache", &[]),
     ("includes", &["cache"]),
