@@ -133,7 +133,7 @@ Examples:
   interlap explain findings/treiber_aba-91c2 --json
 
 Runs the finding's round once more (controlled engine). Memory has names: `#3+8` is byte 8 of the
-third block that was allocated. `interlap fuzz` and `interlap shrink` keep the table with the finding.";
+third block that was allocated. Shrunk findings have their table in the report and on the page.";
 
 const NEW_EXAMPLES: &str = "\
 Examples:

@@ -1,9 +1,9 @@
 //! Which events of a trail matter: those by which threads can notice each other while certain calls
-//! are under way. A trail and the boxes of those calls come in, a mark for each event goes out.
+//! are under way. A trail and those calls come in, a mark for each event goes out.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
-use crate::rr::locate::Boxed;
 use crate::trace::trail::{Act, Event};
 
 /// Memory is told apart in words of so many bytes.
@@ -24,10 +24,17 @@ impl Use {
     }
 }
 
-pub fn of(trail: &[Event], boxes: &[Boxed]) -> Vec<bool> {
-    let first = boxes.iter().map(|b| b.start).min().unwrap_or(0);
-    let last = boxes.iter().map(|b| b.end.unwrap_or(u64::MAX)).max().unwrap_or(u64::MAX);
-    let meanwhile = |event: &Event| event.call != 0 && (first..=last).contains(&event.step);
+/// A call: its thread, and the steps from its beginning to its end.
+pub struct Under {
+    pub thread: u32,
+    pub steps: RangeInclusive<u64>,
+}
+
+pub fn of(trail: &[Event], calls: &[Under]) -> Vec<bool> {
+    let meanwhile = |event: &Event| {
+        let mut own = calls.iter().filter(|call| call.thread == event.thread);
+        own.any(|call| call.steps.contains(&event.step))
+    };
     let mut uses: HashMap<u64, Use> = HashMap::new();
     for event in trail.iter().filter(|event| meanwhile(event)) {
         let thread = 1u64 << (event.thread % 64);
@@ -53,7 +60,7 @@ pub fn of(trail: &[Event], boxes: &[Boxed]) -> Vec<bool> {
 }
 
 /// What each thread knows of memory: to read again what one has read or written, and nobody has
-/// changed since, tells nothing.
+/// changed since, tells nothing, but for what the program takes for news itself: atomic loads.
 #[derive(Default)]
 struct Known {
     /// Of each word, a bit for each thread that knows it.
@@ -64,7 +71,7 @@ impl Known {
     /// Whether the event changes memory, fails to, or tells its thread something new.
     fn note(&mut self, event: &Event) -> bool {
         let thread = 1u64 << (event.thread % 64);
-        let mut is_new = !matches!(event.act, Act::Load | Act::Read);
+        let mut is_new = event.act != Act::Read;
         for word in words(event) {
             let knowing = self.knowing.entry(word).or_default();
             is_new |= *knowing & thread == 0;

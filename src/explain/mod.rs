@@ -3,8 +3,8 @@
 //! out go rows, of which those that matter are marked. Runs nothing and prints nothing.
 //!
 //! What matters are accesses that another thread can tell: memory that several threads use and one
-//! of them changes while those calls are under way. So in Lincheck's traces (Koval et al.: Lincheck:
-//! A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023, section 2).
+//! of them changes while those calls are under way. Like the traces of Lincheck (Koval et al.:
+//! Lincheck: A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023).
 
 mod matters;
 mod memory;
@@ -14,10 +14,10 @@ use crate::finding::Stored;
 use crate::history::{NEVER, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
 use crate::report::timeline;
-use crate::rr::locate::Boxed;
 use crate::symbols::SourceLines;
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
+use matters::Under;
 use memory::Memory;
 use source::Texts;
 
@@ -50,7 +50,7 @@ impl Story<'_> {
     fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
         let mut rows = self.calls();
         let (mut memory, mut texts) = (Memory::default(), Texts::default());
-        let matters = matters::of(self.trail, &self.boxes());
+        let matters = matters::of(self.trail, &self.under_way());
         let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
         let sources = lines.sources(&codes);
         for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
@@ -68,24 +68,31 @@ impl Story<'_> {
         rows
     }
 
-    /// The calls to tell about: all of a small round, for what went wrong may show long after it
-    /// happened.
+    /// The calls to tell about: those that the report shows, and all that were under way meanwhile;
+    /// of a small round all, for what went wrong may show long after it happened.
     fn told(&self) -> Vec<OperationId> {
         let history = &self.stored.round.history;
         let drain = self.stored.round.start.threads;
         let of_caller = |id: &OperationId| history.threads[id.thread as usize].client < drain;
         let all: Vec<OperationId> = history.ids().filter(of_caller).collect();
-        let shown = self.stored.shown();
-        if all.len() <= SMALL_ROUND { [shown, all].concat() } else { shown }
+        let (shown, operation) = (self.stored.shown(), |id: &OperationId| history.operation(*id));
+        let first = shown.iter().map(|id| operation(id).start).min().unwrap_or(0);
+        let last = shown.iter().map(|id| operation(id).end).max().unwrap_or(NEVER);
+        let small = all.len() <= SMALL_ROUND;
+        let meanwhile =
+            |id: &OperationId| operation(id).end >= first && operation(id).start <= last;
+        let all = all.into_iter().filter(|id| small || meanwhile(id));
+        all.chain(shown.iter().copied()).collect()
     }
 
-    fn boxes(&self) -> Vec<Boxed> {
+    fn under_way(&self) -> Vec<Under> {
         let history = &self.stored.round.history;
-        let boxed = |id: OperationId| {
+        let under = |id: OperationId| {
             let operation = history.operation(id);
-            Boxed { start: operation.start, end: Some(operation.end) }
+            let thread = history.threads[id.thread as usize].client;
+            Under { thread, steps: operation.start..=operation.end }
         };
-        self.told().into_iter().map(boxed).collect()
+        self.told().into_iter().map(under).collect()
     }
 
     fn calls(&self) -> Vec<(At, Row)> {

@@ -4,6 +4,7 @@
 
 mod again;
 mod collect;
+mod leftovers;
 mod recorded;
 mod recordings;
 mod statistics;
@@ -34,8 +35,6 @@ pub use worker::Sighting;
 /// Notes that may wait to be collected, so that a run whose every round is a finding does not pile
 /// them up.
 const NOTES_MAX: usize = 64;
-/// How the name of the directory for recordings under way begins.
-const RECORDINGS_PREFIX: &str = ".rr-";
 
 /// What is wanted of a run besides its plan.
 #[derive(Clone)]
@@ -165,8 +164,7 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
         return scratch();
     }
     let out = &options.directory;
-    std::fs::create_dir_all(out)
-        .and_then(|()| tempfile::Builder::new().prefix(RECORDINGS_PREFIX).tempdir_in(out))
+    leftovers::directory_in(out)
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
 }
 

@@ -8,11 +8,11 @@ use crate::report::timeline;
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
 /// Characters of a source line.
-const TEXT_MAX: usize = 60;
+const TEXT_MAX: usize = 100;
 /// Rows of a report; the rest is told by `interlap explain`.
 pub const ROWS_MAX: usize = 60;
 
-/// The rows that matter, or `all` of them; at most `rows_max`.
+/// The rows that matter, or `all` of them; at most `rows_max`, the last.
 /// `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> String {
     let told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
@@ -20,12 +20,13 @@ pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> Str
     if table.cut && all {
         text.push_str("  (what came before is not known: too many steps)\n");
     }
-    for row in &told[..told.len().min(rows_max)] {
+    let before = told.len().saturating_sub(rows_max);
+    if before > 0 {
+        writeln!(text, "  ... {before} before").expect("writing to a string");
+    }
+    for row in &told[before..] {
         text.push_str(line(row, drain).trim_end());
         text.push('\n');
-    }
-    if told.len() > rows_max {
-        writeln!(text, "  ... {} more", told.len() - rows_max).expect("writing to a string");
     }
     text
 }

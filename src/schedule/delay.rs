@@ -1,5 +1,5 @@
 //! Delay bounding: each thread runs until it blocks or ends, in turn, but for a few delays. In come
-//! their number and the round's operations; out goes the thread whose turn it is. Knows no accesses.
+//! their places; out goes the thread whose turn it is. Knows no accesses.
 //! Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011: a delay takes the turn
 //! from the thread that has it; many bugs need one or two.
 //!

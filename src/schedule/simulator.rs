@@ -53,7 +53,7 @@ impl Program {
         })
     }
 
-    /// The same, if `decide` does; it is told whether an operation of the current thread just ended.
+    /// The same, if `decide` does; it is told whether the current thread's operation just ended.
     pub fn run_by(
         &self,
         mut policy: Policy,

@@ -8,12 +8,12 @@ const TWINS: [(&str, &str); 9] = [
     ("treiber_aba", "top.compare_exchange_weak(old, Tags::moved(old, next)"),
     ("ms_queue_untagged", "Tags::moved("),
     ("harris_set_marked_contains", "Contains::present(node->next.load())"),
-    ("set_undecided_insert", "slot"),
+    ("set_undecided_insert", "uint32_t state = node->state.load();"),
     ("ring_mpmc_early_publish", "BUG: before the value is there"),
     ("ring_spsc_early_publish", "BUG: before the value is there"),
     ("slot_log_early_tail", "BUG: nothing stands there yet"),
     ("atomic_register_split_cas", "BUG: the register may hold something else by now"),
-    ("mutex_map_lost_update", "lock"),
+    ("mutex_map_lost_update", "BUG: what was found need not hold any more"),
 ];
 
 /// What is stored with the finding of this twin, and what is told of it.
@@ -45,7 +45,8 @@ fn a_shrunk_finding_has_its_table() {
     let (report, told) = told(&tool, "atomic_register_split_cas");
     assert!(report.contains("How it went"), "{report}");
     let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
-    assert!(table.iter().skip(1).all(|line| report.contains(line)), "{report}\n{told}");
+    let last = table.iter().rev().take(20);
+    assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
     let finding = tool.only_finding();
     let name = finding.to_str().expect("UTF-8");
     let all = tool.run(&["explain", name, "--all"]);

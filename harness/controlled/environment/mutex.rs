@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
-use super::{before, engine, identity, real, time};
+use super::{Act, before, engine, identity, real, time, trail};
 use engine::{Access, Wait, Woken};
 
 const RECURSIVE: u32 = libc::PTHREAD_MUTEX_RECURSIVE as u32;
@@ -107,6 +107,7 @@ impl Mutex {
         for word in [&self.lock, &self.count, &self.owner, &self.users] {
             word.store(0, Relaxed);
         }
+        trail::note_lock(Act::Release, self.address());
         engine::wake(self.address(), 1);
         engine::changed();
         0
