@@ -22,6 +22,8 @@ pub struct Row {
     pub what: What,
     /// Whether it has to do with what went wrong.
     pub matters: bool,
+    /// Whether it matters and is more than a look at what its thread has seen already.
+    pub is_news: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,4 +50,7 @@ pub struct Place {
     pub line: u32,
     /// The line, without what it is indented by; empty where the file is not there.
     pub text: String,
+    /// Where the library calls that, if it is an inlined wrapper in a file of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Box<Place>>,
 }

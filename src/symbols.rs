@@ -24,6 +24,8 @@ pub struct Source {
     /// As the compiler was given it.
     pub file: PathBuf,
     pub line: u32,
+    /// The line of another file that it was inlined into, the nearest one.
+    pub within: Option<(PathBuf, u32)>,
 }
 
 /// "Stack::pop at stack.hpp:31".
@@ -116,11 +118,27 @@ fn place(frames: &[(&str, &str)]) -> Option<Place> {
     };
     let innermost = known().find(|(_, file)| !of_compiler(file));
     let (function, line) = innermost.or_else(|| known().next())?;
-    let line = line.split(" (").next().unwrap_or(line);
-    let (file, line) = line.rsplit_once(':').unwrap_or((line, "0"));
-    let (file, line) = (PathBuf::from(file), line.parse().unwrap_or(0));
-    let source = Source { function: readable(function), file, line };
+    let (file, number) = file_and_line(line);
+    let outer = known().map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
+    let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
+    let source = Source { function: readable(function), file, line: number, within };
     Some(Place { source, own: innermost.is_some() })
+}
+
+/// The first of these places, from the inside out, unless it is the adapter's, which interlap.hpp
+/// calls: there the library is called, not one of its wrappers.
+fn wrapped(outer: Vec<(PathBuf, u32)>) -> Option<(PathBuf, u32)> {
+    let is_ours = |place: &&(PathBuf, u32)| place.0.ends_with("interlap.hpp");
+    let first = outer.first().filter(|place| !is_ours(place))?;
+    let next = outer.iter().find(|place| place.0 != first.0);
+    (!next.is_some_and(|place| is_ours(&place))).then(|| first.clone())
+}
+
+/// Of `/home/me/stack.hpp:31 (discriminator 2)`.
+fn file_and_line(text: &str) -> (PathBuf, u32) {
+    let text = text.split(" (").next().unwrap_or(text);
+    let (file, line) = text.rsplit_once(':').unwrap_or((text, "0"));
+    (PathBuf::from(file), line.parse().unwrap_or(0))
 }
 
 /// A demangled name as people say it: without its parameters, and without long template arguments.
@@ -188,6 +206,23 @@ mod tests {
         let found = parse(answer);
         assert_eq!(found[&0x1139].source.to_string(), "Stack::pop at stack.hpp:31");
         assert!(found[&0x1139].own && !found.contains_key(&0x1200));
+    }
+
+    #[test]
+    fn a_wrapper_is_told_with_where_it_is_used() {
+        let frames = |list: &[&'static str]| -> Option<String> {
+            let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
+            let source = place(&frames).expect("known").source;
+            source.within.map(|(file, line)| format!("{}:{line}", file.display()))
+        };
+        let of_library =
+            ["/usr/include/c++/12/atomic:1", "/l/ptr.h:2", "/l/ptr.h:3", "/l/list.h:4"];
+        assert_eq!(frames(&of_library), Some("/l/list.h:4".to_string()));
+        let ours = [&of_library[..], &["/me/adapter.cpp:5", "/il/interlap.hpp:6"]].concat();
+        assert_eq!(frames(&ours), Some("/l/list.h:4".to_string()));
+        assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
+        assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
+        assert_eq!(frames(&["/l/list.h:4"]), None);
     }
 
     #[test]

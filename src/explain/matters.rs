@@ -30,7 +30,10 @@ pub struct Under {
     pub steps: RangeInclusive<u64>,
 }
 
-pub fn of(trail: &[Event], calls: &[Under]) -> Vec<bool> {
+/// Whether an event matters, and whether it is news as well.
+pub type Mark = (bool, bool);
+
+pub fn of(trail: &[Event], calls: &[Under]) -> Vec<Mark> {
     let meanwhile = |event: &Event| {
         let mut own = calls.iter().filter(|call| call.thread == event.thread);
         own.any(|call| call.steps.contains(&event.step))
@@ -48,19 +51,22 @@ pub fn of(trail: &[Event], calls: &[Under]) -> Vec<bool> {
     }
     let mut known = Known::default();
     let mut matters = |event: &Event| match event.act {
-        Act::Fence | Act::Allocate => false,
-        Act::Acquire | Act::Release | Act::Block => true,
+        Act::Fence | Act::Allocate => (false, false),
+        Act::Acquire | Act::Release | Act::Block => (true, true),
         _ => {
             let contended = |word| uses.get(&word).is_some_and(Use::is_contended);
-            let is_new = known.note(event);
-            is_new && words(event).any(contended)
+            let (is_news, contended) = (known.note(event), words(event).any(contended));
+            // What the program takes for news itself is told, too.
+            let looks = event.act == Act::Load;
+            (contended && (is_news || looks), contended && is_news)
         }
     };
-    trail.iter().map(|event| meanwhile(event) && matters(event)).collect()
+    let none = (false, false);
+    trail.iter().map(|event| if meanwhile(event) { matters(event) } else { none }).collect()
 }
 
 /// What each thread knows of memory: to read again what one has read or written, and nobody has
-/// changed since, tells nothing, but for what the program takes for news itself: atomic loads.
+/// changed since, tells nothing.
 #[derive(Default)]
 struct Known {
     /// Of each word, a bit for each thread that knows it.
@@ -71,7 +77,7 @@ impl Known {
     /// Whether the event changes memory, fails to, or tells its thread something new.
     fn note(&mut self, event: &Event) -> bool {
         let thread = 1u64 << (event.thread % 64);
-        let mut is_new = event.act != Act::Read;
+        let mut is_new = !matches!(event.act, Act::Load | Act::Read);
         for word in words(event) {
             let knowing = self.knowing.entry(word).or_default();
             is_new |= *knowing & thread == 0;

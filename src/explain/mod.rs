@@ -61,7 +61,8 @@ impl Story<'_> {
                 step: event.step,
                 thread: event.thread,
                 what: What::Act { text, times: 1, place },
-                matters: matters[at],
+                matters: matters[at].0,
+                is_news: matters[at].1,
             };
             rows.push(((event.step, 1, at), row));
         }
@@ -102,7 +103,7 @@ impl Story<'_> {
             let operation = history.operation(id);
             let matters = told.contains(&id);
             let thread = history.threads[id.thread as usize].client;
-            let row = |step, what| Row { step, thread, what, matters };
+            let row = |step, what| Row { step, thread, what, matters, is_news: matters };
             let call = self.call(id);
             rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
             if operation.end != NEVER {
@@ -160,7 +161,7 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
                 && let Some((_, call)) = inside.iter().find(|(of, _)| *of == thread && !waits)
             {
                 let what = What::Stopped(call.clone());
-                told.push(Row { step: row.step, thread, what, matters: true });
+                told.push(Row { step: row.step, thread, what, matters: true, is_news: true });
             }
             let waits = matches!(&row.what, What::Act { text, .. } if text == "waits");
             last = Some((row.thread, waits));

@@ -10,12 +10,15 @@ const ACT_COLUMNS: usize = 44;
 /// Characters of a source line.
 const TEXT_MAX: usize = 100;
 /// Rows of a report; the rest is told by `interlap explain`.
-pub const ROWS_MAX: usize = 60;
+pub const ROWS_MAX: usize = 40;
 
-/// The rows that matter, or `all` of them; at most `rows_max`, the last.
+/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, and the last.
 /// `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> String {
-    let told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
+    let mut told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
+    if told.len() > rows_max {
+        told.retain(|row| row.is_news);
+    }
     let mut text = String::new();
     if table.cut && all {
         text.push_str("  (what came before is not known: too many steps)\n");
@@ -51,6 +54,11 @@ fn line(row: &Row, drain: u32) -> String {
 /// "stack.hpp:31  head = next;".
 fn place_words(place: &Place) -> String {
     let file = place.file.file_name().unwrap_or_default().to_string_lossy();
-    let text: String = place.text.chars().take(TEXT_MAX).collect();
-    format!("{file}:{}  {text}", place.line)
+    let told = place.within.as_deref().unwrap_or(place);
+    let text: String = told.text.chars().take(TEXT_MAX).collect();
+    let within = place.within.as_ref().map_or(String::new(), |within| {
+        let file = within.file.file_name().unwrap_or_default().to_string_lossy();
+        format!(" in {file}:{}", within.line)
+    });
+    format!("{file}:{}{within}  {text}", place.line)
 }
