@@ -61,7 +61,8 @@ fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
             What::Act { text, times, .. } => format!("{text} ({times} times)"),
         };
         let place = match &row.what {
-            What::Act { place, .. } => place.as_ref(),
+            // Of a wrapper, where the library uses it.
+            What::Act { place: Some(place), .. } => place.within.as_deref().or(Some(place)),
             _ => None,
         };
         let file = |place: &Place| place.file.file_name().map(|f| f.to_string_lossy().to_string());
