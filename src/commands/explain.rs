@@ -26,9 +26,7 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     }
     let (signature, stop) = (finding.signature.clone(), stop_flag()?);
     let options = rerun(&finding.plan, &signature, &args.finding, &args.run, stop)?;
-    let table = table(&stored, &options)?.with_context(|| {
-        format!("{} did not recur as it was found: was the target changed since?", finding.name)
-    })?;
+    let table = table(&stored, &options)?;
     if args.run.format.json {
         print_json(&table)?;
     } else {
@@ -41,12 +39,25 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     Ok(Outcome::Found)
 }
 
-/// What the threads of a finding's round did, if it goes as it went.
-pub fn table(stored: &Stored, options: &Options) -> Result<Option<Interleaving>> {
+/// What the threads of a finding's round did, if it goes as it went and does not end the process.
+pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
+    let name = &stored.finding.name;
     let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     options.plan.control.trail = true;
     let seen = fuzz::again(&options, stored.finding.round)?;
     let same = seen.into_iter().find(|seen| seen.round.history == stored.round.history);
+    let same = same.with_context(|| {
+        format!(
+            "{name} did not recur as it was found; `interlap replay` says whether it still does: \
+             the target may have been changed since"
+        )
+    })?;
     let mut lines = SourceLines::of(&options.library);
-    Ok(same.and_then(|same| explain::interleaving(stored, &same.round, &mut lines)))
+    explain::interleaving(stored, &same.round, &mut lines).with_context(|| {
+        format!(
+            "{name} ends the target's process, and what its threads did until then is lost with \
+             it; `interlap replay {} --gdb` stops at the fault, with every thread",
+            stored.directory.display()
+        )
+    })
 }

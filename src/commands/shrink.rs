@@ -104,7 +104,8 @@ fn smaller(
     let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
         return Ok(None);
     };
-    shrunk.interleaving = explain::table(&shrunk, &options)?;
+    // A finding without its table is as good as one that has never been explained.
+    shrunk.interleaving = explain::table(&shrunk, &options).ok();
     stored.keep_original()?;
     fuzz::save(&shrunk)?;
     replay::write(&shrunk, &options.library, &options.harness)?;

@@ -100,6 +100,6 @@ fn words(event: &Event) -> impl Iterator<Item = u64> {
     let locks = matches!(event.act, Act::Acquire | Act::Release | Act::Block);
     let none = event.address == 0 || event.act == Act::Allocate || locks;
     let bytes = if none { 0 } else { u64::from(event.size.max(1)) };
-    let (first, end) = (event.address, event.address + bytes);
+    let (first, end) = (event.address, event.address.saturating_add(bytes));
     (first >> WORD_LOG..end.div_ceil(1 << WORD_LOG)).take(if none { 0 } else { 1 << 12 })
 }

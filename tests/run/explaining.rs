@@ -70,3 +70,15 @@ fn only_what_the_controlled_engine_found_is_explained() {
     let answer = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
     answer.expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
+
+/// What was noted is in the memory of the process that ends.
+#[test]
+fn of_a_crash_it_is_said_where_to_look_instead() {
+    let tool = Tool::new();
+    let text = super::adapters::enqueue("if (added == 3) *(volatile int *)8 = 1;");
+    let more = ["--engine", "controlled", "--rounds", "200", "--findings", "1"];
+    tool.fuzz("crash.cpp", &text, &more).expect(1, &["Finding"]);
+    let finding = tool.only_finding();
+    let answer = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
+    answer.expect(2, &["ends the target's process", "--gdb` stops at the fault"]);
+}
