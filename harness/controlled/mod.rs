@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use interlap::plan::{Heap, Job, Plan};
 use interlap::random::{Random, mix};
-use interlap::schedule::{Outlook, Policy, Profile, Spec};
+use interlap::schedule::{Outlook, Policy, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
@@ -147,8 +147,7 @@ pub fn rounds(
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
 }
 
-/// One round; where its policy needs a profile, after a run of the same round without switches
-/// inside calls, which is as much part of the round.
+/// One round.
 fn one(
     job: &Job,
     target: &Target,
@@ -157,24 +156,7 @@ fn one(
     spec: &Spec,
 ) -> Result<round::Done, String> {
     ROUND.store(shape.round, Ordering::Relaxed);
-    let mut profile = None;
-    if spec.wants_profile() && !shape.sequential {
-        let order = ready(job, shape, &Spec::List(Vec::new()), None);
-        trail::begin(false);
-        carry_out(job, target, area, shape, Order { profiles: true, ..order })?;
-        profile = Some(engine::profile());
-    }
-    let order = ready(job, shape, spec, profile.as_ref());
-    carry_out(job, target, area, shape, order)
-}
-
-fn carry_out(
-    job: &Job,
-    target: &Target,
-    area: &mut Area,
-    shape: &Shape,
-    order: Order,
-) -> Result<round::Done, String> {
+    let order = ready(job, shape, spec);
     let reads_counter = storage::reads_counter();
     if reads_counter {
         environment::time_stamp::set_virtual(true);
@@ -187,7 +169,7 @@ fn carry_out(
 }
 
 /// Puts everything back to how each round finds it; how this one is to be scheduled.
-fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Order {
+fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
     let control = &job.plan.control;
     let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
     let reuse = match control.heap {
@@ -201,7 +183,7 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Or
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
     let callers = shape.threads as usize;
-    let outlook = Outlook { threads: callers, operations: shape.operations(), profile };
+    let outlook = Outlook { threads: callers, operations: shape.operations() };
     Order {
         policy: Policy::new(spec, part(OF_POLICY), &outlook),
         seed: part(OF_WAKES),
@@ -209,7 +191,6 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec, profile: Option<&Profile>) -> Or
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
         records: control.records,
-        profiles: false,
     }
 }
 

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_switch_holds_where_it_can() {
         let switches = vec![switch(4, 2), switch(1, 1), switch(2, 3), switch(9, 5)];
-        let outlook = Outlook { threads: 3, operations: 9, profile: None };
+        let outlook = Outlook { threads: 3, operations: 9 };
         let mut policy = Policy::new(&Spec::List(switches), 0, &outlook);
         let pending = [Pending::default(); THREADS_MAX];
         let mut next = |current, runnable, yields, step| {

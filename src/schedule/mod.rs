@@ -12,6 +12,7 @@
 //! processes and must not change the schedule.
 
 mod delay;
+mod interest;
 mod list;
 mod lots;
 mod pct;
@@ -95,21 +96,11 @@ impl View<'_> {
 
 /// What is known of a round before it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Outlook<'a> {
+pub struct Outlook {
     /// Threads at the start; others may come.
     pub threads: usize,
     /// Operations of all threads together, at most.
     pub operations: u64,
-    pub profile: Option<&'a Profile>,
-}
-
-/// What a first, undisturbed run of the same round counted, so that a policy has it without
-/// learning from other rounds: a round is a function of its plan and number.
-#[derive(Clone, Debug)]
-pub struct Profile {
-    /// For each address, in the order of first access: how often each thread was about to access
-    /// it.
-    pub counts: Vec<(u64, [u32; THREADS_MAX])>,
 }
 
 /// Decides who runs next; made anew for each round.
@@ -198,7 +189,7 @@ impl Policy {
     /// Whether it wants to be told when operations end.
     #[inline]
     pub fn heeds_operations(&self) -> bool {
-        matches!(self.0, Kind::Stall(_) | Kind::Pct(_) | Kind::Delay(_))
+        matches!(self.0, Kind::Stall(_) | Kind::Pct(_) | Kind::Delay(_) | Kind::Surw(_))
     }
 
     /// A call of the structure returned on this thread.
@@ -208,6 +199,7 @@ impl Policy {
             Kind::Stall(policy) => policy.operation_ended(thread),
             Kind::Pct(policy) => policy.operation_ended(),
             Kind::Delay(policy) => policy.operation_ended(),
+            Kind::Surw(policy) => policy.operation_ended(thread),
             _ => {}
         }
     }

@@ -97,7 +97,7 @@ mod tests {
     fn places_are_anywhere() {
         // Operations of 3 and of 21 decisions, in turn.
         let lengths = [3u64, 21, 3, 21, 3, 21, 3, 21, 3, 21, 3, 21];
-        let outlook = Outlook { threads: 4, operations: 16, profile: None };
+        let outlook = Outlook { threads: 4, operations: 16 };
         let decisions: u64 = lengths.iter().sum();
         let (rounds, mut hits) = (100_000u64, vec![0u64; decisions as usize]);
         for seed in 0..rounds {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn all_are_taken_in_their_order() {
-        let outlook = Outlook { threads: 2, operations: 40, profile: None };
+        let outlook = Outlook { threads: 2, operations: 40 };
         for seed in 0..100 {
             let mut places = Places::new(20, &outlook, Random::new(seed));
             let mut taken = Vec::new();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Access, Outlook, Pending, Policy, Profile, Spec, THREADS_MAX, View};
+use super::{Access, Outlook, Pending, Policy, Spec, THREADS_MAX, View};
 
 pub struct Program {
     events: Vec<Vec<Event>>,
@@ -77,27 +77,10 @@ impl Program {
         }
     }
 
-    /// All that is known of it, but for a profile.
-    pub fn outlook(&self) -> Outlook<'static> {
+    /// All that is known of it beforehand.
+    pub fn outlook(&self) -> Outlook {
         let operations = self.events.iter().flatten().filter(|event| event.ends).count() as u64;
-        Outlook { threads: self.threads(), operations, profile: None }
-    }
-
-    /// What an undisturbed run counts.
-    pub fn profile(&self) -> Profile {
-        let mut profile = Profile { counts: Vec::new() };
-        for (thread, events) in self.events.iter().enumerate() {
-            for event in events.iter().filter(|event| event.pending.address != 0) {
-                let address = event.pending.address;
-                let at = profile.counts.iter().position(|entry| entry.0 == address);
-                let at = at.unwrap_or_else(|| {
-                    profile.counts.push((address, [0; THREADS_MAX]));
-                    profile.counts.len() - 1
-                });
-                profile.counts[at].1[thread] += 1;
-            }
-        }
-        profile
+        Outlook { threads: self.threads(), operations }
     }
 
     /// The order of the events of one letter, or of all: `a` for thread 0, `b` for 1.
@@ -179,18 +162,15 @@ pub fn turns(order: &[usize]) -> usize {
 }
 
 /// How often each order of events came in so many rounds.
-fn orders(
+pub fn orders(
     program: &Program,
-    spec: &Spec,
+    policy: impl Fn(u64) -> Policy,
     letter: Option<char>,
     rounds: u64,
 ) -> BTreeMap<String, u64> {
-    let profile = program.profile();
-    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
     let mut seen = BTreeMap::new();
     for seed in 0..rounds {
-        let policy = Policy::new(spec, seed, &outlook);
-        *seen.entry(program.told(&program.run(policy), letter)).or_insert(0) += 1;
+        *seen.entry(program.told(&program.run(policy(seed)), letter)).or_insert(0) += 1;
     }
     seen
 }
@@ -198,7 +178,8 @@ fn orders(
 /// Each of these orders has its share of the rounds, within five standard deviations.
 pub fn assert_shares(program: &Program, spec: &Spec, shares: &[(&str, f64)]) {
     let rounds = 20_000;
-    let seen = orders(program, spec, None, rounds);
+    let policy = |seed| Policy::new(spec, seed, &program.outlook());
+    let seen = orders(program, policy, None, rounds);
     for (order, share) in shares {
         let count = seen.get(*order).copied().unwrap_or(0) as f64;
         let expected = share * rounds as f64;
@@ -209,9 +190,14 @@ pub fn assert_shares(program: &Program, spec: &Spec, shares: &[(&str, f64)]) {
 
 /// The orders of the events of one letter are so many, and equally likely: chi-square, within six
 /// standard deviations of its mean.
-pub fn assert_uniform(program: &Program, spec: &Spec, letter: char, expected: usize) {
+pub fn assert_uniform(
+    program: &Program,
+    policy: impl Fn(u64) -> Policy,
+    letter: char,
+    expected: usize,
+) {
     let rounds = 100 * expected as u64;
-    let seen = orders(program, spec, Some(letter), rounds);
+    let seen = orders(program, policy, Some(letter), rounds);
     assert_eq!(seen.len(), expected);
     let each = rounds as f64 / expected as f64;
     let square: f64 = seen.values().map(|count| (*count as f64 - each).powi(2) / each).sum();

@@ -78,12 +78,6 @@ impl Spec {
         if matches!(self, Spec::List(_)) { self.family().to_string() } else { self.to_string() }
     }
 
-    /// Whether it decides better with a [`super::Profile`] of the same round: where an address is
-    /// to be drawn from those in use.
-    pub fn wants_profile(&self) -> bool {
-        matches!(self, Spec::Surw)
-    }
-
     fn family(&self) -> &'static str {
         match self {
             Spec::Walk { .. } => "walk",

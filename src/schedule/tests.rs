@@ -70,27 +70,17 @@ impl Anything {
     }
 }
 
-fn profile() -> Profile {
-    let mut counts = vec![(8, [5; THREADS_MAX]), (16, [0; THREADS_MAX]), (24, [1; THREADS_MAX])];
-    counts[1].1[63] = u32::MAX;
-    Profile { counts }
+fn outlook(threads: usize) -> Outlook {
+    Outlook { threads, operations: 100 }
 }
-
-fn outlook(threads: usize, profile: &Profile) -> Outlook<'_> {
-    Outlook { threads, operations: 100, profile: Some(profile) }
-}
-
-const NOTHING: Outlook = Outlook { threads: 0, operations: 0, profile: None };
 
 #[test]
 fn the_answer_is_a_thread_that_can_run() {
-    let profile = profile();
     for spec in all() {
         for seed in 0..30 {
-            let profile = if seed % 3 == 0 { None } else { Some(&profile) };
             let threads = [0, 1, 3, 64, 100][seed as usize % 5];
             let operations = [0, 1, 100, u64::MAX][seed as usize % 4];
-            let outlook = Outlook { threads, operations, profile };
+            let outlook = Outlook { threads, operations };
             let mut policy = Policy::new(&spec, seed, &outlook);
             let answers = Anything::answers(seed, &mut policy.clone(), 3000);
             assert_eq!(Anything::answers(seed, &mut policy, 3000), answers, "{spec}");
@@ -101,8 +91,7 @@ fn the_answer_is_a_thread_that_can_run() {
 #[test]
 fn seeds_differ_and_repeat() {
     let program = queue();
-    let profile = program.profile();
-    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
+    let outlook = program.outlook();
     for spec in Spec::ROTATION {
         let run = |seed| program.run(Policy::new(spec, seed, &outlook));
         let mut seen = std::collections::BTreeSet::new();
@@ -118,8 +107,7 @@ fn seeds_differ_and_repeat() {
 #[test]
 fn schedules_never_change() {
     let program = queue();
-    let profile = program.profile();
-    let outlook = Outlook { profile: Some(&profile), ..program.outlook() };
+    let outlook = program.outlook();
     let mut told = String::new();
     for spec in Spec::ROTATION {
         let order = program.run(Policy::new(spec, 11, &outlook));
@@ -138,7 +126,7 @@ pct:3 aaaaaacccccbbbbbbbddddcccaa
 pct:5 aaccccccccbbddbbbbbddaaaaaa
 pct:10 aaaaaacbbbbbddddccccccaacbb
 pos abddddbbbbbbcaaaaaccaaccccc
-surw ddccdaaabdabbaaccbbccccabab
+surw ddddaaccbcaccccbbbbbaabaaac
 delay:1 aaaddddbbbbbbbccccccccaaaaa
 delay:2 aaaaaaddddbccccccccaabbbbbb
 delay:4 aaddddbbbbbbccccccccaabaaaa
@@ -147,13 +135,10 @@ stall accccbbbbbbbddddccccaaaaaaa
 
 #[test]
 fn addresses_change_nothing() {
-    let here = profile();
-    let mut there = profile();
     let moved = |address: u64| if address == 0 { 0 } else { 0x7fff_0000_0000 - address * 4096 };
-    there.counts.iter_mut().for_each(|entry| entry.0 = moved(entry.0));
     for spec in all() {
-        let mut one = Policy::new(&spec, 5, &outlook(3, &here));
-        let mut other = Policy::new(&spec, 5, &outlook(3, &there));
+        let mut one = Policy::new(&spec, 5, &outlook(3));
+        let mut other = Policy::new(&spec, 5, &outlook(3));
         let mut anything = Anything::new(5);
         for _ in 0..2000 {
             let (view, _) = anything.view();
@@ -167,9 +152,8 @@ fn addresses_change_nothing() {
 
 #[test]
 fn a_list_repeats_what_any_policy_did() {
-    let profile = profile();
     for (spec, seed) in all().iter().zip(0..).flat_map(|(spec, seed)| [(spec, seed); 2]) {
-        let mut policy = Policy::new(spec, seed, &outlook(3, &profile));
+        let mut policy = Policy::new(spec, seed, &outlook(3));
         let answers = Anything::answers(seed, &mut policy, 3000);
         let (mut anything, mut switches) = (Anything::new(seed), Vec::new());
         for next in &answers {
@@ -180,7 +164,7 @@ fn a_list_repeats_what_any_policy_did() {
             anything.current = *next;
         }
         let list: Spec = Spec::List(switches).to_string().parse().expect("a list");
-        let mut list = Policy::new(&list, 0, &NOTHING);
+        let mut list = Policy::new(&list, 0, &outlook(0));
         assert_eq!(Anything::answers(seed, &mut list, 3000), answers, "{spec}");
     }
 }
@@ -212,17 +196,11 @@ fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
 
 #[test]
 fn spinning_ends() {
-    // As if the spinners had far more to do than the writer, and it nothing at all.
-    let mut profile = profile();
-    profile.counts.iter_mut().for_each(|entry| entry.1 = [100_000; THREADS_MAX]);
     for spec in all().iter().chain([&Spec::List(Vec::new())]) {
         let mut most = 0;
         for (seed, spinners) in (0..20).flat_map(|seed| [1, 2, 3, 7].map(|n| (seed, n))) {
-            for entry in &mut profile.counts {
-                entry.1[spinners / 2] = 0;
-            }
             for address in [8, 32] {
-                let policy = Policy::new(spec, seed, &outlook(spinners + 1, &profile));
+                let policy = Policy::new(spec, seed, &outlook(spinners + 1));
                 most = most.max(spin(policy, spinners, address));
             }
         }
@@ -236,9 +214,7 @@ fn skipping_quiet_decisions_changes_nothing() {
     for spec in all() {
         let mut skipped = 0;
         for seed in 0..200 {
-            let profile = queue().profile();
-            let outlook = Outlook { profile: Some(&profile), ..queue().outlook() };
-            let policy = || Policy::new(&spec, seed, &outlook);
+            let policy = || Policy::new(&spec, seed, &queue().outlook());
             let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
             assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
         }

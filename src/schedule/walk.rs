@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn switches(percent: u32, steps: u64) -> u64 {
-        let outlook = Outlook { threads: 4, operations: 9, profile: None };
+        let outlook = Outlook { threads: 4, operations: 9 };
         let mut policy = Policy::new(&Spec::Walk { percent }, 7, &outlook);
         let pending = [Pending::default(); THREADS_MAX];
         let (mut current, mut switches) = (0, 0);

@@ -4,7 +4,6 @@
 //! business, how threads are switched the carrier's, who is next the policy's.
 
 mod pace;
-mod profile;
 mod recorder;
 mod stand;
 mod stop;
@@ -17,8 +16,6 @@ use interlap::random::Random;
 pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
 
-use profile::Accesses;
-pub use profile::{is_profiling, profile};
 pub use recorder::recorded;
 pub use stand::{here, place_of};
 pub use waiting::{Wait, Woken, block, join_key, wake};
@@ -111,8 +108,6 @@ struct Engine {
     next_thread: Cell<usize>,
     atomics: Cell<u64>,
     blocking: Cell<u64>,
-    profiles: Cell<bool>,
-    accesses: UnsafeCell<Accesses>,
 }
 
 // SAFETY: used by the thread that runs under control, or by the one outside while none does: never
@@ -156,8 +151,6 @@ static ENGINE: Engine = Engine {
     next_thread: Cell::new(0),
     atomics: Cell::new(0),
     blocking: Cell::new(0),
-    profiles: Cell::new(false),
-    accesses: UnsafeCell::new(Accesses::new()),
 };
 
 /// How a round is to be scheduled.
@@ -171,8 +164,6 @@ pub struct Order {
     pub whole_calls: bool,
     /// Whether the schedule is recorded.
     pub records: bool,
-    /// Who accesses what is counted, for [`profile`]; nothing else is of interest.
-    pub profiles: bool,
 }
 
 /// What a round came to.
@@ -188,8 +179,6 @@ pub struct Outcome {
 
 pub fn set_carrier(carrier: Carrier) {
     ENGINE.carrier.set(carrier);
-    // SAFETY: no round runs yet.
-    unsafe { (*ENGINE.accesses.get()).reserve() };
 }
 
 /// Carries out a round: the thread `order.callers` runs `main(argument)`, and whatever it starts.
@@ -216,20 +205,18 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     e.deadline_next.set(u64::MAX);
     e.steps_max.set(order.steps_max);
     e.whole_calls.set(order.whole_calls);
-    e.profiles.set(order.profiles);
     e.callers.set(order.callers);
     e.next_thread.set(order.callers + 1);
     // SAFETY: outside of all rounds nobody else uses them.
     unsafe {
         *e.policy.get() = Some(order.policy);
         *e.wakes.get() = Some(Random::new(order.seed));
-        (*e.accesses.get()).clear();
         let pending = &mut *e.pending.get();
         pending[..used].fill(Pending::default());
     }
     coverage::begin();
     recorder::begin(order.records);
-    stop::round_begins(order.profiles);
+    stop::round_begins();
     begin(order.callers, main, argument, false)?;
     e.current.set(order.callers);
     e.carrier.get().switch(OUTSIDE, order.callers);
@@ -423,7 +410,7 @@ pub fn call_ends() {
 #[inline]
 pub fn point(address: usize, access: Access) {
     let step = pace::next_step();
-    if !pace::is_free(step, address as u64) {
+    if !pace::is_free(step) {
         take_step(step, Pending { address: address as u64, access }, false, false);
     }
 }
@@ -464,9 +451,6 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
     unsafe { (*e.pending.get())[me] = pending };
     let holds = e.whole_calls.get() && !between_calls && !yields;
     if e.runnable.get() != 1 << me && !holds {
-        if e.profiles.get() {
-            profile::count(pending.address);
-        }
         let next = choose(yields);
         if next != me {
             if !yields {

@@ -5,7 +5,6 @@
 
 use std::cell::Cell;
 
-use super::profile;
 use super::{BUSY_FACTOR, CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now};
 use crate::controlled::hooks;
 use crate::marker;
@@ -19,8 +18,6 @@ pub(super) struct Pace {
     idle_base: Cell<u64>,
     /// The policy would have been asked at each of them.
     asks: Cell<bool>,
-    /// Accesses are counted as they pass.
-    counts: Cell<bool>,
 }
 
 impl Pace {
@@ -30,7 +27,6 @@ impl Pace {
             granted: Cell::new(0),
             idle_base: Cell::new(0),
             asks: Cell::new(false),
-            counts: Cell::new(false),
         }
     }
 }
@@ -43,18 +39,15 @@ pub(super) fn next_step() -> u64 {
     step
 }
 
-/// Whether the point of this step, before an access of that address, may pass; if so, it has.
+/// Whether the point of this step may pass; if so, it has.
 #[inline(always)]
-pub(super) fn is_free(step: u64, address: u64) -> bool {
+pub(super) fn is_free(step: u64) -> bool {
     let pace = &ENGINE.pace;
     let Some(free) = pace.free.get().checked_sub(1) else { return false };
     pace.free.set(free);
     if hooks::take_changed() {
         pace.idle_base.set(free);
         ENGINE.changed_at.set(step);
-    }
-    if pace.counts.get() {
-        profile::count(address);
     }
     true
 }
@@ -126,7 +119,6 @@ pub(super) fn grant() {
         let free = free.min(of_limits());
         e.pace.idle_base.set(u64::from(own.idle.get()) + free);
         e.pace.asks.set(asks);
-        e.pace.counts.set(asks && e.profiles.get());
         e.pace.free.set(free);
         e.pace.granted.set(free);
     }

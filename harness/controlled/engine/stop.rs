@@ -18,11 +18,9 @@ unsafe impl Sync for StepAddress {}
 #[used]
 static interlap_step: StepAddress = StepAddress(&raw const ENGINE.step);
 
-/// The round begins, unless it is only for a profile.
-pub(super) fn round_begins(profiles: bool) {
-    if !profiles {
-        marker::interlap_round_begin(controlled::round());
-    }
+/// The round begins.
+pub(super) fn round_begins() {
+    marker::interlap_round_begin(controlled::round());
 }
 
 /// Stops if this step is waited for.
