@@ -109,6 +109,23 @@ impl Thread {
         &self.values(operation)[operation.arg_count as usize..]
     }
 
+    fn entry<'a>(&'a self, operation: &'a Operation) -> Entry<'a> {
+        let Operation { op, status, start, end, .. } = *operation;
+        Entry {
+            op,
+            status,
+            start,
+            end,
+            args: self.args(operation),
+            results: self.results(operation),
+        }
+    }
+
+    /// The operations with their values.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.operations.iter().map(|operation| self.entry(operation))
+    }
+
     /// Arguments, then results.
     fn values<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
         match operation.arg_count as usize + operation.result_count as usize {
@@ -202,6 +219,22 @@ impl History {
         self.threads[at].push(entry)
     }
 
+    /// Appends what the same clients did later.
+    pub fn append(&mut self, later: History) -> Result<(), Misfit> {
+        for thread in later.threads {
+            let own = |own: &&mut Thread| own.client == thread.client && !own.is_retired();
+            match self.threads.iter_mut().rfind(own) {
+                Some(own) if own.operations.is_empty() => *own = thread,
+                Some(own) => {
+                    own.reserve(thread.operations.len());
+                    thread.entries().try_for_each(|entry| own.push(entry))?;
+                }
+                None => self.threads.push(thread),
+            }
+        }
+        Ok(())
+    }
+
     pub fn len(&self) -> usize {
         self.threads.iter().map(|thread| thread.operations.len()).sum()
     }
@@ -239,8 +272,7 @@ impl History {
 
     /// An operation with its values.
     pub fn entry(&self, id: OperationId) -> Entry<'_> {
-        let Operation { op, status, start, end, .. } = *self.operation(id);
-        Entry { op, status, start, end, args: self.args(id), results: self.results(id) }
+        self.threads[id.thread as usize].entry(self.operation(id))
     }
 
     /// Every operation's name, thread by thread.

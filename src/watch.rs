@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use crate::check::{self, Events, Limits, Online, Overlap, Verdict};
-use crate::history::{History, OperationId};
+use crate::history::{History, Thread};
 use crate::model::{Kind, Spec};
 use crate::operation::Status;
 use crate::trace::frame::RoundStart;
@@ -54,13 +54,13 @@ impl Watch {
     }
 
     /// Takes the next part; true once no order explains what was seen.
-    pub fn take(&mut self, part: &Part) -> bool {
+    pub fn take(&mut self, part: Part) -> bool {
         self.parts += 1;
-        self.add(&part.history)
+        self.add(part.history)
     }
 
-    fn add(&mut self, history: &History) -> bool {
-        let Overlap { operations, overlapping } = check::overlap(history);
+    fn add(&mut self, history: History) -> bool {
+        let Overlap { operations, overlapping } = check::overlap(&history);
         self.overlap.operations += operations;
         self.overlap.overlapping += overlapping;
         match &mut self.calls {
@@ -73,7 +73,7 @@ impl Watch {
             Calls::Kept(kept) => {
                 let fits = kept.as_ref().is_some_and(|all| all.len() + history.len() <= WHOLE_MAX);
                 if let Some(all) = kept.as_mut().filter(|_| fits) {
-                    append(all, history);
+                    all.append(history).expect("the parts of a round follow each other");
                 } else {
                     *kept = None;
                 }
@@ -108,7 +108,7 @@ impl Watch {
 
     /// The round ended before its time, with these calls after the last part, those under way
     /// pending; none if they are not known.
-    pub fn end(mut self, rest: Option<&History>) -> Watched {
+    pub fn end(mut self, rest: Option<History>) -> Watched {
         if let Some(rest) = rest {
             self.add(rest);
         }
@@ -138,9 +138,12 @@ fn note(history: &History, returned: u64) -> Option<String> {
 
 /// Tells `online` of calls and returns in their order. A call of unknown outcome returns, for it,
 /// when its client goes on, or the part ends.
-fn feed(online: &mut Online, history: &History) -> Result<(), crate::history::Misfit> {
+fn feed(online: &mut Online, history: History) -> Result<(), crate::history::Misfit> {
+    if !history.threads.iter().any(Thread::is_retired) {
+        return online.append(history);
+    }
     let (mut unknown, mut last) = (HashSet::new(), 0);
-    for event in Events::new(history) {
+    for event in Events::new(&history) {
         let client = history.threads[event.id.thread as usize].client;
         let entry = history.entry(event.id);
         last = event.time;
@@ -160,14 +163,4 @@ fn feed(online: &mut Online, history: &History) -> Result<(), crate::history::Mi
         online.answer(client, Status::Unknown, &[], last)?;
     }
     Ok(())
-}
-
-/// Appends what the same clients did later.
-fn append(all: &mut History, more: &History) {
-    for (at, thread) in more.threads.iter().enumerate() {
-        for index in 0..thread.operations().len() as u32 {
-            let entry = more.entry(OperationId { thread: at as u32, index });
-            all.push(thread.client, entry).expect("the parts of a round follow each other");
-        }
-    }
 }

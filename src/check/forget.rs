@@ -23,21 +23,41 @@ struct Stand {
     args: Vec<i64>,
 }
 
-/// By operation of the history: what becomes of it.
-enum Fate {
-    Goes,
-    Becomes(Stand),
+/// What becomes of the operations. Most of a long history goes, so that this is a byte for each.
+struct Fates {
+    /// By thread and operation.
+    goes: Vec<Vec<bool>>,
+    /// Those that become others.
+    stands: FastMap<OperationId, Stand>,
 }
 
-type Fates = FastMap<OperationId, Fate>;
+impl Fates {
+    /// All stay as they are.
+    fn new(history: &History) -> Fates {
+        let lengths = history.threads.iter().map(|thread| thread.operations().len());
+        Fates {
+            goes: lengths.map(|length| vec![false; length]).collect(),
+            stands: FastMap::default(),
+        }
+    }
+
+    fn set(&mut self, id: OperationId, goes: bool) {
+        self.goes[id.thread as usize][id.index as usize] = goes;
+    }
+
+    fn goes(&self, id: OperationId) -> bool {
+        self.goes[id.thread as usize][id.index as usize]
+    }
+}
 
 /// `history` without what cannot matter to operations that end at `settled` or later, and the place
 /// that each operation left had in its thread. What is to come ends and what is under way starts no
 /// earlier than `settled`.
 pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
-    let fates = match spec.kind {
+    let mut fates = Fates::new(history);
+    match spec.kind {
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
-            values(history, spec, settled)
+            values(history, spec, settled, &mut fates);
         }
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => {
             let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
@@ -48,17 +68,15 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
                 };
                 parts.entry(key).or_default().push(id);
             }
-            let mut fates = Fates::default();
             for part in parts.into_values() {
-                fates.extend(before_an_instant(history, spec.kind, part, settled));
+                before_an_instant(history, spec.kind, part, settled, &mut fates);
             }
-            fates
         }
         Kind::Counter | Kind::Log | Kind::RangeSet | Kind::Lifo | Kind::FifoRelaxed => {
-            before_an_instant(history, spec.kind, history.ids().collect(), settled)
+            before_an_instant(history, spec.kind, history.ids().collect(), settled, &mut fates);
         }
-        Kind::Snapshot | Kind::Serializable => Fates::default(),
-    };
+        Kind::Snapshot | Kind::Serializable => {}
+    }
     rest(history, &fates)
 }
 
@@ -67,11 +85,10 @@ fn rest(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
     let threads = history.threads.iter().map(|thread| Thread::new(thread.client)).collect();
     let mut rest = History { threads, drained: history.drained };
     let mut places = vec![Vec::new(); history.threads.len()];
-    for id in history.ids() {
+    for id in history.ids().filter(|id| !fates.goes(*id)) {
         let entry = history.entry(id);
-        let entry = match fates.get(&id) {
-            Some(Fate::Goes) => continue,
-            Some(Fate::Becomes(Stand { op, args })) => {
+        let entry = match fates.stands.get(&id) {
+            Some(Stand { op, args }) => {
                 Entry { op: *op, args, results: &[], status: Status::Ok, ..entry }
             }
             None => entry,
@@ -93,13 +110,14 @@ fn moved(history: &History, id: OperationId) -> &[i64] {
 }
 
 /// Values that came and went, and answers that moved none.
-fn values(history: &History, spec: &Spec, settled: u64) -> Fates {
+fn values(history: &History, spec: &Spec, settled: u64, fates: &mut Fates) {
     let over = over(history, spec, settled);
-    let mut ends: FastMap<i64, (usize, usize)> = FastMap::default();
+    let mut ends: FastMap<i64, (u8, u8)> = FastMap::default();
     for id in history.ids().filter(|id| history.operation(*id).end < over) {
         for value in moved(history, id) {
             let (adds, takes) = ends.entry(*value).or_default();
-            *if history.operation(id).op.removes() { takes } else { adds } += 1;
+            let count = if history.operation(id).op.removes() { takes } else { adds };
+            *count = count.saturating_add(1);
         }
     }
     ends.retain(|_, count| *count == (1, 1));
@@ -125,7 +143,7 @@ fn values(history: &History, spec: &Spec, settled: u64) -> Fates {
         history.operation(*id).end < over
             && moved(history, *id).iter().all(|value| ends.contains_key(value))
     };
-    history.ids().filter(goes).map(|id| (id, Fate::Goes)).collect()
+    history.ids().filter(goes).for_each(|id| fates.set(id, true));
 }
 
 /// What ended before this overlaps nothing that ends at `settled` or later; nor an "empty" answer
@@ -156,7 +174,8 @@ fn before_an_instant(
     kind: Kind,
     mut part: Vec<OperationId>,
     settled: u64,
-) -> Fates {
+    fates: &mut Fates,
+) {
     part.sort_unstable_by_key(|id| (history.operation(*id).start, *id));
     let (mut instants, mut end) = (Vec::new(), 0);
     for (at, id) in part.iter().enumerate() {
@@ -170,18 +189,15 @@ fn before_an_instant(
         instants.push(part.len());
     }
     for at in instants.into_iter().rev().take(INSTANTS_MAX) {
-        if let Some(mut kept) = left(history, kind, &part[..at]) {
-            let mut fates: Fates = part[..at].iter().map(|id| (*id, Fate::Goes)).collect();
-            for (id, stand) in kept.drain(..) {
-                match stand {
-                    Some(stand) => drop(fates.insert(id, Fate::Becomes(stand))),
-                    None => drop(fates.remove(&id)),
-                }
+        if let Some(kept) = left(history, kind, &part[..at]) {
+            part[..at].iter().for_each(|id| fates.set(*id, true));
+            for (id, stand) in kept {
+                fates.set(id, false);
+                fates.stands.extend(stand.map(|stand| (id, stand)));
             }
-            return fates;
+            return;
         }
     }
-    Fates::default()
 }
 
 /// Operations that leave what `part` did, as they are or as another; none if that is not certain.

@@ -6,6 +6,8 @@
 //! operation that is not explained for good yet, and for the rest a few that leave the same state.
 //! Calls under way are judged as such: they may have taken effect, or not.
 
+use std::borrow::Cow;
+
 use super::forget::forget;
 use super::{Limits, Verdict, Witness, check};
 use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
@@ -63,7 +65,7 @@ pub struct Online {
     open: Vec<Open>,
     now: u64,
     returned: u64,
-    /// When those returned that came after the last look.
+    /// When those returned that came after the last look, in any order.
     fresh: Vec<u64>,
     /// Operations that the last look left.
     held: usize,
@@ -171,6 +173,30 @@ impl Online {
         Ok(self.found.as_ref())
     }
 
+    /// Takes what happened in a time in which no call was under way at either end, every call with
+    /// its answer. As [`Online::call`] and [`Online::answer`] would one by one, but what was found
+    /// is told by [`Online::look_at_rest`].
+    pub fn append(&mut self, history: History) -> Result<(), Misfit> {
+        let operations = || history.threads.iter().flat_map(|thread| thread.operations());
+        if !self.open.is_empty() || operations().any(|operation| operation.end == NEVER) {
+            return Err(Misfit::Order("a call is under way".to_string()));
+        }
+        if let Some(operation) = operations().find(|operation| !self.spec.accepts(operation.op)) {
+            let (model, op) = (self.spec.kind.name(), operation.op.name());
+            return Err(Misfit::Shape(format!("model {model} does not explain {op}")));
+        }
+        if let Some(first) = operations().map(|operation| operation.start).min() {
+            self.advance(first)?;
+        }
+        self.now = operations().map(|operation| operation.end).max().unwrap_or(self.now);
+        self.returned += history.len() as u64;
+        self.fresh.extend(operations().map(|operation| operation.end));
+        if self.found.is_some() || self.given_up.is_some() {
+            return Ok(());
+        }
+        self.window.append(history)
+    }
+
     /// Calls that had returned when the first return came that no order explains; all that returned
     /// so far where none did.
     pub fn returned(&self) -> u64 {
@@ -194,7 +220,7 @@ impl Online {
         if let Some(found) = self.found {
             return (Verdict::Violation(found.witness), found.history);
         }
-        let mut all = self.known(|_| true);
+        let mut all = self.known(|_| true).into_owned();
         all.drained = drained;
         (check(&all, &self.spec, &self.limits), all)
     }
@@ -221,7 +247,10 @@ impl Online {
     }
 
     /// The window with those calls under way that `which` wants.
-    fn known(&self, which: impl Fn(Op) -> bool) -> History {
+    fn known(&self, which: impl Fn(Op) -> bool) -> Cow<'_, History> {
+        if self.open.is_empty() {
+            return Cow::Borrowed(&self.window);
+        }
         let mut known = self.window.clone();
         for Open { thread, op, args, start, .. } in &self.open {
             if which(*op) {
@@ -231,17 +260,18 @@ impl Online {
                 known.threads[*thread].push(entry).expect("its time was checked at the call");
             }
         }
-        known
+        Cow::Owned(known)
     }
 
     /// Judges what is known. What is explained without the removals under way stays explained
     /// whatever these take, so that what is over of it may be forgotten.
     fn look(&mut self) {
         self.held_max = self.held_max.max(self.window.len());
-        let without = check(&self.known(|op| !op.removes()), &self.spec, &self.limits);
+        let without = check(self.known(|op| !op.removes()).as_ref(), &self.spec, &self.limits);
         if without == Verdict::Consistent {
             self.forget();
         } else if self.is_impossible() {
+            self.fresh.sort_unstable();
             self.found = Some(self.earliest());
         }
         if self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max {
@@ -256,7 +286,7 @@ impl Online {
     }
 
     fn is_impossible(&self) -> bool {
-        let verdict = check(&self.known(|_| true), &self.spec, &self.limits);
+        let verdict = check(self.known(|_| true).as_ref(), &self.spec, &self.limits);
         matches!(verdict, Verdict::Violation(_))
     }
 

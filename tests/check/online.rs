@@ -1,7 +1,7 @@
 //! Checking while it happens, against the check of every prefix as a whole; and what it holds.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
-use interlap::history::{History, Misfit, NEVER, Thread};
+use interlap::history::{Entry, History, Misfit, NEVER, Thread};
 use interlap::model::Spec;
 use interlap::operation::{Op, Status};
 use interlap::trace::frame::RoundStart;
@@ -194,7 +194,7 @@ fn rounds_in_parts_have_the_verdict_of_the_whole() {
             for (number, history) in parts(&history).into_iter().enumerate() {
                 cuts += usize::from(number > 0);
                 let part = Part { start: start.clone(), number: number as u64, history, end: None };
-                if watch.take(&part) {
+                if watch.take(part.clone()) {
                     early = true;
                     break;
                 }
@@ -226,6 +226,18 @@ fn what_cannot_be_is_refused() {
     assert!(order(online.call(0, Op::Enqueue, &[2], 7)));
     assert!(order(online.call(1, Op::Enqueue, &[2], 5)));
     assert!(order(online.answer(1, Status::Ok, &[], 8).map(drop)));
+    let later = |start: u64, status| {
+        let mut later = History::default();
+        let entry = Entry { op: Op::Enqueue, status, start, end: 20, args: &[3], results: &[] };
+        later.push(0, entry).expect("in order");
+        later
+    };
+    assert!(order(online.append(later(10, Status::Ok))), "a call is under way");
     online.answer(0, Status::Ok, &[], 9).expect("it was called");
     assert!(order(online.call(0, Op::Enqueue, &[2], 9)));
+    assert!(order(online.append(later(8, Status::Ok))), "too early");
+    assert!(order(online.append(later(10, Status::Pending))), "still under way");
+    online.append(later(10, Status::Ok)).expect("in order");
+    assert!(order(online.call(0, Op::Enqueue, &[2], 20)));
+    assert_eq!((online.returned(), online.held().0), (2, 2));
 }

@@ -34,7 +34,7 @@ impl Worker<'_> {
         let before = watch.overlap;
         let (watch, found) = self.aside(move || {
             let mut watch = watch;
-            let found = watch.take(&part);
+            let found = watch.take(part);
             (watch, found)
         });
         self.tally.overlap.operations += watch.overlap.operations - before.operations;
@@ -100,7 +100,7 @@ impl Worker<'_> {
         self.tally.overlap.operations += overlap.operations;
         self.tally.overlap.overlapping += overlap.overlapping;
         self.end_trace(&watch, rest.clone().unwrap_or_default());
-        self.aside(move || watch.end(rest.as_ref()))
+        self.aside(move || watch.end(rest))
     }
 
     /// Takes note of what became of a long round.
