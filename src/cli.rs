@@ -173,7 +173,7 @@ pub struct Fuzz {
     /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
     #[arg(long, value_name = "i/n", default_value_t = Shard::ALL, hide_default_value = true)]
     pub shard: Shard,
-    /// Stop after so many distinct findings
+    /// Stop after so many distinct findings that are not known (--known)
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
     /// Directory that gets a directory for each finding (its page.html opens in any browser), and

@@ -1,5 +1,5 @@
-//! Where in the sources a finding happened. A stored finding comes in, source lines go out, those to
-//! look at first before the others; none where they are not known. Reads no file.
+//! Where in the sources a finding happened. A stored finding comes in, source lines go out, those
+//! to look at first before the others; none where they are not known. Reads no file.
 
 use crate::finding::{Stored, What};
 use crate::interleaving::{Place, Row, What as Done};
@@ -38,19 +38,42 @@ pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
         lines.iter().for_each(|line| add(&line.what, &line.place));
     }
     let rows = stored.interleaving.as_ref().map_or(&[][..], |table| &table.rows);
-    let acts = || rows.iter().enumerate().filter_map(|(at, row)| Some((at, row, act(row)?)));
+    let matters = |row: &Row| row.matters && act(row).is_some();
+    let told: Vec<usize> = match rows.iter().any(matters) {
+        true => (0..rows.len()).filter(|at| matters(&rows[*at])).collect(),
+        false => inside(rows),
+    };
+    let acts = || told.iter().filter_map(|at| Some((*at, &rows[*at], act(&rows[*at])?)));
     acts().filter(|(at, ..)| is_stop(rows, *at)).for_each(|(.., (what, place))| add(what, place));
     acts().filter(|(_, row, _)| row.is_news).for_each(|(.., (what, place))| add(what, place));
     acts().for_each(|(.., (what, place))| add(what, place));
     spots
 }
 
-/// What was done where, of a row that matters.
+/// What was done where.
 fn act(row: &Row) -> Option<(&str, &Place)> {
     match &row.what {
-        Done::Act { text, place: Some(place), .. } if row.matters => Some((text, place)),
+        Done::Act { text, place: Some(place), .. } => Some((text, place)),
         _ => None,
     }
+}
+
+/// The rows inside of the calls that are told, but for the adapter's glue: where nothing that was
+/// done matters, for what made the answer wrong was over before they began.
+fn inside(rows: &[Row]) -> Vec<usize> {
+    let mut under_way: Vec<u32> = Vec::new();
+    let mut found = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        match &row.what {
+            Done::Call(_) if row.matters => under_way.push(row.thread),
+            Done::Answer(_) => under_way.retain(|thread| *thread != row.thread),
+            Done::Act { place: Some(place), .. } if !place.function.starts_with("interlap::") => {
+                found.extend(under_way.contains(&row.thread).then_some(at));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether the row's thread is stopped behind it, inside of a call.

@@ -20,7 +20,7 @@ A file of known issues; all patterns of an entry must fit, `*` stands for anythi
   name = \"ABA in pop\"
   issue = \"https://example.org/issues/7\"
   target = \"treiber_*\"
-  rule = \"lifo-*\"                       or: fault = \"use-after-free\"
+  rule = \"taken-twice\"                or: fault = \"use-after-free\"
   operations = [\"push\", \"pop\"]         none but these are part of the violation
   line = \"stack.hpp:30-42\"             or: function = \"Stack::pop\"
 
@@ -47,8 +47,6 @@ pub struct Triage {
     /// Directories of findings or of runs, or directories with such in them
     #[arg(value_name = "DIR", default_value = "findings")]
     pub directories: Vec<PathBuf>,
-    #[command(flatten)]
-    pub ci: Ci,
     /// Write an entry of this name for the one finding: at the end of the file of --known, which is
     /// made if need be, or else on standard output
     #[arg(long, value_name = "NAME", conflicts_with_all = ["junit", "sarif", "json"])]
@@ -58,4 +56,6 @@ pub struct Triage {
     pub issue: Option<String>,
     #[command(flatten)]
     pub format: Format,
+    #[command(flatten)]
+    pub ci: Ci,
 }

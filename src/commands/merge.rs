@@ -64,7 +64,8 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
     Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
 }
 
-/// Of two sightings of one finding the shorter history is kept, and the first time.
+/// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
+/// both runs took it for that.
 fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
     let signature = stored.finding.first_signature().to_string();
     let Some(known) = findings.get_mut(&signature) else {
@@ -72,6 +73,7 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
         return;
     };
     let sightings = known.finding.sightings + stored.finding.sightings;
+    let issue = stored.finding.known.take().and(known.finding.known.take());
     let (one, two) = (&known.finding, &stored.finding);
     let first = if one.after_seconds <= two.after_seconds { one } else { two };
     let (after_rounds, after_seconds) = (first.after_rounds, first.after_seconds);
@@ -79,7 +81,7 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
         std::mem::swap(known, &mut stored);
     }
     let finding = &mut known.finding;
-    finding.sightings = sightings;
+    (finding.sightings, finding.known) = (sightings, issue);
     (finding.after_rounds, finding.after_seconds) = (after_rounds, after_seconds);
 }
 

@@ -1,6 +1,6 @@
 //! What the jobs of a run tell, put together: notes come in; findings on disk, statistics and the
-//! run's end go out. Of a finding that was seen before, the shortest sighting is kept. What happens is
-//! told to the [`Observer`]. Knows nothing of processes.
+//! run's end go out. Of a finding that was seen before, the shortest sighting is kept. What happens
+//! is told to the [`Observer`]. Knows nothing of processes.
 
 use std::collections::HashMap;
 use std::path::Path;

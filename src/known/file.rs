@@ -1,11 +1,11 @@
-//! The file of known issues: TOML comes in, entries go out, or what is wrong in which line. Does not
-//! know what findings are.
+//! The file of known issues: TOML comes in, entries go out, or what is wrong in which line. Does
+//! not know what findings are.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
@@ -141,7 +141,11 @@ impl<'de, T: Deserialize<'de> + TryFrom<String, Error = String>> Visitor<'de> fo
 
 /// The entries of a file's text, in their order.
 pub fn parse(text: &str) -> Result<Vec<Entry>> {
-    let file: File = toml::from_str(text)?;
+    let file: File = toml::from_str(text).map_err(|error| {
+        let single = text.lines().any(|line| line.trim() == "[known]");
+        let hint = if single { "; entries begin with [[known]], in two brackets" } else { "" };
+        anyhow!("{}{hint}", error.to_string().trim_end())
+    })?;
     let (mut entries, mut names) = (Vec::new(), HashSet::new());
     for spanned in file.known {
         let line = text[..spanned.span().start].lines().count() + 1;

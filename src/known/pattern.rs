@@ -1,5 +1,5 @@
-//! Patterns on findings: what an entry of known issues asks for. A finding's traits come in, whether
-//! the patterns fit goes out.
+//! Patterns on findings: what an entry of known issues asks for. A finding's traits come in,
+//! whether the patterns fit goes out.
 
 use std::collections::BTreeSet;
 

@@ -86,7 +86,7 @@ fn a_run_goes_on_past_what_is_known() {
     let seen = json["known"].as_array().expect("known").iter();
     assert!(seen.map(|known| known["sightings"].as_u64().expect("a count")).sum::<u64>() > 2);
     let merged = ["merge", "one", "three", "--out", "both"];
-    tool.run(&merged).expect(1, &["both/", "known: first bug"]);
+    tool.run(&merged).expect(1, &["both/", "known: second bug", "2 findings (1 known)"]);
     let known = ["--known", "known.toml", "--junit", "-"];
     let answer = tool.run(&[&merged[..], &known].concat());
     assert_eq!((answer.status, counts(&answer.out)), (0, [3, 0, 0, 2]));
@@ -101,7 +101,11 @@ fn findings_of_many_runs_are_sorted() {
     tool.run(&[&other[..], &["--out", "runs/c"]].concat()).expect(1, &["1 findings"]);
     let answer = tool.run(&["triage", "runs"]);
     answer.expect(1, &["3 distinct, 3 new, of 3 runs", "ring_spsc_early_publish", "calls of"]);
-    let line = answer.out.lines().find(|line| line.starts_with("new  treiber_aba")).expect("one");
+    let line = answer
+        .out
+        .lines()
+        .find(|line| line.starts_with("new ") && line.contains(" treiber_aba "))
+        .expect("one");
     assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
     let known = "[[known]]\nname = 'stack'\ntarget = 'treiber_*'\n\n\
                  [[known]]\nname = 'old'\nfault = 'use-after-free'\n";
@@ -133,7 +137,7 @@ fn faults_are_known_by_their_lines() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled/abba.cpp");
     let text = std::fs::read_to_string(data).expect("abba.cpp");
     let planted = text.lines().position(|line| line.contains("BUG")).expect("a bug") + 1;
-    let more = ["--rounds", "300", "--jobs", "1", "--findings", "1", "--sarif", "s.sarif"];
+    let more = ["--rounds", "60", "--jobs", "1", "--findings", "1", "--sarif", "s.sarif"];
     tool.fuzz("abba.cpp", &text, &more).expect(1, &["deadlock"]);
     let report = sarif(&tool, "s.sarif");
     let (run, result) = (&report["runs"][0], &report["runs"][0]["results"][0]);
@@ -150,9 +154,11 @@ fn faults_are_known_by_their_lines() {
     let known =
         format!("[[known]]\nname = 'abba'\nfault = 'deadlock'\nline = 'abba.cpp:{planted}'");
     write(&tool, "known.toml", &known);
-    let known = [&more[..6], &["--known", "known.toml", "--out", "again", "--json"]].concat();
+    let known =
+        [&more[..6], &["--known", "known.toml", "--for", "300s", "--out", "again", "--json"]]
+            .concat();
     let json = tool.fuzz("abba.cpp", &text, &known).expect(0, &[]).json();
-    assert_eq!(json["rounds"].as_u64().expect("all") + json["faults"].as_u64().expect("some"), 300);
+    assert_eq!(json["rounds"].as_u64().expect("all") + json["faults"].as_u64().expect("some"), 60);
     assert!(json["faults"].as_u64() > Some(2), "{json}");
     // Another line is another bug.
     write(&tool, "known.toml", "[[known]]\nname = 'other'\nfault = '*'\nline = 'abba.cpp:1-2'\n");
@@ -164,8 +170,8 @@ fn faults_are_known_by_their_lines() {
 fn words_of_a_crash_cannot_break_reports() {
     let tool = Tool::new();
     let text = enqueue(
-        "if (added > 20) { fputs(\"ERROR: \\x1b[31m\\x01 <&]]>\\xef\\xbf\\xbf\\xff '\\\"\\n\", stderr); \
-         abort(); }",
+        "if (added > 20) { fputs(\"ERROR: \\x1b[31m\\x01 <&]]>\\xef\\xbf\\xbf\\xff '\\\"\\n\", \
+         stderr); abort(); }",
     );
     let more = ["--engine", "native", "--rounds", "40", "--findings", "1", "--calls", "50"];
     let reports = ["--junit", "j.xml", "--sarif", "s.sarif"];
@@ -192,7 +198,7 @@ fn words_of_a_crash_cannot_break_reports() {
 fn lines_of_violations_are_known_when_they_are_shrunk() {
     let tool = Tool::new();
     let known = "[[known]]\nname = 'split'\nrule = 'not-lin*'\n\
-                 operations = ['read', 'write', 'compare_exchange', 'exchange']\n\
+                 operations = ['read', 'write', 'compare_exchange*']\n\
                  function = 'TwoSteps::*'\nline = 'atomic_register_split_cas.cpp'\n";
     write(&tool, "known.toml", known);
     let run =
@@ -201,14 +207,16 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
     // Without shrinking nobody knows the lines, and what may be known counts as new.
     let answer = tool.run(&[&run[..], &["--out", "a", "--shrink", "0"]].concat());
     answer.expect(1, &["Stopped at the limit"]);
-    let shrink = ["--out", "b", "--shrink", "20s", "--sarif", "s.sarif"];
+    let shrink = ["--out", "b", "--shrink", "10s", "--sarif", "s.sarif"];
     tool.run(&[&run[..], &shrink].concat()).expect(0, &["known: split", "Nothing new was found."]);
-    let report = sarif(&tool, "s.sarif");
+    let (report, mut flowing) = (sarif(&tool, "s.sarif"), 0);
     for result in report["runs"][0]["results"].as_array().expect("results") {
         is_whole(&report["runs"][0], result);
         let region = &result["locations"][0]["physicalLocation"]["region"];
         assert!(region["snippet"]["text"].as_str().is_some_and(|text| !text.is_empty()));
-        let flows = result["codeFlows"][0]["threadFlows"].as_array().expect("a flow a thread");
+        // One that is hardly shrunk may show nothing that others notice.
+        let Some(flows) = result["codeFlows"][0]["threadFlows"].as_array() else { continue };
+        flowing += 1;
         let steps = flows.iter().flat_map(|flow| flow["locations"].as_array().expect("steps"));
         let mut order: Vec<u64> =
             steps.map(|step| step["executionOrder"].as_u64().expect("a number")).collect();
@@ -216,6 +224,7 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
         order.sort_unstable();
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "one order: {order:?}");
     }
+    assert!(flowing > 0, "{report}");
 }
 
 #[test]

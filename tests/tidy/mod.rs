@@ -34,7 +34,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("interleaving", &[]),
     ("finding", &["check", "fault", "history", "interleaving", "plan", "random", "rr", "trace"]),
     ("spots", &["finding", "interleaving"]),
-    ("known", &["fault", "finding", "operation", "spots"]),
+    ("known", &["fault", "finding", "interleaving", "operation", "spots"]),
     ("triage", &["finding", "known", "ledger", "operation", "spots"]),
     ("explain", &["finding", "history", "interleaving", "report", "rr", "symbols", "trace"]),
     ("page", &["check", "exchange", "finding", "history", "interleaving", "model", "report"]),

@@ -1,5 +1,5 @@
-//! What threads did, as thread flows: an interleaving comes in, a flow for each thread goes out, its
-//! steps numbered by the order of execution over all of them.
+//! What threads did, as thread flows: an interleaving comes in, a flow for each thread goes out,
+//! its steps numbered by the order of execution over all of them.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,10 @@ pub fn threads(table: &Interleaving, drain: u32, location: &dyn Fn(&Place) -> Va
             "properties": {"step": row.step},
         }));
     }
-    let flow = |(thread, locations): (u32, Vec<Value>)| json!({"id": timeline::thread_name(thread, drain), "locations": locations});
+    let flow = |(thread, locations): (u32, Vec<Value>)| {
+        let name = timeline::thread_name(thread, drain);
+        json!({"id": name, "locations": locations})
+    };
     flows.into_iter().map(flow).collect()
 }
 
