@@ -123,6 +123,7 @@ impl Bench {
             duration_max: None,
             rounds_max: Some(CHECKED_ROUNDS),
             findings_max: 1,
+            known: Default::default(),
             hang_max: Duration::from_secs(60),
             directory: self.scratch.path().join("findings"),
             trace: None,

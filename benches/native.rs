@@ -66,6 +66,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         // The first sixteen rounds are sequential.
         rounds_max: Some(16 + 5),
         findings_max: 1,
+        known: Default::default(),
         hang_max: Duration::from_secs(60),
         directory: directory.path().to_path_buf(),
         trace: None,

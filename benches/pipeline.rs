@@ -134,6 +134,7 @@ fn main() {
         duration_max: Some(Duration::from_secs(600)),
         rounds_max: Some(jobs * ROUNDS),
         findings_max: 1,
+        known: Default::default(),
         hang_max: Duration::from_secs(60),
         directory: folder.path().join("findings"),
         trace: None,

@@ -144,6 +144,7 @@ impl Bench {
             duration_max: native.then_some(NATIVE_MAX),
             rounds_max: (!native).then_some(SEQUENTIAL_ROUNDS + SCHEDULES_MAX),
             findings_max: 1,
+            known: Default::default(),
             hang_max: Duration::from_secs(10),
             directory: self.scratch.path().join("findings"),
             trace: None,

@@ -1,6 +1,8 @@
 //! The command line: what can be asked for, its help and examples. Words come in, typed values go
 //! out; nothing is done here.
 
+mod triage;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use crate::exchange::Format as HistoryFormat;
 use crate::model::Spec;
 use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, Shard};
 use crate::trace::area::THREADS_MAX;
+
+pub use triage::{Ci, Triage};
 
 /// Fuzzes concurrent data structures in native libraries.
 ///
@@ -36,6 +40,9 @@ pub enum Command {
     /// Join the findings and statistics of several runs of one target
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Merge),
+    /// Sort findings: each bug once, which of them are known, and where the others are
+    #[command(after_help = triage::TRIAGE_EXAMPLES)]
+    Triage(Triage),
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
@@ -74,7 +81,8 @@ Examples:
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
   interlap fuzz my_queue.cpp --engine controlled --jobs 8
   interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
-  interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged";
+  interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged
+  interlap fuzz my_queue.cpp --known known.toml --junit junit.xml --sarif findings.sarif";
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -165,7 +173,7 @@ pub struct Fuzz {
     /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
     #[arg(long, value_name = "i/n", default_value_t = Shard::ALL, hide_default_value = true)]
     pub shard: Shard,
-    /// Stop after so many distinct findings
+    /// Stop after so many distinct findings that are not known (--known)
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
     /// Directory that gets a directory for each finding (its page.html opens in any browser), and
@@ -179,6 +187,8 @@ pub struct Fuzz {
     /// controlled engine; 0: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
+    #[command(flatten)]
+    pub ci: Ci,
 }
 
 /// How an adapter's source is compiled.
@@ -328,6 +338,8 @@ pub struct Merge {
     #[arg(long, value_name = "DIR", default_value = "merged")]
     pub out: PathBuf,
     #[command(flatten)]
+    pub ci: Ci,
+    #[command(flatten)]
     pub format: Format,
 }
 
@@ -384,6 +396,10 @@ pub struct Check {
     /// that is bad
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
+    /// Write a report as JUnit XML, a test case for each history; -: to standard output, instead of
+    /// all else
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     #[command(flatten)]
     pub format: Format,
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use serde::{Deserialize, Serialize};
 
 use crate::history::History;
-use crate::symbols::SourceLines;
+use crate::symbols::{Source, SourceLines};
 use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
 use crate::trace::records::Reader;
@@ -36,7 +36,7 @@ pub struct FaultPlace {
     what: String,
     code: Option<u64>,
     /// Function and source line, where they could be found out.
-    location: Option<String>,
+    location: Option<Source>,
 }
 
 impl FaultPlace {
@@ -65,7 +65,7 @@ pub struct Fault {
     pub address: Option<u64>,
     program_counter: Option<u64>,
     /// Function and source line of the fault, where they could be found out.
-    pub location: Option<String>,
+    pub location: Option<Source>,
     /// What the engine says happened where, the fault itself first.
     pub places: Vec<FaultPlace>,
     /// What the engine counted up to the fault.
@@ -171,11 +171,11 @@ impl Fault {
         let Some(code) = code else { return };
         let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
         let places = self.places.iter_mut().map(|place| (place.code, &mut place.location));
-        let (addresses, locations): (Vec<u64>, Vec<&mut Option<String>>) = places
+        let (addresses, locations): (Vec<u64>, Vec<&mut Option<Source>>) = places
             .chain([(self.program_counter, &mut self.location)])
             .filter_map(|(at, location)| Some((inside(at)? - code.base, location)))
             .unzip();
-        for (location, line) in locations.into_iter().zip(lines.find(&addresses)) {
+        for (location, line) in locations.into_iter().zip(lines.sources(&addresses)) {
             *location = line;
         }
     }
@@ -183,14 +183,13 @@ impl Fault {
     /// Where the fault lies, without what differs between two sightings of it: the source lines,
     /// or for threads that were caught wherever they happened to be, the functions.
     pub fn site(&self) -> Option<String> {
-        let mut sites: Vec<&str> = Vec::new();
-        for location in self.places.iter().filter_map(|place| place.location.as_deref()) {
-            let function = location.rsplit_once(" at ").map_or(location, |(function, _)| function);
+        let mut sites: Vec<String> = Vec::new();
+        for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
             let anywhere = matches!(
                 self.kind,
                 FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
             );
-            sites.push(if anywhere { function } else { location });
+            sites.push(if anywhere { location.function.clone() } else { location.to_string() });
         }
         if self.kind == FaultKind::Detected(DetectedKind::Hang) {
             // Where the others happened to stand is not to the point.
@@ -202,6 +201,13 @@ impl Fault {
         }
         sites.dedup();
         (!sites.is_empty()).then(|| sites.join(", "))
+    }
+
+    /// What happened at which source lines, the fault itself first.
+    pub fn sources(&self) -> Vec<(String, Source)> {
+        let crash = self.location.iter().map(|source| ("crashed".to_string(), source.clone()));
+        let place = |place: &FaultPlace| Some((place.what.clone(), place.location.clone()?));
+        crash.chain(self.places.iter().filter_map(place)).collect()
     }
 
     /// What happened where, a line each.
@@ -298,6 +304,15 @@ impl Fault {
     }
 }
 
+/// Every name that a fault can have; `exit(1)` stands for each exit status.
+pub fn names() -> Vec<String> {
+    use DetectedKind::*;
+    let detected = [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds];
+    let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
+    let kinds = kinds.chain(detected.map(FaultKind::Detected));
+    kinds.chain([FaultKind::Exit(1), FaultKind::OutOfMemory]).map(|kind| kind.name()).collect()
+}
+
 /// "program: path/file:line: function: Assertion `x' failed.", as glibc writes it, without the
 /// program, the path and the function.
 fn assertion(line: &str) -> Option<String> {
@@ -307,19 +322,21 @@ fn assertion(line: &str) -> Option<String> {
     Some(format!("{} at {place}", what.trim_end_matches('.')))
 }
 
+/// The signals that end a process.
+const SIGNALS: [(i32, &str); 9] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGPIPE, "SIGPIPE"),
+];
+
 fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGILL => "SIGILL",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGPIPE => "SIGPIPE",
-        _ => "a signal",
-    }
+    SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name)
 }
 
 #[cfg(test)]
@@ -332,6 +349,10 @@ mod tests {
     use crate::trace::area;
     use crate::trace::frame::Place;
     use crate::trace::records::encode;
+
+    fn source(function: &str, file: &str, line: u32) -> Source {
+        Source { function: function.to_string(), file: file.into(), line, within: None }
+    }
 
     #[test]
     fn memory_that_runs_out_is_told_from_a_failed_assertion() {
@@ -380,7 +401,7 @@ mod tests {
     #[test]
     fn a_detected_fault_lists_its_places() {
         let mut fault = detected(DetectedKind::UseAfterFree);
-        fault.places[0].location = Some("Stack::pop at stack.hpp:31".to_string());
+        fault.places[0].location = Some(source("Stack::pop", "stack.hpp", 31));
         assert_eq!(
             fault.words(),
             "Thread 1 accessed memory that had been freed: accessed by thread 1's call #3 pop(), \
@@ -396,8 +417,8 @@ mod tests {
             [(DetectedKind::Livelock, "f, g"), (DetectedKind::Deadlock, "f at x.h:2, g at x.h:1")]
         {
             let mut fault = detected(kind);
-            fault.places[0].location = Some("g at x.h:1".to_string());
-            fault.places[1].location = Some("f at x.h:2".to_string());
+            fault.places[0].location = Some(source("g", "x.h", 1));
+            fault.places[1].location = Some(source("f", "x.h", 2));
             assert_eq!(fault.site().as_deref(), Some(site));
         }
     }

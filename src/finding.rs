@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::{Partials, Witness};
 use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
-use crate::interleaving::Interleaving;
+use crate::interleaving::{Interleaving, Place as Line};
 use crate::plan::Plan;
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -22,14 +22,15 @@ use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
 
 const FINDING_VERSION: u32 = 1;
-const JSON_FILE: &str = "finding.json";
+/// Says that a directory is a finding.
+pub const JSON_FILE: &str = "finding.json";
 const TRACE_FILE: &str = "trace.mpk";
 const OUTPUT_FILE: &str = "output.txt";
 const RECORDING: &str = "recording";
 /// Commands for gdb.
 pub const SCRIPT_FILE: &str = "debug.gdb";
 /// The trace as it was found, of a finding that was shrunk.
-const ORIGINAL_FILE: &str = "original.mpk";
+pub const ORIGINAL_FILE: &str = "original.mpk";
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
 /// Operations of each thread shown of a round that ended in a fault: its last.
@@ -62,8 +63,37 @@ pub enum What {
         /// What happened where, the fault itself first; only of faults that the engine detected.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         places: Vec<String>,
+        /// The source lines among them, as far as they are known; of a crash, where it was.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<FaultLine>,
         message: Option<String>,
     },
+}
+
+/// A source line that has to do with a fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultLine {
+    /// What happened there.
+    pub what: String,
+    #[serde(flatten)]
+    pub place: Line,
+}
+
+/// A known issue that a finding was taken for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KnownAs {
+    pub name: String,
+    /// Where it is told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<String>,
+}
+
+/// "lost value (https://example.org/1)".
+impl fmt::Display for KnownAs {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let issue = self.issue.as_ref().map_or(String::new(), |issue| format!(" ({issue})"));
+        write!(f, "{}{issue}", self.name)
+    }
 }
 
 /// Its recording by rr.
@@ -107,6 +137,9 @@ pub struct Finding {
     /// tried, as with native threads.
     #[serde(default)]
     pub confirmed: Option<bool>,
+    /// The known issue that it shows, where a file of them was given and has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownAs>,
     /// Of the rr engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
@@ -183,8 +216,10 @@ impl Finding {
         }
     }
 
-    pub fn fault(fault: &Fault, plan: &Plan, model: &str) -> Finding {
-        let place = fault.location.clone().or_else(|| fault.message()).unwrap_or_default();
+    /// `lines`: the fault's sources, with their text.
+    pub fn fault(fault: &Fault, lines: Vec<FaultLine>, plan: &Plan, model: &str) -> Finding {
+        let location = fault.location.as_ref().map(ToString::to_string);
+        let place = location.or_else(|| fault.message()).unwrap_or_default();
         let (kind, doing) = (fault.kind.name(), fault.stage.doing());
         let place = fault.site().unwrap_or_else(|| plain(&place));
         let signature = format!("{kind} {doing}: {place}");
@@ -193,6 +228,7 @@ impl Finding {
             stage: fault.stage,
             sentence: fault.sentence(),
             places: fault.place_lines(),
+            lines,
             message: fault.message(),
         };
         Finding::new(what, signature.trim_end_matches(": ").to_string(), plan, model)
@@ -217,6 +253,7 @@ impl Finding {
             after_seconds: 0.0,
             sightings: 1,
             confirmed: None,
+            known: None,
             recorded: None,
             shrunk: None,
         }
@@ -349,7 +386,7 @@ mod tests {
     fn two_sightings_of_one_crash_have_one_signature() {
         let fault = |output: &str| {
             let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 3);
-            Finding::fault(&fault, &Plan::new("dir/queue.cpp", 1), "fifo")
+            Finding::fault(&fault, Vec::new(), &Plan::new("dir/queue.cpp", 1), "fifo")
         };
         let (one, two) =
             (fault("q: q.h:11: f: Assertion `a'"), fault("q: q.h:8: f: Assertion `a'"));

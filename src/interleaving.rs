@@ -54,3 +54,15 @@ pub struct Place {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Place>>,
 }
+
+impl Place {
+    /// The line of the library that it was inlined into.
+    pub fn within(&self) -> Option<&Place> {
+        self.within.as_deref()
+    }
+
+    /// The line that people look for: of a wrapper, where the library calls it.
+    pub fn told(&self) -> &Place {
+        self.within.as_deref().unwrap_or(self)
+    }
+}

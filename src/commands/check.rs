@@ -1,14 +1,19 @@
 //! `interlap check`: a recorded history, judged.
 
+use std::path::Path;
+use std::time::Instant;
+
 use anyhow::Result;
 use serde::Serialize;
 
+use super::ci::Reports;
 use super::source::{self, Subject};
 use super::{Outcome, page, print_json, stop_flag};
 use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli;
 use crate::history::OperationId;
 use crate::model::Spec;
+use crate::report::results::{Ended, Run};
 use crate::report::timeline;
 
 #[derive(Serialize)]
@@ -31,20 +36,25 @@ struct Judged {
 const JOBS_MAX: usize = 8;
 
 pub fn run(args: &cli::Check) -> Result<Outcome> {
+    let ci = cli::Ci { junit: args.junit.clone(), ..Default::default() };
+    let reports = Reports::open(&ci, args.format.json)?;
+    let done = judge(args, &reports);
+    if let Err(error) = &done {
+        reports.write_failed("interlap check", &args.source.file.display().to_string(), error);
+    }
+    done
+}
+
+fn judge(args: &cli::Check, reports: &Reports) -> Result<Outcome> {
     let file = args.source.file.display();
     let (subjects, truncated) = source::read(&args.source)?;
-    let limits = Limits {
-        configurations_max: args.configurations,
-        steps_max: args.steps,
-        memory_max: args.memory << 20,
-        jobs: std::thread::available_parallelism().map_or(1, |jobs| jobs.get().min(JOBS_MAX)),
-        cancelled: Some(stop_flag()?),
-    };
+    let limits = limits(args)?;
     // A page that cannot be written is told before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
-    let (mut all, mut shown) = (Vec::new(), None::<page::Judged>);
+    let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<page::Judged>);
     for subject in &subjects {
+        let started = Instant::now();
         let model = subject.known_model()?;
         let verdict = subject.rendered(check::check(&subject.history, &model, &limits));
         let partials = partials(subject, model, &verdict);
@@ -54,14 +64,15 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
             (Verdict::Inconclusive(_), _) => Outcome::NotDecided,
             (Verdict::Consistent, outcome) => outcome,
         };
-        if !args.format.json {
-            print_verdict(subject, model, &verdict);
-            if let Some(partials) = &partials {
-                println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
-            }
-        } else {
+        runs.push(Run {
+            seconds: started.elapsed().as_secs_f64(),
+            ..told(args, subject, &verdict)
+        });
+        if args.format.json {
             let partials = partials.clone();
             all.push(Judged { partials, ..judged(subject, model, verdict.clone()) });
+        } else if !reports.take_stdout() {
+            print_verdict(subject, model, &verdict, partials.as_ref());
         }
         let seen = page::Judged { subject, model, verdict, partials };
         if shown.as_ref().is_none_or(|shown| seen.weight() > shown.weight()) {
@@ -71,20 +82,61 @@ pub fn run(args: &cli::Check) -> Result<Outcome> {
     if args.format.json {
         print_json(&all)?;
     }
-    match (&args.html, shown) {
-        (Some(path), Some(shown)) => {
-            page::write(path, &shown.page())?;
-            let (path, name) = (path.display(), &shown.subject.name);
-            eprintln!("{path}: the page of {name}; opens in any browser");
-        }
-        (Some(_), None) => eprintln!("{file}: it holds no history, so no page was written"),
-        (None, _) => {}
+    if let Some(path) = &args.html {
+        write_page(path, shown, args)?;
     }
     if let Some(why) = truncated {
+        let ended = Ended::NotDecided(why.clone());
+        runs.push(Run { ended, ..run_of(args, "what comes behind".to_string()) });
         eprintln!("{file}: {why}; what comes before was checked");
         outcome = if outcome == Outcome::Found { outcome } else { Outcome::NotDecided };
     }
+    reports.write(runs, Vec::new())?;
     Ok(outcome)
+}
+
+fn limits(args: &cli::Check) -> Result<Limits> {
+    Ok(Limits {
+        configurations_max: args.configurations,
+        steps_max: args.steps,
+        memory_max: args.memory << 20,
+        jobs: std::thread::available_parallelism().map_or(1, |jobs| jobs.get().min(JOBS_MAX)),
+        cancelled: Some(stop_flag()?),
+    })
+}
+
+fn write_page(path: &Path, shown: Option<page::Judged>, args: &cli::Check) -> Result<()> {
+    let Some(shown) = shown else {
+        let file = args.source.file.display();
+        eprintln!("{file}: it holds no history, so no page was written");
+        return Ok(());
+    };
+    page::write(path, &shown.page())?;
+    eprintln!("{}: the page of {}; opens in any browser", path.display(), shown.subject.name);
+    Ok(())
+}
+
+/// A verdict in reports for other programs.
+fn told(args: &cli::Check, subject: &Subject, verdict: &Verdict) -> Run {
+    let ended = match verdict {
+        Verdict::Consistent => Ended::Well,
+        Verdict::Inconclusive(why) => Ended::NotDecided(why.clone()),
+        Verdict::Violation(witness) => {
+            Ended::Violated { rule: witness.rule.to_string(), why: witness.explanation.clone() }
+        }
+    };
+    Run {
+        ended,
+        text: format!("{} operations", subject.history.len()),
+        ..run_of(args, subject.name.clone())
+    }
+}
+
+fn run_of(args: &cli::Check, name: String) -> Run {
+    let file = &args.source.file;
+    let target = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (command, ended) = (format!("interlap check {}", file.display()), Ended::Well);
+    Run { target, name, command, seconds: 0.0, ended, text: String::new() }
 }
 
 /// How far a history can be explained that no order explains.
@@ -125,7 +177,7 @@ fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
     judged
 }
 
-fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict) {
+fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict, partials: Option<&Partials>) {
     let (name, operations) = (&subject.name, subject.history.len());
     match verdict {
         Verdict::Consistent => {
@@ -139,5 +191,8 @@ fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict) {
             let drawn = timeline::draw(history, &witness.operations, drain, subject.ns_per_unit);
             println!("{}", subject.strings.render(&drawn));
         }
+    }
+    if let Some(partials) = partials {
+        println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
     }
 }

@@ -7,28 +7,42 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use super::ci::{self, Reports};
 use super::engine::{engine_for, jobs_for};
 use super::workshop::{Workshop, harness_program};
-use super::{Outcome, print_json, shrink, stop_flag};
+use super::{Outcome, print_json, shrink, stop_flag, triage};
 use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
 use crate::compile;
-use crate::finding::Finding;
+use crate::finding::{Finding, Stored};
 use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
+use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
 use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
+use crate::report::results::{Ended, Run};
+use crate::report::triage as listed;
 use crate::rr::{Rr, probe};
 use crate::symbols::SourceLines;
 use crate::unseen;
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
+    let reports = Reports::open(&args.ci, args.run.format.json)?;
+    let known = Known { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
+    let done = find(args, &known, &reports);
+    if let Err(error) = &done {
+        reports.write_failed("interlap fuzz", &args.target, error);
+    }
+    done
+}
+
+fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
     check_rr(&plan)?;
     let attempt = |plan: Plan| -> Result<(Options, Summary)> {
-        let options = options(args, plan, &workshop, &stop)?;
+        let options = Options { known: known.clone(), ..options(args, plan, &workshop, &stop)? };
         let summary = carry_out(args, &options)?;
         Ok((options, summary))
     };
@@ -51,13 +65,47 @@ pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
         done => done?,
     };
     shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
+    settle(&mut summary, known)?;
     Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
+    reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect())?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan))?;
-    } else {
+    } else if !reports.take_stdout() {
         print_summary(&summary);
+        let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
+        let unseen = known.unseen(options.plan.target_name(), &seen);
+        seen.iter().for_each(|known| println!("{}", listed::seen(known)));
+        unseen.iter().for_each(|name| println!("known, but not seen in this run: {name}"));
     }
     Ok(outcome(&summary))
+}
+
+/// What is known, asked again: shrinking brings source lines, and fewer operations.
+fn settle(summary: &mut Summary, known: &Known) -> Result<()> {
+    for stored in &mut summary.findings {
+        if known.mark(stored) {
+            fuzz::save(stored)?;
+        }
+    }
+    let is_known = |stored: &&Stored| stored.finding.known.is_some();
+    summary.statistics.known = summary.findings.iter().filter(is_known).count();
+    Ok(())
+}
+
+/// The run in reports for other programs.
+fn told(summary: &Summary, plan: &Plan) -> Run {
+    let statistics = &summary.statistics;
+    Run {
+        target: plan.target_name().to_string(),
+        name: ci::run_name(&summary.model.to_string(), plan),
+        command: plan.to_string(),
+        seconds: statistics.elapsed.as_secs_f64(),
+        ended: match outcome(summary) {
+            Outcome::NotDecided => Ended::NotDecided(triage::why(&statistics.inconclusive)),
+            Outcome::Found | Outcome::NothingFound => Ended::Well,
+        },
+        text: format!("{}\n{}", summary_line(statistics), ending(summary).unwrap_or_default()),
+    }
 }
 
 fn options(
@@ -88,6 +136,7 @@ fn options(
         duration_max: Some(args.run.duration),
         rounds_max: args.rounds,
         findings_max: args.findings as usize,
+        known: Known::default(),
         hang_max: args.run.hang,
         directory: args.out.clone(),
         trace: args.trace.clone(),
@@ -120,10 +169,11 @@ fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
     summary
 }
 
-/// Found, if anything was; not decided, if no round was.
+/// Found, if anything was that is not known; not decided, if no round was.
 pub fn outcome(summary: &Summary) -> Outcome {
     let undecided: u64 = summary.statistics.inconclusive.values().sum();
-    match (summary.findings.is_empty(), undecided) {
+    let nothing_new = summary.findings.iter().all(|stored| stored.finding.known.is_some());
+    match (nothing_new, undecided) {
         (false, _) => Outcome::Found,
         (true, undecided) if undecided > 0 && undecided == summary.statistics.rounds => {
             Outcome::NotDecided
@@ -246,26 +296,33 @@ fn print_summary(summary: &Summary) {
     for (reason, rounds) in &summary.statistics.inconclusive {
         println!("not decided in {rounds} rounds: {reason}");
     }
-    for stored in &summary.findings {
+    for stored in summary.findings.iter().filter(|stored| stored.finding.known.is_none()) {
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
         let directory = stored.directory.display();
         println!("{directory}: {}, after {after:.1} s, seen {seen} times", finding.signature);
     }
-    let why = match summary.ending {
+    ending(summary).into_iter().for_each(|why| println!("{why}"));
+}
+
+/// Why the run ended, where that is not what was found.
+fn ending(summary: &Summary) -> Option<&'static str> {
+    Some(match summary.ending {
         Ending::Findings => "Stopped at the limit of distinct findings (--findings).",
         Ending::Stopped => "Stopped; what was found is kept.",
         Ending::NotSequential => {
             "Stopped: the target fails even when called from one thread at a time."
         }
-        Ending::Time | Ending::Rounds | Ending::Wanted if !summary.findings.is_empty() => return,
+        Ending::Time | Ending::Rounds | Ending::Wanted if outcome(summary) == Outcome::Found => {
+            return None;
+        }
+        _ if !summary.findings.is_empty() => "Nothing new was found.",
         _ if summary.statistics.coverage.is_some() => {
             "Nothing found. (Threads were switched between accesses, under sequential \
              consistency; what only a processor's store buffer shows needs --engine native.)"
         }
         Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
-    };
-    println!("{why}");
+    })
 }
 
 /// The same for a machine.
@@ -280,6 +337,8 @@ pub struct Json<'a> {
     /// Whether the controlled engine's rounds have ceased to bring anything new.
     #[serde(skip_serializing_if = "Option::is_none")]
     saturated: Option<bool>,
+    /// Known issues that were seen.
+    known: Vec<Seen>,
     findings: Vec<JsonFinding<'a>>,
     outcome: Outcome,
 }
@@ -294,7 +353,7 @@ struct JsonFinding<'a> {
 impl<'a> Json<'a> {
     pub fn of(summary: &'a Summary, plan: &'a Plan) -> Json<'a> {
         let statistics = &summary.statistics;
-        let finding = |stored: &'a crate::finding::Stored| JsonFinding {
+        let finding = |stored: &'a Stored| JsonFinding {
             directory: &stored.directory,
             finding: &stored.finding,
         };
@@ -305,6 +364,7 @@ impl<'a> Json<'a> {
             plan,
             statistics,
             saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
+            known: known::seen(summary.findings.iter().map(|stored| &stored.finding)),
             findings: summary.findings.iter().map(finding).collect(),
             outcome: outcome(summary),
         }
@@ -328,6 +388,7 @@ pub fn rerun(
         duration_max: Some(run.duration),
         rounds_max: None,
         findings_max: usize::MAX,
+        known: Known::default(),
         hang_max: run.hang,
         directory: directory.to_path_buf(),
         trace: None,

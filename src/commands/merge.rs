@@ -6,17 +6,21 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
+use super::ci::{self, Reports};
 use super::workshop::harness_program;
-use super::{Outcome, print_json};
+use super::{Outcome, print_json, triage};
 use crate::cli;
 use crate::finding::{Finding, Stored};
 use crate::fuzz;
+use crate::known::{self, Seen};
 use crate::ledger::Ledger;
 use crate::replay;
-use crate::report::coverage;
 use crate::report::progress::summary_line;
+use crate::report::{coverage, triage as listed};
 
 pub fn run(args: &cli::Merge) -> Result<Outcome> {
+    let reports = Reports::open(&args.ci, args.format.json)?;
+    let known = ci::known(&args.ci)?;
     let mut joined: Option<Ledger> = None;
     let mut findings = BTreeMap::new();
     for directory in &args.directories {
@@ -38,22 +42,30 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
     for stored in findings.values_mut() {
         let new = args.out.join(&stored.finding.name);
         let old = std::mem::replace(&mut stored.directory, new);
+        if args.ci.known.is_some() {
+            known.mark(stored);
+        }
         fuzz::save(stored)?;
         if let Some(library) = replay::library(&old) {
             replay::write(stored, &library, &harness_program()?)?;
         }
     }
     ledger.findings = findings.values().map(|stored| stored.finding.name.clone()).collect();
-    ledger.statistics.findings = findings.len();
+    let is_known = |stored: &&Stored| stored.finding.known.is_some();
+    let known = findings.values().filter(is_known).count();
+    (ledger.statistics.findings, ledger.statistics.known) = (findings.len(), known);
     ledger.save(&args.out)?;
+    reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect())?;
     match args.format.json {
         true => print_json(&Json::of(&ledger, &findings, &args.out))?,
+        false if reports.take_stdout() => {}
         false => print(&ledger, &findings),
     }
-    Ok(if findings.is_empty() { Outcome::NothingFound } else { Outcome::Found })
+    Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
 }
 
-/// Of two sightings of one finding the shorter history is kept, and the first time.
+/// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
+/// both runs took it for that.
 fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
     let signature = stored.finding.first_signature().to_string();
     let Some(known) = findings.get_mut(&signature) else {
@@ -61,6 +73,7 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
         return;
     };
     let sightings = known.finding.sightings + stored.finding.sightings;
+    let issue = stored.finding.known.take().and(known.finding.known.take());
     let (one, two) = (&known.finding, &stored.finding);
     let first = if one.after_seconds <= two.after_seconds { one } else { two };
     let (after_rounds, after_seconds) = (first.after_rounds, first.after_seconds);
@@ -68,7 +81,7 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
         std::mem::swap(known, &mut stored);
     }
     let finding = &mut known.finding;
-    finding.sightings = sightings;
+    (finding.sightings, finding.known) = (sightings, issue);
     (finding.after_rounds, finding.after_seconds) = (after_rounds, after_seconds);
 }
 
@@ -79,13 +92,20 @@ fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>) {
         println!("{}", coverage::table(covered).trim_end());
         coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
     }
-    for stored in findings.values() {
+    for stored in findings.values().filter(|stored| stored.finding.known.is_none()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
         println!("{directory}: {}, seen {} times", finding.signature, finding.sightings);
     }
-    if findings.is_empty() {
-        println!("Nothing found.");
+    seen(findings).iter().for_each(|known| println!("{}", listed::seen(known)));
+    match (findings.is_empty(), ledger.statistics.known == findings.len()) {
+        (true, _) => println!("Nothing found."),
+        (false, true) => println!("Nothing new was found."),
+        (false, false) => {}
     }
+}
+
+fn seen(findings: &BTreeMap<String, Stored>) -> Vec<Seen> {
+    known::seen(findings.values().map(|stored| &stored.finding))
 }
 
 /// The same for a machine.
@@ -94,6 +114,8 @@ struct Json<'a> {
     #[serde(flatten)]
     ledger: &'a Ledger,
     directory: &'a Path,
+    /// Known issues that were seen.
+    known: Vec<Seen>,
     details: Vec<&'a Finding>,
 }
 
@@ -104,6 +126,6 @@ impl<'a> Json<'a> {
         directory: &'a Path,
     ) -> Json<'a> {
         let details = findings.values().map(|stored| &stored.finding).collect();
-        Json { ledger, directory, details }
+        Json { ledger, directory, known: seen(findings), details }
     }
 }

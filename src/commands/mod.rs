@@ -1,6 +1,7 @@
 //! What each command does: [`run`] carries a parsed command line out and gives the exit status.
 
 mod check;
+mod ci;
 mod convert;
 mod debug;
 mod engine;
@@ -13,6 +14,7 @@ mod recording;
 mod replay;
 mod shrink;
 mod source;
+mod triage;
 mod workshop;
 
 use std::process::ExitCode;
@@ -41,6 +43,7 @@ pub fn run(command: &Command) -> ExitCode {
     let outcome = match command {
         Command::Fuzz(args) => fuzz::run(args),
         Command::Merge(args) => merge::run(args),
+        Command::Triage(args) => triage::run(args),
         Command::Check(args) => check::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Replay(args) => replay::run(args),

@@ -67,7 +67,9 @@ fn not_seen_again(stored: &Stored) -> String {
 /// Shrinks what a run of the controlled engine found, for at most `budget` each. What cannot be
 /// shrunk stays as it was found.
 pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json: bool) {
-    let wanted = |stored: &Stored| stored.finding.confirmed == Some(true);
+    // Time is for what is new.
+    let wanted =
+        |stored: &Stored| stored.finding.confirmed == Some(true) && stored.finding.known.is_none();
     let stopped = options.stop.load(Ordering::Relaxed);
     if budget.is_zero() || stopped || options.plan.engine != Engine::Controlled {
         return;

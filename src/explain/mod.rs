@@ -10,11 +10,11 @@ mod matters;
 mod memory;
 mod source;
 
-use crate::finding::Stored;
+use crate::finding::{FaultLine, Stored};
 use crate::history::{NEVER, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
 use crate::report::timeline;
-use crate::symbols::SourceLines;
+use crate::symbols::{Source, SourceLines};
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
 use matters::Under;
@@ -36,6 +36,13 @@ pub fn interleaving(
     rows.sort_by_key(|(at, _)| *at);
     let rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
     Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
+}
+
+/// What happened at some lines of the sources, with their text.
+pub fn fault_lines(sources: Vec<(String, Source)>) -> Vec<FaultLine> {
+    let mut texts = Texts::default();
+    let line = |(what, source)| FaultLine { what, place: texts.place(source) };
+    sources.into_iter().map(line).collect()
 }
 
 /// Rows in order: of one step a call comes before what it does, and an answer behind.

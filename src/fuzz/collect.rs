@@ -1,6 +1,6 @@
 //! What the jobs of a run tell, put together: notes come in; findings on disk, statistics and the
-//! run's end go out. Of a finding that is known, the shortest sighting is kept. What happens is
-//! told to the [`Observer`]. Knows nothing of processes.
+//! run's end go out. Of a finding that was seen before, the shortest sighting is kept. What happens
+//! is told to the [`Observer`]. Knows nothing of processes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,6 +15,7 @@ use super::worker::{Note, Sighting};
 use super::{Ending, Observer, Options, Summary, Uncontrolled, again, recorded};
 use crate::check;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
+use crate::known::Judgement;
 use crate::model::Spec;
 use crate::page;
 use crate::plan::Engine;
@@ -40,6 +41,8 @@ pub(super) struct Collector<'a> {
     counting: Counting,
     findings: Vec<Stored>,
     by_signature: HashMap<String, usize>,
+    /// Findings that count: neither known, nor possibly so.
+    new: usize,
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
     growth_told: bool,
@@ -62,6 +65,7 @@ impl<'a> Collector<'a> {
             counting: Counting::default(),
             findings: Vec::new(),
             by_signature: HashMap::new(),
+            new: 0,
             hello: None,
             ending: None,
             growth_told: false,
@@ -157,7 +161,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Keeps a finding: a new one as it is; of one that is known, the shortest sighting.
+    /// Keeps a finding: the first sighting as it is; of one that was seen before, the shortest.
     fn seen(&mut self, sighting: Sighting) -> Result<()> {
         if matches!(self.ending, Some(Ending::Findings | Ending::Wanted | Ending::NotSequential)) {
             return Ok(());
@@ -167,10 +171,8 @@ impl<'a> Collector<'a> {
         let signature = &sighting.finding.signature;
         if self.options.wanted.as_ref() == Some(signature) {
             self.ending = Some(Ending::Wanted);
-        } else if sighting.sequential {
-            self.ending = Some(Ending::NotSequential);
         }
-        let known = self.by_signature.get(signature).copied();
+        let first = self.by_signature.get(signature).copied();
         let is_alone = sighting.sequential;
         let Sighting { mut finding, hello, round, output, recording, .. } = sighting;
         finding.after_rounds = self.counting.statistics.rounds;
@@ -178,10 +180,12 @@ impl<'a> Collector<'a> {
         let directory = self.options.directory.join(&finding.name);
         let interleaving = None;
         let mut stored = Stored { finding, hello, round, output, directory, interleaving };
-        if let Some(known) = known {
-            return self.replace(known, stored, recording.as_deref());
+        if let Some(first) = first {
+            self.end_if_alone(is_alone && self.findings[first].finding.known.is_none());
+            return self.replace(first, stored, recording.as_deref());
         }
         self.confirm(&mut stored);
+        self.judge(&mut stored, is_alone);
         if !is_alone {
             self.explain(&mut stored);
         }
@@ -195,25 +199,47 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// One more sighting of a known finding.
+    /// Whether a finding is known. One that is seen without any threads ends the run if it is not:
+    /// what comes behind it says little.
+    fn judge(&mut self, stored: &mut Stored, is_alone: bool) {
+        match self.options.known.judge(stored) {
+            Judgement::Known(known) => {
+                stored.finding.known = Some(known);
+                self.counting.statistics.known += 1;
+                return;
+            }
+            Judgement::New => self.new += 1,
+            Judgement::Open => {}
+        }
+        self.end_if_alone(is_alone);
+    }
+
+    fn end_if_alone(&mut self, is_alone: bool) {
+        if is_alone && self.ending != Some(Ending::Wanted) {
+            self.ending = Some(Ending::NotSequential);
+        }
+    }
+
+    /// One more sighting of a finding.
     fn replace(
         &mut self,
-        known: usize,
+        at: usize,
         mut stored: Stored,
         recording: Option<&Recording>,
     ) -> Result<()> {
-        let first = &mut self.findings[known];
+        let first = &mut self.findings[at];
         first.finding.sightings += 1;
         if stored.round.history.len() >= first.round.history.len() {
             return Ok(());
         }
         stored.finding.sightings = first.finding.sightings;
+        stored.finding.known = first.finding.known.clone();
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
         self.keep(&mut stored, recording);
         self.save(&stored)?;
-        self.findings[known] = stored;
+        self.findings[at] = stored;
         Ok(())
     }
 
@@ -279,7 +305,7 @@ impl<'a> Collector<'a> {
             Some(Ending::Stopped)
         } else if self.hello.is_none() {
             None
-        } else if self.findings.len() >= self.options.findings_max {
+        } else if self.new >= self.options.findings_max {
             Some(Ending::Findings)
         } else if self.options.duration_max.is_some_and(time) {
             Some(Ending::Time)

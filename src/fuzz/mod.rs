@@ -20,6 +20,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::finding::Stored;
+use crate::known::Known;
 use crate::model::Spec;
 use crate::plan::{Engine, Plan, Shard};
 use crate::trace::frame::Hello;
@@ -50,10 +51,12 @@ pub struct Options {
     pub duration_max: Option<Duration>,
     /// One past the last round.
     pub rounds_max: Option<u64>,
-    /// Distinct findings after which the run ends.
+    /// Distinct findings after which the run ends; known ones do not count.
     pub findings_max: usize,
     /// Time without any progress that counts as a hang.
     pub hang_max: Duration,
+    /// What is known already; empty if nothing is.
+    pub known: Known,
     /// Where findings go, a directory each.
     pub directory: PathBuf,
     /// File for the record of every round.

@@ -23,6 +23,9 @@ pub struct Statistics {
     pub calls_per_second_max: f64,
     #[serde(rename = "distinct_findings")]
     pub findings: usize,
+    /// Those of them that are known issues.
+    #[serde(rename = "known_findings", default)]
+    pub known: usize,
     /// Violations and faults seen, known ones included.
     pub sightings: u64,
     /// Harness processes that ended in a fault.
@@ -78,6 +81,7 @@ impl Statistics {
         self.elapsed += other.elapsed;
         self.calls_per_second_max = self.calls_per_second_max.max(other.calls_per_second_max);
         self.findings += other.findings;
+        self.known += other.known;
         self.sightings += other.sightings;
         self.faults += other.faults;
         for (reason, rounds) in other.inconclusive {

@@ -13,6 +13,7 @@ use super::recordings::Recordings;
 use super::statistics::Tally;
 use super::{Options, Uncontrolled};
 use crate::check::{self, Limits, Verdict};
+use crate::explain;
 use crate::fault::Fault;
 use crate::finding::Finding;
 use crate::history::History;
@@ -322,7 +323,8 @@ impl<'a> Worker<'a> {
             None => (check::check(&fault.history, &model, &self.limits()), None),
         };
         let (plan, model) = (&self.options.plan, model.to_string());
-        let finding = Finding::fault(&fault, plan, &model);
+        let lines = explain::fault_lines(fault.sources());
+        let finding = Finding::fault(&fault, lines, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
         if !is_long {

@@ -54,7 +54,7 @@ fn line(row: &Row, drain: u32) -> String {
 /// "stack.hpp:31  head = next;".
 fn place_words(place: &Place) -> String {
     let file = place.file.file_name().unwrap_or_default().to_string_lossy();
-    let told = place.within.as_deref().unwrap_or(place);
+    let told = place.told();
     let text: String = told.text.chars().take(TEXT_MAX).collect();
     let within = place.within.as_ref().map_or(String::new(), |within| {
         let file = within.file.file_name().unwrap_or_default().to_string_lossy();

@@ -1,10 +1,15 @@
 //! What people are told: [`text`] renders findings, [`timeline`] draws operations, [`progress`]
 //! shows how a run is getting on, [`coverage`] what it has covered, [`interleaving`] what threads
-//! did. Nothing here decides anything.
+//! did, [`triage`] findings side by side. And what other programs are told of [`results`]:
+//! [`junit`], [`sarif`]. Nothing here decides anything.
 
 pub mod coverage;
 pub mod interleaving;
+pub mod junit;
 pub mod progress;
 pub mod recording;
+pub mod results;
+pub mod sarif;
 pub mod text;
 pub mod timeline;
+pub mod triage;

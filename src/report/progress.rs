@@ -90,9 +90,13 @@ pub fn summary_line(statistics: &Statistics) -> String {
         n => format!(", {n} rounds undecided"),
     };
     let covered = statistics.coverage.as_ref().map(coverage::in_line).unwrap_or_default();
+    let known = match statistics.known {
+        0 => String::new(),
+        n => format!(" ({n} known)"),
+    };
     format!(
         "{:.0} s: {} rounds ({}/s), {} operations ({}/s), {overlap:.0} % overlapped{covered}, \
-         {} findings{undecided}",
+         {} findings{known}{undecided}",
         seconds,
         short(statistics.rounds as f64),
         rate(statistics.rounds),
@@ -129,8 +133,13 @@ impl Observer for Progress {
     }
 
     fn found(&mut self, stored: &Stored) {
-        if !self.quiet {
-            self.say(&format!("\n{}", text::render(stored)));
+        match &stored.finding.known {
+            _ if self.quiet => {}
+            Some(known) => {
+                let (directory, finding) = (stored.directory.display(), &stored.finding);
+                self.say(&format!("known: {known}: {}, in {directory}", finding.signature));
+            }
+            None => self.say(&format!("\n{}", text::render(stored))),
         }
     }
 

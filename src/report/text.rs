@@ -103,6 +103,9 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         "Where",
         format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
     );
+    if let Some(known) = &finding.known {
+        row("Known as", known.to_string());
+    }
     if let Some(shrunk) = &finding.shrunk {
         row("Shrunk to", format!("{}; found with {}", shrunk.size, shrunk.before));
         if shrunk.signature != finding.signature {

@@ -288,6 +288,7 @@ impl Shrinker<'_> {
             after_rounds: before.after_rounds,
             after_seconds: before.after_seconds,
             sightings: before.sightings,
+            known: before.known.clone(),
             confirmed: Some(true),
             shrunk: Some(Box::new(shrunk)),
             ..last.sighting.finding

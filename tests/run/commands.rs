@@ -218,7 +218,7 @@ fn an_interrupt_ends_the_run_and_keeps_its_summary() {
     let path = tool.adapter("queue.cpp", QUEUE);
     let path = path.to_str().expect("UTF-8");
     let mut child = tool
-        .command(&["fuzz", path, "--for", "300s"])
+        .command(&["fuzz", path, "--for", "300s", "--junit", "j.xml"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -231,5 +231,7 @@ fn an_interrupt_ends_the_run_and_keeps_its_summary() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("alive");
     let answer = Answer::of(child.wait_with_output().expect("ends"));
     answer.expect(0, &["Stopped; what was found is kept."]);
+    let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");
+    assert!(report.contains("tests=\"1\"") && report.contains("Stopped; what"), "{report}");
     assert!(started.elapsed() < Duration::from_secs(60));
 }

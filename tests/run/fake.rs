@@ -134,6 +134,7 @@ impl Fake {
             duration_max: Some(Duration::from_secs(60)),
             rounds_max: None,
             findings_max: 5,
+            known: Default::default(),
             hang_max: Duration::from_secs(10),
             directory: self.dir.path().join("findings"),
             trace: None,

@@ -17,4 +17,5 @@ mod rr;
 mod scenarios;
 mod shrinking;
 pub mod tool;
+mod triage;
 mod twins;

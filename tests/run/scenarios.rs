@@ -22,6 +22,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         duration_max: None,
         rounds_max: None,
         findings_max: 1,
+        known: Default::default(),
         hang_max: Duration::from_secs(10),
         directory: directory.to_path_buf(),
         trace: None,

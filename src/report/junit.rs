@@ -1,0 +1,89 @@
+//! Results as JUnit XML, as continuous integration reads it: a test suite for each target; in it a
+//! test case for each run, and one for each finding, failed if it is new, skipped if it is known.
+//! What XML cannot hold is left out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::results::{self, Ended, Results, Run};
+use super::text;
+use crate::finding::Stored;
+use crate::spots;
+
+/// The whole file.
+pub fn render(results: &Results) -> Result<String> {
+    let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
+    let mut suite = |target, case: TestCase| {
+        let suite = suites.entry(target).or_insert_with(|| TestSuite::new(legal(target)));
+        let time = suite.time.unwrap_or_default() + case.time.unwrap_or_default();
+        suite.set_time(time);
+        suite.add_test_case(case);
+    };
+    results.runs.iter().for_each(|run| suite(&run.target, of_run(run)));
+    for stored in &results.findings {
+        suite(stored.finding.plan.target_name(), of_finding(stored, results));
+    }
+    let mut report = Report::new("interlap");
+    report.set_time(suites.values().filter_map(|suite| suite.time).sum());
+    report.add_test_suites(suites.into_values());
+    report.to_string().context("cannot write JUnit XML")
+}
+
+fn of_run(run: &Run) -> TestCase {
+    let status = match &run.ended {
+        Ended::Well => TestCaseStatus::success(),
+        Ended::Violated { rule, why } => wrong(NonSuccessKind::Failure, rule, why, why),
+        Ended::NotDecided(why) => wrong(NonSuccessKind::Error, "not decided", why, why),
+        Ended::Failed(why) => wrong(NonSuccessKind::Error, "error", why, why),
+    };
+    let mut case = TestCase::new(legal(&run.name), status);
+    case.set_classname(legal(&format!("interlap.{}", run.target)));
+    case.set_time(Duration::try_from_secs_f64(run.seconds).unwrap_or_default());
+    case.set_system_out(legal(&format!("{}\n{}", run.command, run.text)));
+    case
+}
+
+fn of_finding(stored: &Stored, results: &Results) -> TestCase {
+    let finding = &stored.finding;
+    let status = match &finding.known {
+        Some(known) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(legal(&format!("known: {known}")));
+            status
+        }
+        None => {
+            let sentence = results::sentence(finding);
+            let (rule, report) = (results::rule(finding), text::render(stored));
+            wrong(NonSuccessKind::Failure, &rule, &sentence, &report)
+        }
+    };
+    let name = match finding.first_signature() {
+        first if first == finding.signature => first.to_string(),
+        first => format!("{}, found as {first}", finding.signature),
+    };
+    let mut case = TestCase::new(legal(&name), status);
+    case.set_classname(legal(&format!("interlap.{}", finding.plan.target_name())));
+    // Its time is the run's.
+    case.set_time(Duration::ZERO);
+    if let Some(spot) = spots::of(stored).first() {
+        let place = spot.place.told();
+        let file = results::named(&place.file, results.root);
+        case.extra.insert("file".into(), legal(&file.to_string_lossy()).into());
+        case.extra.insert("line".into(), place.line.to_string().into());
+    }
+    case
+}
+
+fn wrong(kind: NonSuccessKind, of: &str, message: &str, text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(legal(of)).set_message(legal(message)).set_description(legal(text));
+    status
+}
+
+/// Text without the two characters that XML 1.0 forbids and the writer does not know of.
+fn legal(text: &str) -> String {
+    text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}

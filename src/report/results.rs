@@ -1,0 +1,73 @@
+//! What the reports for other programs tell of: runs and what was found in them. Data only; made by
+//! the commands, written by [`super::junit`] and [`super::sarif`].
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::finding::{Finding, Stored, What};
+
+/// Runs with their findings.
+pub struct Results<'a> {
+    pub runs: Vec<Run>,
+    /// Each bug once, with how often it was seen; those that are known say so.
+    pub findings: Vec<&'a Stored>,
+    /// The source of the adapter that a finding's plan names.
+    pub adapter: &'a dyn Fn(&Finding) -> PathBuf,
+    /// Files below it are named from there: the repository.
+    pub root: &'a Path,
+}
+
+/// A run.
+pub struct Run {
+    pub target: String,
+    /// What it did, the same for each run of its kind.
+    pub name: String,
+    pub command: String,
+    pub seconds: f64,
+    pub ended: Ended,
+    /// More about it, in words.
+    pub text: String,
+}
+
+/// How a run ended, whatever it found.
+pub enum Ended {
+    Well,
+    /// What was judged violates its model; of histories, which are no findings.
+    Violated {
+        rule: String,
+        why: String,
+    },
+    /// Nothing could be decided, and why.
+    NotDecided(String),
+    /// It could not be done, and why.
+    Failed(String),
+}
+
+/// A file as reports name it: from the root, if it lies below, without links and `..`.
+pub fn named<'a>(file: &'a Path, root: &Path) -> Cow<'a, Path> {
+    match file.canonicalize() {
+        Ok(file) => Cow::Owned(file.strip_prefix(root).unwrap_or(&file).to_path_buf()),
+        Err(_) => Cow::Borrowed(file.strip_prefix(root).unwrap_or(file)),
+    }
+}
+
+/// What is wrong: the rule that is broken, or the name of the fault.
+pub fn rule(finding: &Finding) -> String {
+    match &finding.what {
+        What::Violation { rule, .. } => rule.clone(),
+        What::Fault { kind, .. } => kind.name(),
+    }
+}
+
+/// What is wrong, in a sentence or two.
+pub fn sentence(finding: &Finding) -> String {
+    match &finding.what {
+        What::Violation { rule, explanation, .. } => {
+            format!("No order of the calls explains the answers ({rule}). {explanation}")
+        }
+        What::Fault { sentence, message, .. } => {
+            let said = message.iter().map(|message| format!(" It said: {message}"));
+            sentence.clone() + &said.collect::<String>()
+        }
+    }
+}
