@@ -21,6 +21,10 @@ pub(super) struct Commands {
     include_dirs: Vec<PathBuf>,
 }
 
+/// Debugging information. Of version 5, binutils 2.40 takes lines of the first header for lines of
+/// the source.
+const DEBUG: &str = "-gdwarf-4";
+
 impl Flavour {
     fn name(self) -> &'static str {
         match self {
@@ -34,11 +38,11 @@ impl Flavour {
         match self {
             // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
             // not by the process that loads the library.
-            Flavour::Plain => (&["-O2", "-g"], &["-Wl,--no-undefined"]),
+            Flavour::Plain => (&["-O2", DEBUG], &["-Wl,--no-undefined"]),
             // The hooks are the harness's, so that something is undefined; called so often that a
             // table of jumps shows. Not linked with -fsanitize=thread, which would bring in the
             // hooks of a race detector.
-            Flavour::Hooked => (&["-O2", "-g", "-fsanitize=thread", "-fno-plt"], &[]),
+            Flavour::Hooked => (&["-O2", DEBUG, "-fsanitize=thread", "-fno-plt"], &[]),
         }
     }
 }
