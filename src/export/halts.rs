@@ -39,10 +39,10 @@ impl<'a> Files<'a> {
     }
 
     fn read(&self, path: &Path) -> Option<(PathBuf, Code)> {
-        let file = fs::canonicalize(path).ok()?;
-        if let Some(text) = self.source.text(&file) {
-            return Some((file.clone(), Code::of(text)));
+        if let Some((file, text)) = self.source.find(path) {
+            return Some((file.to_path_buf(), Code::of(text)));
         }
+        let file = fs::canonicalize(path).ok()?;
         let root = self.roots.iter().any(|root| file.starts_with(root));
         // The compiler's own.
         let path = file.to_string_lossy();

@@ -70,6 +70,17 @@ impl Source {
         self.files.iter().find(|file| file.path == path).map(|file| &file.text[..])
     }
 
+    /// The file of this path, or what it is a copy of: the bundled adapters lie in a cache.
+    pub fn find(&self, path: &Path) -> Option<(&Path, &str)> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_copy = |file: &&File| {
+            file.path.file_name() == path.file_name()
+                && fs::read_to_string(&path).map_or(true, |text| text == file.text)
+        };
+        let same = self.files.iter().find(|file| file.path == path);
+        same.or_else(|| self.files.iter().find(is_copy)).map(|file| (&*file.path, &file.text[..]))
+    }
+
     /// All of its text, to look for words.
     pub fn all(&self) -> String {
         self.files.iter().map(|file| &file.text[..]).collect()
