@@ -46,10 +46,7 @@ pub fn run(args: &cli::Export) -> Result<Outcome> {
     let material = Material::new(&stored, table.as_ref(), build(&workshop, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if budget.is_some() && !args.format.json {
-        eprintln!(
-            "compiling and running what may reproduce it, for {} s at most per step ...",
-            args.try_for.as_secs()
-        );
+        eprintln!("compiling and running what may reproduce it ...");
     }
     let (draft, tried) = search::search(&material, budget)?;
     let files = material.files(&draft, &tried, &versions(&workshop, &request));

@@ -67,11 +67,15 @@ pub fn options(stop: &Stop, table: &Interleaving, op: &str, files: &mut Files) -
     for line in &next {
         let passes = passes(&rows, line, stop.next);
         let Some((file, code)) = files.code(&line.0) else { continue };
-        let mut spots = code.on_line(line.1);
-        if last.contains(line) {
-            spots.reverse();
-        }
+        let (mut spots, arguments) = (code.on_line(line.1), code.arguments_on_line(line.1));
         spots.extend(code.bodies_on_line(line.1));
+        if last.contains(line) {
+            // In the middle of the line, more likely than not.
+            spots.reverse();
+            spots.splice(0..0, arguments);
+        } else {
+            spots.extend(arguments);
+        }
         found.extend(spots.into_iter().map(|spot| (file.clone(), spot, passes.clone())));
     }
     for line in &last {
@@ -126,15 +130,23 @@ fn passes(rows: &[(usize, &Row)], line: &Line, until: usize) -> Vec<usize> {
 
 /// Gives every point a name of its own; stops at one place share it.
 pub fn named(mut halts: Vec<Halt>) -> Vec<Halt> {
-    let mut places: Vec<(PathBuf, Spot)> = Vec::new();
+    let mut places: Vec<(PathBuf, Spot, String)> = Vec::new();
     for halt in &mut halts {
-        let place = (halt.hook.file.clone(), halt.hook.place);
-        let known = places.iter().position(|other| *other == place);
-        let number = known.unwrap_or_else(|| {
-            places.push(place);
-            places.len() - 1
-        });
-        halt.hook.name = format!("POINT_{}", number + 1);
+        let Hook { file, place, name } = &mut halt.hook;
+        let known = places.iter().find(|other| other.0 == *file && other.1 == *place);
+        let own = match known {
+            Some((.., own)) => own.clone(),
+            None => {
+                let alike = places.iter().filter(|other| other.2.starts_with(&*name)).count();
+                let own = match alike {
+                    0 => name.clone(),
+                    alike => format!("{name}_{}", alike + 1),
+                };
+                places.push((file.clone(), *place, own.clone()));
+                own
+            }
+        };
+        *name = own;
     }
     halts
 }

@@ -18,6 +18,7 @@ const FILES_MAX: usize = 400;
 const UNDEFINED: &str = "\
 #ifndef REPRODUCER_POINT // defined by the reproducer
 #define REPRODUCER_POINT(name) ((void)0)
+#define REPRODUCER_AFTER(name, ...) (__VA_ARGS__)
 #endif
 ";
 

@@ -150,11 +150,19 @@ fn scenario(stored: &Stored) -> String {
             format!("thread {thread}")
         };
         writeln!(text, "{name}:").expect("writing to a string");
-        for id in ids {
-            let answer =
-                calls::answer(history, id).unwrap_or_else(|| "does not return".to_string());
-            writeln!(text, "    {:<28} -> {answer}", calls::call(history, id))
-                .expect("writing to a string");
+        let line = |id| {
+            let answer = calls::answer(history, id);
+            let answer = answer.unwrap_or_else(|| "does not return".to_string());
+            format!("    {:<28} -> {answer}", calls::call(history, id))
+        };
+        let lines: Vec<String> = ids.into_iter().map(line).collect();
+        for same in lines.chunk_by(|a, b| a == b) {
+            let more = same.len() - 1;
+            let told = same.iter().take(if more > 2 { 1 } else { same.len() });
+            told.for_each(|line| writeln!(text, "{line}").expect("writing to a string"));
+            if more > 2 {
+                writeln!(text, "    ... and {more} times more").expect("writing to a string");
+            }
         }
     }
     text + "```\n"

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::calls::{self, Methods};
 use super::script::{Script, Step};
 use super::source::{Hook, Source};
+use super::statements;
 use crate::compile::Language;
 use crate::fault::FaultKind;
 use crate::finding::{Stored, What};
@@ -15,8 +16,74 @@ use crate::history::OperationId;
 use crate::operation::Op;
 use crate::trace::frame::DetectedKind;
 
-/// Seconds without an end after which calls count as hanging.
-const HANG_SECONDS: u64 = 10;
+/// Seconds without an end after which calls count as hanging, where that is what was found, and
+/// where it was not.
+const HANG_SECONDS: [u64; 2] = [4, 10];
+
+/// What the program's own functions and variables are called.
+const OWN_NAMES: &[&str] = &[
+    "CALLS",
+    "FINDING",
+    "SECONDS",
+    "THREADS",
+    "VALUES",
+    "after",
+    "at_the_end",
+    "bodies",
+    "call",
+    "check",
+    "crowd_changed",
+    "crowd_lock",
+    "current_turn",
+    "dawdle",
+    "destroy_structure",
+    "dice",
+    "differences",
+    "done",
+    "done_count",
+    "end_turn",
+    "enter",
+    "give_up",
+    "hangs",
+    "has_begun",
+    "has_returned",
+    "host",
+    "ignore",
+    "in_words",
+    "leave",
+    "list_in_words",
+    "make_structure",
+    "my_turn",
+    "next_stop",
+    "note_count",
+    "notes",
+    "notes_lock",
+    "now",
+    "numbers_of",
+    "own_turn",
+    "passes",
+    "ready",
+    "ready_count",
+    "reset",
+    "returned",
+    "returned_changed",
+    "returned_lock",
+    "round_shows_it",
+    "set_turn",
+    "start",
+    "stop_at",
+    "stop_count",
+    "stop_here",
+    "stops",
+    "structure",
+    "target",
+    "tell",
+    "text_of",
+    "text_of_key",
+    "turn_changed",
+    "turn_lock",
+    "wait_for_crowd",
+];
 
 /// How the structure is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +154,16 @@ impl Program<'_> {
             text += include_str!("code/heap.cpp");
         }
         text += &self.structure();
-        text += &self.calls();
-        text += &self.machinery();
-        text += &self.threads();
-        text + include_str!("code/main.c")
+        let own = [self.calls(), self.machinery(), self.threads()].concat();
+        text + &self.apart(&(own + include_str!("code/main.c")))
+    }
+
+    /// The program's own code, with other names where the structure's code has them, too.
+    fn apart(&self, own: &str) -> String {
+        let theirs = self.source.all();
+        let clash = |name: &&str| statements::names(&theirs, name);
+        let names: Vec<&str> = OWN_NAMES.iter().copied().filter(clash).collect();
+        statements::renamed(own, &names, "rp_")
     }
 
     pub fn sign(&self) -> Sign {
@@ -213,18 +286,26 @@ impl Program<'_> {
             "// ---- The points in the code below at which a call is left in the middle.\n\n\
                         enum {\n    NO_POINT"
                 .to_string();
-        for (name, file) in self.names() {
-            write!(text, ",\n    {name} /* in {file} */").expect("writing to a string");
+        for (name, line) in self.names() {
+            write!(text, ",\n    {name} /* at {line} */").expect("writing to a string");
         }
-        text + "\n};\nstatic void reproducer_point(int point) __attribute__((unused));\n\
-                #define REPRODUCER_POINT(name) reproducer_point(name)\n\n"
+        text += "\n};\nstatic void reproducer_point(int point) __attribute__((unused));\n\
+                 #define REPRODUCER_POINT(name) reproducer_point(name)\n";
+        let is_after = |halt: &Halt| matches!(halt.hook.place, statements::Place::Argument(..));
+        text += match (self.halts.iter().any(is_after), self.language) {
+            (false, _) if self.halts.iter().all(|halt| self.is_own(halt)) => "",
+            (_, Language::C) => AFTER_IN_C,
+            (_, Language::Cpp) => AFTER,
+        };
+        text + "\n"
+    }
+
+    fn is_own(&self, halt: &Halt) -> bool {
+        self.source.text(&halt.hook.file).is_some()
     }
 
     fn names(&self) -> BTreeSet<(String, String)> {
-        let name = |halt: &Halt| {
-            let file = halt.hook.file.file_name().unwrap_or_default().to_string_lossy();
-            (halt.hook.name.clone(), file.into_owned())
-        };
+        let name = |halt: &Halt| (halt.hook.name.clone(), halt.hook.line(self.source).0);
         self.halts.iter().map(name).collect()
     }
 
@@ -301,12 +382,13 @@ impl Program<'_> {
         let sign = self.sign();
         let mut text = format!(
             "enum {{\n    CALLS = {}, // of all threads\n    WANTS_ANSWERS = {},\n    \
-             TELL_AT_ONCE = {},\n    SECONDS_THAT_ARE_A_HANG = {HANG_SECONDS}\n}};\n\
+             TELL_AT_ONCE = {},\n    SECONDS_THAT_ARE_A_HANG = {}\n}};\n\
              static const double SECONDS = {}; // how long to try, if not told\n\
              static const char FINDING[] = {};\n",
             self.stored.round.history.len(),
             u8::from(sign == Sign::Answers),
             u8::from(sign != Sign::Answers && self.script.has_turns),
+            HANG_SECONDS[usize::from(sign != Sign::Hang)],
             if self.script.has_turns { 10 } else { 60 },
             calls::literal(self.title),
         );
@@ -427,6 +509,21 @@ impl Program<'_> {
         }
     }
 }
+
+/// A point behind an expression.
+const AFTER: &str = "\
+// The same behind an expression: its value is known, and passed on later.
+template <class Value> Value reproducer_after(int point, Value value) {
+    reproducer_point(point);
+    return value;
+}
+#define REPRODUCER_AFTER(name, ...) reproducer_after(name, __VA_ARGS__)
+";
+const AFTER_IN_C: &str = "\
+// The same behind an expression: its value is known, and passed on later.
+#define REPRODUCER_AFTER(name, ...) \\
+    ({ __typeof__(__VA_ARGS__) value_ = (__VA_ARGS__); reproducer_point(name); value_; })
+";
 
 /// What the code uses of interlap.hpp.
 fn stand_in(code: &str) -> String {

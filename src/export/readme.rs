@@ -64,6 +64,13 @@ pub fn outcome(material: &Material, draft: &Draft, tried: &Tried) -> String {
 
 fn instead(material: &Material, draft: &Draft) -> String {
     let stored = material.stored;
+    let directory = quoted(&stored.directory.display().to_string());
+    if stored.finding.plan.engine == Engine::Controlled && stored.finding.shrunk.is_none() {
+        return format!(
+            "It was not shrunk, and each place at which a thread was stopped has to be found: make \
+             it smaller with `interlap shrink {directory}`, and export it again."
+        );
+    }
     if stored.finding.plan.engine == Engine::Controlled {
         return "What decides it lies inside of single statements, in code that is not compiled \
                 here, or in how memory is handed out. `interlap replay` shows it each time (below)."
@@ -128,13 +135,16 @@ fn forced(material: &Material, draft: &Draft) -> String {
                  there. A debugger, or a call of `sleep` there, would do the same.\n\n\
                  | point | where | thread | for the n-th time |\n|---|---|---|---|\n";
         for (halt, stop) in draft.halts.iter().zip(&draft.script.stops) {
-            let file = halt.hook.file.file_name().unwrap_or_default().to_string_lossy();
+            let (line, code) = halt.hook.line(&material.source);
             let history = &material.stored.round.history;
             let call = super::calls::call(history, stop.call);
             writeln!(
                 text,
-                "| `{}` | {file}, in `{call}` | {} | {} |",
-                halt.hook.name, stop.thread, halt.pass
+                "| `{}` | {line}, at `{}` | {}, in `{call}` | {} |",
+                halt.hook.name,
+                code.replace('|', "\\|"),
+                stop.thread,
+                halt.pass
             )
             .expect("writing to a string");
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::halts::{self, Files, Halt};
-use super::program::Binding;
+use super::program::{Binding, Sign};
 use super::script::{self, Script};
 use super::{Draft, Material, headers, trial};
 use crate::compile::Language;
@@ -16,6 +16,8 @@ use crate::plan::Heap;
 
 /// Runs of a program that is said to reproduce in every run.
 pub const RUNS: usize = 20;
+/// The same of one that hangs, which takes seconds each time.
+const HANGING_RUNS: usize = 4;
 /// Runs of a program that has to try for a while, and how many seconds each may take.
 const LONG_RUNS: usize = 5;
 const LONG_SECONDS: f64 = 6.0;
@@ -93,7 +95,8 @@ pub fn search(material: &Material, budget: Option<Duration>) -> Result<(Draft, T
             if probe.compile(&draft)?.is_err() || !probe.shows(0.0)? {
                 continue;
             }
-            let tried = probe.runs(RUNS, 0.0)?;
+            let hangs = material.sign() == Sign::Hang;
+            let tried = probe.runs(if hangs { HANGING_RUNS } else { RUNS }, 0.0)?;
             if tried.is_sure() {
                 return Ok((draft, tried));
             }

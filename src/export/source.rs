@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::statements::{Place, with_calls};
+use super::statements::{Place, with_points};
 use crate::includes;
 
 /// A call to be put into a file.
@@ -20,16 +20,25 @@ pub struct Hook {
 }
 
 impl Hook {
-    pub fn call(&self) -> String {
-        format!("REPRODUCER_POINT({})", self.name)
+    /// "stack.hpp:31", in the file as it is without points, with the line's text.
+    pub fn line(&self, source: &Source) -> (String, String) {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let text = match source.text(&self.file) {
+            Some(text) => text.to_string(),
+            None => fs::read_to_string(&self.file).unwrap_or_default(),
+        };
+        let before = text.get(..self.place.at()).unwrap_or_default();
+        let number = before.matches('\n').count();
+        let line = text.lines().nth(number).unwrap_or_default();
+        (format!("{name}:{}", number + 1), line.trim().to_string())
     }
 }
 
 /// A file with the calls that belong into it.
 pub fn hooked(file: &Path, text: &str, hooks: &[Hook]) -> String {
     let own = hooks.iter().filter(|hook| hook.file == file);
-    let calls: Vec<(Place, String)> = own.map(|hook| (hook.place, hook.call())).collect();
-    with_calls(text, &calls)
+    let calls: Vec<(Place, String)> = own.map(|hook| (hook.place, hook.name.clone())).collect();
+    with_points(text, &calls)
 }
 
 /// An adapter and the headers beside it.

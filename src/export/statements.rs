@@ -11,28 +11,36 @@ pub enum Place {
     Body(usize, usize),
     /// `call, ` before an expression that begins here.
     Expression(usize),
+    /// Around an argument, from here to there: behind what it reads, before it is passed on.
+    Argument(usize, usize),
 }
 
 impl Place {
-    /// What is to be written for this call, and where.
-    pub fn edits(self, call: &str) -> Vec<(usize, String)> {
+    /// What is to be written for the point of this name, and where.
+    pub fn edits(self, name: &str) -> Vec<(usize, String)> {
+        let call = format!("REPRODUCER_POINT({name})");
         match self {
             Place::Statement(at) => vec![(at, format!("{call}; "))],
             Place::Body(at, end) => vec![(at, format!("{{ {call}; ")), (end, " }".to_string())],
             Place::Expression(at) => vec![(at, format!("{call}, "))],
+            Place::Argument(at, end) => {
+                vec![(at, format!("REPRODUCER_AFTER({name}, ")), (end, ")".to_string())]
+            }
         }
     }
 
-    fn at(self) -> usize {
+    /// Where it begins.
+    pub fn at(self) -> usize {
         match self {
-            Place::Statement(at) | Place::Body(at, _) | Place::Expression(at) => at,
+            Place::Statement(at) | Place::Expression(at) => at,
+            Place::Body(at, _) | Place::Argument(at, _) => at,
         }
     }
 }
 
-/// The text with calls written into it.
-pub fn with_calls(text: &str, calls: &[(Place, String)]) -> String {
-    let edits = calls.iter().flat_map(|(place, call)| place.edits(call));
+/// The text with points written into it, each with its name.
+pub fn with_points(text: &str, points: &[(Place, String)]) -> String {
+    let edits = points.iter().flat_map(|(place, name)| place.edits(name));
     let mut edits: Vec<(usize, String)> = edits.collect();
     edits.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     let mut text = text.to_string();
@@ -159,6 +167,44 @@ impl Code {
         heads.filter_map(body).collect()
     }
 
+    /// The arguments of calls on this line that are more than a name.
+    pub fn arguments_on_line(&self, line: u32) -> Vec<Place> {
+        let Some((from, to)) = self.line(line) else { return Vec::new() };
+        let calls = (from..to).filter(|at| self.bytes[*at] == b'(' && self.is_call(*at));
+        let mut places = Vec::new();
+        for open in calls {
+            let depth = self.depths[open] + 1;
+            let Some(close) = (open + 1..self.bytes.len())
+                .find(|at| self.bytes[*at] == b')' && self.depths[*at] == depth)
+            else {
+                continue;
+            };
+            let is_comma = |at: &usize| self.bytes[*at] == b',' && self.depths[*at] == depth;
+            let mut ends: Vec<usize> = (open + 1..close).filter(is_comma).collect();
+            ends.push(close);
+            let mut start = open + 1;
+            for end in ends {
+                places.extend(self.argument(start, end));
+                start = end + 1;
+            }
+        }
+        places
+    }
+
+    /// Behind the name of a function, which `if` and the like are none of.
+    fn is_call(&self, open: usize) -> bool {
+        let start = (0..open).rev().find(|at| !is_part(Some(&self.bytes[*at])));
+        let name = &self.bytes[start.map_or(0, |at| at + 1)..open];
+        let words: [&[u8]; 6] = [b"", b"if", b"while", b"for", b"switch", b"sizeof"];
+        !words.contains(&name)
+    }
+
+    fn argument(&self, start: usize, end: usize) -> Option<Place> {
+        let at = self.skip_space(start).filter(|at| *at < end)?;
+        let is_name = self.bytes[at..end].iter().all(|byte| is_part(Some(byte)) || *byte == b' ');
+        (!is_name).then_some(Place::Argument(at, end))
+    }
+
     /// A simple statement that begins here.
     fn body(&self, at: usize) -> Option<Place> {
         let words = ["if", "while", "for", "do", "switch", "try"];
@@ -194,13 +240,39 @@ impl Code {
     }
 
     fn word_at(&self, at: usize, word: &str) -> bool {
-        let is_part =
-            |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
         let before = at.checked_sub(1).and_then(|at| self.bytes.get(at));
         self.bytes[at..].starts_with(word.as_bytes())
             && !is_part(before)
             && !is_part(self.bytes.get(at + word.len()))
     }
+}
+
+/// Of a name.
+fn is_part(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// The text with these names written anew where they are names: not in comments and texts.
+pub fn renamed(text: &str, names: &[&str], prefix: &str) -> String {
+    let code = Code::of(text);
+    let mut new = String::with_capacity(text.len());
+    let mut at = 0;
+    for (start, _) in text.char_indices() {
+        let name = names.iter().find(|name| code.word_at(start, name));
+        let is_member = text[..start].ends_with('.') || text[..start].ends_with("->");
+        if name.is_some() && !is_member {
+            new.push_str(&text[at..start]);
+            new.push_str(prefix);
+            at = start;
+        }
+    }
+    new + &text[at..]
+}
+
+/// Whether the name stands in the code.
+pub fn names(text: &str, name: &str) -> bool {
+    let code = Code::of(text);
+    text.match_indices(name).any(|(at, _)| code.word_at(at, name))
 }
 
 /// Comments, texts and lines for the preprocessor become spaces; lines stay lines.
@@ -272,7 +344,12 @@ mod tests {
     fn each(text: &str, line: u32) -> Vec<String> {
         let code = Code::of(text);
         let places = [code.on_line(line), code.bodies_on_line(line)].concat();
-        places.into_iter().map(|place| with_calls(text, &[(place, "P()".to_string())])).collect()
+        places
+            .into_iter()
+            .map(|place| {
+                with_points(text, &[(place, "P".to_string())]).replace("REPRODUCER_POINT(P)", "P()")
+            })
+            .collect()
     }
 
     #[test]
@@ -308,11 +385,29 @@ mod tests {
     }
 
     #[test]
+    fn around_arguments() {
+        let text = "{ while (n && !top.swap(n, n->next, f())) {} }";
+        let points = Code::of(text).arguments_on_line(1);
+        let found = points.iter().map(|place| with_points(text, &[(*place, "P".to_string())]));
+        let expected = ["n->next", "f()"]
+            .map(|argument| text.replace(argument, &format!("REPRODUCER_AFTER(P, {argument})")));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn names_are_written_anew() {
+        let text = "call(\"call\", recall, a->call); // call\n";
+        let expected = "my_call(\"call\", recall, a->call); // call\n";
+        assert_eq!(renamed(text, &["call"], "my_"), expected);
+        assert!(names(text, "recall") && !names("int x; // call", "call"));
+    }
+
+    #[test]
     fn behind_a_statement() {
         let text = "{\n  a.store(1); // what; is\n  b();\n}";
         let place = Code::of(text).after_line(2).expect("a place");
         assert_eq!(
-            with_calls(text, &[(place, "P()".to_string())]),
+            with_points(text, &[(place, "P".to_string())]).replace("REPRODUCER_POINT(P)", "P()"),
             "{\n  a.store(1); // what; is\n  P(); b();\n}"
         );
         assert_eq!(Code::of(text).after_line(3), None);

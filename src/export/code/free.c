@@ -13,7 +13,7 @@ static void has_returned(int thread) {
 }
 
 // Waits until that thread has returned from so many calls.
-static void after(int thread, int calls) {
+__attribute__((unused)) static void after(int thread, int calls) {
     pthread_mutex_lock(&returned_lock);
     while (returned[thread] < calls) pthread_cond_wait(&returned_changed, &returned_lock);
     pthread_mutex_unlock(&returned_lock);
