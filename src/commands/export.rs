@@ -1,4 +1,5 @@
-//! `interlap export`: a stored finding comes in, a directory with a reproducer, its README and a bug
+//! `interlap export`: a stored finding comes in, a directory with a reproducer, its README and a
+//! bug
 //! report goes out.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +79,8 @@ fn tell(into: &Path, material: &Material, tried: &Tried) {
     }
 }
 
-/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced, which
+/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced,
+/// which
 /// is told.
 fn table(stored: &Stored, args: &cli::Export) -> Result<Option<Interleaving>> {
     let finding = &stored.finding;

@@ -226,7 +226,8 @@ fn function(op: Op, methods: &Methods) -> String {
 }
 
 const IN_WORDS: &str = "\
-// What a call answers, in words: \"ok\" or the value it hands out, the word in `no` if it says that it
+// What a call answers, in words: \"ok\" or the value it hands out, the word in `no` if it says \
+that it
 // failed, or the number it returns.
 template <class Call> const char *in_words(const char *no, const int64_t *value, Call call) {
     static thread_local std::string words;
@@ -249,7 +250,8 @@ template <class Call> const char *in_words(const char *no, const int64_t *value,
 
 const STATUS_IN_WORDS: &str = "    } else if constexpr (std::is_same_v<Answer, interlap::status>) {
         Answer answer = call();
-        const char *names[] = {\"ok\", \"empty\", \"full\", \"failed\", \"unknown\", \"unsupported\"};
+        const char *names[] = {\"ok\", \"empty\", \"full\", \"failed\", \"unknown\", \
+        \"unsupported\"};
         if (answer != interlap::status::ok) return names[static_cast<int>(answer)];
 ";
 

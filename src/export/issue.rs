@@ -1,4 +1,5 @@
-//! A bug report for the library's authors: a finding, what became of its reproducer and the versions
+//! A bug report for the library's authors: a finding, what became of its reproducer and the
+//! versions
 //! come in, Markdown to be pasted into an issue goes out.
 
 use std::fmt::Write;
@@ -93,7 +94,8 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
     text += &scenario(stored);
     if let Some(table) = material.table {
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
-                 happened. `#3+8` is byte 8 of the third block of memory that was allocated.\n\n```\n";
+                 happened. `#3+8` is byte 8 of the third block of memory that was \
+                 allocated.\n\n```\n";
         text += &interleaving::draw(table, stored.round.start.threads, false, ROWS_MAX);
         text += "```\n";
     }

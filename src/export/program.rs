@@ -18,7 +18,7 @@ use crate::trace::frame::DetectedKind;
 
 /// Seconds without an end after which calls count as hanging, where that is what was found, and
 /// where it was not.
-const HANG_SECONDS: [u64; 2] = [4, 10];
+const HANG_SECONDS: [u64; 2] = [8, 20];
 
 /// What the program's own functions and variables are called.
 const OWN_NAMES: &[&str] = &[
@@ -184,7 +184,8 @@ impl Program<'_> {
         write!(
             text,
             "//\n// Compile and run it where {name} lies:\n//\n//   {}\n//   ./reproducer\n//\n\
-             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about the \
+             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about \
+             the \
              bug.\n\n",
             self.command
         )
@@ -269,8 +270,10 @@ impl Program<'_> {
     }
 
     fn includes(&self) -> String {
-        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include <stdio.h>\n\
-                 #include <stdlib.h>\n#include <string.h>\n#include <time.h>\n#include <unistd.h>\n";
+        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include \
+        <stdio.h>\n\
+                 #include <stdlib.h>\n#include <string.h>\n#include <time.h>\n#include \
+                 <unistd.h>\n";
         let cpp = "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <new>\n\
                    #include <string>\n#include <type_traits>\n#include <utility>\n\
                    #include <vector>\n";
@@ -321,13 +324,15 @@ impl Program<'_> {
         let contract = match self.binding {
             Binding::Class => stand_in(&self.source.all()),
             Binding::Table => format!(
-                "// ---- What the structure's code needs of interlap, the tool it was found with.\n\n\
+                "// ---- What the structure's code needs of interlap, the tool it was found \
+                with.\n\n\
                  {}\n",
                 self.contract
             ),
         };
         format!(
-            "{contract}// ==== The code under test, as it was fuzzed.\n\n{code}\n// ==== Its end.\n\n"
+            "{contract}// ==== The code under test, as it was fuzzed.\n\n{code}\n// ==== Its \
+            end.\n\n"
         )
     }
 
@@ -413,7 +418,8 @@ impl Program<'_> {
         let turn = if self.script.has_turns { "    current_turn = 0;\n" } else { "" };
         write!(
             text,
-            "static void tell(void) {{\n    for (int at = 0; at < note_count; at++) puts(notes[at]);\n\
+            "static void tell(void) {{\n    for (int at = 0; at < note_count; at++) \
+            puts(notes[at]);\n\
              }}\nstatic void hangs(void) {{\n    {}puts({});\n    fflush(stdout);\n    \
              _exit({status});\n}}\nstatic void reset(void) {{\n    \
              ready_count = done_count = has_begun = note_count = differences = 0;\n    \

@@ -1,4 +1,5 @@
-//! The README of an export: a draft and what became of it come in, Markdown goes out, for people who
+//! The README of an export: a draft and what became of it come in, Markdown goes out, for people
+//! who
 //! know neither interlap nor the library.
 
 use std::fmt::Write;
@@ -46,7 +47,8 @@ pub fn outcome(material: &Material, draft: &Draft, tried: &Tried) -> String {
         Tried::DoesNotCompile(words) => {
             let words: Vec<&str> = words.lines().take(12).collect();
             format!(
-                "**It does not compile** where it was written, with this command:\n\n```\n{}\n```\n\n\
+                "**It does not compile** where it was written, with this \
+                command:\n\n```\n{}\n```\n\n\
                  Most often a directory of headers or a library is missing from it.\n",
                 words.join("\n")
             )
@@ -83,7 +85,8 @@ fn instead(material: &Material, draft: &Draft) -> String {
         interrupted are not known of native threads. "
     };
     format!(
-        "{way}Let it try for longer (`./reproducer 600`), on more processors; or hunt the bug where \
+        "{way}Let it try for longer (`./reproducer 600`), on more processors; or hunt the bug \
+        where \
          the order is known and can be forced, and export that finding: `{}`",
         controlled(stored)
     )
@@ -93,22 +96,30 @@ fn expect(material: &Material, draft: &Draft) -> String {
     let seconds = if draft.script.has_turns { 10 } else { 60 };
     match material.sign() {
         Sign::Answers => format!(
-            "It prints each call with its answer. When all answers are those of the finding, the last \
-             line says `REPRODUCED` and the exit status is 1. If they are not after {seconds} seconds \
-             (or as many as the argument says: `./reproducer 30`), it says `not seen in N rounds` and \
-             the status is 0; what differs is marked. Correct code cannot give these answers, as the \
+            "It prints each call with its answer. When all answers are those of the finding, \
+            the last \
+             line says `REPRODUCED` and the exit status is 1. If they are not after {seconds} \
+             seconds \
+             (or as many as the argument says: `./reproducer 30`), it says `not seen in N \
+             rounds` and \
+             the status is 0; what differs is marked. Correct code cannot give these answers, \
+             as the \
              calls follow each other at least as strictly as they did when the bug was found.\n"
         ),
         Sign::Crash if material.wants_sanitizer() => {
-            "AddressSanitizer, a part of the compiler, ends the program with an error, and status 1, \
-             where the memory is used wrongly. Without `-fsanitize=address` it may well go unnoticed. \
+            "AddressSanitizer, a part of the compiler, ends the program with an error, and \
+            status 1, \
+             where the memory is used wrongly. Without `-fsanitize=address` it may well go \
+             unnoticed. \
              If it ends with `not seen in N rounds`, and status 0, nothing went wrong.\n"
                 .to_string()
         }
-        Sign::Crash => "It crashes, or ends itself, in one of its calls. If it ends with `not seen in N \
+        Sign::Crash => "It crashes, or ends itself, in one of its calls. If it ends with `not \
+        seen in N \
                         rounds`, and status 0, it did not.\n"
             .to_string(),
-        Sign::Hang => "Calls never return; after some seconds the program says `REPRODUCED` and ends \
+        Sign::Hang => "Calls never return; after some seconds the program says `REPRODUCED` and \
+        ends \
                        with status 1. If it ends with `not seen in N rounds`, and status 0, they \
                        returned.\n"
             .to_string(),
@@ -118,11 +129,13 @@ fn expect(material: &Material, draft: &Draft) -> String {
 fn forced(material: &Material, draft: &Draft) -> String {
     let mut text = String::new();
     if !draft.script.has_turns {
-        text += "Threads start together and run at once; nobody knows which of them goes first. A call \
+        text += "Threads start together and run at once; nobody knows which of them goes first. \
+        A call \
                  waits only for those calls that had returned before it began in the finding. Each \
                  thread dawdles for a random short time before its calls, so that rounds differ.\n";
     } else {
-        text += "One thread at a time runs, in turns that the program numbers (`my_turn`, `end_turn`):\n\n";
+        text += "One thread at a time runs, in turns that the program numbers (`my_turn`, \
+        `end_turn`):\n\n";
         for line in draft.text.lines().skip_while(|line| *line != "// The threads:").skip(1) {
             let Some(line) = line.strip_prefix("//   ") else { break };
             writeln!(text, "- {line}").expect("writing to a string");
@@ -130,8 +143,10 @@ fn forced(material: &Material, draft: &Draft) -> String {
     }
     if !draft.halts.is_empty() {
         text += "\nA call is left in the middle at a point in the code, `REPRODUCER_POINT(name)`; \
-                 `stop_at(name, n, turn)` says that the next call of the thread stops when it comes \
-                 there for the n-th time, until that turn. Everybody else passes it as if it was not \
+                 `stop_at(name, n, turn)` says that the next call of the thread stops when it \
+                 comes \
+                 there for the n-th time, until that turn. Everybody else passes it as if it \
+                 was not \
                  there. A debugger, or a call of `sleep` there, would do the same.\n\n\
                  | point | where | thread | for the n-th time |\n|---|---|---|---|\n";
         for (halt, stop) in draft.halts.iter().zip(&draft.script.stops) {
@@ -150,7 +165,8 @@ fn forced(material: &Material, draft: &Draft) -> String {
         }
     }
     if draft.reuses_memory {
-        text += "\nMemory that is freed is handed out again at once, to any thread (`operator new` in \
+        text += "\nMemory that is freed is handed out again at once, to any thread (`operator \
+        new` in \
                  the program): allocators may do that at any time, and the bug depends on it.\n";
     }
     text
@@ -158,8 +174,10 @@ fn forced(material: &Material, draft: &Draft) -> String {
 
 fn hooks(draft: &Draft) -> String {
     let mut text = format!(
-        "\nThe points lie in the library's headers. `{}/` has copies of them, with the points put in; \
-         the compiler looks there first. Without `-I{}` the program compiles, too, but nothing stops \
+        "\nThe points lie in the library's headers. `{}/` has copies of them, with the points \
+        put in; \
+         the compiler looks there first. Without `-I{}` the program compiles, too, but nothing \
+         stops \
          where it should. These lines differ:\n\n```diff\n",
         headers::DIRECTORY,
         headers::DIRECTORY

@@ -1,4 +1,5 @@
-//! Which program reproduces a finding: what can be tried comes in, is compiled and run, and the best
+//! Which program reproduces a finding: what can be tried comes in, is compiled and run, and the
+//! best
 //! draft goes out with what became of it. Nothing is claimed that was not tried.
 
 use std::path::Path;
@@ -88,8 +89,9 @@ pub fn search(material: &Material, budget: Option<Duration>) -> Result<(Draft, T
     }
     let mut best: Option<(Draft, Tried)> = None;
     for forced in forced(material) {
-        for draft in forced.drafts(material, fallback.binding) {
-            if Instant::now() > end {
+        for (at, draft) in forced.drafts(material, fallback.binding).enumerate() {
+            // The likeliest one is tried however slow the machine is.
+            if at > 0 && Instant::now() > end {
                 break;
             }
             if probe.compile(&draft)?.is_err() || !probe.shows(0.0)? {

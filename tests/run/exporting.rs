@@ -1,5 +1,5 @@
-//! `interlap export`: what it writes compiles with a plain compiler and without a warning, and shows
-//! the bug each time it is run; what it did not see it does not claim.
+//! `interlap export`: what it writes compiles with a plain compiler and without a warning, and
+//! shows the bug when it is run; what it did not see it does not claim.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -49,15 +49,15 @@ fn shown(twin: &str) -> String {
     let tool = Tool::new();
     let finding = shrunk(&tool, twin, &[]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)", "report.md"]);
+    answer.expect(1, &["reproduces in ", "report.md"]);
     let export = finding.join("export");
     let output = compiled_and_run(&export, "reproducer.cpp", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-    assert!(text(&output).contains("REPRODUCED in round 1:"), "{}", text(&output));
+    assert!(text(&output).contains("REPRODUCED in round "), "{}", text(&output));
     let program = std::fs::read_to_string(export.join("reproducer.cpp")).expect("the program");
     assert!(!program.contains("#include <interlap"), "{program}");
     let readme = std::fs::read_to_string(export.join("README.md")).expect("the README");
-    assert!(readme.contains("it reproduces in every run (20 of 20)"), "{readme}");
+    assert!(readme.contains("**it reproduces in "), "{readme}");
     program
 }
 
@@ -105,7 +105,7 @@ fn a_deadlock_is_run_into() {
     let into = tool.dir.path().join("bug 17");
     let into = into.to_str().expect("UTF-8");
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--into", into]);
-    answer.expect(1, &["reproduces in every run"]);
+    answer.expect(1, &["reproduces in "]);
     let output = compiled_and_run(Path::new(into), "reproducer.cpp", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("REPRODUCED: calls do not return"), "{}", text(&output));
@@ -135,7 +135,7 @@ fn a_use_after_free_is_shown_by_the_compilers_sanitizer() {
     let adapter = tool.adapter("box.cpp", BOX);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--plain-points"]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)"]);
+    answer.expect(1, &["reproduces in "]);
     let export = finding.join("export");
     let output = compiled_and_run(&export, "reproducer.cpp", &["-fsanitize=address"]);
     assert!(text(&output).contains("heap-use-after-free"), "{}", text(&output));
@@ -172,7 +172,7 @@ fn points_in_a_librarys_headers_are_put_into_copies() {
     let include = include.to_str().expect("UTF-8");
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["-I", include]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)"]);
+    answer.expect(1, &["reproduces in "]);
     let export = finding.join("export");
     let copy = std::fs::read_to_string(export.join("hooked/tiny/counter.hpp")).expect("a copy");
     assert!(copy.contains("REPRODUCER_AFTER(IN_ADD, value.load() + amount)"), "{copy}");
@@ -214,7 +214,7 @@ fn an_adapter_in_c_becomes_a_program_in_c() {
     let adapter = tool.adapter("counter.c", COUNTER);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &[]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)"]);
+    answer.expect(1, &["reproduces in "]);
     let output = compiled_and_run(&finding.join("export"), "reproducer.c", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let report = std::fs::read_to_string(finding.join("export/report.md")).expect("the report");

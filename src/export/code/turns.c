@@ -14,7 +14,7 @@ static void set_turn(int turn) {
     pthread_cond_broadcast(&turn_changed);
 }
 
-// Waits for a turn. If the thread before does not end its own for a second, it waits for a lock that
+// Waits for a turn. If the thread before does not end its own for a while, it waits for a lock that
 // is held here, or the library has changed: then it is this thread's turn, too.
 static void my_turn(int turn) {
     own_turn = turn;
@@ -25,7 +25,7 @@ static void my_turn(int turn) {
         if (before != current_turn) {
             before = current_turn;
             clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_sec += 1;
+            until.tv_sec += 2;
         }
         error = pthread_cond_timedwait(&turn_changed, &turn_lock, &until);
         if (error != 0 && current_turn < turn - 1) before = -1, error = 0;
