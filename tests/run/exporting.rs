@@ -8,7 +8,7 @@ use super::tool::Tool;
 
 fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
     let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
-    let limits = ["--findings", "1", "--shrink", "4s"];
+    let limits = ["--findings", "1", "--shrink", "20s"];
     tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Reproduced in a fresh process"]);
     tool.only_finding()
 }
