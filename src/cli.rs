@@ -59,6 +59,9 @@ pub enum Command {
     /// Show what the threads of a finding did, step by step, with the lines of the source
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Write a program that shows a finding without interlap, and a bug report
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(Export),
     /// Show a finding
     Show(Show),
     /// List the bundled targets and whether each can be built here
@@ -142,6 +145,19 @@ Examples:
 
 Runs the finding's round once more (controlled engine). Memory has names: `#3+8` is byte 8 of the
 third block that was allocated. Shrunk findings have their table in the report and on the page.";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  interlap export findings/treiber_aba-91c2                   into findings/treiber_aba-91c2/export
+  interlap export findings/treiber_aba-91c2 --into ~/bug-17
+  interlap export findings/treiber_aba-91c2 --no-try          compile and run nothing
+
+Writes reproducer.cpp (reproducer.c for an adapter in C), which a plain g++ compiles, README.md,
+which says how and what to expect, and report.md, to paste into an issue. The order of threads is
+forced as far as it is known: shrink a finding of the controlled engine first. What is written is
+tried, and said to reproduce only as far as it did. docs/exporting.md has more.
+
+Exit status: 1 if the program shows the bug, 3 if it does not or was not tried, 2 on errors.";
 
 const NEW_EXAMPLES: &str = "\
 Examples:
@@ -421,6 +437,26 @@ pub struct Explain {
     pub all: bool,
     #[command(flatten)]
     pub run: Run,
+}
+
+#[derive(Args, Debug)]
+pub struct Export {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Directory to write to; it must not hold anything but an earlier export, unchanged
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+    /// Do not compile and run what is written
+    #[arg(long)]
+    pub no_try: bool,
+    /// How long to look for the points at which threads have to be stopped
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub try_for: Duration,
+    /// Time without any progress that counts as a hang, where the round is run once more
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub hang: Duration,
+    #[command(flatten)]
+    pub format: Format,
 }
 
 #[derive(Args, Debug)]

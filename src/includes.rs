@@ -69,6 +69,12 @@ pub fn includes(text: &str) -> Vec<Include> {
     found
 }
 
+/// The include that this line is, whatever stands around it.
+pub fn of_line(line: &str) -> Option<Include> {
+    let directive = line.trim_start().strip_prefix('#')?.trim_start();
+    parse_include(directive.strip_prefix("include")?.trim_start())
+}
+
 /// Names made by macros are not known here, and left to the compiler.
 fn parse_include(text: &str) -> Option<Include> {
     let (quoted, rest) = match text.strip_prefix('<') {

@@ -11,6 +11,7 @@ pub mod compile;
 pub mod doctor;
 pub mod exchange;
 pub mod explain;
+pub mod export;
 pub mod fault;
 pub mod finding;
 pub mod fuzz;

@@ -6,6 +6,7 @@ mod convert;
 mod debug;
 mod engine;
 mod explain;
+mod export;
 mod fuzz;
 mod list;
 mod merge;
@@ -49,6 +50,7 @@ pub fn run(command: &Command) -> ExitCode {
         Command::Replay(args) => replay::run(args),
         Command::Shrink(args) => shrink::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Export(args) => export::run(args),
         Command::Show(args) => replay::show(args),
         Command::Targets(format) => list::targets(*format),
         Command::New(args) => list::new(args),

@@ -9,6 +9,7 @@ mod controlled_environment;
 mod debugger;
 mod determinism;
 mod explaining;
+mod exporting;
 mod fake;
 mod jobs;
 mod long;

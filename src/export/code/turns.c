@@ -1,0 +1,42 @@
+// ---- Turns: they force the order in which the threads run.
+//
+// Turns are numbered from 0. A thread waits for its turn, makes calls, and ends its turn, so that one
+// thread runs at a time. A call is left in the middle at a REPRODUCER_POINT(name): the call in the
+// code below that was told to stop there ends its turn and waits for a later one.
+
+static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
+static int current_turn;
+static __thread int own_turn;
+
+static void set_turn(int turn) {
+    if (turn > current_turn) current_turn = turn;
+    pthread_cond_broadcast(&turn_changed);
+}
+
+// Waits for a turn. If the thread before does not end its own for a while, it waits for a lock that
+// is held here, or the library has changed: then it is this thread's turn, too.
+static void my_turn(int turn) {
+    own_turn = turn;
+    pthread_mutex_lock(&turn_lock);
+    int before = -1, error = 0;
+    struct timespec until;
+    while (current_turn < turn && !(error != 0 && current_turn == turn - 1)) {
+        if (before != current_turn) {
+            before = current_turn;
+            clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec += 2;
+        }
+        error = pthread_cond_timedwait(&turn_changed, &turn_lock, &until);
+        if (error != 0 && current_turn < turn - 1) before = -1, error = 0;
+    }
+    set_turn(turn);
+    pthread_mutex_unlock(&turn_lock);
+}
+
+static void end_turn(void) {
+    pthread_mutex_lock(&turn_lock);
+    set_turn(own_turn + 1);
+    pthread_mutex_unlock(&turn_lock);
+}
+

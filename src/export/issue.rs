@@ -1,0 +1,212 @@
+//! A bug report for the library's authors: a finding, what became of its reproducer and the
+//! versions
+//! come in, Markdown to be pasted into an issue goes out.
+
+use std::fmt::Write;
+
+use super::search::Tried;
+use super::{Draft, Material, calls, readme};
+use crate::finding::{Stored, What};
+use crate::history::OperationId;
+use crate::plan::Engine;
+use crate::report::{interleaving, timeline};
+
+/// Rows of the table of what happened.
+const ROWS_MAX: usize = 40;
+
+/// What it was found with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Versions {
+    /// Packages of the system, with their versions.
+    pub packages: Vec<String>,
+    pub compiler: String,
+    pub system: String,
+}
+
+/// What a library is called, else the target.
+fn subject(stored: &Stored) -> String {
+    let library = stored.hello.target.library.trim();
+    if library.is_empty() {
+        stored.finding.plan.target_name().to_string()
+    } else {
+        library.to_string()
+    }
+}
+
+/// "boost::lockfree::queue: dequeue says that it is empty, which it was not (3 threads, 5 calls)".
+pub fn title(stored: &Stored) -> String {
+    let round = &stored.round;
+    let drain = round.start.threads;
+    let of_caller = |id: &OperationId| round.history.threads[id.thread as usize].client < drain;
+    let calls = round.history.ids().filter(of_caller).count();
+    let what = match &stored.finding.what {
+        What::Violation { rule, operations, .. } => {
+            let mut names: Vec<&str> =
+                operations.iter().map(|id| round.history.operation(*id).op.name()).collect();
+            names.sort_unstable();
+            names.dedup();
+            format!("{}{}", wrong(rule), of(&names))
+        }
+        What::Fault { kind, stage, .. } => format!("{} {}", kind.name(), stage.doing()),
+    };
+    let plural = |n: u64| if n == 1 { "" } else { "s" };
+    format!(
+        "{}: {what} ({drain} thread{}, {calls} call{})",
+        subject(stored),
+        plural(drain.into()),
+        plural(calls as u64)
+    )
+}
+
+fn of(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("{name}()")).collect();
+    if names.is_empty() { String::new() } else { format!(", seen in {}", names.join(", ")) }
+}
+
+/// A rule in the words of somebody who knows no rules.
+fn wrong(rule: &str) -> &'static str {
+    match rule {
+        "lost" => "a value that was put in is lost",
+        "taken-twice" => "a value is handed out twice",
+        "from-nowhere" => "a value is handed out that nobody put in",
+        "empty-while-full" => "says that it is empty while it holds a value",
+        "fifo-order" | "k-order" | "producer-order" => "values come out in a wrong order",
+        "lifo-order" => "values come out in a wrong order",
+        "priority-order" => "not the smallest value comes out first",
+        "set-answer" | "set-answer-in-order" => "an answer that does not fit what is in the set",
+        "counted-twice" => "a change is counted twice",
+        "log-order" => "records are not in the order in which they were appended",
+        "log-position" => "a position of the log that does not fit its records",
+        "lost-update" => "the update of a committed transaction is lost",
+        "write-conflict" => "two transactions that change the same key both commit",
+        "future-read" => "a transaction reads what was not committed when it began",
+        "not-a-snapshot" => "a transaction reads what never was there at one time",
+        "sequential" => "a wrong answer even without concurrency",
+        _ => "answers that no order of the calls explains",
+    }
+}
+
+pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versions) -> String {
+    let stored = material.stored;
+    let mut text = format!("# {}\n\n", material.title);
+    text += &explanation(stored);
+    text += "\n## What is called\n\n";
+    text += &scenario(stored);
+    if let Some(table) = material.table {
+        text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
+                 happened. `#3+8` is byte 8 of the third block of memory that was \
+                 allocated.\n\n```\n";
+        text += &interleaving::draw(table, stored.round.start.threads, false, ROWS_MAX);
+        text += "```\n";
+    }
+    text += "\n## To reproduce\n\n";
+    text += &reproduce(material, draft, tried);
+    text += "\n## Versions\n\n";
+    text + &list(stored, versions)
+}
+
+fn explanation(stored: &Stored) -> String {
+    match &stored.finding.what {
+        What::Violation { explanation, operations, .. } => {
+            let history = &stored.round.history;
+            let mut text = format!(
+                "{explanation}\n\nEach call takes effect at one moment between its begin and its \
+                 end, if the structure is linearizable; so there has to be an order of the calls \
+                 that explains all answers, and in which a call that returned before another began \
+                 comes first. There is none (judged as `{}`).\n",
+                stored.finding.model
+            );
+            if !operations.is_empty() && operations.len() <= crate::finding::SHOWN_MAX {
+                let (unit, name) = stored.hello.clock.shown();
+                let drain = stored.round.start.threads;
+                let picture = timeline::draw(history, operations, drain, unit);
+                write!(text, "\n```\n{picture}\n  [begin, end] in {name}\n```\n")
+                    .expect("writing to a string");
+            }
+            text
+        }
+        What::Fault { sentence, places, message, .. } => {
+            let mut text = format!("{sentence}\n");
+            places.iter().for_each(|place| text += &format!("- {place}\n"));
+            if let Some(message) = message {
+                write!(text, "\nIt said: `{message}`\n").expect("writing to a string");
+            }
+            text
+        }
+    }
+}
+
+/// The calls of each thread with their answers, as a program.
+fn scenario(stored: &Stored) -> String {
+    let (history, drain) = (&stored.round.history, stored.round.start.threads);
+    let mut text = "```\n".to_string();
+    for thread in 0..=drain {
+        let of_thread = |id: &OperationId| history.threads[id.thread as usize].client == thread;
+        let ids: Vec<OperationId> = history.ids().filter(of_thread).collect();
+        if ids.is_empty() {
+            continue;
+        }
+        let name = if thread == drain {
+            "when all are done".to_string()
+        } else {
+            format!("thread {thread}")
+        };
+        writeln!(text, "{name}:").expect("writing to a string");
+        let line = |id| {
+            let answer = calls::answer(history, id);
+            let answer = answer.unwrap_or_else(|| "does not return".to_string());
+            format!("    {:<28} -> {answer}", calls::call(history, id))
+        };
+        let lines: Vec<String> = ids.into_iter().map(line).collect();
+        for same in lines.chunk_by(|a, b| a == b) {
+            let more = same.len() - 1;
+            let told = same.iter().take(if more > 2 { 1 } else { same.len() });
+            told.for_each(|line| writeln!(text, "{line}").expect("writing to a string"));
+            if more > 2 {
+                writeln!(text, "    ... and {more} times more").expect("writing to a string");
+            }
+        }
+    }
+    text + "```\n"
+}
+
+fn reproduce(material: &Material, draft: &Draft, tried: &Tried) -> String {
+    let hooked = match draft.headers.is_empty() {
+        true => "",
+        false => {
+            " and the directory `hooked/`, copies of the headers in which calls are stopped at \
+                  certain lines"
+        }
+    };
+    let command = readme::shell(&draft.command);
+    let mut text = format!(
+        "With the attached `{}`{hooked}, which needs nothing but a compiler and the library:\n\n\
+         ```sh\n{command}\n./reproducer\n```\n\n",
+        material.file()
+    );
+    text += &readme::outcome(material, draft, tried);
+    let found = match material.stored.finding.plan.engine {
+        Engine::Controlled => "one thread at a time, in an order that a seed determines",
+        Engine::Native | Engine::Rr => "threads of the operating system",
+    };
+    write!(
+        text,
+        "\nIt was found with interlap {} ({found}):\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        readme::again(material.stored)
+    )
+    .expect("writing to a string");
+    text
+}
+
+fn list(stored: &Stored, versions: &Versions) -> String {
+    let target = &stored.hello.target;
+    let mut lines = Vec::new();
+    if !target.library.is_empty() || !target.version.is_empty() {
+        lines.push(format!("{} {}", target.library, target.version).trim().to_string());
+    }
+    lines.extend(versions.packages.iter().cloned());
+    lines.extend([versions.compiler.clone(), versions.system.clone()]);
+    lines.retain(|line| !line.is_empty());
+    lines.into_iter().map(|line| format!("- {line}\n")).collect()
+}

@@ -1,0 +1,579 @@
+//! The reproducer: a program in one file. A finding, what its threads are to do, the code of the
+//! structure and the points chosen in it come in; C++, or C for an adapter in C, goes out. Does not
+//! know whether it reproduces anything.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::calls::{self, Methods};
+use super::script::{Script, Step};
+use super::source::{Hook, Source};
+use super::statements;
+use crate::compile::Language;
+use crate::fault::FaultKind;
+use crate::finding::{Stored, What};
+use crate::history::OperationId;
+use crate::operation::Op;
+use crate::trace::frame::DetectedKind;
+
+/// Seconds without an end after which calls count as hanging, where that is what was found, and
+/// where it was not.
+const HANG_SECONDS: [u64; 2] = [8, 20];
+
+/// What the program's own functions and variables are called.
+const OWN_NAMES: &[&str] = &[
+    "CALLS",
+    "FINDING",
+    "SECONDS",
+    "THREADS",
+    "VALUES",
+    "after",
+    "at_the_end",
+    "bodies",
+    "call",
+    "check",
+    "crowd_changed",
+    "crowd_lock",
+    "current_turn",
+    "dawdle",
+    "destroy_structure",
+    "dice",
+    "differences",
+    "done",
+    "done_count",
+    "end_turn",
+    "enter",
+    "give_up",
+    "hangs",
+    "has_begun",
+    "has_returned",
+    "host",
+    "ignore",
+    "in_words",
+    "leave",
+    "list_in_words",
+    "make_structure",
+    "my_turn",
+    "next_stop",
+    "note_count",
+    "notes",
+    "notes_lock",
+    "now",
+    "numbers_of",
+    "own_turn",
+    "passes",
+    "ready",
+    "ready_count",
+    "reset",
+    "returned",
+    "returned_changed",
+    "returned_lock",
+    "round_shows_it",
+    "set_turn",
+    "start",
+    "stop_at",
+    "stop_count",
+    "stop_here",
+    "stops",
+    "structure",
+    "target",
+    "tell",
+    "text_of",
+    "text_of_key",
+    "turn_changed",
+    "turn_lock",
+    "wait_for_crowd",
+];
+
+/// How the structure is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// The methods of its class.
+    Class,
+    /// The functions of the contract in C, which the program then contains.
+    Table,
+}
+
+/// Where a thread stops: a hook, and for the how-manieth time it is passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Halt {
+    pub hook: Hook,
+    pub pass: usize,
+}
+
+/// What the finding shows itself by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// The same answers.
+    Answers,
+    /// The end of the process.
+    Crash,
+    /// Calls that never return.
+    Hang,
+}
+
+impl Sign {
+    pub fn of(what: &What) -> Sign {
+        use DetectedKind::{Deadlock, Hang, Livelock};
+        match what {
+            What::Violation { .. } => Sign::Answers,
+            What::Fault { kind: FaultKind::Hang { .. }, .. } => Sign::Hang,
+            What::Fault { kind: FaultKind::Detected(Deadlock | Livelock | Hang), .. } => Sign::Hang,
+            What::Fault { .. } => Sign::Crash,
+        }
+    }
+}
+
+/// All that a reproducer is made of.
+pub struct Program<'a> {
+    pub stored: &'a Stored,
+    pub source: &'a Source,
+    pub language: Language,
+    pub binding: Binding,
+    /// The contract's headers as one text, for a table.
+    pub contract: &'a str,
+    pub script: &'a Script,
+    /// For each stop of the script.
+    pub halts: &'a [Halt],
+    /// The command that compiles it.
+    pub command: &'a str,
+    /// Whether freed memory is used again at once.
+    pub reuses_memory: bool,
+    /// What is wrong, in a line.
+    pub title: &'a str,
+}
+
+impl Program<'_> {
+    pub fn text(&self) -> String {
+        let mut text = self.head();
+        text += &self.includes();
+        if !self.halts.is_empty() {
+            text += &self.points();
+        }
+        if self.reuses_memory {
+            text += include_str!("code/heap.cpp");
+        }
+        text += &self.structure();
+        let own = [self.calls(), self.machinery(), self.threads()].concat();
+        text + &self.apart(&(own + include_str!("code/main.c")))
+    }
+
+    /// The program's own code, with other names where the structure's code has them, too.
+    fn apart(&self, own: &str) -> String {
+        let theirs = self.source.all();
+        let clash = |name: &&str| statements::names(&theirs, name);
+        let names: Vec<&str> = OWN_NAMES.iter().copied().filter(clash).collect();
+        statements::renamed(own, &names, "rp_")
+    }
+
+    pub fn sign(&self) -> Sign {
+        Sign::of(&self.stored.finding.what)
+    }
+
+    fn head(&self) -> String {
+        let mut text = format!("// {}\n//\n", self.title);
+        for line in wrapped(&self.story(), 95) {
+            writeln!(text, "// {line}").expect("writing to a string");
+        }
+        text += "//\n// The threads:\n";
+        for line in self.outline() {
+            text += format!("//   {line}").trim_end();
+            text.push('\n');
+        }
+        let name = if self.language == Language::C { "reproducer.c" } else { "reproducer.cpp" };
+        write!(
+            text,
+            "//\n// Compile and run it where {name} lies:\n//\n//   {}\n//   ./reproducer\n//\n\
+             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about \
+             the \
+             bug.\n\n",
+            self.command
+        )
+        .expect("writing to a string");
+        text
+    }
+
+    fn story(&self) -> String {
+        let shows = match self.sign() {
+            Sign::Answers => "answers what no order of the calls explains",
+            Sign::Crash => "ends the process",
+            Sign::Hang => "does not return from its calls",
+        };
+        let way = match (self.script.has_turns, self.halts.is_empty()) {
+            (true, true) => "The order of the calls is forced: one after the other, in turns.",
+            (true, false) => {
+                "The order is forced: threads run in turns, and a call is left in the middle at a \
+                 REPRODUCER_POINT, while others go on."
+            }
+            (false, _) => "Threads run at once, again and again, until it happens.",
+        };
+        let explanation = match &self.stored.finding.what {
+            What::Violation { explanation, .. } => explanation.clone(),
+            What::Fault { sentence, .. } => sentence.clone(),
+        };
+        format!("This program calls a structure that {shows}. {explanation} {way}")
+    }
+
+    /// What each thread calls, or the turns, a line each.
+    pub fn outline(&self) -> Vec<String> {
+        if !self.script.has_turns {
+            let line = |(thread, steps): (usize, &Vec<Step>)| {
+                let calls: Vec<String> =
+                    steps.iter().filter_map(|step| self.called(step)).collect();
+                format!("thread {thread}: {}", calls.join(", "))
+            };
+            return self.script.threads.iter().enumerate().map(line).collect();
+        }
+        let mut turns: Vec<(usize, String)> = Vec::new();
+        for (thread, steps) in self.script.threads.iter().enumerate() {
+            turns.extend(self.turns(thread, steps));
+        }
+        turns.sort();
+        turns.into_iter().map(|(turn, words)| format!("turn {turn}, {words}")).collect()
+    }
+
+    fn turns(&self, thread: usize, steps: &[Step]) -> Vec<(usize, String)> {
+        let mut turns: Vec<(usize, Vec<String>)> = Vec::new();
+        let mut stops = Vec::new();
+        for step in steps {
+            match step {
+                Step::Turn(turn) => turns.push((*turn, Vec::new())),
+                Step::Stop { stop, back } => stops.push((*stop, *back)),
+                Step::Call(_) => {
+                    let call = self.called(step).unwrap_or_default();
+                    let mut verb = "";
+                    for (stop, back) in stops.drain(..) {
+                        let name = &self.halts[stop].hook.name;
+                        let words = format!("{verb}{call} as far as {name}");
+                        turns.last_mut().expect("a turn comes first").1.push(words);
+                        turns.push((back, Vec::new()));
+                        verb = "goes on with ";
+                    }
+                    let words = format!("{verb}{call}");
+                    turns.last_mut().expect("a turn comes first").1.push(words);
+                }
+                Step::EndTurn | Step::After { .. } => {}
+            }
+        }
+        let words = |calls: Vec<String>| format!("thread {thread}: {}", calls.join(", "));
+        turns.into_iter().map(|(turn, calls)| (turn, words(calls))).collect()
+    }
+
+    fn called(&self, step: &Step) -> Option<String> {
+        let Step::Call(id) = step else { return None };
+        let history = &self.stored.round.history;
+        let call = calls::call(history, *id);
+        Some(match calls::answer(history, *id) {
+            Some(answer) => format!("{call} -> {answer}"),
+            None => call,
+        })
+    }
+
+    fn includes(&self) -> String {
+        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include \
+        <stdio.h>\n\
+                 #include <stdlib.h>\n#include <string.h>\n#include <time.h>\n#include \
+                 <unistd.h>\n";
+        let cpp = "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <new>\n\
+                   #include <string>\n#include <type_traits>\n#include <utility>\n\
+                   #include <vector>\n";
+        match self.language {
+            Language::C => format!("#define _GNU_SOURCE\n{c}\n"),
+            Language::Cpp => format!("{c}{cpp}\n"),
+        }
+    }
+
+    /// The names of the points, and what a point does.
+    fn points(&self) -> String {
+        let mut text =
+            "// ---- The points in the code below at which a call is left in the middle.\n\n\
+                        enum {\n    NO_POINT"
+                .to_string();
+        for (name, line) in self.names() {
+            write!(text, ",\n    {name} /* at {line} */").expect("writing to a string");
+        }
+        text += "\n};\nstatic void reproducer_point(int point) __attribute__((unused));\n\
+                 #define REPRODUCER_POINT(name) reproducer_point(name)\n";
+        let is_after = |halt: &Halt| matches!(halt.hook.place, statements::Place::Argument(..));
+        text += match (self.halts.iter().any(is_after), self.language) {
+            (false, _) if self.halts.iter().all(|halt| self.is_own(halt)) => "",
+            (_, Language::C) => AFTER_IN_C,
+            (_, Language::Cpp) => AFTER,
+        };
+        text + "\n"
+    }
+
+    fn is_own(&self, halt: &Halt) -> bool {
+        self.source.text(&halt.hook.file).is_some()
+    }
+
+    fn names(&self) -> BTreeSet<(String, String)> {
+        let name = |halt: &Halt| (halt.hook.name.clone(), halt.hook.line(self.source).0);
+        self.halts.iter().map(name).collect()
+    }
+
+    fn structure(&self) -> String {
+        let hooks: Vec<Hook> = self.halts.iter().map(|halt| halt.hook.clone()).collect();
+        let mut unique: Vec<Hook> = Vec::new();
+        hooks.into_iter().for_each(|hook| {
+            if !unique.contains(&hook) {
+                unique.push(hook);
+            }
+        });
+        let code = self.source.joined(&unique);
+        let contract = match self.binding {
+            Binding::Class => stand_in(&self.source.all()),
+            Binding::Table => format!(
+                "// ---- What the structure's code needs of interlap, the tool it was found \
+                with.\n\n\
+                 {}\n",
+                self.contract
+            ),
+        };
+        format!(
+            "{contract}// ==== The code under test, as it was fuzzed.\n\n{code}\n// ==== Its \
+            end.\n\n"
+        )
+    }
+
+    fn calls(&self) -> String {
+        match self.binding {
+            Binding::Table => {
+                let most = self.most_values().max(64);
+                format!(
+                    "enum {{ VALUES = {most} }}; // most values of a call\n\
+                         enum {{ THREADS = {} }};\n",
+                    self.threads_count()
+                ) + include_str!("code/table.c")
+            }
+            Binding::Class => {
+                let all = self.source.all();
+                let methods = Methods { text: &all };
+                let ops: BTreeSet<Op> =
+                    self.stored.round.history.ids().map(|id| self.op(id)).collect();
+                let ops: Vec<Op> = ops.into_iter().collect();
+                let config = "interlap::config{\"/tmp\", 1, THREADS, 0}";
+                let wants = all.contains("interlap::config") || all.contains("config &");
+                let code = include_str!("code/class.cpp")
+                    .replace("/* config */", if wants { config } else { "" });
+                format!("enum {{ THREADS = {} }};\n", self.threads_count())
+                    + &code
+                    + &calls::functions(&ops, &methods)
+                    + "\n"
+            }
+        }
+    }
+
+    fn op(&self, id: OperationId) -> Op {
+        self.stored.round.history.operation(id).op
+    }
+
+    fn most_values(&self) -> usize {
+        let history = &self.stored.round.history;
+        let of = |id| {
+            let asked = history.args(id).first().copied().unwrap_or(0).clamp(0, 4096) as usize;
+            let asked = if self.op(id) == Op::DequeueBulk { asked } else { 0 };
+            asked.max(history.args(id).len()).max(history.results(id).len())
+        };
+        history.ids().map(of).max().unwrap_or(0)
+    }
+
+    fn threads_count(&self) -> u32 {
+        self.stored.round.start.threads
+    }
+
+    /// What does not depend on the finding, but for some numbers.
+    fn machinery(&self) -> String {
+        let sign = self.sign();
+        let mut text = format!(
+            "enum {{\n    CALLS = {}, // of all threads\n    WANTS_ANSWERS = {},\n    \
+             TELL_AT_ONCE = {},\n    SECONDS_THAT_ARE_A_HANG = {}\n}};\n\
+             static const double SECONDS = {}; // how long to try, if not told\n\
+             static const char FINDING[] = {};\n",
+            self.stored.round.history.len(),
+            u8::from(sign == Sign::Answers),
+            u8::from(sign != Sign::Answers && self.script.has_turns),
+            HANG_SECONDS[usize::from(sign != Sign::Hang)],
+            if self.script.has_turns { 10 } else { 60 },
+            calls::literal(self.title),
+        );
+        text += "static void has_returned(int thread);\n\n";
+        text += include_str!("code/common.c");
+        text += include_str!("code/threads.c");
+        match (self.script.has_turns, self.halts.is_empty()) {
+            (false, _) => text += include_str!("code/free.c"),
+            (true, true) => {
+                text += include_str!("code/turns.c");
+                text += "static void has_returned(int thread) { (void)thread; }\n\n";
+            }
+            (true, false) => {
+                text += include_str!("code/turns.c");
+                text += include_str!("code/points.c");
+            }
+        }
+        let (hang, status) = match sign {
+            Sign::Hang => ("REPRODUCED: calls do not return", 1),
+            _ => ("calls do not return, which is not what was found", 3),
+        };
+        let turn = if self.script.has_turns { "    current_turn = 0;\n" } else { "" };
+        write!(
+            text,
+            "static void tell(void) {{\n    for (int at = 0; at < note_count; at++) \
+            puts(notes[at]);\n\
+             }}\nstatic void hangs(void) {{\n    {}puts({});\n    fflush(stdout);\n    \
+             _exit({status});\n}}\nstatic void reset(void) {{\n    \
+             ready_count = done_count = has_begun = note_count = differences = 0;\n    \
+             memset(returned, 0, sizeof returned);\n{turn}}}\n\n",
+            if sign != Sign::Answers && self.script.has_turns { "" } else { "tell();\n    " },
+            calls::literal(hang),
+        )
+        .expect("writing to a string");
+        text
+    }
+
+    /// A function for each thread, and one for what is called at the end.
+    fn threads(&self) -> String {
+        let mut text =
+            "// ==== What the threads do: check(thread, call, its answer, the answer that \
+                        was found).\n\n"
+                .to_string();
+        let count = self.threads_count();
+        for (thread, steps) in (0..count).zip(&self.script.threads) {
+            writeln!(text, "static void thread_{thread}(void) {{").expect("writing to a string");
+            text += &self.enter(thread);
+            text += "    ready();\n";
+            for step in steps {
+                text += &self.step(thread, step);
+            }
+            text += "    done();\n";
+            text += &self.leave();
+            text += "}\n\n";
+        }
+        text +=
+            "// When all threads are done: what is left inside.\nstatic void at_the_end(void) {\n";
+        let history = &self.stored.round.history;
+        let drained: Vec<OperationId> = history
+            .ids()
+            .filter(|id| history.threads[id.thread as usize].client >= count)
+            .collect();
+        if !drained.is_empty() {
+            text += &self.enter(count);
+            for id in drained {
+                text += &self.step(count, &Step::Call(id));
+            }
+            text += &self.leave();
+        }
+        let bodies: Vec<String> = (0..count).map(|thread| format!("thread_{thread}")).collect();
+        text += "}\n\n";
+        text + &format!("static void (*const bodies[])(void) = {{{}}};\n\n", bodies.join(", "))
+    }
+
+    fn enter(&self, thread: u32) -> String {
+        match self.binding {
+            Binding::Table => format!("    void *local = enter({thread});\n"),
+            Binding::Class if Methods { text: &self.source.all() }.has_local() => {
+                format!("    Tested::Local local(*structure, {thread});\n")
+            }
+            Binding::Class => String::new(),
+        }
+    }
+
+    fn leave(&self) -> String {
+        match self.binding {
+            Binding::Table => "    leave(local);\n".to_string(),
+            Binding::Class => String::new(),
+        }
+    }
+
+    fn step(&self, thread: u32, step: &Step) -> String {
+        let history = &self.stored.round.history;
+        match step {
+            Step::Turn(turn) => format!("    my_turn({turn});\n"),
+            Step::EndTurn => "    end_turn();\n".to_string(),
+            Step::After { thread, calls } => format!("    after({thread}, {calls});\n"),
+            Step::Stop { stop, back } => {
+                let Halt { hook, pass } = &self.halts[*stop];
+                format!("    stop_at({}, {pass}, {back});\n", hook.name)
+            }
+            Step::Call(id) => {
+                let called = match self.binding {
+                    Binding::Class => {
+                        calls::of_class(history, *id, &Methods { text: &self.source.all() })
+                    }
+                    Binding::Table => calls::of_table(history, *id, thread),
+                };
+                let words = calls::literal(&calls::call(history, *id));
+                let answer = calls::answer(history, *id);
+                let answer = answer.unwrap_or_else(|| "(does not return)".to_string());
+                let dawdle = match self.script.has_turns || thread == self.threads_count() {
+                    true => String::new(),
+                    false => format!("    dawdle({thread});\n"),
+                };
+                let answer = calls::literal(&answer);
+                format!("{dawdle}    check({thread}, {words}, {called}, {answer});\n")
+            }
+        }
+    }
+}
+
+/// A point behind an expression.
+const AFTER: &str = "\
+// The same behind an expression: its value is known, and passed on later.
+template <class Value> Value reproducer_after(int point, Value value) {
+    reproducer_point(point);
+    return value;
+}
+#define REPRODUCER_AFTER(name, ...) reproducer_after(name, __VA_ARGS__)
+";
+const AFTER_IN_C: &str = "\
+// The same behind an expression: its value is known, and passed on later.
+#define REPRODUCER_AFTER(name, ...) \\
+    ({ __typeof__(__VA_ARGS__) value_ = (__VA_ARGS__); reproducer_point(name); value_; })
+";
+
+/// What the code uses of interlap.hpp.
+fn stand_in(code: &str) -> String {
+    let mut text =
+        "// ---- What the code under test uses of interlap, the tool it was found with.\n\n"
+            .to_string();
+    let mut inner = String::new();
+    if code.contains("config") {
+        inner += "struct config {\n    const char *directory;\n    uint64_t seed;\n    \
+                  uint32_t threads, round;\n};\n";
+    }
+    if code.contains("interlap::status") {
+        inner += "enum class status { ok, empty, full, failed, unknown, unsupported };\n";
+    }
+    for name in ["box_open", "box_close"] {
+        if code.contains(name) {
+            writeln!(inner, "inline void {name}() {{}}").expect("writing to a string");
+        }
+    }
+    if code.contains("interlap::fail") {
+        inner += "[[noreturn]] inline void fail(const config &, const std::string &why) {\n    \
+                  fprintf(stderr, \"the structure cannot be made: %s\\n\", why.c_str());\n    \
+                  exit(2);\n}\n";
+    }
+    if !inner.is_empty() {
+        write!(text, "namespace interlap {{\n{inner}}} // namespace interlap\n")
+            .expect("writing to a string");
+    }
+    text + "#define INTERLAP_TARGET(Class) using Tested = Class; // the class that is called\n\n"
+}
+
+/// The paragraph in lines of so many columns.
+pub fn wrapped(paragraph: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in paragraph.split_whitespace() {
+        let last = lines.last_mut().expect("never empty");
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(word.to_string());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}

@@ -1,0 +1,261 @@
+//! `interlap export`: what it writes compiles with a plain compiler and without a warning, and
+//! shows the bug when it is run; what it did not see it does not claim.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::tool::Tool;
+
+fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
+    let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
+    let limits = ["--findings", "1", "--shrink", "20s"];
+    tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Reproduced in a fresh process"]);
+    tool.only_finding()
+}
+
+fn run(program: &str, args: &[&str], directory: &Path) -> Output {
+    let mut command = Command::new(program);
+    command.args(args).current_dir(directory);
+    command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+fn text(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr].concat();
+    String::from_utf8_lossy(&both).into_owned()
+}
+
+/// Compiles with all warnings.
+fn compile(directory: &Path, file: &str, flags: &[&str]) {
+    let (compiler, standard) = match file.ends_with(".c") {
+        true => ("gcc", "-std=gnu11"),
+        false => ("g++", "-std=c++17"),
+    };
+    let fixed = [standard, "-O2", "-Wall", "-Werror", "-pthread", file, "-o", "shown"];
+    let output = run(compiler, &[&fixed[..], flags].concat(), directory);
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+/// Compiles, runs it three times, and gives what it printed last.
+fn compiled_and_run(directory: &Path, file: &str, flags: &[&str]) -> Output {
+    compile(directory, file, flags);
+    let outputs = [(); 3].map(|()| run("./shown", &["20"], directory));
+    let codes: Vec<Option<i32>> = outputs.iter().map(|output| output.status.code()).collect();
+    assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+    outputs.into_iter().next_back().expect("three runs")
+}
+
+/// A twin's reproducer shows its bug in every run.
+fn shown(twin: &str) -> String {
+    let tool = Tool::new();
+    let finding = shrunk(&tool, twin, &[]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in ", "report.md"]);
+    let export = finding.join("export");
+    let output = compiled_and_run(&export, "reproducer.cpp", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("REPRODUCED in round "), "{}", text(&output));
+    let program = std::fs::read_to_string(export.join("reproducer.cpp")).expect("the program");
+    assert!(!program.contains("#include <interlap"), "{program}");
+    let readme = std::fs::read_to_string(export.join("README.md")).expect("the README");
+    assert!(readme.contains("**it reproduces in "), "{readme}");
+    program
+}
+
+#[test]
+fn a_stack_is_stopped_where_its_bug_is() {
+    let program = shown("treiber_aba");
+    assert!(
+        program.contains("REPRODUCER_POINT(IN_POP); if (top.compare_exchange_weak("),
+        "{program}"
+    );
+}
+
+#[test]
+fn a_queue_a_set_and_a_map_are() {
+    for twin in ["ring_mpmc_early_publish", "harris_set_marked_contains", "mutex_map_lost_update"] {
+        shown(twin);
+    }
+}
+
+/// Two locks in two orders.
+const LOCKS: &str = "#include <interlap.hpp>
+#include <mutex>
+struct Register {
+    std::mutex first, second;
+    int64_t value = 0;
+    int64_t read() {
+        std::lock_guard<std::mutex> a(first);
+        std::lock_guard<std::mutex> b(second);
+        return value;
+    }
+    void write(int64_t to) {
+        std::lock_guard<std::mutex> b(second);
+        std::lock_guard<std::mutex> a(first);
+        value = to;
+    }
+};
+INTERLAP_TARGET(Register)
+";
+
+#[test]
+fn a_deadlock_is_run_into() {
+    let tool = Tool::new();
+    let adapter = tool.adapter("locks.cpp", LOCKS);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
+    let into = tool.dir.path().join("bug 17");
+    let into = into.to_str().expect("UTF-8");
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--into", into]);
+    answer.expect(1, &["reproduces in "]);
+    let output = compiled_and_run(Path::new(into), "reproducer.cpp", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("REPRODUCED: calls do not return"), "{}", text(&output));
+}
+
+/// A reader looks into a box that a writer has freed.
+const BOX: &str = "#include <interlap.hpp>
+#include <atomic>
+struct Register {
+    std::atomic<int64_t *> box{new int64_t(0)};
+    ~Register() { delete box.load(); }
+    int64_t read() {
+        int64_t *seen = box.load();
+        return *seen;
+    }
+    void write(int64_t value) {
+        int64_t *old = box.exchange(new int64_t(value));
+        delete old;
+    }
+};
+INTERLAP_TARGET(Register)
+";
+
+#[test]
+fn a_use_after_free_is_shown_by_the_compilers_sanitizer() {
+    let tool = Tool::new();
+    let adapter = tool.adapter("box.cpp", BOX);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--plain-points"]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in "]);
+    let export = finding.join("export");
+    let output = compiled_and_run(&export, "reproducer.cpp", &["-fsanitize=address"]);
+    assert!(text(&output).contains("heap-use-after-free"), "{}", text(&output));
+}
+
+/// A library in a directory of its own, whose bug lies between the arguments of a call.
+const HEADER: &str = "#pragma once
+#include <atomic>
+#include <cstdint>
+namespace tiny {
+class counter {
+    std::atomic<int64_t> value{0};
+public:
+    void add(int64_t amount) {
+        value.store(value.load() + amount);
+    }
+    int64_t get() const { return value.load(); }
+};
+}
+";
+
+#[test]
+fn points_in_a_librarys_headers_are_put_into_copies() {
+    let tool = Tool::new();
+    let include = tool.dir.path().join("my include");
+    std::fs::create_dir_all(include.join("tiny")).expect("room");
+    std::fs::write(include.join("tiny/counter.hpp"), HEADER).expect("room");
+    let adapter = tool.adapter(
+        "adapter.cpp",
+        "#include <interlap.hpp>\n#include <tiny/counter.hpp>\nstruct Counter {\n    \
+         tiny::counter counter;\n    void add(int64_t amount) { counter.add(amount); }\n    \
+         int64_t read() { return counter.get(); }\n};\nINTERLAP_TARGET(Counter)\n",
+    );
+    let include = include.to_str().expect("UTF-8");
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["-I", include]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in "]);
+    let export = finding.join("export");
+    let copy = std::fs::read_to_string(export.join("hooked/tiny/counter.hpp")).expect("a copy");
+    assert!(copy.contains("REPRODUCER_AFTER(IN_ADD, value.load() + amount)"), "{copy}");
+    let installed = format!("-I{include}");
+    let output = compiled_and_run(&export, "reproducer.cpp", &["-Ihooked", &installed]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+}
+
+/// A counter in C, some of whose names are those that a reproducer has itself.
+const COUNTER: &str = "#include <interlap.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+struct counter { _Atomic int64_t value; };
+static void *create(const il_config *config) {
+    (void)config;
+    return calloc(1, sizeof(struct counter));
+}
+static void destroy(void *structure) { free(structure); }
+static void call(void *structure, void *local, il_call *c) {
+    struct counter *counter = structure;
+    (void)local;
+    int64_t before = atomic_load(&counter->value);
+    if (c->op == IL_COUNTER_ADD) {
+        atomic_store(&counter->value, before + c->args[0]);
+    }
+    c->results[0] = before;
+    c->result_count = 1;
+}
+static const il_operation operations[] = {{IL_COUNTER_ADD, 0}, {IL_COUNTER_READ, 0}};
+static const il_target target = {.abi_version = IL_ABI_VERSION, .struct_size = sizeof(il_target),
+    .library = \"a counter\", .version = \"1.2\", .model = \"counter\", .operations = operations,
+    .operation_count = 2, .create = create, .destroy = destroy, .call = call};
+const il_target *interlap_target(void) { return &target; }
+";
+
+#[test]
+fn an_adapter_in_c_becomes_a_program_in_c() {
+    let tool = Tool::new();
+    let adapter = tool.adapter("counter.c", COUNTER);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &[]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in "]);
+    let output = compiled_and_run(&finding.join("export"), "reproducer.c", &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let report = std::fs::read_to_string(finding.join("export/report.md")).expect("the report");
+    assert!(report.contains("# a counter: ") && report.contains("a counter 1.2"), "{report}");
+}
+
+/// Native threads have no schedule: it compiles, and says what was seen.
+#[test]
+fn a_finding_of_native_threads_is_tried_for_a_while() {
+    let tool = Tool::new();
+    let command = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--for", "60s"];
+    let limits = ["--findings", "1", "--calls", "6", "--threads", "2"];
+    tool.run(&[&command[..], &limits].concat()).expect(1, &["Finding"]);
+    let finding = tool.only_finding();
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--json"]);
+    let json = answer.json();
+    let reproduces = json["reproduces"].as_bool().expect("it was tried");
+    assert_eq!(answer.status, if reproduces { 1 } else { 3 }, "{json}");
+    let readme = std::fs::read_to_string(finding.join("export/README.md")).expect("the README");
+    let told = readme.contains("could not be reproduced without interlap");
+    assert_eq!(told, !reproduces, "{readme}");
+    assert!(readme.contains("A call waits only for those calls that had returned"), "{readme}");
+    let export = finding.join("export");
+    compile(&export, "reproducer.cpp", &[]);
+    let output = run("./shown", &["1"], &export);
+    assert!(text(&output).contains("thread 1"), "{}", text(&output));
+}
+
+#[test]
+fn what_somebody_wrote_is_not_overwritten() {
+    let tool = Tool::new();
+    tool.run(&["export", "findings/none"]).expect(2, &["name a directory that `interlap fuzz`"]);
+    let finding = shrunk(&tool, "atomic_register_split_cas", &[]);
+    let finding = finding.to_str().expect("UTF-8");
+    let export = ["export", finding, "--no-try", "--into", "out"];
+    tool.run(&export).expect(3, &["not tried"]);
+    tool.run(&export).expect(3, &["not tried"]);
+    let program = tool.dir.path().join("out/reproducer.cpp");
+    std::fs::write(&program, "mine").expect("room");
+    tool.run(&export).expect(2, &["was changed since it was exported", "--into"]);
+    assert_eq!(std::fs::read_to_string(&program).expect("there"), "mine");
+    std::fs::remove_file(tool.dir.path().join("out/export.json")).expect("there");
+    tool.run(&export).expect(2, &["holds other files", "--into"]);
+}
