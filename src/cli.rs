@@ -59,7 +59,7 @@ pub enum Command {
     /// Show what the threads of a finding did, step by step, with the lines of the source
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
-    /// Show a finding
+    /// Show a finding, or what a run did
     Show(Show),
     /// List the bundled targets and whether each can be built here
     Targets(Format),
@@ -75,7 +75,7 @@ Examples:
   interlap fuzz moodycamel                      a bundled target, for a minute
   interlap fuzz treiber_aba                     one with a bug, to see a finding
   interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
-  interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4
+  interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4 --html run.html
   interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
   interlap fuzz my_queue.cpp --engine native --calls 1000000000 --for 10m     one long batch
   interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
@@ -187,6 +187,9 @@ pub struct Fuzz {
     /// controlled engine; 0: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
+    /// Write a page of the run for a browser: what it exercised, what never, how its counts grew
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub ci: Ci,
 }
@@ -337,6 +340,9 @@ pub struct Merge {
     /// Directory for what they have together
     #[arg(long, value_name = "DIR", default_value = "merged")]
     pub out: PathBuf,
+    /// Write a page of all runs for a browser, as `fuzz --html` does of one
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub ci: Ci,
     #[command(flatten)]
@@ -470,12 +476,13 @@ impl Stop {
 
 #[derive(Args, Debug)]
 pub struct Show {
-    /// Directory of a finding
+    /// Directory of a finding, or of a run (`fuzz --out`)
     pub finding: PathBuf,
     /// Print the whole history as JSON Lines instead
     #[arg(long, conflicts_with = "json")]
     pub history: bool,
-    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory
+    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory, or the
+    /// page of the run, as of `fuzz --html`
     #[arg(long, value_name = "PAGE", conflicts_with_all = ["json", "history"])]
     pub html: Option<PathBuf>,
     #[command(flatten)]

@@ -9,6 +9,7 @@ mod explain;
 mod fuzz;
 mod list;
 mod merge;
+mod overview;
 mod page;
 mod recording;
 mod replay;

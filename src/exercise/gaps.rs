@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::answer::{bucket, has_key};
+use super::answer::{BUCKETS, bounds, has_key};
 use super::{Answer, Exercise, Outcome, expected, has_keys};
 use crate::operation::Op;
 use crate::plan::{Engine, Plan};
@@ -135,14 +135,13 @@ fn keys(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
     if !ops.iter().any(|op| has_key(*op)) {
         return;
     }
-    let is_used = |key: &u64| {
-        exercise.arguments.iter().any(|a| has_key(a.op) && (a.from..=a.to).contains(key))
+    let is_used = |low: u64| exercise.arguments.iter().any(|a| has_key(a.op) && a.from == low);
+    let name = |(low, high): (u64, u64)| match high.min(offer.keys - 1) {
+        high if high > low => format!("{low} to {high}"),
+        _ => low.to_string(),
     };
-    // Of those that share a bucket, the first stands for all.
-    let mut buckets: Vec<u64> = (0..offer.keys).collect();
-    buckets.dedup_by_key(|key| bucket(*key));
-    let unused: Vec<String> =
-        buckets.iter().filter(|key| !is_used(key)).map(u64::to_string).collect();
+    let buckets = (0..BUCKETS).map(bounds).filter(|(low, _)| *low < offer.keys);
+    let unused: Vec<String> = buckets.filter(|(low, _)| !is_used(*low)).map(name).collect();
     match &unused[..] {
         [] => {}
         [key] => gaps.push(gap(format!("key {key} was never used"), "")),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::operation::Op;
 
-pub use answer::{Measure, Outcome, bounds, bucket, expected, has_keys, measure};
+pub use answer::{BUCKETS, Measure, Outcome, bounds, bucket, expected, has_keys, measure};
 pub use counter::{Counter, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, is_looked_at};
 pub use gaps::{Gap, Offer, gaps, pairs_of_answers};
 
