@@ -58,6 +58,9 @@ pub struct Circumstances {
     pub compiler: String,
     /// All flags of the adapter and of the command line.
     pub flags: Vec<String>,
+    /// Packages that headers were taken from, each with its version.
+    #[serde(default)]
+    pub packages: Vec<String>,
     pub target: TargetInfo,
     pub clock: ClockInfo,
     /// When it began, in seconds since 1970.

@@ -1,13 +1,16 @@
 //! What the commands tell of whole runs: with what, where and when a run was done, its page, and
 //! `interlap show` of a directory of findings.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 
 use super::workshop::Workshop;
 use super::{Outcome, page, print_json};
+use crate::availability::packages_in_use;
 use crate::cli;
 use crate::compile::Language;
 use crate::finding::{PAGE_FILE, Stored};
@@ -27,13 +30,14 @@ pub fn circumstances(
     began: SystemTime,
 ) -> Circumstances {
     // An adapter that was taken away meanwhile takes nothing else with it.
-    let (compiler, flags) = built(plan, workshop).unwrap_or_default();
+    let Built { compiler, flags, packages } = built(plan, workshop).unwrap_or_default();
     let statistics = &summary.statistics;
     Circumstances {
         interlap: env!("CARGO_PKG_VERSION").to_string(),
         machine: Machine::here(),
         compiler,
         flags,
+        packages,
         target: summary.hello.target.clone(),
         clock: summary.hello.clock.clone(),
         began: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -43,11 +47,32 @@ pub fn circumstances(
     }
 }
 
-/// The compiler, and all flags.
-fn built(plan: &Plan, workshop: &Workshop) -> Result<(String, Vec<String>)> {
-    let adapter = workshop.find(&plan.build.adapter)?;
-    let compiler = workshop.toolchain().compiler(Language::of(&adapter.source)?)?;
-    Ok((compiler.identity(), [adapter.head.flags, plan.build.flags.clone()].concat()))
+/// What a target was made of.
+#[derive(Default)]
+struct Built {
+    compiler: String,
+    flags: Vec<String>,
+    packages: Vec<String>,
+}
+
+fn built(plan: &Plan, workshop: &Workshop) -> Result<Built> {
+    let (request, toolchain) = (workshop.request(plan)?, workshop.toolchain());
+    let compiler = toolchain.compiler(Language::of(&request.source)?)?.identity();
+    let packages = versions(&packages_in_use(toolchain, &request)?);
+    Ok(Built { compiler, flags: request.flags, packages })
+}
+
+/// Those of the packages that are installed, with their versions.
+fn versions(packages: &BTreeSet<&str>) -> Vec<String> {
+    if packages.is_empty() {
+        return Vec::new();
+    }
+    let mut command = Command::new("dpkg-query");
+    command.args(["-W", "-f", "${Package} ${Version}\\n"]).args(packages);
+    // Elsewhere than on Debian there is no such program, and nothing to tell.
+    let output = command.stdin(Stdio::null()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.unwrap_or_default().lines().map(str::to_string).collect()
 }
 
 fn ended(ending: Ending) -> &'static str {

@@ -193,6 +193,11 @@ impl Counter {
         other.shapes
     }
 
+    /// How many rounds were looked at.
+    pub fn looked_rounds(&self) -> u64 {
+        self.looked.rounds
+    }
+
     /// How many distinct pairs of answers overlapped.
     pub fn combinations(&self) -> u64 {
         self.same.iter().zip(&self.apart).filter(|(same, apart)| **same + **apart > 0).count()

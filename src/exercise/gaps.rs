@@ -30,6 +30,7 @@ pub struct Gap {
     /// A sentence without its full stop: "remove never answered false".
     pub never: String,
     /// What may bring it about, as options of `interlap fuzz`; empty: a longer run.
+    #[serde(rename = "try")]
     pub try_: String,
 }
 
@@ -124,7 +125,7 @@ fn keys(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
                 (0, 1..) => {
                     gaps.push(gap(format!("{names} never overlapped on the same key"), "--keys 2"));
                 }
-                (1.., 0) if offer.keys > 1 => gaps.push(gap(
+                (1.., 0) if offer.keys > 1 && has_key(*one) && has_key(*other) => gaps.push(gap(
                     format!("{names} never overlapped on different keys"),
                     format!("--keys {}", offer.keys * 2),
                 )),

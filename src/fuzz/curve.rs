@@ -20,6 +20,8 @@ pub struct Point {
     pub schedules: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u64>,
+    /// The rounds that were looked at, of which the rest is.
+    pub looked: u64,
     /// Distinct pairs of answers whose calls overlapped.
     pub combinations: u64,
     /// Distinct orders of calls and returns.

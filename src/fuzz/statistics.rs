@@ -291,6 +291,7 @@ impl Counting {
             rounds: self.statistics.rounds,
             schedules: coverage.map(|coverage| coverage.schedules.total),
             pairs: coverage.map(|coverage| coverage.pairs.total),
+            looked: self.counter.looked_rounds(),
             combinations: self.counter.combinations(),
             shapes: self.distinct_shapes.round() as u64,
         }

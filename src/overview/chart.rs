@@ -24,6 +24,8 @@ pub struct Chart<'a> {
     pub title: &'a str,
     /// What is counted, in the plural.
     pub what: &'a str,
+    /// Of what rounds: "rounds".
+    pub rounds: &'a str,
     /// The points of each run: rounds and count, both ascending.
     pub runs: Vec<Vec<(u64, u64)>>,
 }
@@ -38,7 +40,10 @@ impl Chart<'_> {
         else {
             return String::new();
         };
-        let x = Axis::up_to(rounds, LEFT, WIDTH - RIGHT);
+        if most == 0 {
+            return String::new();
+        }
+        let x = Axis::until(rounds, LEFT, WIDTH - RIGHT);
         let y = Axis::up_to(most, HEIGHT - BOTTOM, TOP);
         let Chart { id, title, .. } = self;
         let caption = self.caption();
@@ -48,7 +53,7 @@ impl Chart<'_> {
              aria-describedby=\"{id}-says\">\n{}{}</svg>\n\
              <figcaption id=\"{id}-says\">{}</figcaption>\n</figure>\n",
             escaped(title),
-            axes(&x, &y),
+            axes(&x, &y, self.rounds),
             self.curves(&x, &y),
             escaped(&caption)
         )
@@ -78,7 +83,7 @@ impl Chart<'_> {
 
     /// What the curves say, in words.
     fn caption(&self) -> String {
-        let what = self.what;
+        let (what, of) = (self.what, self.rounds);
         let sentences = self.runs.iter().enumerate().filter_map(|(number, run)| {
             let (rounds, count) = *run.last()?;
             let before = run.iter().rev().find(|point| point.0 <= rounds - rounds / 10);
@@ -88,7 +93,7 @@ impl Chart<'_> {
                 if self.runs.len() > 1 { format!("Run {}: ", number + 1) } else { "".into() };
             let (count, rounds, new) = (grouped(count), grouped(rounds), grouped(new));
             Some(format!(
-                "{name}{count} {what} after {rounds} rounds; {new} of them ({share}) came with the \
+                "{name}{count} {what} after {rounds} {of}; {new} of them ({share}) came with the \
                  last tenth of the rounds."
             ))
         });
@@ -121,6 +126,11 @@ impl Axis {
         Axis { step, end: most.div_ceil(step).max(1) * step, from, to }
     }
 
+    /// The same, but the end is where the last count is.
+    fn until(most: u64, from: f64, to: f64) -> Axis {
+        Axis { end: most.max(1), ..Axis::up_to(most, from, to) }
+    }
+
     fn at(&self, count: u64) -> f64 {
         self.from + (self.to - self.from) * count as f64 / self.end as f64
     }
@@ -130,7 +140,18 @@ impl Axis {
     }
 }
 
-fn axes(x: &Axis, y: &Axis) -> String {
+/// A count at a mark: 500, 10 k, 1.5 M.
+fn plain(mark: u64) -> String {
+    let text = short(mark as f64);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{number} {unit}").trim_end().to_string()
+}
+
+fn axes(x: &Axis, y: &Axis, rounds: &str) -> String {
     let mut svg = String::new();
     let line = |class: &str, x1: f64, y1: f64, x2: f64, y2: f64| {
         let (from, to) = (format!("x1=\"{x1:.1}\" y1=\"{y1:.1}\""), (x2, y2));
@@ -143,15 +164,13 @@ fn axes(x: &Axis, y: &Axis) -> String {
     for mark in y.marks() {
         let class = if mark == 0 { "axis" } else { "grid" };
         svg += &line(class, LEFT, y.at(mark), WIDTH - RIGHT, y.at(mark));
-        svg += &text("end", LEFT - 6.0, y.at(mark) + 4.0, &short(mark as f64));
+        svg += &text("end", LEFT - 6.0, y.at(mark) + 4.0, &plain(mark));
     }
     for mark in x.marks() {
         svg += &line("axis", x.at(mark), bottom, x.at(mark), bottom + 4.0);
-        let anchor = if mark == x.end { "end" } else { "middle" };
-        let right = if mark == x.end { x.at(mark) + RIGHT } else { x.at(mark) };
-        svg += &text(anchor, right, bottom + 17.0, &short(mark as f64));
+        svg += &text("middle", x.at(mark), bottom + 17.0, &plain(mark));
     }
-    svg + &text("end", WIDTH, HEIGHT - 5.0, "rounds")
+    svg + &text("end", WIDTH - RIGHT, HEIGHT - 5.0, rounds)
 }
 
 #[cfg(test)]
@@ -164,6 +183,7 @@ mod tests {
             let axis = Axis::up_to(most, 0.0, 1.0);
             (axis.step, axis.end)
         };
+        assert_eq!([500, 50_000, 1_500_000].map(plain), ["500", "50 k", "1.5 M"]);
         assert_eq!(ends(0), (1, 1));
         assert_eq!(ends(5), (1, 5));
         assert_eq!(ends(6), (2, 6));
@@ -178,7 +198,8 @@ mod tests {
     #[test]
     fn a_chart_says_what_it_shows() {
         let runs = vec![vec![(500, 80), (900, 90), (1000, 100)]];
-        let chart = Chart { id: "c", title: "Schedules", what: "schedules", runs };
+        let chart =
+            Chart { id: "c", title: "Schedules", what: "schedules", rounds: "rounds", runs };
         let svg = chart.render();
         let says = "100 schedules after 1\u{202f}000 rounds; 10 of them (10 %) came with the last";
         assert!(svg.contains(says), "{svg}");

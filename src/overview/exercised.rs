@@ -30,28 +30,20 @@ pub fn never(gaps: &[Gap]) -> Section {
 /// Operations and their answers.
 pub fn operations(exercise: &Exercise, offer: &Offer) -> Section {
     let all: u64 = exercise.answers.iter().map(|answers| answers.calls).sum();
+    let cells = |of: u64, whole: u64| match of {
+        0 => vec![Cell::Never, Cell::Text(String::new())],
+        _ => vec![Cell::Count(of), Cell::Share(of as f64 / whole.max(1) as f64)],
+    };
     let mut rows = Vec::new();
     for &op in &offer.operations {
         let calls = exercise.calls(op);
-        let part = |of: u64, whole: u64| Cell::Share(of as f64 / whole.max(1) as f64);
-        let mut cells = vec![Cell::Text(String::new()), Cell::Never, Cell::Text(String::new())];
-        if calls > 0 {
-            cells[1] = Cell::Count(calls);
-            cells[2] = part(calls, all);
-        }
-        rows.push((op.name().to_string(), cells));
-        for (outcome, answered) in answers(exercise, op, offer) {
-            let words = Cell::Text(outcome);
-            rows.push((
-                op.name().to_string(),
-                match answered {
-                    0 => vec![words, Cell::Never, Cell::Text(String::new())],
-                    n => vec![words, Cell::Count(n), part(n, calls)],
-                },
-            ));
-        }
+        rows.push((op.name().to_string(), cells(calls, all)));
+        let answers = answers(exercise, op, offer).into_iter();
+        rows.extend(
+            answers.map(|(words, n)| (format!("{} → {words}", op.name()), cells(n, calls))),
+        );
     }
-    let names = heads(&["Operation", "Answer", "Calls", "Share"]);
+    let names = heads(&["Operation, answer", "Calls", "Share"]);
     let caption = "Calls of each operation, as a share of all calls, and its answers, as shares of \
                    its calls";
     Section { id: "operations", title: "Operations", html: table("", caption, &names, &rows) }

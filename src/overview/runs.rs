@@ -71,26 +71,37 @@ pub fn figures(statistics: &Statistics) -> Section {
     Section { id: "figures", title: "Figures", html: facts(&rows) }
 }
 
+/// A count with its rounds, where there is one.
+type Count = fn(&Point) -> Option<(u64, u64)>;
+
+/// What has a curve: its element, its title, what is counted, in the plural.
+fn counts() -> [(&'static str, &'static str, &'static str, Count); 4] {
+    [
+        ("schedules", "Schedules", "distinct schedules", |point| {
+            Some((point.rounds, point.schedules?))
+        }),
+        ("accesses", "Pairs of accesses", "distinct pairs of a write and a read", |point| {
+            Some((point.rounds, point.pairs?))
+        }),
+        ("shapes", "Shapes of rounds", "distinct orders of calls and returns", |point| {
+            Some((point.looked, point.shapes))
+        }),
+        ("combinations", "Pairs of answers", "distinct pairs of answers at once", |point| {
+            Some((point.looked, point.combinations))
+        }),
+    ]
+}
+
 /// Curves of what the rounds brought.
 pub fn growth(ledger: &Ledger) -> Option<Section> {
     let runs: Vec<&[Point]> = ledger.parts.iter().map(|part| &part.curve[..]).collect();
-    let counts: [(&str, &str, &str, fn(&Point) -> Option<u64>); 4] = [
-        ("schedules", "Schedules", "distinct schedules", |point| point.schedules),
-        ("accesses", "Pairs of accesses", "distinct pairs of a write and a read", |p| p.pairs),
-        ("shapes", "Shapes of rounds", "distinct orders of calls and returns", |point| {
-            Some(point.shapes)
-        }),
-        ("combinations", "Pairs of answers", "distinct pairs of answers at once", |point| {
-            Some(point.combinations)
-        }),
-    ];
     let mut html = String::new();
-    for (id, title, what, count) in counts {
-        let points = |run: &&[Point]| -> Vec<(u64, u64)> {
-            run.iter().filter_map(|point| Some((point.rounds, count(point)?))).collect()
-        };
-        let chart = Chart { id, title, what, runs: runs.iter().map(points).collect() };
-        html += &chart.render();
+    for (id, title, what, count) in counts() {
+        let points = |run: &&[Point]| -> Vec<(u64, u64)> { run.iter().filter_map(count).collect() };
+        let rounds =
+            if matches!(id, "schedules" | "accesses") { "rounds" } else { "rounds looked at" };
+        let runs = runs.iter().map(points).collect();
+        html += &Chart { id, title, what, rounds, runs }.render();
     }
     if html.is_empty() {
         return None;
@@ -143,10 +154,15 @@ fn rows(ledger: &Ledger, part: &Part) -> Vec<(&'static str, String)> {
         rows.push(("Shard", shard.to_string()));
     }
     rows.push(("Jobs", jobs.to_string()));
-    rows.push(("Library", ledger.library.clone()));
+    if !ledger.library.is_empty() {
+        rows.push(("Library", ledger.library.clone()));
+    }
     rows.push(("Adapter", plan.build.adapter.clone()));
     let Some(known) = &part.circumstances else { return rows };
     let Circumstances { machine, target, clock, .. } = known;
+    if !known.packages.is_empty() {
+        rows.push(("Packages", known.packages.join(", ")));
+    }
     rows.push(("Compiler", known.compiler.clone()));
     if !known.flags.is_empty() {
         rows.push(("Flags", known.flags.join(" ")));

@@ -12,6 +12,7 @@ mod explaining;
 mod fake;
 mod jobs;
 mod long;
+mod overview;
 mod pace;
 mod rr;
 mod scenarios;
