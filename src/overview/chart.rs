@@ -86,8 +86,7 @@ impl Chart<'_> {
         let (what, of) = (self.what, self.rounds);
         let sentences = self.runs.iter().enumerate().filter_map(|(number, run)| {
             let (rounds, count) = *run.last()?;
-            let before = run.iter().rev().find(|point| point.0 <= rounds - rounds / 10);
-            let new = count - before.map_or(0, |point| point.1);
+            let new = count.saturating_sub(count_at(run, rounds - rounds / 10));
             let share = percent(new as f64 / count.max(1) as f64);
             let name =
                 if self.runs.len() > 1 { format!("Run {}: ", number + 1) } else { "".into() };
@@ -99,6 +98,19 @@ impl Chart<'_> {
         });
         sentences.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// The count after so many rounds, where the curve is drawn.
+fn count_at(run: &[(u64, u64)], rounds: u64) -> u64 {
+    let mut before = (0, 0);
+    for &point in run {
+        if point.0 >= rounds {
+            let (wide, high) = (point.0 - before.0, point.1 - before.1);
+            return before.1 + high * (rounds - before.0) / wide.max(1);
+        }
+        before = point;
+    }
+    before.1
 }
 
 /// From a count to a place.
@@ -197,6 +209,10 @@ mod tests {
 
     #[test]
     fn a_chart_says_what_it_shows() {
+        assert_eq!(
+            [0, 50, 100, 150, 500].map(|at| count_at(&[(100, 10), (200, 12)], at)),
+            [0, 5, 10, 11, 12]
+        );
         let runs = vec![vec![(500, 80), (900, 90), (1000, 100)]];
         let chart =
             Chart { id: "c", title: "Schedules", what: "schedules", rounds: "rounds", runs };

@@ -92,10 +92,13 @@ fn matrix(exercise: &Exercise, ops: &[Op]) -> String {
         let (same, apart) = exercise.overlaps(one, other);
         let split = has_keys(one) && has_keys(other);
         match same + apart {
+            0 if exercise.calls(one) == 0 || exercise.calls(other) == 0 => {
+                Cell::Impossible("not called")
+            }
             0 if !exercise.may_overlap(one, other) => Cell::Impossible("one thread’s"),
             0 => Cell::Never,
             all if split => {
-                let below = format!("{} on the same key", percent(same as f64 / all as f64));
+                let below = format!("{} same key", percent(same as f64 / all as f64));
                 Cell::Heat(all, (all as f64 / most).sqrt(), below)
             }
             all => Cell::Heat(all, (all as f64 / most).sqrt(), String::new()),

@@ -149,7 +149,7 @@ mod tests {
     fn nothing_said_is_html() {
         let evil = "<b>&\"".to_string();
         let cells = || vec![Cell::Text(evil.clone()), Cell::Link(evil.clone(), evil.clone())];
-        let html = table("", &evil, &[evil.clone()], &[(evil.clone(), cells())]);
+        let html = table("", &evil, std::slice::from_ref(&evil), &[(evil.clone(), cells())]);
         assert!(!html.contains("<b>"), "{html}");
         assert!(!(paragraph(&evil) + &facts(&[("a", evil.clone())])).contains("<b>"));
         assert!(html.contains("href=\"&lt;b&gt;&amp;&quot;\""), "{html}");

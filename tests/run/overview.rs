@@ -75,7 +75,7 @@ fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
         "<td><code>--weight contains=8</code></td>",
         "<td class=\"never\">✕ never</td>",
         "<th scope=\"row\">insert → false</th>",
-        " % on the same key<",
+        " % same key</small>",
         "<caption>Calls by key</caption>",
         "distinct schedules after 400 rounds",
         "<caption>What each scheduling policy brought</caption>",
