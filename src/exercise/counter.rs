@@ -13,7 +13,7 @@ use crate::random::mix;
 
 /// Rounds that are all looked at, the first ones; of those after, one in so many.
 pub const LOOKED_FIRST: u64 = 4096;
-pub const LOOKED_ONE_IN: u64 = 8;
+pub const LOOKED_ONE_IN: u64 = 16;
 /// Calls that are looked at, of a round, or of a part of a long one: the first ones.
 pub const LOOKED_CALLS: usize = 4096;
 

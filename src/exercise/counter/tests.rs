@@ -163,7 +163,7 @@ fn shapes_are_orders_of_calls_whichever_thread_is_which() {
 #[test]
 fn one_round_in_so_many_is_looked_at_whatever_else_there_was() {
     assert!((0..LOOKED_FIRST).all(is_looked_at));
-    let after = LOOKED_FIRST..LOOKED_FIRST + 80_000;
+    let after = LOOKED_FIRST..LOOKED_FIRST + 10_000 * LOOKED_ONE_IN;
     let looked = after.filter(|round| is_looked_at(*round)).count() as f64;
     assert!((looked / 10_000.0 - 1.0).abs() < 0.05, "{looked}");
     let mut counter = Counter::default();
