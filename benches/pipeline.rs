@@ -7,8 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use interlap::exercise::{Counter, LOOKED_FIRST};
 use interlap::fuzz::{Observer, Options, Statistics, fuzz};
-use interlap::history::{Entry, Thread};
+use interlap::history::{Entry, History, Thread};
 use interlap::model::Spec;
 use interlap::operation::{Op, Status};
 use interlap::plan::{Clock, Engine, Plan, Shard};
@@ -28,7 +29,7 @@ exec cat rounds-$(grep -o '"round_first":[0-9]*' "$1" | grep -o '[0-9]*$')
 "#;
 
 /// One thread's calls: it adds a value and takes one, four times, while the others do.
-fn calls(thread: u32) -> Vec<u8> {
+fn calls(thread: u32) -> Thread {
     let mut calls = Thread::new(thread);
     for at in 0..4i64 {
         let (value, start) = (1000 * i64::from(thread) + at, 100 * at as u64 + u64::from(thread));
@@ -39,7 +40,26 @@ fn calls(thread: u32) -> Vec<u8> {
         let take = Entry { op: Op::Dequeue, status, start, end, args, results };
         calls.push(add).and_then(|()| calls.push(take)).expect("calls in order");
     }
-    records::encode(&calls)
+    calls
+}
+
+/// Nanoseconds for what a round exercised to be counted, beside its check: a mean over rounds of
+/// which some are looked at closely.
+fn counting() -> f64 {
+    let history = History { threads: (0..3).map(calls).collect(), drained: true };
+    let (mut counter, mut all) = (Counter::default(), Counter::default());
+    let before = cpu_seconds();
+    for round in LOOKED_FIRST..LOOKED_FIRST + ROUNDS {
+        counter.begin(round, 3);
+        counter.add(round, 3, std::hint::black_box(&history));
+        // As often as a worker tells what it counted.
+        if round % 680 == 0 {
+            all.join(std::mem::take(&mut counter));
+        }
+    }
+    let nanoseconds = (cpu_seconds() - before) * 1e9 / ROUNDS as f64;
+    assert!(all.combinations() > 0, "the rounds overlap");
+    nanoseconds
 }
 
 fn round(bytes: &mut Vec<u8>, round: u64) {
@@ -47,7 +67,7 @@ fn round(bytes: &mut Vec<u8>, round: u64) {
     let mut put = |frame| write(bytes, &frame).expect("memory");
     put(Frame::Round(start));
     for thread in 0..3 {
-        put(Frame::Records(Records { thread, bytes: calls(thread) }));
+        put(Frame::Records(Records { thread, bytes: records::encode(&calls(thread)) }));
     }
     let steps = Some(Box::new(Steps {
         policy: "pct:3".to_string(),
@@ -149,5 +169,6 @@ fn main() {
     let (rate, micros) =
         (rounds as f64 / summary.statistics.elapsed.as_secs_f64(), cpu / rounds as f64 * 1e6);
     println!("{jobs} jobs: {rate:.0} rounds of 24 calls a second, {micros:.2} us of CPU time each");
+    println!("of that {:.2} us to count what the round exercised", counting() / 1e3);
     println!("goal: 30000 rounds a second beside the harnesses");
 }

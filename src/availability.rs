@@ -1,6 +1,6 @@
 //! Whether an adapter can be compiled here, told without compiling it. Comes in: a request; goes
-//! out: the headers that are not found, each with what to install. Installed headers are taken to
-//! be complete: their own includes are not followed.
+//! out: the headers that are not found, each with what to install, and the packages of the others.
+//! Installed headers are taken to be complete: their own includes are not followed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,6 +40,25 @@ pub fn missing_headers(
         }
     }
     Ok(missing.into_iter().map(MissingHeader::new).collect())
+}
+
+/// The known packages of headers that this request takes from the system's folders.
+pub fn packages_in_use(
+    toolchain: &Toolchain,
+    request: &Request,
+) -> Result<BTreeSet<&'static str>, Error> {
+    let search_path = toolchain.search_path(request)?;
+    let source = fs::canonicalize(&request.source).map_err(IoError::at(&request.source))?;
+    let mut packages = BTreeSet::new();
+    for (_, text) in own_files(&source)? {
+        for include in includes(&text) {
+            let folder = search_path.iter().find(|folder| folder.join(&include.name).is_file());
+            if folder.is_some_and(|folder| folder.starts_with("/usr")) {
+                packages.extend(packages::of_header(&include.name));
+            }
+        }
+    }
+    Ok(packages)
 }
 
 impl MissingHeader {

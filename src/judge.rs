@@ -7,6 +7,7 @@
 use std::sync::mpsc::{Sender, channel};
 
 use crate::check::{self, Limits, Overlap, Verdict};
+use crate::exercise::Counter;
 use crate::history::{History, Thread};
 use crate::model::Spec;
 use crate::trace::rounds::Round;
@@ -21,6 +22,8 @@ pub struct Judged {
     pub verdict: Verdict,
     /// The history as one thread's, where the round was sequential and was judged as such.
     pub alone: Option<History>,
+    /// With what the round exercised.
+    pub counter: Box<Counter>,
 }
 
 /// The judging thread; ends when dropped.
@@ -41,8 +44,14 @@ impl Judge {
         Judge { work }
     }
 
-    pub fn judge(&self, round: Round, model: Spec, limits: Limits) -> Judged {
-        self.run(move || judge(round, &model, &limits))
+    pub fn judge(
+        &self,
+        round: Round,
+        model: Spec,
+        limits: Limits,
+        counter: Box<Counter>,
+    ) -> Judged {
+        self.run(move || judge(round, &model, &limits, counter))
     }
 
     /// Does anything there, and waits for it.
@@ -54,15 +63,20 @@ impl Judge {
     }
 }
 
-/// Judges a round on the calling thread.
-pub fn judge(round: Round, model: &Spec, limits: &Limits) -> Judged {
+/// Judges a round on the calling thread, and counts what it exercised.
+pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Counter>) -> Judged {
+    let start = &round.start;
+    if !start.sequential {
+        counter.begin(start.round, start.threads);
+        counter.add(start.round, start.threads, &round.history);
+    }
     let overlap = check::overlap(&round.history);
     let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
     let verdict = match &alone {
         Some(history) => check::sequential(history, model),
         None => check::check(&round.history, model, limits),
     };
-    Judged { round, overlap, verdict, alone }
+    Judged { round, overlap, verdict, alone, counter }
 }
 
 /// The operations as one thread's in their order; none if any two overlap.

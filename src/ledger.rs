@@ -8,8 +8,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::fuzz::{Statistics, Summary};
+use crate::fuzz::{Point, Statistics, Summary};
+use crate::machine::Machine;
 use crate::plan::{Plan, Shard};
+use crate::trace::frame::{ClockInfo, TargetInfo};
 
 const LEDGER_VERSION: u32 = 1;
 /// Its file, in the directory of the findings.
@@ -38,6 +40,35 @@ pub struct Part {
     pub plan: Plan,
     pub shard: Shard,
     pub jobs: u64,
+    /// None of a run that did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circumstances: Option<Circumstances>,
+    /// How its counts grew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<Point>,
+}
+
+/// With what, where and when a run was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// interlap's version.
+    pub interlap: String,
+    pub machine: Machine,
+    /// The compiler's path and version.
+    pub compiler: String,
+    /// All flags of the adapter and of the command line.
+    pub flags: Vec<String>,
+    /// Packages that headers were taken from, each with its version.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    pub target: TargetInfo,
+    pub clock: ClockInfo,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    pub seconds: f64,
+    pub rounds: u64,
+    /// Why it ended, in words.
+    pub ended: String,
 }
 
 impl Ledger {
@@ -49,7 +80,13 @@ impl Ledger {
             target: plan.target_name().to_string(),
             library: format!("{} {}", info.library, info.version).trim().to_string(),
             model: summary.model.to_string(),
-            parts: vec![Part { plan: plan.clone(), shard, jobs }],
+            parts: vec![Part {
+                plan: plan.clone(),
+                shard,
+                jobs,
+                circumstances: None,
+                curve: summary.curve.clone(),
+            }],
             statistics: summary.statistics.clone(),
             pairs: summary.pairs.clone(),
             findings: summary.findings.iter().map(name).collect(),
@@ -136,6 +173,8 @@ mod tests {
                 plan: Plan::new(target, seed),
                 shard: shard.parse().expect("a shard"),
                 jobs: 1,
+                circumstances: None,
+                curve: Vec::new(),
             }],
             statistics,
             pairs: pairs.to_vec(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -10,12 +11,13 @@ use serde::Serialize;
 use super::ci::{self, Reports};
 use super::engine::{engine_for, jobs_for};
 use super::workshop::{Workshop, harness_program};
-use super::{Outcome, print_json, shrink, stop_flag, triage};
+use super::{Outcome, overview, print_json, shrink, stop_flag, triage};
 use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
 use crate::compile;
+use crate::exercise::Gap;
 use crate::finding::{Finding, Stored};
-use crate::fuzz::{self, Ending, Options, Statistics, Summary, Uncontrolled};
+use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
 use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
@@ -28,6 +30,7 @@ use crate::symbols::SourceLines;
 use crate::unseen;
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
+    overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.run.format.json)?;
     let known = Known { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
     let done = find(args, &known, &reports);
@@ -38,7 +41,7 @@ pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
 }
 
 fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
-    let workshop = Workshop::open()?;
+    let (workshop, began) = (Workshop::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
     check_rr(&plan)?;
     let attempt = |plan: Plan| -> Result<(Options, Summary)> {
@@ -66,16 +69,23 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     };
     shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
     settle(&mut summary, known)?;
-    Ledger::of(&summary, &options.plan, options.shard, options.jobs).save(&args.out)?;
+    let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
+    let about = overview::circumstances(&summary, &options.plan, &workshop, began);
+    ledger.parts[0].circumstances = Some(about);
+    ledger.save(&args.out)?;
+    if let Some(path) = &args.html {
+        overview::write(path, &ledger, &summary.findings)?;
+    }
     reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect())?;
     if args.run.format.json {
-        print_json(&Json::of(&summary, &options.plan))?;
+        print_json(&Json::of(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
-        print_summary(&summary);
+        print_summary(&summary, &ledger);
         let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
         seen.iter().for_each(|known| println!("{}", listed::seen(known)));
         unseen.iter().for_each(|name| println!("known, but not seen in this run: {name}"));
+        args.html.iter().for_each(|path| overview::tell(path));
     }
     Ok(outcome(&summary))
 }
@@ -287,12 +297,13 @@ fn fresh_seed() -> u64 {
 }
 
 /// The run in a few lines, on standard output.
-fn print_summary(summary: &Summary) {
+fn print_summary(summary: &Summary, ledger: &Ledger) {
     println!("{}", summary_line(&summary.statistics));
     if let Some(covered) = &summary.statistics.coverage {
         println!("{}", coverage::table(covered).trim_end());
         coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
     }
+    overview::print_exercise(ledger, !summary.findings.is_empty());
     for (reason, rounds) in &summary.statistics.inconclusive {
         println!("not decided in {rounds} rounds: {reason}");
     }
@@ -339,6 +350,10 @@ pub struct Json<'a> {
     saturated: Option<bool>,
     /// Known issues that were seen.
     known: Vec<Seen>,
+    /// What never happened.
+    never: Vec<Gap>,
+    /// How the counts grew.
+    curve: &'a [Point],
     findings: Vec<JsonFinding<'a>>,
     outcome: Outcome,
 }
@@ -351,7 +366,7 @@ struct JsonFinding<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub fn of(summary: &'a Summary, plan: &'a Plan) -> Json<'a> {
+    pub fn of(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
         let statistics = &summary.statistics;
         let finding = |stored: &'a Stored| JsonFinding {
             directory: &stored.directory,
@@ -365,6 +380,8 @@ impl<'a> Json<'a> {
             statistics,
             saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
             known: known::seen(summary.findings.iter().map(|stored| &stored.finding)),
+            never: crate::overview::never(ledger),
+            curve: &summary.curve,
             findings: summary.findings.iter().map(finding).collect(),
             outcome: outcome(summary),
         }

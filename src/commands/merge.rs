@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::ci::{self, Reports};
 use super::workshop::harness_program;
-use super::{Outcome, print_json, triage};
+use super::{Outcome, overview, print_json, triage};
 use crate::cli;
 use crate::finding::{Finding, Stored};
 use crate::fuzz;
@@ -19,6 +19,7 @@ use crate::report::progress::summary_line;
 use crate::report::{coverage, triage as listed};
 
 pub fn run(args: &cli::Merge) -> Result<Outcome> {
+    overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.format.json)?;
     let known = ci::known(&args.ci)?;
     let mut joined: Option<Ledger> = None;
@@ -56,10 +57,16 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
     (ledger.statistics.findings, ledger.statistics.known) = (findings.len(), known);
     ledger.save(&args.out)?;
     reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect())?;
+    if let Some(path) = &args.html {
+        overview::write(path, &ledger, findings.values())?;
+    }
     match args.format.json {
         true => print_json(&Json::of(&ledger, &findings, &args.out))?,
         false if reports.take_stdout() => {}
-        false => print(&ledger, &findings),
+        false => {
+            print(&ledger, &findings);
+            args.html.iter().for_each(|path| overview::tell(path));
+        }
     }
     Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
 }
@@ -92,6 +99,7 @@ fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>) {
         println!("{}", coverage::table(covered).trim_end());
         coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
     }
+    overview::print_exercise(ledger, !findings.is_empty());
     for stored in findings.values().filter(|stored| stored.finding.known.is_none()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
         println!("{directory}: {}, seen {} times", finding.signature, finding.sightings);

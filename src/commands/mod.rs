@@ -10,6 +10,7 @@ mod export;
 mod fuzz;
 mod list;
 mod merge;
+mod overview;
 mod page;
 mod recording;
 mod replay;

@@ -1,5 +1,9 @@
-//! The page of `interlap check --html`: judged histories come in, a file goes out.
+//! The page of `interlap check --html`: judged histories come in, a file goes out. And how pages of
+//! all commands are written.
 
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -78,7 +82,22 @@ pub fn touch(path: &Path) -> Result<()> {
     left.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes a page to where the user wants it.
+/// Writes a page to where the user wants it: whole, or what was there stays.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    replace(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // A pipe or a terminal is no file that another could take the place of; nor is a link.
+    if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return fs::write(path, text);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = tempfile::Builder::new()
+        .prefix(".interlap-")
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Outcome, debug, page, print_json, recording, stop_flag};
+use super::{Outcome, debug, overview, page, print_json, recording, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli;
 use crate::commands::fuzz::rerun;
@@ -20,6 +20,9 @@ use crate::report::progress::{Progress, summary_line};
 use crate::report::text;
 
 pub fn show(args: &cli::Show) -> Result<Outcome> {
+    if overview::is_run(&args.finding) {
+        return overview::show(args);
+    }
     let stored = Stored::load(&args.finding)?;
     if args.format.json {
         print_json(&stored.finding)?;

@@ -39,20 +39,24 @@ impl Workshop {
 
     /// The shared library of the plan's adapter, compiled for its engine if need be.
     pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
+        let compiled = self.toolchain.compile(&self.request(plan)?)?;
+        if !compiled.warnings.trim().is_empty() {
+            eprintln!("{}", compiled.warnings.trim_end());
+        }
+        Ok(compiled.library)
+    }
+
+    /// What the plan's adapter is compiled from, for its engine.
+    pub fn request(&self, plan: &Plan) -> Result<Request> {
         let build = &plan.build;
         let adapter = self.find(&build.adapter)?;
-        let request = Request {
+        Ok(Request {
             source: adapter.source,
             flavour: flavour_for(plan.engine),
             include_dirs: build.include_dirs.clone(),
             libraries: build.libraries.clone(),
             flags: [adapter.head.flags, build.flags.clone()].concat(),
-        };
-        let compiled = self.toolchain.compile(&request)?;
-        if !compiled.warnings.trim().is_empty() {
-            eprintln!("{}", compiled.warnings.trim_end());
-        }
-        Ok(compiled.library)
+        })
     }
 }
 

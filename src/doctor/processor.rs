@@ -3,6 +3,7 @@
 //! files; [`facts`] reads those.
 
 use super::{Fact, Verdict, read};
+use crate::machine::field;
 use crate::tsc;
 
 pub(super) fn facts() -> Vec<Fact> {
@@ -19,12 +20,6 @@ pub(super) fn facts() -> Vec<Fact> {
         fsgsbase(&cpuinfo, &auxv),
         counters(paranoid.as_deref(), has_unit, is_root),
     ]
-}
-
-/// The value of a key of /proc/cpuinfo, of the first processor.
-fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
-    let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-    pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
 }
 
 fn has_flag(cpuinfo: &str, flag: &str) -> bool {

@@ -356,8 +356,8 @@ impl<'a> Collector<'a> {
         self.trace.map_or(Ok(()), Writer::finish).context(TRACE_FAILED)?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
-        let (statistics, pairs) = self.counting.into_parts();
-        Ok(Summary { hello, model, statistics, pairs, findings: self.findings, ending })
+        let (statistics, pairs, curve) = self.counting.into_parts();
+        Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
     }
 }
 

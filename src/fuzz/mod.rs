@@ -4,6 +4,7 @@
 
 mod again;
 mod collect;
+mod curve;
 mod leftovers;
 mod recorded;
 mod recordings;
@@ -29,6 +30,7 @@ use worker::{Lane, Note, Worker};
 
 pub use again::{again, search};
 pub use collect::save;
+pub use curve::Point;
 pub use recorded::locate;
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
@@ -87,6 +89,8 @@ pub struct Summary {
     pub statistics: Statistics,
     /// The pairs that `statistics` counts, sorted.
     pub pairs: Vec<u64>,
+    /// How the counts grew.
+    pub curve: Vec<Point>,
     /// Each distinct finding, in the order of their first sightings.
     pub findings: Vec<Stored>,
     pub ending: Ending,

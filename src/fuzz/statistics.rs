@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::curve::{Curve, Point};
 use crate::check::Overlap;
+use crate::exercise::{Counter, Exercise};
+use crate::fault::Fault;
 use crate::saturation::{Recent, Sketch};
 use crate::trace::frame::Steps;
 
@@ -32,9 +35,18 @@ pub struct Statistics {
     pub faults: u64,
     /// Rounds that could not be decided within the limits, by reason.
     pub inconclusive: BTreeMap<String, u64>,
+    /// Rounds whose answers no order explains.
+    #[serde(default)]
+    pub violations: u64,
+    /// Harness processes that were started.
+    #[serde(default)]
+    pub processes: u64,
     /// Of the controlled engine's rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// What the rounds exercised, when the run is over; none of runs that did not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exercise: Option<Exercise>,
 }
 
 /// What the controlled engine's rounds have covered.
@@ -87,8 +99,13 @@ impl Statistics {
         for (reason, rounds) in other.inconclusive {
             *self.inconclusive.entry(reason).or_default() += rounds;
         }
+        self.violations += other.violations;
+        self.processes += other.processes;
         if let Some(coverage) = other.coverage {
             self.coverage.get_or_insert_default().join(coverage);
+        }
+        if let Some(exercise) = other.exercise {
+            self.exercise.get_or_insert_default().join(exercise);
         }
     }
 }
@@ -138,7 +155,11 @@ pub struct Tally {
     pub overlap: Overlap,
     pub calls_per_second_max: f64,
     pub faults: u64,
+    pub violations: u64,
+    pub processes: u64,
     pub inconclusive: BTreeMap<String, u64>,
+    /// What the rounds exercised.
+    pub counter: Option<Box<Counter>>,
     /// Hashes of the schedules, by policy: one for each round.
     schedules: BTreeMap<String, Vec<u64>>,
     pairs: Vec<u64>,
@@ -167,8 +188,21 @@ impl Tally {
         }
     }
 
+    /// Counts what the round exercised that a fault ended.
+    pub fn add_fault(&mut self, fault: &Fault) {
+        // What was overwritten is no record of calls.
+        if fault.complete {
+            let counter = self.counter.get_or_insert_default();
+            if fault.part == 0 {
+                counter.begin(fault.round, fault.threads);
+            }
+            counter.add(fault.round, fault.threads, &fault.history);
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.rounds == 0 && self.faults == 0 && self.overlap.operations == 0
+        let done = self.rounds + self.faults + self.processes;
+        done == 0 && self.overlap.operations == 0
     }
 }
 
@@ -189,6 +223,10 @@ pub struct Counting {
     recent_pairs: Recent,
     threaded_rounds: u64,
     accesses: u64,
+    counter: Counter,
+    shapes: Sketch,
+    distinct_shapes: f64,
+    curve: Curve,
 }
 
 impl Counting {
@@ -200,6 +238,13 @@ impl Counting {
         statistics.calls_per_second_max =
             statistics.calls_per_second_max.max(tally.calls_per_second_max);
         statistics.faults += tally.faults;
+        statistics.violations += tally.violations;
+        statistics.processes += tally.processes;
+        if let Some(counter) = tally.counter {
+            let shapes = self.counter.join(*counter);
+            let new = shapes.into_iter().map(|shape| self.shapes.insert(shape));
+            self.distinct_shapes += new.sum::<f64>();
+        }
         for (reason, rounds) in tally.inconclusive {
             *statistics.inconclusive.entry(reason).or_default() += rounds;
         }
@@ -232,6 +277,27 @@ impl Counting {
     /// Brings what depends on the time up to date.
     pub fn tick(&mut self, elapsed: Duration) {
         self.statistics.elapsed = elapsed;
+        self.tick_coverage(elapsed);
+        if self.curve.is_due(elapsed) {
+            self.curve.push(self.point());
+        }
+    }
+
+    /// How far the run has got now, for its curve.
+    fn point(&self) -> Point {
+        let coverage = self.statistics.coverage.as_ref();
+        Point {
+            seconds: self.statistics.elapsed.as_secs_f64(),
+            rounds: self.statistics.rounds,
+            schedules: coverage.map(|coverage| coverage.schedules.total),
+            pairs: coverage.map(|coverage| coverage.pairs.total),
+            looked: self.counter.looked_rounds(),
+            combinations: self.counter.combinations(),
+            shapes: self.distinct_shapes.round() as u64,
+        }
+    }
+
+    fn tick_coverage(&mut self, elapsed: Duration) {
         let Some(coverage) = &mut self.statistics.coverage else { return };
         let grown = |recent: &mut Recent, count: f64| {
             let recent = recent.mark(elapsed, count).map(|grown| grown.round() as u64);
@@ -258,11 +324,13 @@ impl Counting {
         self.threaded_rounds > 0 && self.accesses == 0
     }
 
-    /// The distinct pairs, sorted.
-    pub fn into_parts(self) -> (Statistics, Vec<u64>) {
+    /// All that is kept, the distinct pairs sorted.
+    pub fn into_parts(mut self) -> (Statistics, Vec<u64>, Vec<Point>) {
+        let end = self.point();
+        self.statistics.exercise = Some(self.counter.exercise(end.shapes));
         let mut pairs: Vec<u64> = self.pairs.into_iter().collect();
         pairs.sort_unstable();
-        (self.statistics, pairs)
+        (self.statistics, pairs, self.curve.finish(end))
     }
 }
 

@@ -154,6 +154,7 @@ impl<'a> Worker<'a> {
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
             let words = self.recordings.begin(self.scratch);
             let hang_max = self.recordings.hang_max(self.options.hang_max);
+            self.tally.processes += 1;
             let harness = Harness::start(&words, program, &job, &job_file, hang_max)?;
             next = self.attend(harness, round)?.map(|round| self.lane.at_or_after(round));
             self.recordings.end();
@@ -268,11 +269,13 @@ impl<'a> Worker<'a> {
 
     fn judge(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
-        let Judged { mut round, overlap, verdict, alone } = match &self.judge {
-            Some(judge) => judge.judge(round, *model, self.limits()),
-            None => judge::judge(round, model, &self.limits()),
+        let counter = self.tally.counter.take().unwrap_or_default();
+        let Judged { mut round, overlap, verdict, alone, counter } = match &self.judge {
+            Some(judge) => judge.judge(round, *model, self.limits(), counter),
+            None => judge::judge(round, model, &self.limits(), counter),
         };
         let tally = &mut self.tally;
+        tally.counter = Some(counter);
         tally.rounds += 1;
         tally.overlap.operations += overlap.operations;
         tally.overlap.overlapping += overlap.overlapping;
@@ -289,6 +292,7 @@ impl<'a> Worker<'a> {
             }
             Verdict::Violation(witness) => witness,
         };
+        tally.violations += 1;
         let sequential = alone.is_some();
         if let Some(history) = alone {
             round.history = history;
@@ -312,6 +316,7 @@ impl<'a> Worker<'a> {
         };
         fault.locate(&mut self.lines, hello.code);
         let model = *model;
+        self.tally.add_fault(&fault);
         let watch = self.watch.take().filter(|watch| watch.start.round == fault.round);
         let is_long = watch.is_some();
         let (verdict, note) = match watch {

@@ -15,18 +15,20 @@ use crate::model::Spec;
 pub use stored::of_finding;
 
 const TEMPLATE: &str = include_str!("assets/page.html");
-const STYLE: [&str; 3] = [
-    include_str!("assets/page.css"),
-    include_str!("assets/timeline.css"),
-    include_str!("assets/search.css"),
-];
+/// What all pages have: the ground of their style, and scripts that know nothing of a history.
+pub const GROUND: &str = include_str!("assets/page.css");
+pub const DOM: &str = include_str!("assets/dom.js");
+pub const THEME: &str = include_str!("assets/theme.js");
+const STYLE: [&str; 3] =
+    [GROUND, include_str!("assets/timeline.css"), include_str!("assets/search.css")];
 /// In this order: each uses what those before it define.
-const SCRIPT: [&str; 12] = [
+const SCRIPT: [&str; 13] = [
     include_str!("assets/decode.js"),
     include_str!("assets/states.js"),
     include_str!("assets/search.js"),
     include_str!("assets/scale.js"),
-    include_str!("assets/dom.js"),
+    DOM,
+    THEME,
     include_str!("assets/draw.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/orders.js"),
@@ -119,7 +121,7 @@ pub fn render(subject: &Subject) -> String {
     let (heading, sentences) = words(subject);
     let paragraphs: String =
         sentences.iter().map(|sentence| format!("<p>{}</p>\n", escaped(sentence))).collect();
-    fill(|name| match name {
+    fill(TEMPLATE, |name| match name {
         "title" => escaped(&subject.title),
         "about" => escaped(&subject.about),
         "heading" => escaped(&heading),
@@ -161,9 +163,9 @@ fn words(subject: &Subject) -> (String, Vec<String>) {
 }
 
 /// The template with what stands for each `{{name}}`; what is put in is not looked at again.
-fn fill(value: impl Fn(&str) -> String) -> String {
+pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
-    let mut rest = TEMPLATE;
+    let mut rest = template;
     while let Some(at) = rest.find("{{") {
         let end = at + rest[at..].find("}}").expect("a name ends");
         page += &rest[..at];
@@ -174,7 +176,7 @@ fn fill(value: impl Fn(&str) -> String) -> String {
 }
 
 /// Text as HTML.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

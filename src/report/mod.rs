@@ -1,9 +1,10 @@
 //! What people are told: [`text`] renders findings, [`timeline`] draws operations, [`progress`]
-//! shows how a run is getting on, [`coverage`] what it has covered, [`interleaving`] what threads
-//! did, [`triage`] findings side by side. And what other programs are told of [`results`]:
-//! [`junit`], [`sarif`]. Nothing here decides anything.
+//! shows how a run is getting on, [`coverage`] what it has covered, [`exercise`] what it never did,
+//! [`interleaving`] what threads did, [`triage`] findings side by side. And what other programs are
+//! told of [`results`]: [`junit`], [`sarif`]. Nothing here decides anything.
 
 pub mod coverage;
+pub mod exercise;
 pub mod interleaving;
 pub mod junit;
 pub mod progress;

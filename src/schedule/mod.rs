@@ -112,7 +112,7 @@ enum Kind {
     Walk(walk::Walk),
     Pct(pct::Pct),
     Pos(pos::Pos),
-    Surw(surw::Surw),
+    Surw(Box<surw::Surw>),
     Delay(delay::Delay),
     Stall(stall::Stall),
     List(list::List),
@@ -129,7 +129,7 @@ impl Policy {
                 Kind::Pct(pct::Pct::new(changes, threads, random))
             }
             Spec::Pos => Kind::Pos(pos::Pos::new(threads, random)),
-            Spec::Surw => Kind::Surw(surw::Surw::new(outlook, random)),
+            Spec::Surw => Kind::Surw(Box::new(surw::Surw::new(outlook, random))),
             Spec::Delay { delays } => {
                 let delays = places(*delays);
                 Kind::Delay(delay::Delay::new(delays, threads, random))

@@ -154,7 +154,8 @@ mod tests {
         let outlook = program.outlook();
         move |seed| {
             let interest = Interest::of(0x1000 + 8 * u64::from(b'x'));
-            Policy(Kind::Surw(Surw { interest, ..Surw::new(&outlook, Random::new(seed)) }))
+            let surw = Surw { interest, ..Surw::new(&outlook, Random::new(seed)) };
+            Policy(Kind::Surw(Box::new(surw)))
         }
     }
 

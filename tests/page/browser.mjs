@@ -10,6 +10,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { addRunTests, makeRuns, runs } from './runs.mjs';
 import { contrasts, histories, interleaving } from './samples.mjs';
 
 const [program, folder] = process.argv.slice(2).map((name) => path.resolve(name));
@@ -39,6 +40,7 @@ function makePages() {
   assert.notEqual(text, with_);
   fs.writeFileSync(page('interleaved'), with_);
   makeFinding();
+  makeRuns(program, folder, page);
 }
 
 /** The page that a run writes for what it finds. */
@@ -46,7 +48,8 @@ function makeFinding() {
   const findings = path.join(folder, 'findings');
   fs.rmSync(findings, { recursive: true, force: true });
   const asked = ['fuzz', 'treiber_aba', '--for', '60s', '--findings', '1', '--seed', '1'];
-  const run = spawnSync(program, [...asked, '--shrink', '5s', '--out', findings]);
+  const html = ['--html', page('run')];
+  const run = spawnSync(program, [...asked, ...html, '--shrink', '5s', '--out', findings]);
   assert.equal(run.status, 1, String(run.stderr));
   const [name] = fs.readdirSync(findings).filter((entry) => entry.startsWith('treiber_aba'));
   const written = path.join(findings, name, 'page.html');
@@ -71,8 +74,21 @@ async function open(name, options = {}) {
     if (!/^(file|data):/.test(request.url())) tab.troubles.push(`asks for ${request.url()}`);
   });
   await tab.goto(`file://${page(name)}`);
-  await tab.waitForFunction(() => window.interlap?.timeline.frames.length > 0);
+  if (!runs.includes(name))
+    await tab.waitForFunction(() => window.interlap?.timeline.frames.length > 0);
   return tab;
+}
+
+/** Has axe look at a page. */
+async function checked(tab) {
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() =>
+    window.axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'],
+    }),
+  );
+  const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).slice(0, 3)}`);
+  assert.deepEqual(told, []);
 }
 
 async function close(tab) {
@@ -96,16 +112,7 @@ for (const name of [
   test(`${name} opens, light and dark, and has no fault that axe knows`, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const tab = await open(name, { colorScheme });
-      await tab.evaluate(axe);
-      const { violations } = await tab.evaluate(() =>
-        window.axe.run(document, {
-          runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'],
-        }),
-      );
-      const told = violations.map(
-        ({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).slice(0, 3)}`,
-      );
-      assert.deepEqual(told, []);
+      await checked(tab);
       await tab.screenshot({
         path: path.join(folder, `${name}-${colorScheme}.png`),
         fullPage: true,
@@ -423,6 +430,7 @@ test('frames stay short from 100 to 100,000 operations', async () => {
   }
 });
 
+addRunTests({ test, open, close, checked, folder });
 makePages();
 browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 console.log(

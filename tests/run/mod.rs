@@ -13,6 +13,7 @@ mod exporting;
 mod fake;
 mod jobs;
 mod long;
+mod overview;
 mod pace;
 mod rr;
 mod scenarios;

@@ -32,11 +32,18 @@ impl Worker<'_> {
             _ => Watch::new(part.start.clone(), model, self.limits_of_parts()),
         };
         let before = watch.overlap;
-        let (watch, found) = self.aside(move || {
+        let mut counter = self.tally.counter.take().unwrap_or_default();
+        let (watch, found, counter) = self.aside(move || {
+            let RoundStart { round, threads, .. } = part.start;
+            if part.number == 0 {
+                counter.begin(round, threads);
+            }
+            counter.add(round, threads, &part.history);
             let mut watch = watch;
             let found = watch.take(part);
-            (watch, found)
+            (watch, found, counter)
         });
+        self.tally.counter = Some(counter);
         self.tally.overlap.operations += watch.overlap.operations - before.operations;
         self.tally.overlap.overlapping += watch.overlap.overlapping - before.overlapping;
         if !found && end.is_none() {
@@ -116,6 +123,7 @@ impl Worker<'_> {
             }
             Verdict::Violation(witness) => witness,
         };
+        self.tally.violations += 1;
         witness.explanation += note.as_deref().unwrap_or_default();
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, &history, plan, &model);

@@ -20,7 +20,7 @@ class Page {
 
   start() {
     this.head();
-    this.theme();
+    theme(() => this.timeline?.recolor());
     this.timeline = new Timeline(this);
     this.interleaving = new Interleaving(this);
     this.orderView = new Orders(this);
@@ -166,38 +166,6 @@ class Page {
     const at = this.points.ops.indexOf(op);
     if (at >= 0) notes.push(['in the order shown', `step ${grouped(at + 1)}`]);
     return [...notes, ...this.interleaving.span(op)];
-  }
-
-  /** The system's colours, light or dark; what was chosen last is kept, where browsers do that. */
-  theme() {
-    const names = ['auto', 'light', 'dark'];
-    const store = (act) => {
-      try {
-        return act(window.localStorage);
-      } catch {
-        return null;
-      }
-    };
-    const apply = (name) => {
-      document.documentElement.dataset.theme = name;
-      this.timeline?.recolor();
-    };
-    const kept = store((storage) => storage.getItem('interlap-theme'));
-    const choice = el(
-      'select',
-      {
-        id: 'theme',
-        onchange: () => {
-          store((storage) => storage.setItem('interlap-theme', choice.value));
-          apply(choice.value);
-        },
-      },
-      names.map((name) => el('option', { value: name, selected: name === kept }, name)),
-    );
-    byId('theme-place').append(el('label', {}, 'Colours ', choice));
-    apply(names.includes(kept) ? kept : 'auto');
-    const dark = window.matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', () => this.timeline?.recolor());
   }
 }
 

@@ -1,0 +1,175 @@
+//! What can be asked for of one finding: to show, explain, shrink, replay or export it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Format, Rr, Run, duration};
+
+pub const REPLAY_EXAMPLES: &str = "\
+Examples:
+  interlap replay findings/treiber_aba-91c2
+  interlap replay findings/treiber_aba-91c2 --for 5m
+  interlap replay findings/treiber_aba-91c2 --history-only
+  interlap replay findings/treiber_aba-91c2 --op B              stopped at operation B, in gdb
+  interlap replay findings/treiber_aba-91c2 --op B --reverse    at its end; recordings of rr alone
+  interlap replay findings/treiber_aba-91c2 --gdb --step 120    stopped at a step of the schedule
+  interlap replay findings/treiber_aba-91c2 --gdb -- -batch -ex bt
+
+gdb has commands for the finding then: interlap-ops, interlap-op, interlap-next, interlap-step,
+interlap-preemptions; `help interlap-op` says what each does. docs/debugging.md has more.";
+
+pub const SHRINK_EXAMPLES: &str = "\
+Examples:
+  interlap shrink findings/treiber_aba-91c2
+  interlap shrink findings/treiber_aba-91c2 --for 10m
+
+Only what the controlled engine found; `interlap fuzz` has already tried for a while (--shrink). The
+finding stays the same: its rule, broken by no kind of operation that was not named before; of a
+fault, its source lines. What it was is kept beside it (original.mpk). Ctrl-C keeps the smallest.";
+
+pub const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  interlap explain findings/treiber_aba-91c2          what other threads can notice
+  interlap explain findings/treiber_aba-91c2 --all    every access, allocation and lock
+  interlap explain findings/treiber_aba-91c2 --json
+
+Runs the finding's round once more (controlled engine). Memory has names: `#3+8` is byte 8 of the
+third block that was allocated. Shrunk findings have their table in the report and on the page.";
+
+pub const EXPORT_EXAMPLES: &str = "\
+Examples:
+  interlap export findings/treiber_aba-91c2                   into findings/treiber_aba-91c2/export
+  interlap export findings/treiber_aba-91c2 --into ~/bug-17
+  interlap export findings/treiber_aba-91c2 --no-try          compile and run nothing
+
+Writes reproducer.cpp (reproducer.c for an adapter in C), which a plain g++ compiles, README.md,
+which says how and what to expect, and report.md, to paste into an issue. The order of threads is
+forced as far as it is known: shrink a finding of the controlled engine first. What is written is
+tried, and said to reproduce only as far as it did. docs/exporting.md has more.
+
+Exit status: 1 if the program shows the bug, 3 if it does not or was not tried, 2 on errors.";
+
+#[derive(Args, Debug)]
+pub struct Shrink {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Every step, not only what other threads can notice
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+#[derive(Args, Debug)]
+pub struct Export {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Directory to write to; it must not hold anything but an earlier export, unchanged
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+    /// Do not compile and run what is written
+    #[arg(long)]
+    pub no_try: bool,
+    /// How long to look for the points at which threads have to be stopped
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub try_for: Duration,
+    /// Time without any progress that counts as a hang, where the round is run once more
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub hang: Duration,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Replay {
+    /// Directory of a finding
+    pub finding: PathBuf,
+    /// Check the recorded history only; run nothing
+    #[arg(long)]
+    pub history_only: bool,
+    #[command(flatten)]
+    pub rr: Rr,
+    #[command(flatten)]
+    pub stop: Stop,
+    #[command(flatten)]
+    pub run: Run,
+}
+
+/// Where a debugger stops.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Debugger (findings of the controlled and the rr engine)")]
+pub struct Stop {
+    /// Run the round, or its recording, under gdb, stopped where it goes wrong: at the fault, or at
+    /// the first of the operations that contradict each other
+    #[arg(long, conflicts_with_all = ["history_only", "json"])]
+    pub gdb: bool,
+    /// Stop at the start of an operation, in gdb: its letter in the finding's picture, or 1, 2, ...
+    #[arg(long, value_name = "K", value_parser = operation, conflicts_with_all = ["history_only", "json"])]
+    pub op: Option<usize>,
+    /// Stop at its end, from where `reverse-continue` goes back to its start; recordings of rr only
+    #[arg(long, requires = "op")]
+    pub reverse: bool,
+    /// Stop at a step of the schedule, as starts and ends of operations are told in; controlled
+    /// engine only
+    #[arg(long, value_name = "N", conflicts_with_all = ["op", "history_only", "json"])]
+    pub step: Option<u64>,
+    /// More arguments for gdb
+    #[arg(last = true, value_name = "GDB-ARGUMENT")]
+    pub arguments: Vec<OsString>,
+}
+
+impl Stop {
+    /// Whether a debugger is wanted.
+    pub fn is_asked(&self) -> bool {
+        self.gdb || self.op.is_some() || self.step.is_some() || !self.arguments.is_empty()
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct Show {
+    /// Directory of a finding, or of a run (`fuzz --out`)
+    pub finding: PathBuf,
+    /// Print the whole history as JSON Lines instead
+    #[arg(long, conflicts_with = "json")]
+    pub history: bool,
+    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory, or the
+    /// page of the run, as of `fuzz --html`
+    #[arg(long, value_name = "PAGE", conflicts_with_all = ["json", "history"])]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// The number of an operation, from 1: 3 for `3`, `C` and `c`.
+fn operation(text: &str) -> Result<usize, String> {
+    let of_letter = match text.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => {
+            Some(usize::from(letter.to_ascii_uppercase() - b'A') + 1)
+        }
+        _ => None,
+    };
+    let number = of_letter.or_else(|| text.parse().ok()).filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a letter of the finding's picture, or its number from 1".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_have_letters_and_numbers() {
+        assert_eq!((operation("A"), operation("c"), operation("12")), (Ok(1), Ok(3), Ok(12)));
+        assert!(operation("0").is_err() && operation("AB").is_err() && operation("").is_err());
+    }
+}

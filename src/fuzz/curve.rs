@@ -1,0 +1,97 @@
+//! How a run's counts grew. Points come in as time goes by; a bounded number of them is kept, about
+//! as far from each other in time. Does not know what is counted.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Most points that are kept; with more, every other one goes.
+const POINTS_MAX: usize = 200;
+/// Time between points at first.
+const STEP: Duration = Duration::from_millis(50);
+
+/// How far a run had got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub seconds: f64,
+    pub rounds: u64,
+    /// Distinct schedules and pairs of accesses, of the controlled engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<u64>,
+    /// The rounds that were looked at, of which the rest is.
+    pub looked: u64,
+    /// Distinct pairs of answers whose calls overlapped.
+    pub combinations: u64,
+    /// Distinct orders of calls and returns.
+    pub shapes: u64,
+}
+
+/// The points so far.
+pub struct Curve {
+    points: Vec<Point>,
+    step: Duration,
+}
+
+impl Default for Curve {
+    fn default() -> Curve {
+        Curve { points: Vec::new(), step: STEP }
+    }
+}
+
+impl Curve {
+    /// Whether it is time for another point.
+    pub fn is_due(&self, elapsed: Duration) -> bool {
+        let last = self.points.last().map_or(0.0, |point| point.seconds);
+        elapsed.as_secs_f64() >= last + self.step.as_secs_f64()
+    }
+
+    /// Adds a point, once there are rounds to tell of.
+    pub fn push(&mut self, point: Point) {
+        if point.rounds == 0 {
+            return;
+        }
+        self.points.push(point);
+        if self.points.len() >= POINTS_MAX {
+            let mut at = 0;
+            self.points.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.step *= 2;
+        }
+    }
+
+    /// All points, with the run's end.
+    pub fn finish(mut self, end: Point) -> Vec<Point> {
+        if self.points.last() != Some(&end) {
+            self.push(end);
+        }
+        self.points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_keeps_points_that_are_few_and_evenly_apart() {
+        let mut curve = Curve::default();
+        let point =
+            |tick: u64| Point { seconds: tick as f64 * 0.05, rounds: tick, ..Point::default() };
+        let ticks = 100_000;
+        for tick in 0..ticks {
+            if curve.is_due(Duration::from_millis(50 * tick)) {
+                curve.push(point(tick));
+            }
+        }
+        let points = curve.finish(point(ticks));
+        assert!((POINTS_MAX / 2..=POINTS_MAX).contains(&points.len()), "{}", points.len());
+        let steps: Vec<u64> = points.windows(2).map(|two| two[1].rounds - two[0].rounds).collect();
+        let (least, most) = (steps[..steps.len() - 1].iter().min(), steps.iter().max());
+        assert!(least >= Some(&512) && most <= Some(&2048), "{steps:?}");
+        assert_eq!(points.last().map(|last| last.rounds), Some(ticks));
+    }
+}

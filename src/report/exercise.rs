@@ -1,0 +1,67 @@
+//! What a run exercised, in a few lines: mostly what it did not. Sums and gaps come in, text goes
+//! out.
+
+use crate::exercise::{Exercise, Gap, pairs_of_answers};
+
+/// Gaps that are told; a page has them all.
+const GAPS_MAX: usize = 5;
+
+/// "exercised: 3 operations with 6 kinds of answers, ...".
+pub fn line(exercise: &Exercise) -> String {
+    let answers = &exercise.answers;
+    let mut ops: Vec<_> = answers.iter().map(|answers| answers.answer.op).collect();
+    ops.dedup();
+    let (all, missing) = pairs_of_answers(exercise);
+    let (mean, most) = exercise.concurrency();
+    format!(
+        "exercised: {} operations with {} kinds of answers, {} of {all} pairs of them at once; \
+         {mean:.1} calls under way on average, at most {most}",
+        ops.len(),
+        answers.len(),
+        all - missing.len(),
+    )
+}
+
+/// What never happened, with options of `interlap fuzz` that may bring it about.
+pub fn never(gaps: &[Gap]) -> String {
+    if gaps.is_empty() {
+        return String::new();
+    }
+    let mut text = "never exercised (and what may bring it about):\n".to_string();
+    for Gap { never, try_ } in gaps.iter().take(GAPS_MAX) {
+        let advice = if try_.is_empty() { "a longer run" } else { try_ };
+        text += &format!("  {never:<52} {advice}\n");
+    }
+    if let Some(more @ 1..) = gaps.len().checked_sub(GAPS_MAX) {
+        text += &format!("  and {more} more, which a page shows: --html FILE\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::{Answer, Answers, Outcome, Pair};
+    use crate::operation::Op;
+
+    #[test]
+    fn a_run_is_told_in_a_line_and_its_gaps_below() {
+        let answer = |outcome| Answer { op: Op::SetInsert, outcome };
+        let given = |outcome| Answers { answer: answer(outcome), calls: 1, callers: 3 };
+        let (one, other) = (answer(Outcome::Done), answer(Outcome::Failed));
+        let exercise = Exercise {
+            answers: vec![given(Outcome::Done), given(Outcome::Failed)],
+            pairs: vec![Pair { one, other, same: 1, apart: 0 }],
+            depths: vec![1, 1],
+            ..Exercise::default()
+        };
+        let expected = "exercised: 1 operations with 2 kinds of answers, 1 of 3 pairs of them at \
+                        once; 1.5 calls under way on average, at most 2";
+        assert_eq!(line(&exercise), expected);
+        let gap = |at: usize| Gap { never: format!("gap {at}"), try_: "--keys 2".to_string() };
+        let text = never(&(0..7).map(gap).collect::<Vec<_>>());
+        assert!(text.contains("  gap 4 ") && !text.contains("gap 5"), "{text}");
+        assert!(text.ends_with("  and 2 more, which a page shows: --html FILE\n"), "{text}");
+        assert!(never(&[gap(0)]).ends_with("--keys 2\n") && never(&[]).is_empty());
+    }
+}
