@@ -1,6 +1,5 @@
-//! `interlap export`: a stored finding comes in, a directory with a reproducer, its README and a
-//! bug
-//! report goes out.
+//! `interlap export`: a stored finding comes in; a directory with a reproducer, its README and a
+//! bug report goes out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -79,9 +78,8 @@ fn tell(into: &Path, material: &Material, tried: &Tried) {
     }
 }
 
-/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced,
-/// which
-/// is told.
+/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced, and
+/// that is told.
 fn table(stored: &Stored, args: &cli::Export) -> Result<Option<Interleaving>> {
     let finding = &stored.finding;
     if stored.interleaving.is_some() || finding.plan.engine != Engine::Controlled {

@@ -1,6 +1,5 @@
 //! A bug report for the library's authors: a finding, what became of its reproducer and the
-//! versions
-//! come in, Markdown to be pasted into an issue goes out.
+//! versions come in; Markdown to be pasted into an issue goes out.
 
 use std::fmt::Write;
 

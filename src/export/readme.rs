@@ -1,6 +1,5 @@
-//! The README of an export: a draft and what became of it come in, Markdown goes out, for people
-//! who
-//! know neither interlap nor the library.
+//! The README of an export: a draft and what became of it come in; Markdown goes out, for people
+//! who know neither interlap nor the library.
 
 use std::fmt::Write;
 

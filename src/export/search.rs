@@ -1,6 +1,5 @@
-//! Which program reproduces a finding: what can be tried comes in, is compiled and run, and the
-//! best
-//! draft goes out with what became of it. Nothing is claimed that was not tried.
+//! Which program reproduces a finding: what can be tried comes in, is compiled and run; the best
+//! draft goes out, with what became of it. Nothing is claimed that was not tried.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -380,7 +380,8 @@ mod tests {
 
     #[test]
     fn before_what_is_returned() {
-        assert_eq!(each("{ return a; }", 1)[1], "{ return P(), a; }");
+        let found = each("{\nreturn a;\n}", 2);
+        assert_eq!(found, ["{\nP(); return a;\n}", "{\nreturn P(), a;\n}"]);
         assert_eq!(each("{\nelse\n  return;\n}", 3), Vec::<String>::new());
     }
 

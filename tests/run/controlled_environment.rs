@@ -135,7 +135,7 @@ fn memory_faults_name_both_who_did_it_and_who_came_before() {
     faulty(
         "double_free",
         &[],
-        &["freed a block that was freed already, in Register::write", "had freed it, in Register"],
+        &["freed a block that was freed already, in Register::", "had freed it, in Register"],
     );
     faulty("bad_free", &[], &["where no block begins, in Queue::~Queue at bad_free.cpp"]);
     faulty(
