@@ -145,7 +145,7 @@ pub fn print_exercise(ledger: &Ledger, has_findings: bool) {
     }
     println!("{}", exercise::line(exercised));
     if !has_findings {
-        print!("{}", exercise::never(&overview::never(ledger)));
+        print!("{}", exercise::never(exercised, &overview::never(ledger)));
     }
 }
 

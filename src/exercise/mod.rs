@@ -91,6 +91,11 @@ impl Answer {
 }
 
 impl Exercise {
+    /// Whether arguments and what was at once are known of a part of the rounds only.
+    pub fn is_sampled(&self) -> bool {
+        self.looked.rounds < self.rounds
+    }
+
     /// Calls of the operation, with whatever answer.
     pub fn calls(&self, op: Op) -> u64 {
         self.answers.iter().filter(|a| a.answer.op == op).map(|a| a.calls).sum()

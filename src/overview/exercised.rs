@@ -13,16 +13,22 @@ fn heads(heads: &[&str]) -> Vec<String> {
 }
 
 /// What never happened, and what to do about it.
-pub fn never(gaps: &[Gap]) -> Section {
-    let says = "What this run never did tells nothing about the structure. These options of \
-                `interlap fuzz` may bring it about; where there is none, a longer run may.";
+pub fn never(exercise: &Exercise, gaps: &[Gap]) -> Section {
+    let part = match exercise.is_sampled() {
+        true => " What overlaps, and arguments, are of the rounds that were looked at.",
+        false => "",
+    };
+    let says = format!(
+        "What this run never did tells nothing about the structure. These options of `interlap \
+         fuzz` may bring it about; where there is none, a longer run may.{part}"
+    );
     let rows: Vec<(String, Vec<Cell>)> =
         gaps.iter().map(|gap| (gap.never.clone(), vec![Cell::Code(gap.try_.clone())])).collect();
     let html = match gaps {
         [] => paragraph(
             "Every operation was called, gave each kind of answer, and overlapped every other.",
         ),
-        _ => paragraph(says) + &table("", "What never happened", &heads(&["Never", "Try"]), &rows),
+        _ => paragraph(&says) + &table("", "What never happened", &heads(&["Never", "Try"]), &rows),
     };
     Section { id: "never", title: "Never exercised", html }
 }

@@ -91,7 +91,7 @@ fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
 fn sections(ledger: &Ledger, found: &[Found]) -> Vec<Section> {
     let mut sections: Vec<Section> = runs::findings(found).into_iter().collect();
     if let Some((exercise, offer)) = ledger.statistics.exercise.as_ref().zip(offer(ledger)) {
-        sections.push(exercised::never(&gaps(exercise, &offer)));
+        sections.push(exercised::never(exercise, &gaps(exercise, &offer)));
         sections.push(exercised::operations(exercise, &offer));
         sections.push(exercised::at_once(exercise, &offer));
         sections.extend(exercised::arguments(exercise, &offer));

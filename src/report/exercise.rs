@@ -23,11 +23,15 @@ pub fn line(exercise: &Exercise) -> String {
 }
 
 /// What never happened, with options of `interlap fuzz` that may bring it about.
-pub fn never(gaps: &[Gap]) -> String {
+pub fn never(exercise: &Exercise, gaps: &[Gap]) -> String {
     if gaps.is_empty() {
         return String::new();
     }
-    let mut text = "never exercised (and what may bring it about):\n".to_string();
+    let where_ = match exercise.is_sampled() {
+        true => format!(", of what overlaps in the {} rounds looked at", exercise.looked.rounds),
+        false => String::new(),
+    };
+    let mut text = format!("never exercised{where_} (and what may bring it about):\n");
     for Gap { never, try_ } in gaps.iter().take(GAPS_MAX) {
         let advice = if try_.is_empty() { "a longer run" } else { try_ };
         text += &format!("  {never:<52} {advice}\n");
@@ -41,7 +45,7 @@ pub fn never(gaps: &[Gap]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exercise::{Answer, Answers, Outcome, Pair};
+    use crate::exercise::{Answer, Answers, Looked, Outcome, Pair};
     use crate::operation::Op;
 
     #[test]
@@ -59,9 +63,15 @@ mod tests {
                         once; 1.5 calls under way on average, at most 2";
         assert_eq!(line(&exercise), expected);
         let gap = |at: usize| Gap { never: format!("gap {at}"), try_: "--keys 2".to_string() };
-        let text = never(&(0..7).map(gap).collect::<Vec<_>>());
+        let text = never(&exercise, &(0..7).map(gap).collect::<Vec<_>>());
         assert!(text.contains("  gap 4 ") && !text.contains("gap 5"), "{text}");
         assert!(text.ends_with("  and 2 more, which a page shows: --html FILE\n"), "{text}");
-        assert!(never(&[gap(0)]).ends_with("--keys 2\n") && never(&[]).is_empty());
+        assert!(text.starts_with("never exercised (and what"), "{text}");
+        assert!(never(&exercise, &[]).is_empty());
+        let looked = Looked { rounds: 9, calls: 18 };
+        let sampled = Exercise { rounds: 10, looked, ..exercise };
+        let text = never(&sampled, &[gap(0)]);
+        assert!(text.starts_with("never exercised, of what overlaps in the 9 rounds"), "{text}");
+        assert!(text.ends_with("--keys 2\n"), "{text}");
     }
 }
