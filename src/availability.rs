@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
@@ -42,14 +43,17 @@ pub fn missing_headers(
     Ok(missing.into_iter().map(MissingHeader::new).collect())
 }
 
-/// The known packages of headers that this request takes from the system's folders.
+/// The known packages of headers that this request takes from the system's folders, and of the
+/// libraries that it is linked with.
 pub fn packages_in_use(
     toolchain: &Toolchain,
     request: &Request,
 ) -> Result<BTreeSet<&'static str>, Error> {
     let search_path = toolchain.search_path(request)?;
     let source = fs::canonicalize(&request.source).map_err(IoError::at(&request.source))?;
-    let mut packages = BTreeSet::new();
+    let linked = request.flags.iter().filter_map(|flag| flag.strip_prefix("-l"));
+    let linked = linked.chain(request.libraries.iter().map(String::as_str));
+    let mut packages: BTreeSet<_> = linked.filter_map(packages::of_library).collect();
     for (_, text) in own_files(&source)? {
         for include in includes(&text) {
             let folder = search_path.iter().find(|folder| folder.join(&include.name).is_file());
@@ -59,6 +63,19 @@ pub fn packages_in_use(
         }
     }
     Ok(packages)
+}
+
+/// Those of the packages that are installed, with their versions: "libcds-dev 2.3.3-2".
+pub fn installed(packages: &BTreeSet<&str>) -> Vec<String> {
+    if packages.is_empty() {
+        return Vec::new();
+    }
+    let mut command = Command::new("dpkg-query");
+    command.args(["-W", "-f", "${Package} ${Version}\\n"]).args(packages);
+    // Elsewhere than on Debian there is no such program, and nothing to tell.
+    let output = command.stdin(Stdio::null()).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.unwrap_or_default().lines().map(str::to_string).collect()
 }
 
 impl MissingHeader {

@@ -9,7 +9,7 @@ pub struct Machine {
     pub processor: String,
     /// Processors that this program may use.
     pub processors: u64,
-    /// "Linux 6.8.0 x86_64".
+    /// "Debian GNU/Linux 12 (bookworm), Linux 6.8.0 x86_64".
     pub system: String,
     /// All of it, whoever uses it; 0 where it is not told.
     pub memory_bytes: u64,
@@ -25,7 +25,8 @@ impl Machine {
         Machine {
             processor: field(&cpuinfo, "model name").unwrap_or(architecture).to_string(),
             processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
-            system: words.map(|word| word.to_string_lossy().into_owned()).join(" "),
+            system: distribution()
+                + &words.map(|word| word.to_string_lossy().into_owned()).join(" "),
             memory_bytes: memory_bytes(&meminfo),
         }
     }
@@ -39,6 +40,13 @@ impl Machine {
         let Machine { processor, processors, system, .. } = self;
         format!("{processor}, {processors} processors{memory}, {system}")
     }
+}
+
+/// What the system calls itself, with a comma; nothing where it does not.
+fn distribution() -> String {
+    let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    name.map_or(String::new(), |name| format!("{}, ", name.trim_matches('"')))
 }
 
 /// The value of a key of /proc/cpuinfo, of the first processor.
@@ -61,8 +69,8 @@ mod tests {
     fn this_machine_is_known() {
         let machine = Machine::here();
         assert!(machine.processors >= 1 && machine.memory_bytes > 1 << 20, "{machine:?}");
-        assert!(machine.system.starts_with("Linux ") && !machine.processor.is_empty());
-        assert!(machine.sentence().contains(" GiB of memory, Linux "), "{}", machine.sentence());
+        assert!(machine.system.contains("Linux ") && !machine.processor.is_empty());
+        assert!(machine.sentence().contains(" GiB of memory, "), "{}", machine.sentence());
     }
 
     #[test]

@@ -1,24 +1,23 @@
 //! `interlap export`: a stored finding comes in; a directory with a reproducer, its README and a
 //! bug report goes out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::workshop::Workshop;
 use super::{Outcome, explain, print_json, stop_flag};
+use crate::availability::{installed, packages_in_use};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::compile::{Language, Request};
 use crate::export::{Build, Material, Tried, Versions, Written, search};
 use crate::finding::Stored;
-use crate::includes::{includes, own_files};
 use crate::interleaving::Interleaving;
-use crate::packages;
+use crate::machine::Machine;
 use crate::plan::{Engine, quoted};
 
 /// What an export wrote: each file and a hash of it, so that a later one knows its own.
@@ -130,38 +129,15 @@ fn build(workshop: &Workshop, request: &Request) -> Result<Build> {
 }
 
 fn versions(workshop: &Workshop, request: &Request) -> Versions {
+    let toolchain = workshop.toolchain();
     let language = Language::of(&request.source).unwrap_or(Language::Cpp);
-    let compiler = workshop.toolchain().compiler(language).map(|compiler| compiler.identity());
-    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let system = format!(
-        "{}, Linux {}, {}",
-        name.unwrap_or("unknown system").trim_matches('"'),
-        kernel.trim(),
-        std::env::consts::ARCH
-    );
-    let compiler = compiler.unwrap_or_default();
-    Versions { packages: installed(request), compiler, system }
-}
-
-/// The packages of the library's headers and of what is linked, with their versions, where a
-/// package manager knows them.
-fn installed(request: &Request) -> Vec<String> {
-    let files = own_files(&request.source).unwrap_or_default();
-    let headers = files.iter().flat_map(|(_, text)| includes(text));
-    let mut names: BTreeSet<&str> =
-        headers.filter_map(|include| packages::of_header(&include.name)).collect();
-    let linked = request.flags.iter().filter_map(|flag| flag.strip_prefix("-l"));
-    let linked = linked.chain(request.libraries.iter().map(String::as_str));
-    names.extend(linked.filter_map(packages::of_library));
-    let version = |name: &str| {
-        let command = ["-W", "-f", "${Package} ${Version}", name];
-        let output = Command::new("dpkg-query").args(command).output().ok()?;
-        let words = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
-        Some(format!("{} (package)", words.trim()))
-    };
-    names.into_iter().filter_map(version).collect()
+    let compiler = toolchain.compiler(language).map(|compiler| compiler.identity());
+    let packages = packages_in_use(toolchain, request).unwrap_or_default();
+    Versions {
+        packages: installed(&packages),
+        compiler: compiler.unwrap_or_default(),
+        system: Machine::here().system,
+    }
 }
 
 type Hashes = BTreeMap<PathBuf, String>;

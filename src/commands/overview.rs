@@ -1,16 +1,16 @@
 //! What the commands tell of whole runs: with what, where and when a run was done, its page, and
 //! `interlap show` of a directory of findings.
 
-use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::workshop::Workshop;
 use super::{Outcome, page, print_json};
-use crate::availability::packages_in_use;
+use crate::availability::{installed, packages_in_use};
 use crate::cli;
 use crate::compile::Language;
 use crate::finding::{PAGE_FILE, Stored};
@@ -21,6 +21,9 @@ use crate::overview::{self, Found};
 use crate::plan::Plan;
 use crate::report::progress::summary_line;
 use crate::report::{coverage, exercise};
+
+/// All but what may stand in a name within a URL as it is.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What is known of a run besides its plan, once it is over.
 pub fn circumstances(
@@ -58,21 +61,8 @@ struct Built {
 fn built(plan: &Plan, workshop: &Workshop) -> Result<Built> {
     let (request, toolchain) = (workshop.request(plan)?, workshop.toolchain());
     let compiler = toolchain.compiler(Language::of(&request.source)?)?.identity();
-    let packages = versions(&packages_in_use(toolchain, &request)?);
+    let packages = installed(&packages_in_use(toolchain, &request)?);
     Ok(Built { compiler, flags: request.flags, packages })
-}
-
-/// Those of the packages that are installed, with their versions.
-fn versions(packages: &BTreeSet<&str>) -> Vec<String> {
-    if packages.is_empty() {
-        return Vec::new();
-    }
-    let mut command = Command::new("dpkg-query");
-    command.args(["-W", "-f", "${Package} ${Version}\\n"]).args(packages);
-    // Elsewhere than on Debian there is no such program, and nothing to tell.
-    let output = command.stdin(Stdio::null()).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    text.unwrap_or_default().lines().map(str::to_string).collect()
 }
 
 fn ended(ending: Ending) -> &'static str {
@@ -119,22 +109,10 @@ fn link(from: &Path, to: &Path) -> String {
     let to: Vec<Component> = to.components().collect();
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
     let up = from[common..].iter().map(|_| "..".to_string());
-    let down = to[common..].iter().map(|part| encoded(&part.as_os_str().to_string_lossy()));
+    let encoded =
+        |part: &Component| percent_encode(part.as_os_str().as_bytes(), ESCAPED).to_string();
+    let down = to[common..].iter().map(encoded);
     up.chain(down).collect::<Vec<_>>().join("/")
-}
-
-/// A name within a URL.
-fn encoded(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(byte.into());
-            }
-            byte => text += &format!("%{byte:02X}"),
-        }
-    }
-    text
 }
 
 /// Prints what a run exercised; what it did not, where nothing was found: else that matters more.

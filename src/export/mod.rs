@@ -7,6 +7,7 @@ mod calls;
 mod halts;
 mod headers;
 mod issue;
+mod outline;
 mod program;
 mod readme;
 mod script;
@@ -26,7 +27,6 @@ use crate::compile::Language;
 use crate::fault::FaultKind;
 use crate::finding::{Stored, What};
 use crate::interleaving::Interleaving;
-use crate::trace::frame::DetectedKind;
 use halts::Halt;
 use headers::Header;
 use program::{Binding, Program, Sign};
@@ -170,11 +170,12 @@ impl<'a> Material<'a> {
 
     /// Of wrong uses of memory a process may take no notice.
     fn wants_sanitizer(&self) -> bool {
-        use DetectedKind::{BadFree, DoubleFree, OutOfBounds, UseAfterFree};
-        let What::Fault { kind: FaultKind::Detected(kind), .. } = &self.stored.finding.what else {
-            return false;
-        };
-        matches!(kind, BadFree | DoubleFree | OutOfBounds | UseAfterFree)
+        match &self.stored.finding.what {
+            What::Fault { kind: FaultKind::Detected(kind), .. } => {
+                trial::sanitizers(*kind).is_some()
+            }
+            _ => false,
+        }
     }
 
     fn sign(&self) -> Sign {

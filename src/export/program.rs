@@ -60,7 +60,10 @@ const OWN_NAMES: &[&str] = &[
     "notes_lock",
     "now",
     "numbers_of",
+    "out_of_turn",
+    "own_directory",
     "own_turn",
+    "may_block",
     "passes",
     "ready",
     "ready_count",
@@ -170,110 +173,10 @@ impl Program<'_> {
         Sign::of(&self.stored.finding.what)
     }
 
-    fn head(&self) -> String {
-        let mut text = format!("// {}\n//\n", self.title);
-        for line in wrapped(&self.story(), 95) {
-            writeln!(text, "// {line}").expect("writing to a string");
-        }
-        text += "//\n// The threads:\n";
-        for line in self.outline() {
-            text += format!("//   {line}").trim_end();
-            text.push('\n');
-        }
-        let name = if self.language == Language::C { "reproducer.c" } else { "reproducer.cpp" };
-        write!(
-            text,
-            "//\n// Compile and run it where {name} lies:\n//\n//   {}\n//   ./reproducer\n//\n\
-             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about \
-             the \
-             bug.\n\n",
-            self.command
-        )
-        .expect("writing to a string");
-        text
-    }
-
-    fn story(&self) -> String {
-        let shows = match self.sign() {
-            Sign::Answers => "answers what no order of the calls explains",
-            Sign::Crash => "ends the process",
-            Sign::Hang => "does not return from its calls",
-        };
-        let way = match (self.script.has_turns, self.halts.is_empty()) {
-            (true, true) => "The order of the calls is forced: one after the other, in turns.",
-            (true, false) => {
-                "The order is forced: threads run in turns, and a call is left in the middle at a \
-                 REPRODUCER_POINT, while others go on."
-            }
-            (false, _) => "Threads run at once, again and again, until it happens.",
-        };
-        let explanation = match &self.stored.finding.what {
-            What::Violation { explanation, .. } => explanation.clone(),
-            What::Fault { sentence, .. } => sentence.clone(),
-        };
-        format!("This program calls a structure that {shows}. {explanation} {way}")
-    }
-
-    /// What each thread calls, or the turns, a line each.
-    pub fn outline(&self) -> Vec<String> {
-        if !self.script.has_turns {
-            let line = |(thread, steps): (usize, &Vec<Step>)| {
-                let calls: Vec<String> =
-                    steps.iter().filter_map(|step| self.called(step)).collect();
-                format!("thread {thread}: {}", calls.join(", "))
-            };
-            return self.script.threads.iter().enumerate().map(line).collect();
-        }
-        let mut turns: Vec<(usize, String)> = Vec::new();
-        for (thread, steps) in self.script.threads.iter().enumerate() {
-            turns.extend(self.turns(thread, steps));
-        }
-        turns.sort();
-        turns.into_iter().map(|(turn, words)| format!("turn {turn}, {words}")).collect()
-    }
-
-    fn turns(&self, thread: usize, steps: &[Step]) -> Vec<(usize, String)> {
-        let mut turns: Vec<(usize, Vec<String>)> = Vec::new();
-        let mut stops = Vec::new();
-        for step in steps {
-            match step {
-                Step::Turn(turn) => turns.push((*turn, Vec::new())),
-                Step::Stop { stop, back } => stops.push((*stop, *back)),
-                Step::Call(_) => {
-                    let call = self.called(step).unwrap_or_default();
-                    let mut verb = "";
-                    for (stop, back) in stops.drain(..) {
-                        let name = &self.halts[stop].hook.name;
-                        let words = format!("{verb}{call} as far as {name}");
-                        turns.last_mut().expect("a turn comes first").1.push(words);
-                        turns.push((back, Vec::new()));
-                        verb = "goes on with ";
-                    }
-                    let words = format!("{verb}{call}");
-                    turns.last_mut().expect("a turn comes first").1.push(words);
-                }
-                Step::EndTurn | Step::After { .. } => {}
-            }
-        }
-        let words = |calls: Vec<String>| format!("thread {thread}: {}", calls.join(", "));
-        turns.into_iter().map(|(turn, calls)| (turn, words(calls))).collect()
-    }
-
-    fn called(&self, step: &Step) -> Option<String> {
-        let Step::Call(id) = step else { return None };
-        let history = &self.stored.round.history;
-        let call = calls::call(history, *id);
-        Some(match calls::answer(history, *id) {
-            Some(answer) => format!("{call} -> {answer}"),
-            None => call,
-        })
-    }
-
     fn includes(&self) -> String {
-        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include \
-        <stdio.h>\n\
-                 #include <stdlib.h>\n#include <string.h>\n#include <time.h>\n#include \
-                 <unistd.h>\n";
+        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n\
+                 #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+                 #include <time.h>\n#include <unistd.h>\n";
         let cpp = "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <new>\n\
                    #include <string>\n#include <type_traits>\n#include <utility>\n\
                    #include <vector>\n";
@@ -285,10 +188,9 @@ impl Program<'_> {
 
     /// The names of the points, and what a point does.
     fn points(&self) -> String {
-        let mut text =
-            "// ---- The points in the code below at which a call is left in the middle.\n\n\
-                        enum {\n    NO_POINT"
-                .to_string();
+        let mut text = "// ---- The points in the code below at which a call is left in the \
+                        middle.\n\nenum {\n    NO_POINT"
+            .to_string();
         for (name, line) in self.names() {
             write!(text, ",\n    {name} /* at {line} */").expect("writing to a string");
         }
@@ -325,14 +227,13 @@ impl Program<'_> {
             Binding::Class => stand_in(&self.source.all()),
             Binding::Table => format!(
                 "// ---- What the structure's code needs of interlap, the tool it was found \
-                with.\n\n\
-                 {}\n",
+                 with.\n\n{}\n",
                 self.contract
             ),
         };
         format!(
-            "{contract}// ==== The code under test, as it was fuzzed.\n\n{code}\n// ==== Its \
-            end.\n\n"
+            "{contract}// ==== The code under test, as it was fuzzed.\n\n{code}\n\
+             // ==== Its end.\n\n"
         )
     }
 
@@ -342,9 +243,10 @@ impl Program<'_> {
                 let most = self.most_values().max(64);
                 format!(
                     "enum {{ VALUES = {most} }}; // most values of a call\n\
-                         enum {{ THREADS = {} }};\n",
+                     enum {{ THREADS = {} }};\n",
                     self.threads_count()
-                ) + include_str!("code/table.c")
+                ) + include_str!("code/directory.c")
+                    + include_str!("code/table.c")
             }
             Binding::Class => {
                 let all = self.source.all();
@@ -352,11 +254,14 @@ impl Program<'_> {
                 let ops: BTreeSet<Op> =
                     self.stored.round.history.ids().map(|id| self.op(id)).collect();
                 let ops: Vec<Op> = ops.into_iter().collect();
-                let config = "interlap::config{\"/tmp\", 1, THREADS, 0}";
                 let wants = all.contains("interlap::config") || all.contains("config &");
-                let code = include_str!("code/class.cpp")
-                    .replace("/* config */", if wants { config } else { "" });
+                let (config, directory) = match wants {
+                    true => (CONFIG, include_str!("code/directory.c")),
+                    false => ("", ""),
+                };
+                let code = include_str!("code/class.cpp").replace("/* config */", config);
                 format!("enum {{ THREADS = {} }};\n", self.threads_count())
+                    + directory
                     + &code
                     + &calls::functions(&ops, &methods)
                     + "\n"
@@ -403,11 +308,11 @@ impl Program<'_> {
         match (self.script.has_turns, self.halts.is_empty()) {
             (false, _) => text += include_str!("code/free.c"),
             (true, true) => {
-                text += include_str!("code/turns.c");
+                text += &self.turns_code();
                 text += "static void has_returned(int thread) { (void)thread; }\n\n";
             }
             (true, false) => {
-                text += include_str!("code/turns.c");
+                text += &self.turns_code();
                 text += include_str!("code/points.c");
             }
         }
@@ -419,10 +324,10 @@ impl Program<'_> {
         write!(
             text,
             "static void tell(void) {{\n    for (int at = 0; at < note_count; at++) \
-            puts(notes[at]);\n\
-             }}\nstatic void hangs(void) {{\n    {}puts({});\n    fflush(stdout);\n    \
-             _exit({status});\n}}\nstatic void reset(void) {{\n    \
-             ready_count = done_count = has_begun = note_count = differences = 0;\n    \
+             puts(notes[at]);\n}}\nstatic void hangs(void) {{\n    {}puts({});\n    \
+             fflush(stdout);\n    _exit({status});\n}}\nstatic void reset(void) {{\n    \
+             ready_count = done_count = has_begun = note_count = 0;\n    \
+             differences = out_of_turn = 0;\n    \
              memset(returned, 0, sizeof returned);\n{turn}}}\n\n",
             if sign != Sign::Answers && self.script.has_turns { "" } else { "tell();\n    " },
             calls::literal(hang),
@@ -431,12 +336,17 @@ impl Program<'_> {
         text
     }
 
+    fn turns_code(&self) -> String {
+        let turns = self.script.blocked.iter().map(|turn| format!("{turn}, "));
+        let turns: String = turns.collect();
+        include_str!("code/turns.c").replace("/* turns */", &turns)
+    }
+
     /// A function for each thread, and one for what is called at the end.
     fn threads(&self) -> String {
-        let mut text =
-            "// ==== What the threads do: check(thread, call, its answer, the answer that \
-                        was found).\n\n"
-                .to_string();
+        let mut text = "// ==== What the threads do: check(thread, call, its answer, the answer \
+                        that was found).\n\n"
+            .to_string();
         let count = self.threads_count();
         for (thread, steps) in (0..count).zip(&self.script.threads) {
             writeln!(text, "static void thread_{thread}(void) {{").expect("writing to a string");
@@ -516,6 +426,9 @@ impl Program<'_> {
     }
 }
 
+/// What a class's constructor is told.
+const CONFIG: &str = "interlap::config{own_directory(), 1, THREADS, 0}";
+
 /// A point behind an expression.
 const AFTER: &str = "\
 // The same behind an expression: its value is known, and passed on later.
@@ -559,21 +472,4 @@ fn stand_in(code: &str) -> String {
             .expect("writing to a string");
     }
     text + "#define INTERLAP_TARGET(Class) using Tested = Class; // the class that is called\n\n"
-}
-
-/// The paragraph in lines of so many columns.
-pub fn wrapped(paragraph: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in paragraph.split_whitespace() {
-        let last = lines.last_mut().expect("never empty");
-        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > columns {
-            lines.push(word.to_string());
-        } else {
-            if !last.is_empty() {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines
 }

@@ -45,8 +45,46 @@ pub struct Script {
     /// Of each thread.
     pub threads: Vec<Vec<Step>>,
     pub stops: Vec<Stop>,
+    /// Turns whose last call waits for another thread.
+    pub blocked: Vec<usize>,
     /// One thread at a time runs, in turns; otherwise all that may.
     pub has_turns: bool,
+}
+
+impl Script {
+    /// What a thread does, of these things with their turns; notes where it is stopped.
+    fn steps(&mut self, own: &[(&Atom, usize)], table: &Interleaving) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut turn = None;
+        for atoms in own.chunk_by(|a, b| a.0.call == b.0.call) {
+            if turn.is_some_and(|turn| turn != atoms[0].1) {
+                steps.push(Step::EndTurn);
+            }
+            if turn != Some(atoms[0].1) {
+                steps.push(Step::Turn(atoms[0].1));
+            }
+            let (mut from, mut blocked) = (atoms[0].0.row.unwrap_or(0), None);
+            for pair in atoms.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+                let ((before, turn), (after, back)) = (pair[0], pair[1]);
+                let (Some(last), Some(next)) = (before.row, after.row) else { continue };
+                if waits(&table.rows[last]) {
+                    // It stops by itself.
+                    self.blocked.push(turn);
+                    blocked = Some(back);
+                } else {
+                    let call = before.call;
+                    steps.push(Step::Stop { stop: self.stops.len(), back });
+                    self.stops.push(Stop { thread: before.thread, call, last, next, from });
+                }
+                from = next;
+            }
+            steps.push(Step::Call(atoms[0].0.call));
+            steps.extend(blocked.map(Step::Turn));
+            turn = atoms.last().map(|(_, turn)| *turn);
+        }
+        steps.push(Step::EndTurn);
+        steps
+    }
 }
 
 /// A thing that a thread does and that others may notice: a row of the table, or none for a call
@@ -77,42 +115,10 @@ pub fn in_turns(
     for thread in 0..threads {
         let own: Vec<(&Atom, usize)> =
             atoms.iter().zip(turns.iter().copied()).filter(|(a, _)| a.thread == thread).collect();
-        let steps = steps(&own, table, &mut script.stops);
+        let steps = script.steps(&own, table);
         script.threads.push(steps);
     }
     script
-}
-
-fn steps(own: &[(&Atom, usize)], table: &Interleaving, stops: &mut Vec<Stop>) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut turn = None;
-    for atoms in own.chunk_by(|a, b| a.0.call == b.0.call) {
-        if turn.is_some_and(|turn| turn != atoms[0].1) {
-            steps.push(Step::EndTurn);
-        }
-        if turn != Some(atoms[0].1) {
-            steps.push(Step::Turn(atoms[0].1));
-        }
-        let (mut from, mut blocked) = (atoms[0].0.row.unwrap_or(0), None);
-        for pair in atoms.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
-            let ((before, _), (after, back)) = (pair[0], pair[1]);
-            let (Some(last), Some(next)) = (before.row, after.row) else { continue };
-            if waits(&table.rows[last]) {
-                // It stops by itself.
-                blocked = Some(back);
-            } else {
-                let call = before.call;
-                steps.push(Step::Stop { stop: stops.len(), back });
-                stops.push(Stop { thread: before.thread, call, last, next, from });
-            }
-            from = next;
-        }
-        steps.push(Step::Call(atoms[0].0.call));
-        steps.extend(blocked.map(Step::Turn));
-        turn = atoms.last().map(|(_, turn)| *turn);
-    }
-    steps.push(Step::EndTurn);
-    steps
 }
 
 fn waits(row: &Row) -> bool {
@@ -199,7 +205,7 @@ pub fn in_order(history: &History, threads: u32) -> Script {
     for of in 0..threads {
         let own: Vec<(&Atom, usize)> =
             atoms.iter().zip(0..).filter(|(atom, _)| atom.thread == of).collect();
-        let steps = steps(&own, &table, &mut script.stops);
+        let steps = script.steps(&own, &table);
         script.threads.push(steps);
     }
     script

@@ -150,7 +150,7 @@ impl Probe<'_> {
     }
 
     fn shows(&self, seconds: f64) -> Result<bool> {
-        trial::shows(self.directory, seconds, self.material.sign())
+        trial::shows(self.directory, seconds, &self.material.stored.finding.what)
     }
 
     fn runs(&self, runs: usize, seconds: f64) -> Result<Tried> {

@@ -2,13 +2,16 @@
 //! come in, what became of some runs goes out.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::program::Sign;
+use crate::fault::FaultKind;
+use crate::finding::What;
+use crate::trace::frame::DetectedKind;
 
 /// How long a compiler may take.
 const COMPILE_MAX: Duration = Duration::from_secs(180);
@@ -30,17 +33,39 @@ pub fn compile(command: &[String], directory: &Path) -> Result<Result<(), String
     })
 }
 
-/// Whether one run of the program, given so many seconds, shows the finding.
-pub fn shows(directory: &Path, seconds: f64, sign: Sign) -> Result<bool> {
+/// Whether one run of the program, given so many seconds, shows the finding: not just anything that
+/// is wrong, but the same.
+pub fn shows(directory: &Path, seconds: f64, what: &What) -> Result<bool> {
     let command = ["./reproducer".to_string(), seconds.to_string()];
     let ended = run(&command, directory, Duration::from_secs_f64(seconds) + RUN_MORE)?;
     let Some(status) = ended.status else { return Ok(false) };
-    Ok(match sign {
-        Sign::Answers | Sign::Hang => {
-            status.code() == Some(1) && ended.output.contains("REPRODUCED")
-        }
-        Sign::Crash => status.code().is_none() || ended.output.contains("ERROR: AddressSanitizer"),
+    let said = |words: &str| ended.output.contains(words);
+    Ok(match what {
+        What::Violation { .. } => status.code() == Some(1) && said("REPRODUCED"),
+        What::Fault { kind, .. } => match kind {
+            FaultKind::Signal(signal) => status.signal() == Some(*signal),
+            FaultKind::Exit(code) => {
+                status.code() == Some(*code) && !said("not seen in") && !said("do not return")
+            }
+            FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
+            FaultKind::Hang { .. } => status.code() == Some(1) && said("REPRODUCED"),
+            FaultKind::Detected(kind) => match sanitizers(*kind) {
+                Some(name) => said("ERROR: AddressSanitizer") && said(name),
+                None => status.code() == Some(1) && said("REPRODUCED"),
+            },
+        },
     })
+}
+
+/// What AddressSanitizer calls a wrong use of memory; none for what has nothing to do with it.
+pub fn sanitizers(kind: DetectedKind) -> Option<&'static str> {
+    match kind {
+        DetectedKind::UseAfterFree => Some("heap-use-after-free"),
+        DetectedKind::DoubleFree => Some("attempting double-free"),
+        DetectedKind::BadFree => Some("attempting free on address which was not malloc()-ed"),
+        DetectedKind::OutOfBounds => Some("buffer-overflow"),
+        DetectedKind::Deadlock | DetectedKind::Livelock | DetectedKind::Hang => None,
+    }
 }
 
 /// Runs a command to its end, or kills it; no status if it was killed.

@@ -81,7 +81,7 @@ fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
         "<caption>What each scheduling policy brought</caption>",
         "--keys 1 --weight contains=0 --engine controlled",
         "<dt>Compiler</dt>",
-        "GiB of memory, Linux ",
+        " GiB of memory, ",
         "400 rounds in",
         "all rounds were done",
     ] {

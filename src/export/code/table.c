@@ -12,8 +12,7 @@ static const il_host host = {ignore, ignore, give_up};
 
 static void make_structure(void) {
     static il_config config = {&host, NULL, 1, THREADS, 0};
-    static char directory[] = "/tmp/reproducer-XXXXXX";
-    if (config.directory == NULL) config.directory = mkdtemp(directory);
+    config.directory = own_directory();
     target = interlap_target();
     structure = target->create(&config);
     config.round++;
