@@ -24,8 +24,8 @@ impl Program<'_> {
         write!(
             text,
             "//\n// Compile and run it where {name} lies:\n//\n//   {}\n//   ./reproducer\n//\n\
-             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about the \
-             bug.\n\n",
+             // `./reproducer 30` tries for 30 seconds. README.md says more; report.md is about \
+             the bug.\n\n",
             self.command
         )
         .expect("writing to a string");

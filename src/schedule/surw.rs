@@ -8,8 +8,8 @@
 //! Interesting are all accesses to one address. The paper counts them beforehand, in a run of its
 //! own; here the address is drawn as accesses come, and what a thread has left is taken to be the
 //! operations it has left, times the events that one of its operations had so far: a round costs
-//! six tenths, and finds about as much (docs/policies.md). Beyond the paper: all is drawn anew when a thread yields, or others
-//! could wait for ever. Does not know which thread creates which.
+//! six tenths, and finds about as much (docs/policies.md). Beyond the paper: all is drawn anew when
+//! a thread yields, or others could wait for ever. Does not know which thread creates which.
 
 use super::interest::Interest;
 use super::lots::Lots;
