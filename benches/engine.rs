@@ -29,25 +29,39 @@ const POLICIES: [Option<&str>; 8] = [
 const TURNS: &str = "all in turns";
 /// Those of the second: what fibers save is switches, of which the policies make few or many.
 const SWITCHING: [Option<&str>; 3] = [None, Some("walk:20"), Some("walk:50")];
-const FIBER_ROUNDS: u64 = 100_000;
+const FIBER_ROUNDS: u64 = 40_000;
 const THREAD_ROUNDS: u64 = 4_000;
+/// Everything is measured so many times, by turns: other work on the machine takes up to half of the
+/// speed for seconds on end, and what a harness can do is the best.
+const PASSES: usize = 9;
+const SWITCHING_PASSES: usize = 3;
 const JOBS: u64 = 2;
 const CHECKED_ROUNDS: u64 = 200_000;
 
 fn main() {
     let bench = Bench::new();
     println!("MS queue, 3 threads x 8 calls: rounds per CPU second in the harness");
-    let rates = POLICIES.map(|policy| {
-        let rate = bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS);
-        println!("  {:<16} {rate:>8.0}", policy.unwrap_or(TURNS));
-        rate
-    });
+    println!("  {:<16} {:>8} {:>8}", "", "best", "median");
+    let mut rates = POLICIES.map(|_| Vec::new());
+    for _ in 0..PASSES {
+        for (policy, rates) in POLICIES.iter().zip(&mut rates) {
+            rates.push(bench.harness(*policy, Carrier::Fiber, FIBER_ROUNDS));
+        }
+    }
+    for (policy, rates) in POLICIES.iter().zip(&mut rates) {
+        let (best, median) = best_and_median(rates);
+        println!("  {:<16} {best:>8.0} {median:>8.0}", policy.unwrap_or(TURNS));
+    }
     println!("  goal: all in turns at least 50000\n");
 
-    println!("The same on an operating-system thread for each thread, beside fibers");
+    println!("The same on an operating-system thread for each thread, beside fibers (medians)");
     for policy in SWITCHING {
-        let fibers = bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS / 4);
-        let threads = bench.harness(policy, Carrier::Thread, THREAD_ROUNDS);
+        let (mut fibers, mut threads) = (Vec::new(), Vec::new());
+        for _ in 0..SWITCHING_PASSES {
+            fibers.push(bench.harness(policy, Carrier::Fiber, FIBER_ROUNDS));
+            threads.push(bench.harness(policy, Carrier::Thread, THREAD_ROUNDS));
+        }
+        let (fibers, threads) = (best_and_median(&mut fibers).1, best_and_median(&mut threads).1);
         let (name, ratio) = (policy.unwrap_or(TURNS), fibers / threads);
         println!("  {name:<16} {threads:>8.0} {fibers:>8.0}: {ratio:.1} times as many");
     }
@@ -56,8 +70,14 @@ fn main() {
     let (wall, cpu) = bench.end_to_end();
     println!("From end to end, every round checked, {JOBS} harnesses");
     println!("  {wall:>8.0} rounds a second, {cpu:.0} per CPU second of all processes");
-    println!("  that is {:.2} of what the harness alone does in a CPU second", wall / rates[0]);
+    let alone = best_and_median(&mut rates[0]).1;
+    println!("  that is {:.2} of what the harness alone does in a CPU second", wall / alone);
     println!("  goal: at least 30000 rounds a second on 2 processors");
+}
+
+fn best_and_median(rates: &mut [f64]) -> (f64, f64) {
+    rates.sort_by(f64::total_cmp);
+    (rates[rates.len() - 1], rates[rates.len() / 2])
 }
 
 /// What all measurements share.

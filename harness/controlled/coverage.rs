@@ -4,6 +4,7 @@
 //! library lies.
 
 use std::cell::{Cell, UnsafeCell};
+use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::random::mix;
@@ -23,8 +24,8 @@ const KEY_BITS: u32 = 48;
 struct Writer {
     /// The address, as `key` has it; above it the thread.
     word: u64,
-    round: u32,
-    place: u32,
+    /// The round in which it did; below it the place.
+    tail: u64,
 }
 
 struct Coverage {
@@ -40,7 +41,7 @@ unsafe impl Sync for Coverage {}
 
 static COVERAGE: Coverage = Coverage {
     round: Cell::new(0),
-    writers: UnsafeCell::new([Writer { word: 0, round: 0, place: 0 }; 1 << WRITERS_LOG]),
+    writers: UnsafeCell::new([Writer { word: 0, tail: 0 }; 1 << WRITERS_LOG]),
     seen: UnsafeCell::new([0; 1 << (SEEN_BITS_LOG - 6)]),
     new: UnsafeCell::new([0; NEW_MAX]),
     new_count: Cell::new(0),
@@ -73,22 +74,29 @@ fn key(address: usize) -> u64 {
     key as u64 & ((1 << KEY_BITS) - 1)
 }
 
-/// An access of shared memory by an instruction before `place`.
+/// An access of shared memory by an instruction before `place`. Whether others wrote there last,
+/// and whether this is a write, changes from one access to the next, so nothing branches on it.
 #[inline]
 pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
     let (place, key) = (number_of(place), key(address));
-    let slot = scatter(key, WRITERS_LOG);
     // SAFETY: see Coverage.
-    let writer = unsafe { &mut (*c.writers.get())[slot] };
-    let (word, round) = ((thread as u64) << KEY_BITS | key, c.round.get());
-    let same_address = (writer.word ^ word) << (64 - KEY_BITS) == 0;
-    if same_address && writer.word != word && writer.round == round {
-        pair(writer.place, place);
+    let (writers, seen) = unsafe { (&mut *c.writers.get(), &*c.seen.get()) };
+    let writer = &mut writers[scatter(key, WRITERS_LOG)];
+    let round = u64::from(c.round.get()) << 32;
+    let own = Writer { word: (thread as u64) << KEY_BITS | key, tail: round | u64::from(place) };
+    let places = writer.tail << 32 | u64::from(place);
+    let bit = scatter(places, SEEN_BITS_LOG);
+    let (differs, is_own) = (writer.word ^ own.word, writer.word == own.word);
+    let elsewhere = differs << (64 - KEY_BITS) | (writer.tail ^ own.tail) >> 32;
+    let is_pair = elsewhere | u64::from(is_own) == 0;
+    // Few words of `seen` are looked at, then: they stay in the cache.
+    let known = seen[select_unpredictable(is_pair, bit / 64, 0)] >> (bit % 64);
+    if is_pair & (known & 1 == 0) {
+        note(places, bit);
     }
-    if write {
-        *writer = Writer { word, round, place };
-    }
+    writer.word = select_unpredictable(write, own.word, writer.word);
+    writer.tail = select_unpredictable(write, own.tail, writer.tail);
 }
 
 /// The place as an address in the library's file; 0 where it is not in it.
@@ -103,15 +111,13 @@ fn number_of(place: usize) -> u32 {
     u32::try_from(place.wrapping_sub(BASE.load(Ordering::Relaxed))).unwrap_or(0)
 }
 
-#[inline]
-fn pair(writer: u32, reader: u32) {
+#[cold]
+fn note(places: u64, bit: usize) {
     let c = &COVERAGE;
-    let places = u64::from(writer) << 32 | u64::from(reader);
-    let bit = scatter(places, SEEN_BITS_LOG);
-    // SAFETY: see Coverage.
-    let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };
     let at = c.new_count.get();
-    if seen[bit / 64] & 1 << (bit % 64) == 0 && at < NEW_MAX {
+    if at < NEW_MAX {
+        // SAFETY: see Coverage.
+        let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };
         seen[bit / 64] |= 1 << (bit % 64);
         new[at] = mix(places);
         c.new_count.set(at + 1);

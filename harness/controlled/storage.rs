@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
+use std::slice;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,6 +20,9 @@ const CXX: [&str; 2] = ["libstdc++", "libc++"];
 /// More writable data than this cannot be put back for each round: it would take much longer than
 /// the round. Left as it is, it would point into the heap of the round before.
 const DATA_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes that are put back together.
+const CHUNK: usize = 1024;
 
 /// Thread-local variables of one library.
 struct Local {
@@ -68,14 +72,21 @@ pub fn data() -> impl Iterator<Item = (usize, usize)> {
     TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
 }
 
-/// Puts static data and what the target allocated while it was loaded back.
+/// Puts static data and what the target allocated while it was loaded back. Most of it is as it
+/// was, and is not written, so that it takes less of the processor's cache.
 pub fn restore() {
     let Some(found) = TARGET.get() else { return };
     for data in &found.data {
-        let at = ptr::with_exposed_provenance_mut(data.at);
         // SAFETY: writable memory of a library that stays loaded, or of the arena, as noted; no
         // code of the target runs now.
-        unsafe { ptr::copy_nonoverlapping(data.image.as_ptr(), at, data.image.len()) };
+        let now = unsafe {
+            slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(data.at), data.image.len())
+        };
+        for (now, image) in now.chunks_mut(CHUNK).zip(data.image.chunks(CHUNK)) {
+            if now != image {
+                now.copy_from_slice(image);
+            }
+        }
     }
 }
 
@@ -123,7 +134,7 @@ fn is_cxx(name: &str) -> bool {
 
 fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     // SAFETY: the loader's table of this length.
-    unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+    unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
 }
 
 /// Notes one library, if it is the target's.
@@ -160,8 +171,7 @@ unsafe extern "C" fn note(
             && !is_cxx(&name)
         {
             // SAFETY: code of a library that stays loaded.
-            let code =
-                unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(at), bytes) };
+            let code = unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(at), bytes) };
             found.reads_counter |= super::environment::time_stamp::is_read_by(code);
         }
     }
@@ -171,7 +181,7 @@ unsafe extern "C" fn note(
 fn local(info: &libc::dl_phdr_info, image: usize, image_bytes: usize, bytes: usize) -> Local {
     let image = ptr::with_exposed_provenance(image);
     // SAFETY: the segment lies in a library that is never unloaded, and is not written.
-    let image = unsafe { std::slice::from_raw_parts(image, image_bytes) };
+    let image = unsafe { slice::from_raw_parts(image, image_bytes) };
     let at = [const { AtomicUsize::new(0) }; THREADS_MAX];
     Local { module: info.dlpi_tls_modid, image, bytes, at }
 }

@@ -407,11 +407,14 @@ pub fn call_ends() {
 }
 
 /// A scheduling point before an access.
-#[inline]
+#[inline(always)]
 pub fn point(address: usize, access: Access) {
     let step = pace::next_step();
+    let pending = || Pending { address: address as u64, access };
     if !pace::is_free(step) {
-        take_step(step, Pending { address: address as u64, access }, false, false);
+        take_step(step, pending(), false, false);
+    } else if pace::asks_at_each() {
+        ask(pending());
     }
 }
 
@@ -460,6 +463,25 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
         }
     }
     pace::grant();
+}
+
+/// A point at which nothing but the policy is to be asked.
+#[inline]
+fn ask(pending: Pending) {
+    let e = &ENGINE;
+    let me = e.current.get();
+    // SAFETY: nobody else uses it now; see `Engine`.
+    unsafe { (*e.pending.get())[me] = pending };
+    if e.runnable.get() == 1 << me || e.whole_calls.get() {
+        return;
+    }
+    let next = choose(false);
+    if next != me {
+        pace::settle();
+        stop::preempted(me, next);
+        switch(me, next);
+        pace::grant();
+    }
 }
 
 /// Whether a thread whose call takes long lets others go first now: at random, because threads that

@@ -18,6 +18,8 @@ pub(super) struct Pace {
     idle_base: Cell<u64>,
     /// The policy would have been asked at each of them.
     asks: Cell<bool>,
+    /// It still is, but nothing else is looked at.
+    asks_at_each: Cell<bool>,
 }
 
 impl Pace {
@@ -27,6 +29,7 @@ impl Pace {
             granted: Cell::new(0),
             idle_base: Cell::new(0),
             asks: Cell::new(false),
+            asks_at_each: Cell::new(false),
         }
     }
 }
@@ -50,6 +53,12 @@ pub(super) fn is_free(step: u64) -> bool {
         ENGINE.changed_at.set(step);
     }
     true
+}
+
+/// Whether the policy is to be asked at points that may pass.
+#[inline(always)]
+pub(super) fn asks_at_each() -> bool {
+    ENGINE.pace.asks_at_each.get()
 }
 
 /// A step that is no point: limits are steps, so there is one point less.
@@ -113,26 +122,22 @@ pub(super) fn grant() {
     }
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
+    // SAFETY: nobody else uses it now; see `Engine`.
+    let Some(policy) = (unsafe { &*e.policy.get() }) else { return };
     let asks = e.runnable.get() != 1 << e.current.get() && !e.whole_calls.get();
-    let free = of_policy(asks);
-    if free != 0 {
-        let free = free.min(of_limits());
+    // It will want to know what each thread was last about to do.
+    let at_each = policy.heeds_accesses();
+    let quiet = match asks && !at_each {
+        true => policy.quiet(e.current.get(), e.step.get()),
+        false => u64::MAX,
+    };
+    if quiet != 0 {
+        let free = quiet.min(of_limits());
         e.pace.idle_base.set(u64::from(own.idle.get()) + free);
-        e.pace.asks.set(asks);
+        e.pace.asks.set(asks && !at_each);
+        e.pace.asks_at_each.set(at_each);
         e.pace.free.set(free);
         e.pace.granted.set(free);
-    }
-}
-
-#[inline]
-fn of_policy(asks: bool) -> u64 {
-    let e = &ENGINE;
-    // SAFETY: nobody else uses it now; see `Engine`.
-    match unsafe { &*e.policy.get() } {
-        Some(policy) if asks => policy.quiet(e.current.get(), e.step.get()),
-        // It will want to know what each thread was last about to do.
-        Some(policy) if policy.heeds_accesses() => 0,
-        _ => u64::MAX,
     }
 }
 
