@@ -31,8 +31,8 @@ const TURNS: &str = "all in turns";
 const SWITCHING: [Option<&str>; 3] = [None, Some("walk:20"), Some("walk:50")];
 const FIBER_ROUNDS: u64 = 40_000;
 const THREAD_ROUNDS: u64 = 4_000;
-/// Everything is measured so many times, by turns: other work on the machine takes up to half of the
-/// speed for seconds on end, and what a harness can do is the best.
+/// Everything is measured so many times, by turns: other work on the machine takes up to half of
+/// the speed for seconds on end, and what a harness can do is the best.
 const PASSES: usize = 9;
 const SWITCHING_PASSES: usize = 3;
 const JOBS: u64 = 2;

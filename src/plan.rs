@@ -140,6 +140,9 @@ pub struct Scenario {
     pub keys: u64,
     /// Most values that a call carries or asks for; a drain that removes in bulk asks for so many.
     pub values: u64,
+    /// How it is scheduled, where it has a schedule of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
 }
 
 /// One call of a scenario.

@@ -29,5 +29,6 @@ pub fn of(history: &History, callers: u32) -> Scenario {
         threads,
         keys: keys.map_or(0, |keys| keys.max(0) as u64),
         values: values.unwrap_or(0).max(VALUES_MIN),
+        schedule: None,
     }
 }

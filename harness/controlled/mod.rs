@@ -114,8 +114,8 @@ pub fn rounds(
     if let Err(error) = watchdog::start(Duration::from_millis(job.hang_milliseconds)) {
         return Ok(Frame::Problem(format!("{CANNOT} no clock of processor time: {error}")));
     }
-    let spec = match job.plan.control.policy.as_deref().map(str::parse::<Spec>).transpose() {
-        Ok(spec) => spec,
+    let schedules = match Schedules::new(&job.plan) {
+        Ok(schedules) => schedules,
         Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),
     };
     if let Err(what) = scenario::check(&job.plan, &target.operations) {
@@ -126,7 +126,7 @@ pub fn rounds(
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
     for number in numbers {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
-        let spec = spec.clone().unwrap_or_else(|| Spec::drawn(job.plan.seed, number));
+        let spec = schedules.of_round(number);
         let done = match one(job, target, area, &shape, &spec) {
             Ok(done) => done,
             Err(problem) => {
@@ -145,6 +145,32 @@ pub fn rounds(
     }
     area.flush(pipe)?;
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+}
+
+/// How the rounds of a plan are scheduled.
+struct Schedules {
+    seed: u64,
+    policy: Option<Spec>,
+    /// Of each scenario.
+    own: Vec<Option<Spec>>,
+}
+
+impl Schedules {
+    fn new(plan: &Plan) -> Result<Schedules, String> {
+        let parse = |text: Option<&str>| text.map(str::parse::<Spec>).transpose();
+        let own = plan.scenarios.iter().map(|scenario| parse(scenario.schedule.as_deref()));
+        let own = own.collect::<Result<_, _>>()?;
+        Ok(Schedules { seed: plan.seed, policy: parse(plan.control.policy.as_deref())?, own })
+    }
+
+    fn of_round(&self, round: u64) -> Spec {
+        let turn = round.checked_rem(self.own.len() as u64);
+        let own = turn.and_then(|turn| self.own[turn as usize].as_ref());
+        match self.policy.as_ref().or(own) {
+            Some(spec) => spec.of_round(self.seed, round),
+            None => Spec::drawn(self.seed, round),
+        }
+    }
 }
 
 /// One round.

@@ -61,7 +61,7 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outlook, Pending, Policy, Spec, THREADS_MAX};
+    use super::super::{Outlook, Pending, Place, Policy, Spec, THREADS_MAX};
     use super::*;
 
     fn switch(step: u64, thread: usize) -> Switch {
@@ -75,7 +75,8 @@ mod tests {
         let mut policy = Policy::new(&Spec::List(switches), 0, &outlook);
         let pending = [Pending::default(); THREADS_MAX];
         let mut next = |current, runnable, yields, step| {
-            policy.next(&View { current, runnable, yields, step, pending: &pending })
+            let place = Place::default();
+            policy.next(&View { current, runnable, yields, step, place, pending: &pending })
         };
         assert_eq!(next(0, 0b111, false, 0), 0);
         assert_eq!(next(0, 0b111, false, 1), 1);

@@ -21,6 +21,7 @@ mod pos;
 mod spec;
 mod stall;
 mod surw;
+mod turns;
 mod walk;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ use places::Places;
 
 pub use list::unprompted;
 pub use spec::{Spec, Switch};
+pub use turns::{Place, Tries, Turn};
 
 /// Most threads of a round; their numbers are below this.
 pub const THREADS_MAX: usize = 64;
@@ -75,6 +77,8 @@ pub struct View<'a> {
     pub yields: bool,
     /// Number of this step in the round; only a list looks at it.
     pub step: u64,
+    /// How far `current` is; only a list of turns looks at it.
+    pub place: Place,
     pub pending: &'a [Pending; THREADS_MAX],
 }
 
@@ -116,6 +120,7 @@ enum Kind {
     Delay(delay::Delay),
     Stall(stall::Stall),
     List(list::List),
+    Turns(Box<turns::Turns>),
 }
 
 impl Policy {
@@ -136,6 +141,9 @@ impl Policy {
             }
             Spec::Stall => Kind::Stall(stall::Stall::new(random)),
             Spec::List(switches) => Kind::List(list::List::new(switches)),
+            Spec::Turns(turns) | Spec::Near(turns) => {
+                Kind::Turns(Box::new(turns::Turns::new(turns)))
+            }
         })
     }
 
@@ -151,6 +159,7 @@ impl Policy {
             Kind::Delay(policy) => policy.next(view),
             Kind::Stall(policy) => policy.next(view),
             Kind::List(policy) => policy.next(view),
+            Kind::Turns(policy) => policy.next(view),
         }
     }
 
@@ -165,7 +174,7 @@ impl Policy {
             Kind::Delay(policy) => policy.quiet(),
             Kind::List(policy) => policy.quiet(step),
             Kind::Stall(policy) => policy.quiet(current),
-            Kind::Pos(_) | Kind::Surw(_) => 0,
+            Kind::Pos(_) | Kind::Surw(_) | Kind::Turns(_) => 0,
         }
     }
 
@@ -176,7 +185,7 @@ impl Policy {
             Kind::Pct(policy) => policy.skip(decisions),
             Kind::Delay(policy) => policy.skip(decisions),
             Kind::Stall(policy) => policy.skip(current, decisions),
-            Kind::List(_) | Kind::Pos(_) | Kind::Surw(_) => {}
+            Kind::List(_) | Kind::Turns(_) | Kind::Pos(_) | Kind::Surw(_) => {}
         }
     }
 

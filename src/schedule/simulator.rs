@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Access, Outlook, Pending, Policy, Spec, THREADS_MAX, View};
+use super::{Access, Outlook, Pending, Place, Policy, Spec, THREADS_MAX, View};
 
 pub struct Program {
     events: Vec<Vec<Event>>,
@@ -67,7 +67,8 @@ impl Program {
                 return order;
             }
             let step = order.len() as u64;
-            let view = View { current, runnable, yields: false, step, pending: &pending };
+            let place = Place { steps: done[current] as u32, ..Place::default() };
+            let view = View { current, runnable, yields: false, step, place, pending: &pending };
             current = decide(&mut policy, &view, ended);
             assert_ne!(runnable >> current & 1, 0, "thread {current} cannot run");
             let event = self.events[current][done[current]];

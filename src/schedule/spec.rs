@@ -1,6 +1,6 @@
 //! A policy with its parameters, as part of a plan. In comes its text (`walk:5`, `pct:3`, `pos`,
-//! `surw`, `delay:2`, `stall`, `list:12@1,40@0`) or a seed and a round; out goes a value. Knows
-//! nothing of how a policy decides.
+//! `surw`, `delay:2`, `stall`, `list:12@1,40@0`, `turns:0.1.4@2`) or a seed and a round; out goes a
+//! value. Knows nothing of how a policy decides.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::THREADS_MAX;
+use super::turns::{self, Turn};
 use crate::random::Random;
 
 /// Sets the draws of policies apart from others of the same seed and round.
 const DRAW: u64 = 0x5c4e_d01e;
+/// The same for schedules near one.
+const NEAR: u64 = 0x2ea2_0b1e;
 /// Most change points and delays; more have nothing to do with bounding.
 const BOUND_MAX: u64 = 1000;
 
@@ -32,6 +35,10 @@ pub enum Spec {
     Stall,
     /// As recorded.
     List(Vec<Switch>),
+    /// As recorded, by places in the threads' calls: `turns:THREAD.CALL.STEPS@THREAD,...`.
+    Turns(Vec<Turn>),
+    /// Schedules near a recorded one ([`Spec::of_round`]); taken for one round, that one.
+    Near(Vec<Turn>),
 }
 
 /// At this step that thread goes on.
@@ -73,9 +80,24 @@ impl Spec {
         random.pick(family).clone()
     }
 
+    /// What it means for one round: of schedules near one, some are that one, some others are drawn
+    /// around it or without it.
+    pub fn of_round(&self, seed: u64, round: u64) -> Spec {
+        let Spec::Near(turns) = self else { return self.clone() };
+        let mut random = Random::of(seed, &[NEAR, round]);
+        match random.below(8) {
+            0 => Spec::Turns(turns.clone()),
+            1..4 => Spec::Turns(turns::varied(turns, &mut random)),
+            _ => Spec::drawn(seed, round),
+        }
+    }
+
     /// For tables: as [`fmt::Display`], but without what a list holds.
     pub fn name(&self) -> String {
-        if matches!(self, Spec::List(_)) { self.family().to_string() } else { self.to_string() }
+        match self {
+            Spec::List(_) | Spec::Turns(_) | Spec::Near(_) => self.family().to_string(),
+            _ => self.to_string(),
+        }
     }
 
     fn family(&self) -> &'static str {
@@ -87,6 +109,8 @@ impl Spec {
             Spec::Delay { .. } => "delay",
             Spec::Stall => "stall",
             Spec::List(_) => "list",
+            Spec::Turns(_) => "turns",
+            Spec::Near(_) => "near",
         }
     }
 }
@@ -99,6 +123,7 @@ impl fmt::Display for Spec {
                 write!(f, ":{n}")
             }
             Spec::Pos | Spec::Surw | Spec::Stall => Ok(()),
+            Spec::Turns(turns) | Spec::Near(turns) => write!(f, ":{}", turns::text(turns)),
             Spec::List(switches) => {
                 for (i, switch) in switches.iter().enumerate() {
                     let before = if i == 0 { ':' } else { ',' };
@@ -119,14 +144,17 @@ impl FromStr for Spec {
             None => (text, None),
         };
         let number = |low, high| number(text, parameter.unwrap_or(""), low, high);
+        let entries = || parameter.unwrap_or("").split(',').filter(|entry| !entry.is_empty());
+        let turns = || entries().map(|entry| turn(text, entry)).collect::<Result<_, _>>();
         match family {
             "walk" => Ok(Spec::Walk { percent: number(0, 100)? as u32 }),
             "pct" => Ok(Spec::Pct { depth: number(1, BOUND_MAX)? as u32 }),
             "delay" => Ok(Spec::Delay { delays: number(0, BOUND_MAX)? as u32 }),
-            "list" => {
-                let entries = parameter.unwrap_or("").split(',').filter(|entry| !entry.is_empty());
-                Ok(Spec::List(entries.map(|entry| switch(text, entry)).collect::<Result<_, _>>()?))
-            }
+            "list" => Ok(Spec::List(
+                entries().map(|entry| switch(text, entry)).collect::<Result<_, _>>()?,
+            )),
+            "turns" => Ok(Spec::Turns(turns()?)),
+            "near" => Ok(Spec::Near(turns()?)),
             "pos" | "surw" | "stall" if parameter.is_some() => {
                 Err(format!("schedule '{text}': {family} has no parameter"))
             }
@@ -135,7 +163,7 @@ impl FromStr for Spec {
             "stall" => Ok(Spec::Stall),
             _ => Err(format!(
                 "unknown schedule '{text}'; known are walk:PERCENT, pct:DEPTH, pos, surw, \
-                 delay:DELAYS, stall, list:STEP@THREAD,..."
+                 delay:DELAYS, stall, list:STEP@THREAD,..., turns:THREAD.CALL.STEPS@THREAD,..."
             )),
         }
     }
@@ -145,6 +173,10 @@ fn switch(text: &str, entry: &str) -> Result<Switch, String> {
     let (step, thread) = entry.split_once('@').unwrap_or((entry, ""));
     let step = number(text, step, 0, u64::MAX)?;
     Ok(Switch { step, thread: number(text, thread, 0, THREADS_MAX as u64 - 1)? as usize })
+}
+
+fn turn(text: &str, entry: &str) -> Result<Turn, String> {
+    entry.parse().map_err(|error| format!("schedule '{text}': {error}"))
 }
 
 fn number(text: &str, digits: &str, low: u64, high: u64) -> Result<u64, String> {
@@ -178,7 +210,14 @@ mod tests {
             Spec::List(vec![Switch { step: 12, thread: 1 }, Switch { step: u64::MAX, thread: 63 }]);
         assert_eq!(list.to_string(), "list:12@1,18446744073709551615@63");
         assert_eq!(list.name(), "list");
-        let others = [list, Spec::List(Vec::new()), Spec::Walk { percent: 0 }];
+        let turns: Spec = "turns:0.1.4@2,1.2.17~0".parse().expect("turns");
+        let Spec::Turns(places) = &turns else { panic!("{turns:?}") };
+        let near = Spec::Near(places.clone());
+        assert_eq!(
+            (turns.name(), near.to_string()),
+            ("turns".into(), format!("near{}", &turns.to_string()[5..]))
+        );
+        let others = [list, turns, near, Spec::List(Vec::new()), Spec::Walk { percent: 0 }];
         for spec in Spec::ROTATION.iter().chain(&others) {
             assert_eq!(spec.to_string().parse().as_ref(), Ok(spec));
             let json = serde_json::to_string(spec).expect("a string");
@@ -208,6 +247,8 @@ mod tests {
             "delay",
             "stall:3",
             "list:3",
+            "turns:3@1",
+            "near:1.2.3",
             "list:3@64",
             "list:@1",
             "list:1@2;3@4",

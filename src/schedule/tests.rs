@@ -14,7 +14,12 @@ fn queue() -> Program {
 fn all() -> Vec<Spec> {
     let switches = (0..200).map(|n| Switch { step: n * 7, thread: n as usize % THREADS_MAX });
     let list = Spec::List(switches.collect());
-    Spec::ROTATION.iter().cloned().chain([list]).collect()
+    let turns = (0..200).map(|n| {
+        let place = Place { call: n / 4, steps: n % 4, again: n % 2 };
+        Turn { thread: n as usize % 5, place, gives_way: n % 3 == 0, to: n as usize * 7 % 6 }
+    });
+    let turns = Spec::Turns(turns.collect());
+    Spec::ROTATION.iter().cloned().chain([list, turns]).collect()
 }
 
 /// Anything an engine could ask, and much that none would.
@@ -47,7 +52,8 @@ impl Anything {
         }
         let (yields, ends) = (random.one_in(9), random.one_in(30));
         let (current, step) = (self.current, self.step);
-        (View { current, runnable, yields, step, pending: &self.pending }, ends)
+        let place = Place { call: (step / 90) as u32, steps: (step % 90) as u32, again: 0 };
+        (View { current, runnable, yields, step, place, pending: &self.pending }, ends)
     }
 
     /// What the policy answers to so many views.
@@ -58,7 +64,7 @@ impl Anything {
             let next = policy.next(&view);
             assert!(next < THREADS_MAX && view.runnable & bit(next) != 0, "{next} cannot run");
             let others = view.runnable & !bit(view.current);
-            let listed = matches!(policy.0, Kind::List(_));
+            let listed = matches!(policy.0, Kind::List(_) | Kind::Turns(_));
             assert!(!view.yields || next != view.current || others == 0 || listed, "it yields");
             if ends {
                 policy.operation_ended(next);
@@ -169,6 +175,27 @@ fn a_list_repeats_what_any_policy_did() {
     }
 }
 
+#[test]
+fn turns_repeat_what_any_policy_did() {
+    for (spec, seed) in all().iter().zip(0..) {
+        let mut policy = Policy::new(spec, seed, &outlook(3));
+        let answers = Anything::answers(seed, &mut policy, 3000);
+        let (mut anything, mut turns) = (Anything::new(seed), Vec::new());
+        let mut tries = Tries::NONE;
+        for next in &answers {
+            let (view, _) = anything.view();
+            let place = tries.place(&view);
+            if *next != unprompted(&view) {
+                turns.push(Turn::new(&view, place, *next));
+            }
+            anything.current = *next;
+        }
+        let turns: Spec = Spec::Turns(turns).to_string().parse().expect("turns");
+        let mut turns = Policy::new(&turns, 0, &outlook(0));
+        assert_eq!(Anything::answers(seed, &mut turns, 3000), answers, "{spec}");
+    }
+}
+
 /// How long threads that spin (reading `address` until it is written; the engine notices 100 steps
 /// without a change) keep a writer from its 30 events, of which the last is what they wait for.
 fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
@@ -183,7 +210,8 @@ fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
         if yields {
             unchanged[current] = 0;
         }
-        current = policy.next(&View { current, runnable, yields, step, pending: &pending });
+        let place = Place { steps: step as u32, ..Place::default() };
+        current = policy.next(&View { current, runnable, yields, step, place, pending: &pending });
         unchanged[current] += 1;
         if current == writer {
             written += 1;
@@ -218,7 +246,7 @@ fn skipping_quiet_decisions_changes_nothing() {
             let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
             assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
         }
-        let looks = matches!(spec, Spec::Pos | Spec::Surw);
+        let looks = matches!(spec, Spec::Pos | Spec::Surw | Spec::Turns(_));
         assert_eq!(skipped == 0, looks, "{}", spec.name());
     }
 }

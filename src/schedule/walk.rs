@@ -84,7 +84,7 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outlook, Pending, Policy, Spec};
+    use super::super::{Outlook, Pending, Place, Policy, Spec};
     use super::*;
 
     fn switches(percent: u32, steps: u64) -> u64 {
@@ -93,7 +93,8 @@ mod tests {
         let pending = [Pending::default(); THREADS_MAX];
         let (mut current, mut switches) = (0, 0);
         for step in 0..steps {
-            let view = View { current, runnable: 0b1111, yields: false, step, pending: &pending };
+            let (runnable, place) = (0b1111, Place::default());
+            let view = View { current, runnable, yields: false, step, place, pending: &pending };
             let next = policy.next(&view);
             switches += u64::from(next != current);
             current = next;

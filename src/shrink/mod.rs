@@ -3,12 +3,12 @@
 //! its switches and gives the identical round each time.
 //!
 //! Calls are left out as in delta debugging (Zeller, Hildebrandt: Simplifying and Isolating
-//! Failure-Inducing Input, TSE 2002), whole threads first. What is left is scheduled anew, many
-//! times, because a schedule does not fit other calls: it still shows the finding, or it does not
-//! count. Then the calls stay, and the schedule with the fewest preemptions is looked for: few
-//! delays first (Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then the switches
-//! of the best are left out one by one (Jalbert, Sen: A Trace Simplification Technique for
-//! Effective Debugging of Concurrent Programs, FSE 2010).
+//! Failure-Inducing Input, TSE 2002), whole threads first, pairs of calls last. What is left is
+//! scheduled anew, many times, half of them near the schedule that showed it with more calls: it
+//! still shows the finding, or it does not count. Then the calls stay, and the schedule with the
+//! fewest preemptions is looked for: few delays first (Emmi, Qadeer, Rakamaric: Delay-Bounded
+//! Scheduling, POPL 2011), then turns of the best are left out (Jalbert, Sen: A Trace
+//! Simplification Technique for Effective Debugging of Concurrent Programs, FSE 2010).
 //!
 //! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
 //! nothing.
@@ -16,6 +16,7 @@
 mod schedule;
 mod search;
 mod smaller;
+mod turns;
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ use anyhow::Result;
 
 use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
-use crate::plan::{Engine, Plan, Scenario};
+use crate::plan::{Engine, Heap, Plan, Scenario};
 use crate::scenario;
 use search::{Search, Shown};
 
@@ -35,6 +36,8 @@ const SCHEDULES: [u64; 4] = [300, 2_000, 10_000, 50_000];
 const SCHEDULES_FIRST: u64 = 10_000;
 /// Candidates that are tried in one process.
 const BATCH: usize = 32;
+/// Of more calls than this, not all pairs are tried.
+const PAIRS_CALLS_MAX: usize = 24;
 /// The part of the time that a level may leave out calls, in percent: fewer preemptions need the
 /// rest.
 const CALLS_PERCENT: u32 = 60;
@@ -47,6 +50,8 @@ const STEPS_MIN: u64 = 2_000;
 pub struct Shrinker<'a> {
     search: Search,
     best: Shown,
+    /// The scenario of the best, with the schedule that showed it.
+    base: Scenario,
     /// When all time is used up.
     until: Instant,
     tell: &'a mut dyn FnMut(Size),
@@ -67,7 +72,10 @@ pub fn shrink(
     let until = Instant::now() + budget;
     let search = Search::new(&stored.finding, options, until)?;
     let Some(best) = first(&search, stored)? else { return Ok(None) };
-    let mut shrinker = Shrinker { search, best, until, tell };
+    let mut best = with_its_heap(&search, best)?;
+    // Of a schedule that has only what matters, more is left when calls are left out.
+    schedule::fewer_turns(&search, &mut best)?;
+    let mut shrinker = Shrinker { search, base: best.base(), best, until, tell };
     shrinker.told();
     let mut smallest = None::<Shown>;
     for schedules in SCHEDULES {
@@ -113,6 +121,21 @@ fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
     search.look(&plan, 0..SCHEDULES_FIRST, u64::MAX)
 }
 
+/// The same with the kind of heap that its round drew, so that candidates need not draw it again.
+fn with_its_heap(search: &Search, shown: Shown) -> Result<Shown> {
+    let mut plan = shown.plan.clone();
+    if plan.control.heap != Heap::Some {
+        return Ok(shown);
+    }
+    for heap in [Heap::Keep, Heap::Reuse] {
+        plan.control.heap = heap;
+        if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
+            return Ok(same);
+        }
+    }
+    Ok(shown)
+}
+
 impl Shrinker<'_> {
     fn level(&mut self, schedules: u64) -> Result<()> {
         let now = Instant::now();
@@ -122,12 +145,13 @@ impl Shrinker<'_> {
         self.simpler_arguments(schedules);
         self.search.set_until(self.until);
         schedule::fewer_preemptions(&self.search, &mut self.best, schedules)?;
+        self.base = self.best.base();
         self.told();
         Ok(())
     }
 
     fn scenario(&self) -> &Scenario {
-        self.best.scenario()
+        &self.base
     }
 
     fn told(&mut self) {
@@ -150,8 +174,28 @@ impl Shrinker<'_> {
                 size /= 2;
             }
         }
+        while self.leave_out_pairs(schedules) {}
         self.fewer_threads(schedules);
         self.join_threads(schedules);
+    }
+
+    /// Leaves out two calls that may need each other, as one that adds and one that removes do;
+    /// whether it did.
+    fn leave_out_pairs(&mut self, schedules: u64) -> bool {
+        let calls = self.scenario().calls();
+        if calls > PAIRS_CALLS_MAX {
+            return false;
+        }
+        let pairs = (0..calls).flat_map(|one| (one + 1..calls).map(move |other| (one, other)));
+        let pairs: Vec<_> =
+            pairs.map(|(one, other)| vec![one..one + 1, other..other + 1]).collect();
+        for pairs in pairs.chunks(BATCH) {
+            let found = self.try_each(pairs.to_vec(), schedules).into_iter().next();
+            if let Some((_, shown)) = found {
+                return self.adopt(shown);
+            }
+        }
+        false
     }
 
     /// Puts the calls of one thread behind those of another, as long as more than two are left.
@@ -178,6 +222,7 @@ impl Shrinker<'_> {
 
     /// Always true.
     fn adopt(&mut self, shown: Shown) -> bool {
+        self.base = shown.base();
         self.best = shown;
         self.told();
         true

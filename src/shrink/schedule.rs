@@ -3,9 +3,10 @@
 
 use anyhow::Result;
 
+use super::BATCH;
 use super::search::{Search, Shown};
-use crate::plan::Plan;
-use crate::schedule::{Spec, Switch};
+use crate::plan::{Plan, Scenario};
+use crate::schedule::Spec;
 
 /// Policies that preempt little, each with the preemptions that are good enough to stop at.
 const FRUGAL: [(Spec, u64); 7] = [
@@ -21,13 +22,15 @@ const FRUGAL: [(Spec, u64); 7] = [
 const SCHEDULES_FIRST: u64 = 3_000;
 /// Without any delay there are but the orders of the threads to choose from.
 const SCHEDULES_IN_TURN: u64 = 100;
+/// A list of turns is a whole schedule, but rounds differ in more than that.
+const ROUNDS_OF_TURNS: u64 = 4;
 
 pub(super) fn fewer_preemptions(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
     frugal(search, best, SCHEDULES_FIRST)?;
-    fewer_switches(search, best)?;
+    fewer_turns(search, best)?;
     if schedules > SCHEDULES_FIRST {
         frugal(search, best, schedules)?;
-        fewer_switches(search, best)?;
+        fewer_turns(search, best)?;
     }
     Ok(())
 }
@@ -54,49 +57,53 @@ fn frugal(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
     Ok(())
 }
 
-/// Follows the recorded list instead of a policy, and leaves out switches of it, many at a time
-/// first. What is left is recorded anew, because a switch may have become idle, and steps are
-/// counted otherwise.
-fn fewer_switches(search: &Search, best: &mut Shown) -> Result<()> {
+/// Leaves out turns of the recorded schedule, many at a time first; then follows the list of its
+/// switches. What is left is recorded anew, because a turn may have become idle.
+pub(super) fn fewer_turns(search: &Search, best: &mut Shown) -> Result<()> {
+    let Some(turns) = best.turns() else { return Ok(()) };
+    let mut size = turns.len().div_ceil(2);
+    while size > 0 && !search.is_over() {
+        if !without_some(search, best, size)? {
+            size /= 2;
+        }
+    }
     let Some(list) = best.list() else { return Ok(()) };
     let plan = with_policy(&best.plan, list);
-    let alone = best.round()..best.round() + 1;
-    let Some(listed) = search.look(&plan, alone, 0)? else { return Ok(()) };
-    *best = listed;
-    let mut size = switches(best).len().div_ceil(2);
-    while size > 0 {
-        let mut at = 0;
-        while at < switches(best).len() && !search.is_over() {
-            let mut fewer = switches(best);
-            fewer.drain(at..(at + size).min(fewer.len()));
-            let plan = with_policy(&best.plan, &Spec::List(fewer).to_string());
-            match search.look(&plan, best.round()..best.round() + 1, 0)? {
-                Some(shown) if shown.cost() < best.cost() => adopt(best, shown),
-                _ => at += size,
-            }
-        }
-        size /= 2;
+    if let Some(listed) = search.look(&plan, best.round()..best.round() + 1, 0)? {
+        *best = listed;
     }
     Ok(())
 }
 
-/// The plan's list is the one that was recorded.
-fn adopt(best: &mut Shown, shown: Shown) {
-    *best = shown;
-    if let Some(list) = best.list() {
-        best.plan = with_policy(&best.plan, list);
+/// Leaves out so many turns in a row, wherever that leaves the best schedule; whether it is better.
+fn without_some(search: &Search, best: &mut Shown, size: usize) -> Result<bool> {
+    let turns = best.turns().unwrap_or_default();
+    let without = |at: usize| {
+        let fewer = [&turns[..at], &turns[(at + size).min(turns.len())..]].concat();
+        let schedule = Some(Spec::Turns(fewer).to_string());
+        Scenario { schedule, ..best.scenario().clone() }
+    };
+    let scenarios: Vec<Scenario> = (0..turns.len()).step_by(size).map(without).collect();
+    let mut plan = best.plan.clone();
+    plan.control.policy = None;
+    let mut better = None::<Shown>;
+    for scenarios in scenarios.chunks(BATCH) {
+        let found = search.look_at_each(&plan, scenarios.to_vec(), ROUNDS_OF_TURNS)?;
+        let found = found.into_iter().flatten().chain(better.take());
+        better = found.min_by_key(Shown::cost);
     }
-}
-
-fn switches(shown: &Shown) -> Vec<Switch> {
-    match shown.list().map(str::parse) {
-        Some(Ok(Spec::List(switches))) => switches,
-        _ => Vec::new(),
+    match better {
+        Some(better) if better.cost() < best.cost() => {
+            *best = better;
+            Ok(true)
+        }
+        _ => Ok(false),
     }
 }
 
 fn with_policy(plan: &Plan, policy: &str) -> Plan {
     let mut plan = plan.clone();
     plan.control.policy = Some(policy.to_string());
+    plan.scenarios.iter_mut().for_each(|scenario| scenario.schedule = None);
     plan
 }

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use super::turns;
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Sighting};
 use crate::plan::{Plan, Scenario};
+use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
 /// Faults of one candidate after which it is given up: each costs a process.
@@ -74,6 +76,17 @@ impl Shown {
 
     pub fn round(&self) -> u64 {
         self.sighting.round.start.round
+    }
+
+    /// What a smaller scenario is made of: its own schedule is near the one that was recorded.
+    pub fn base(&self) -> Scenario {
+        let near = self.turns().map(|turns| Spec::Near(turns).to_string());
+        Scenario { schedule: near, ..self.scenario().clone() }
+    }
+
+    /// The turns of its schedule, where that was recorded.
+    pub fn turns(&self) -> Option<Vec<Turn>> {
+        self.schedule().map(|schedule| turns::parsed(&schedule.turns))
     }
 
     fn schedule(&self) -> Option<&Schedule> {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::turns;
 use crate::operation::Op;
 use crate::plan::{Call, Scenario};
 
@@ -17,6 +18,7 @@ pub(super) fn calls_of(scenario: &Scenario, thread: usize) -> Range<usize> {
 pub(super) fn without_idle(scenario: &Scenario, thread: usize) -> Option<Scenario> {
     let mut fewer = scenario.clone();
     let calls = fewer.threads.remove(thread);
+    turns::put(&mut fewer, turns::without_thread(&turns::of(scenario), thread));
     (calls.is_empty() && !fewer.threads.is_empty()).then_some(fewer)
 }
 
@@ -24,12 +26,16 @@ pub(super) fn without_idle(scenario: &Scenario, thread: usize) -> Option<Scenari
 /// depend on its number.
 pub(super) fn without_calls(scenario: &Scenario, calls: &[Range<usize>]) -> Scenario {
     let mut fewer = scenario.clone();
+    let is_out = |number: usize| calls.iter().any(|calls| calls.contains(&number));
     let mut number = 0..;
     for thread in &mut fewer.threads {
-        thread.retain(|_| {
-            number.next().is_none_or(|number| !calls.iter().any(|calls| calls.contains(&number)))
-        });
+        thread.retain(|_| number.next().is_none_or(|number| !is_out(number)));
     }
+    let numbers: Vec<_> = (0..scenario.threads.len()).map(|t| calls_of(scenario, t)).collect();
+    let is_out = |thread: usize, call: u32| {
+        numbers.get(thread).and_then(|all| all.clone().nth(call as usize)).is_some_and(is_out)
+    };
+    turns::put(&mut fewer, turns::without_calls(&turns::of(scenario), is_out));
     fewer
 }
 
@@ -40,6 +46,8 @@ fn joined(scenario: &Scenario, thread: usize, other: usize) -> Option<Scenario> 
     }
     let mut fewer = scenario.clone();
     let calls = std::mem::take(&mut fewer.threads[thread]);
+    let before = fewer.threads[other].len();
+    turns::put(&mut fewer, turns::joined(&turns::of(scenario), thread, other, before));
     fewer.threads[other].extend(calls);
     fewer.threads.remove(thread);
     Some(fewer)
@@ -163,7 +171,7 @@ mod tests {
         let one = vec![call(Op::MapPut, &[7, 100]), call(Op::MapGet, &[9])];
         let other = vec![call(Op::MapCompareExchange, &[7, 100, 2001]), call(Op::MapGet, &[7])];
         let third = vec![call(Op::MapCompareExchange, &[9, 0, 2001])];
-        Scenario { threads: vec![one, other, third], keys: 16, values: 3 }
+        Scenario { threads: vec![one, other, third], keys: 16, values: 3, schedule: None }
     }
 
     #[test]
@@ -199,7 +207,7 @@ mod tests {
     #[test]
     fn bulks_are_halved_until_one_value_is_left() {
         let calls = vec![call(Op::EnqueueBulk, &[5, 6, 7, 8]), call(Op::DequeueBulk, &[9])];
-        let bulk = Scenario { threads: vec![calls], keys: 0, values: 9 };
+        let bulk = Scenario { threads: vec![calls], values: 9, ..Scenario::default() };
         let half = smaller_bulk(&bulk, 0).expect("halved");
         assert_eq!(half.threads[0][0], call(Op::EnqueueBulk, &[5, 6]));
         let quarter = smaller_bulk(&half, 0).expect("halved");

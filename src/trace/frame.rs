@@ -168,6 +168,8 @@ pub struct Schedule {
     /// The policy that repeats it: as `crate::schedule` writes a list of the switches that would
     /// not come about by themselves.
     pub list: String,
+    /// Another that does, by places in the threads' calls: most of it fits when calls are left out.
+    pub turns: String,
     /// How many of them take the turn from a thread that could go on.
     pub preemptions: u64,
 }

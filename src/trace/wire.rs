@@ -126,8 +126,8 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
     }
     number(sink, steps.leaked_blocks)?;
     number(sink, steps.leaked_bytes)?;
-    if let Some(Schedule { list, preemptions }) = &steps.recorded {
-        encode::write_str(sink, list)?;
+    if let Some(Schedule { list, turns, preemptions }) = &steps.recorded {
+        encode::write_str(sink, &format!("{list} {turns}"))?;
         number(sink, *preemptions)?;
     }
     if let Some(trail) = &steps.trail {
@@ -246,7 +246,7 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
         leaked_blocks: int(bytes)?,
         leaked_bytes: int(bytes)?,
         recorded: match fields {
-            11 | 12 => Some(Schedule { list: text(bytes)?, preemptions: int(bytes)? }),
+            11 | 12 => Some(schedule(bytes)?),
             _ => None,
         },
         trail: match fields {
@@ -254,6 +254,14 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
             _ => None,
         },
     }))
+}
+
+/// Older ones have no turns.
+fn schedule(bytes: &mut &[u8]) -> Result<Schedule, Fail> {
+    let both = text(bytes)?;
+    let (list, turns) = both.split_once(' ').unwrap_or((&both, ""));
+    let (list, turns) = (list.to_string(), turns.to_string());
+    Ok(Schedule { list, turns, preemptions: int(bytes)? })
 }
 
 fn trail(bytes: &mut &[u8]) -> Result<Vec<Event>, Fail> {
@@ -439,7 +447,11 @@ mod tests {
             pairs: vec![1, u64::MAX],
             leaked_blocks: 2,
             leaked_bytes: 300,
-            recorded: Some(Schedule { list: "list:12@1".into(), preemptions: 1 }),
+            recorded: Some(Schedule {
+                list: "list:12@1".into(),
+                turns: "turns:0.1.4@1".into(),
+                preemptions: 1,
+            }),
             trail: None,
         };
         let fault = Some("it ended".to_string());

@@ -59,6 +59,18 @@ fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
     let again = repeated.round.end.steps.expect("of the controlled engine");
     assert_eq!((again.steps, again.schedule), (steps.steps, steps.schedule), "{target}");
     assert_eq!(again.recorded, None);
+    let mut by_turns = plan.clone();
+    by_turns.control.policy = None;
+    by_turns.scenarios[0].schedule = Some(schedule.turns.clone());
+    let repeated = shown(&found, &by_turns);
+    let again = repeated.round.end.steps.expect("of the controlled engine");
+    assert_eq!(
+        (again.steps, again.schedule),
+        (steps.steps, steps.schedule),
+        "{target}\n{}\n{}",
+        schedule.turns,
+        schedule.list
+    );
     plan
 }
 

@@ -14,7 +14,7 @@ use std::ffi::c_void;
 
 use interlap::random::Random;
 pub use interlap::schedule::Access;
-use interlap::schedule::{Pending, Policy, THREADS_MAX, View};
+use interlap::schedule::{Pending, Place, Policy, THREADS_MAX, View};
 
 pub use recorder::recorded;
 pub use stand::{here, place_of};
@@ -72,6 +72,8 @@ struct Thread {
     call_steps: Cell<u32>,
     /// Calls of the structure it has begun.
     calls: Cell<u32>,
+    /// Operation boundaries it has come to.
+    boundaries: Cell<u32>,
     /// Code of its last scheduling point, while it does not run.
     place: Cell<usize>,
 }
@@ -127,6 +129,7 @@ static ENGINE: Engine = Engine {
             idle: Cell::new(0),
             call_steps: Cell::new(0),
             calls: Cell::new(0),
+            boundaries: Cell::new(0),
             place: Cell::new(0),
         }
     }; THREADS_MAX],
@@ -191,6 +194,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         thread.idle.set(0);
         thread.call_steps.set(0);
         thread.calls.set(0);
+        thread.boundaries.set(0);
         thread.place.set(0);
     }
     for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
@@ -382,7 +386,9 @@ pub fn hold(whole: bool) -> bool {
 /// Between two calls of the structure.
 pub fn boundary() {
     changed();
-    ENGINE.threads[current()].call_steps.set(0);
+    let own = &ENGINE.threads[current()];
+    own.call_steps.set(0);
+    own.boundaries.set(own.boundaries.get() + 1);
     ENGINE.boundary_at.set(ENGINE.step.get());
     if ENGINE.whole_calls.get() {
         pace::settle();
@@ -507,11 +513,18 @@ fn choose(yields: bool) -> usize {
     }
     // SAFETY: nobody else uses them now; the policy calls nothing of ours.
     let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
+    let current = e.current.get();
+    let own = &e.threads[current];
     let view = View {
-        current: e.current.get(),
+        current,
         runnable: e.runnable.get(),
         yields,
         step: e.step.get(),
+        place: Place {
+            call: own.boundaries.get(),
+            steps: own.call_steps.get() + pace::passed() as u32,
+            again: 0,
+        },
         pending,
     };
     let next = policy.as_mut().expect("a round has a policy").next(&view);

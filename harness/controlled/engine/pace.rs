@@ -72,6 +72,12 @@ pub(super) fn tick() {
     }
 }
 
+/// Points that have passed and are not booked.
+#[inline]
+pub(super) fn passed() -> u64 {
+    ENGINE.pace.granted.get() - ENGINE.pace.free.get()
+}
+
 /// Books the points that have passed; the next one is looked at.
 #[inline]
 pub(super) fn settle() {

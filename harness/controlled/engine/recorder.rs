@@ -1,9 +1,10 @@
-//! The schedule of a round, recorded as a list of switches that repeats it: every decision of the
-//! policy comes in, those that an empty list would not make are kept. Draws and decides nothing.
+//! The schedule of a round, recorded as a list of switches that repeats it, and as the turns that
+//! threads gave at places of their calls: every decision of the policy comes in, those that an
+//! empty list would not make are kept. Draws and decides nothing.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 
-use interlap::schedule::{Spec, Switch, View, unprompted};
+use interlap::schedule::{Place, Spec, Switch, Tries, Turn, View, unprompted};
 use interlap::trace::frame::Schedule;
 
 use super::has_ended;
@@ -42,6 +43,9 @@ struct Recorder {
     needed: Cell<usize>,
     /// The step of the last decision.
     step: Cell<u64>,
+    turns: [Cell<Turn>; SWITCHES_MAX],
+    turn_count: Cell<usize>,
+    tries: UnsafeCell<Tries>,
 }
 
 // SAFETY: used like `super::Engine`: by the thread that runs under control, or by the one outside
@@ -54,7 +58,13 @@ static RECORDER: Recorder = Recorder {
     len: Cell::new(0),
     needed: Cell::new(0),
     step: Cell::new(0),
+    turns: [const { Cell::new(NO_TURN) }; SWITCHES_MAX],
+    turn_count: Cell::new(0),
+    tries: UnsafeCell::new(Tries::NONE),
 };
+
+const NO_TURN: Turn =
+    Turn { thread: 0, place: Place { call: 0, steps: 0, again: 0 }, gives_way: false, to: 0 };
 
 /// A round begins.
 pub(super) fn begin(records: bool) {
@@ -62,6 +72,9 @@ pub(super) fn begin(records: bool) {
     RECORDER.len.set(0);
     RECORDER.needed.set(0);
     RECORDER.step.set(0);
+    RECORDER.turn_count.set(0);
+    // SAFETY: as `Recorder` is used, nobody else uses it now.
+    unsafe { *RECORDER.tries.get() = Tries::NONE };
 }
 
 /// The policy has chosen `next`.
@@ -84,8 +97,13 @@ fn record(view: &View, next: usize) {
         }
     }
     push(Entry::new(view, next));
-    if next != unprompted(view) {
+    // SAFETY: as above.
+    let place = unsafe { &mut *r.tries.get() }.place(view);
+    if next != unprompted(view) && r.active.get() {
         r.needed.set(r.len.get());
+        // There are at least as many entries.
+        r.turns[r.turn_count.get()].set(Turn::new(view, place, next));
+        r.turn_count.set(r.turn_count.get() + 1);
     }
 }
 
@@ -105,5 +123,10 @@ pub fn recorded() -> Option<Schedule> {
     let entries = || r.entries[..r.needed.get()].iter().map(Cell::get);
     let switches = entries().map(Entry::switch).collect();
     let preemptions = entries().filter(|entry| entry.preempts()).count() as u64;
-    r.active.get().then(|| Schedule { list: Spec::List(switches).to_string(), preemptions })
+    let turns = r.turns[..r.turn_count.get()].iter().map(Cell::get).collect();
+    r.active.get().then(|| Schedule {
+        list: Spec::List(switches).to_string(),
+        turns: Spec::Turns(turns).to_string(),
+        preemptions,
+    })
 }

@@ -1,0 +1,122 @@
+//! The schedule of a scenario, carried over to one with less in it: the turns that threads gave and
+//! what was left out come in, those that are left go out, at the places where they now are. Does
+//! not know whether the schedule still shows anything.
+
+use crate::plan::Scenario;
+use crate::schedule::{Place, Spec, Turn};
+
+/// Steps of a thread at the boundary before a call.
+const BOUNDARY: u32 = 1;
+
+/// Those of the scenario's own schedule.
+pub(super) fn of(scenario: &Scenario) -> Vec<Turn> {
+    scenario.schedule.as_deref().map(parsed).unwrap_or_default()
+}
+
+/// What a recorded schedule, or one near it, says.
+pub(super) fn parsed(text: &str) -> Vec<Turn> {
+    match text.parse() {
+        Ok(Spec::Turns(turns) | Spec::Near(turns)) => turns,
+        _ => Vec::new(),
+    }
+}
+
+/// Gives a scenario that has a schedule of its own another, near these turns.
+pub(super) fn put(scenario: &mut Scenario, mut turns: Vec<Turn>) {
+    if scenario.schedule.is_some() {
+        turns.sort_by_key(|turn| (turn.thread, turn.place));
+        scenario.schedule = Some(Spec::Near(turns).to_string());
+    }
+}
+
+/// Without the calls of which `is_out` says so, by thread and number. Where others went first
+/// within such a call, they do so before the next.
+pub(super) fn without_calls(turns: &[Turn], is_out: impl Fn(usize, u32) -> bool) -> Vec<Turn> {
+    let mut fewer: Vec<Turn> = Vec::new();
+    for turn in turns {
+        let Place { call, steps, again } = turn.place;
+        let out = (1..call).filter(|number| is_out(turn.thread, *number - 1)).count() as u32;
+        let place = |steps, again| Place { call: call - out, steps, again };
+        let moved = match call > 0 && is_out(turn.thread, call - 1) {
+            true => Turn { place: place(BOUNDARY, 0), gives_way: false, ..*turn },
+            false => Turn { place: place(steps, again), ..*turn },
+        };
+        // Of several that came to one boundary, only the last matters.
+        fewer.retain(|other| {
+            moved.place.steps > BOUNDARY
+                || (other.thread, other.place) != (moved.thread, moved.place)
+        });
+        fewer.push(moved);
+    }
+    fewer
+}
+
+/// Without this thread, which has no calls; those above it have lower numbers.
+pub(super) fn without_thread(turns: &[Turn], thread: usize) -> Vec<Turn> {
+    let lower = |number: usize| number - usize::from(number > thread);
+    let left = turns.iter().filter(|turn| turn.thread != thread && turn.to != thread);
+    left.map(|turn| Turn { thread: lower(turn.thread), to: lower(turn.to), ..*turn }).collect()
+}
+
+/// `thread` does what it did after the `calls` of `other`, as the same thread.
+pub(super) fn joined(turns: &[Turn], thread: usize, other: usize, calls: usize) -> Vec<Turn> {
+    let moved = |turn: &Turn| {
+        let mut turn = *turn;
+        if turn.thread == thread {
+            turn.thread = other;
+            turn.place.call += calls as u32;
+        }
+        if turn.to == thread {
+            turn.to = other;
+        }
+        turn
+    };
+    let moved: Vec<Turn> = turns.iter().map(moved).filter(|turn| turn.thread != turn.to).collect();
+    without_thread(&moved, thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thread 0 has three calls, thread 1 two, thread 2 one; thread 3 made the structure.
+    const TURNS: &str = "turns:0.1.1@1,0.2.7@1,0.3.5@2,0.4.3~1,1.1.4@0,1.2.9~2,2.1.2@1,3.0.4~0";
+
+    fn turns() -> Vec<Turn> {
+        parsed(TURNS)
+    }
+
+    fn text(turns: Vec<Turn>) -> String {
+        Spec::Turns(turns).to_string()
+    }
+
+    #[test]
+    fn turns_in_calls_that_are_left_out_come_before_the_next() {
+        let fewer = without_calls(&turns(), |thread, call| (thread, call) == (0, 1));
+        let expected = "turns:0.1.1@1,0.2.1@1,0.2.5@2,0.3.3~1,1.1.4@0,1.2.9~2,2.1.2@1,3.0.4~0";
+        assert_eq!(text(fewer), expected);
+        let fewer = without_calls(&turns(), |thread, call| thread == 0 && call < 3);
+        assert!(text(fewer).starts_with("turns:0.1.1@2,0.1.3~1,1.1.4@0"), "{TURNS}");
+    }
+
+    #[test]
+    fn threads_go_and_others_take_their_numbers() {
+        let fewer = without_thread(&turns(), 1);
+        assert_eq!(text(fewer), "turns:0.3.5@1,2.0.4~0");
+        let one = joined(&turns(), 2, 0, 3);
+        let expected = "turns:0.1.1@1,0.2.7@1,0.4.3~1,1.1.4@0,1.2.9~0,0.4.2@1,2.0.4~0";
+        assert_eq!(text(one), expected);
+    }
+
+    #[test]
+    fn a_scenario_keeps_its_schedule_in_order() {
+        let mut scenario = Scenario { schedule: Some(TURNS.to_string()), ..Scenario::default() };
+        assert_eq!(of(&scenario), turns());
+        put(&mut scenario, joined(&turns(), 2, 0, 3));
+        let expected = "near:0.1.1@1,0.2.7@1,0.4.2@1,0.4.3~1,1.1.4@0,1.2.9~0,2.0.4~0";
+        assert_eq!(scenario.schedule.as_deref(), Some(expected));
+        let mut without = Scenario::default();
+        put(&mut without, turns());
+        assert_eq!(without, Scenario::default());
+    }
+}
