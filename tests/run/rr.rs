@@ -4,7 +4,8 @@
 //! global options.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use interlap::finding::{Recorded, Stored};
 use interlap::fuzz::{Summary, fuzz};
@@ -233,6 +234,46 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let commands = ["-ex", "interlap-ops", "-ex", "interlap-op A", "-ex", "p $rdx"];
     let other = gdb("B", &[&["--"], &look[..], &commands].concat());
     other.expect(0, &["A  thread", "B  thread", &format!("$2 = {start}\n")]);
+}
+
+/// Runs rr on traces in `folder`; what it printed.
+fn rr(recorder: &Recorder, folder: &Path, command: &str, args: &[&str], input: &str) -> String {
+    let mut rr = Command::new(&recorder.program);
+    rr.env("_RR_TRACE_DIR", folder).args(&recorder.args).arg(command).args(args);
+    rr.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = rr.spawn().expect("it starts");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[test]
+fn a_controlled_round_that_rr_recorded_is_executed_backwards() {
+    let Some(recorder) = real() else { return };
+    let tool = Tool::new();
+    let fuzz = ["fuzz", "treiber_aba", "--seed", "1", "--for", "60s", "--findings", "1"];
+    tool.run(&fuzz).expect(1, &[]);
+    let finding = tool.only_finding();
+    let stored = Stored::load(&finding).expect("a finding");
+    let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
+    let folder = tool.dir.path().join("recorded by rr");
+    let plan = finding.join("debug.json");
+    let harness = [env!("CARGO_BIN_EXE_interlap-harness"), "--debug"];
+    let run = [&harness[..], &[plan.to_str().expect("UTF-8")]].concat();
+    rr(&recorder, &folder, "record", &run, "");
+    let commands = format!(
+        "set pagination off\nset confirm off\nbreak interlap_op_end if $rdx == {end}\n\
+         continue\np $rdx\ndelete\nbreak interlap_op_begin if $rdx == {start}\n\
+         reverse-continue\np $rdx\nbt\nquit\n"
+    );
+    let said = rr(&recorder, &folder, "replay", &[], &commands);
+    for part in [&format!("$1 = {end}\n"), &format!("$2 = {start}\n"), "perform"] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
 }
 
 #[test]
