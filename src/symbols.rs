@@ -41,6 +41,10 @@ impl SourceLines {
         SourceLines { library: library.to_path_buf(), known: HashMap::new() }
     }
 
+    pub fn library(&self) -> &Path {
+        &self.library
+    }
+
     /// The lines of these addresses, in words; none where addr2line is missing or knows nothing.
     pub fn find(&mut self, addresses: &[u64]) -> Vec<Option<String>> {
         let found = self.sources(addresses).into_iter();

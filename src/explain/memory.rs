@@ -1,8 +1,10 @@
-//! Names of memory: `#3+8` is byte 8 of the third block that the round allocated. A trail's events
-//! come in one by one; names of addresses, and of values that are addresses, go out.
+//! Names of memory: `#3+8` is byte 8 of the third block that the round allocated; `#3.next` is a
+//! member of it, and `head.next` one of the structure under test, where their types are known. A
+//! trail's events come in one by one; names of addresses, and of values that are addresses, go out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use crate::members::{Pointee, Spot, Types};
 use crate::trace::trail::{Act, Event};
 
 /// Addresses have no more bits; what is above is a tag.
@@ -16,14 +18,84 @@ struct Block {
     size: u64,
 }
 
+/// How often all events are looked at for types of blocks: pointers to blocks of which the type is
+/// known later are followed then.
+const LOOKS: usize = 4;
+
 /// The blocks that live or did live, by their address.
-#[derive(Default)]
-pub struct Memory {
+pub struct Memory<'a> {
     blocks: BTreeMap<u64, Block>,
     count: usize,
+    types: &'a Types,
+    /// Of blocks, by their number.
+    known: HashMap<usize, Pointee>,
+    /// The number of the block that is the structure.
+    structure: Option<usize>,
 }
 
-impl Memory {
+impl<'a> Memory<'a> {
+    /// Nothing yet of these events, but what lies in the blocks they will allocate: the first that
+    /// is as large as the structure is it; what a pointer in a known place points to is known.
+    pub fn of(trail: &[Event], types: &'a Types) -> Memory<'a> {
+        let (mut known, mut structure) = (HashMap::new(), None);
+        for _ in 0..LOOKS {
+            let before = known.len();
+            let mut memory = Memory { blocks: BTreeMap::new(), count: 0, types, known, structure };
+            trail.iter().for_each(|event| memory.learn(event));
+            (known, structure) = (memory.known, memory.structure);
+            if known.len() == before {
+                break;
+            }
+        }
+        Memory { blocks: BTreeMap::new(), count: 0, types, known, structure }
+    }
+
+    fn learn(&mut self, event: &Event) {
+        self.note(event);
+        match event.act {
+            Act::Allocate if self.structure.is_none() => {
+                let class = self.types.structure();
+                if let Some(of) = class
+                    && self.types.bytes(of) == u64::from(event.size)
+                {
+                    self.structure = Some(self.count);
+                    self.known.insert(self.count, Pointee { of, is_array: false });
+                }
+            }
+            Act::Store | Act::Write | Act::Exchange | Act::Swap if event.size == 8 => {
+                let points_to = self.spot(event.address).and_then(|(_, spot)| spot.points_to);
+                let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
+                if let (Some(of), Some((block, 0))) = (points_to, target) {
+                    let number = block.number;
+                    if (1..=block.size).contains(&self.types.bytes(of.of)) {
+                        self.known.entry(number).or_insert(of);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What lies at an address, and the block that it is in.
+    fn spot(&self, address: u64) -> Option<(&Block, Spot)> {
+        let (block, offset) = self.find(address)?;
+        let Pointee { of, is_array } = *self.known.get(&block.number)?;
+        let bytes = self.types.bytes(of).max(1);
+        let number = offset / bytes;
+        // What is behind the one is not known.
+        if number > 0 && !is_array {
+            return None;
+        }
+        let mut spot = self.types.find(of, offset % bytes)?;
+        let dot = if spot.name.starts_with('[') { "" } else { "." };
+        spot.name = match (self.structure == Some(block.number), is_array) {
+            (true, _) => spot.name,
+            (false, true) => format!("#{}[{number}]{dot}{}", block.number, spot.name),
+            (false, false) => format!("#{}{dot}{}", block.number, spot.name),
+        };
+        Some((block, spot))
+    }
+
     /// To be called before the event is told.
     pub fn note(&mut self, event: &Event) {
         if event.act == Act::Allocate {
@@ -48,10 +120,19 @@ impl Memory {
 
     /// Of an address.
     pub fn place(&self, address: u64) -> String {
+        match (self.spot(address), self.find(address)) {
+            (Some((_, spot)), _) => spot.name,
+            (None, Some((block, 0))) => format!("#{}", block.number),
+            (None, Some((block, offset))) => format!("#{}+{offset}", block.number),
+            (None, None) => format!("{address:#x}"),
+        }
+    }
+
+    /// Of a block as a whole.
+    pub fn whole(&self, address: u64) -> String {
         match self.find(address) {
             Some((block, 0)) => format!("#{}", block.number),
-            Some((block, offset)) => format!("#{}+{offset}", block.number),
-            None => format!("{address:#x}"),
+            _ => self.place(address),
         }
     }
 
@@ -65,7 +146,7 @@ impl Memory {
     pub fn value(&self, value: u64, size: u32) -> String {
         let (address, tag) = (value & ((1 << ADDRESS_BITS) - 1), value >> ADDRESS_BITS);
         if size >= 8 && self.find(address).is_some() {
-            let place = self.place(address);
+            let place = self.whole(address);
             return if tag == 0 { place } else { format!("{place} with tag {tag}") };
         }
         match value {
@@ -96,7 +177,8 @@ mod tests {
 
     #[test]
     fn blocks_are_numbered_as_they_come() {
-        let mut memory = Memory::default();
+        let types = Types::default();
+        let mut memory = Memory::of(&[], &types);
         for (at, size) in [(0x1000, 64), (0x2000, 24), (0x1000, 16)] {
             memory.note(&allocate(at, size));
         }

@@ -13,6 +13,7 @@ mod source;
 use crate::finding::{FaultLine, Stored};
 use crate::history::{NEVER, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
+use crate::members::Types;
 use crate::report::timeline;
 use crate::symbols::{Source, SourceLines};
 use crate::trace::rounds::Round;
@@ -56,7 +57,8 @@ struct Story<'a> {
 impl Story<'_> {
     fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
         let mut rows = self.calls();
-        let (mut memory, mut texts) = (Memory::default(), Texts::default());
+        let types = Types::of(lines.library());
+        let (mut memory, mut texts) = (Memory::of(self.trail, &types), Texts::default());
         let matters = matters::of(self.trail, &self.under_way());
         let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
         let sources = lines.sources(&codes);
@@ -147,8 +149,8 @@ fn words(event: &Event, memory: &Memory) -> String {
             format!("{} is {}, not {}: not changed", place(), value(before), value(after))
         }
         Act::Fence => "fence".to_string(),
-        Act::Allocate => format!("allocates {}, {} bytes", place(), event.size),
-        Act::Free => format!("frees {}", place()),
+        Act::Allocate => format!("allocates {}, {} bytes", memory.whole(event.address), event.size),
+        Act::Free => format!("frees {}", memory.whole(event.address)),
         Act::Acquire => format!("asks for {}", place()),
         Act::Release => format!("releases {}", place()),
         Act::Block => "waits".to_string(),

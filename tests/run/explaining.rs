@@ -35,6 +35,11 @@ fn the_line_of_the_bug_is_named() {
         let (report, told) = told(&tool, twin);
         assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
         assert!(told.contains("is stopped inside of"), "{twin}:\n{told}");
+        if twin == "treiber_aba" {
+            // A member of the structure, and one of what its pointer points to.
+            assert!(told.contains("  top from 1 to 0"), "{told}");
+            assert!(told.contains("[1].next is 0"), "{told}");
+        }
     }
 }
 

@@ -26,6 +26,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("exchange", &["history", "model", "operation"]),
     ("exercise", &["check", "history", "operation", "plan", "random"]),
     ("symbols", &[]),
+    ("members", &[]),
     ("unseen", &[]),
     ("saturation", &[]),
     ("fault", &["history", "symbols", "trace"]),
@@ -38,7 +39,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("spots", &["finding", "interleaving"]),
     ("known", &["fault", "finding", "interleaving", "operation", "spots"]),
     ("triage", &["finding", "known", "ledger", "operation", "spots"]),
-    ("explain", &["finding", "history", "interleaving", "report", "rr", "symbols", "trace"]),
+    (
+        "explain",
+        &["finding", "history", "interleaving", "members", "report", "rr", "symbols", "trace"],
+    ),
     (
         "export",
         &[
