@@ -22,6 +22,8 @@ pub struct TypeId(usize);
 #[derive(Debug, Default, PartialEq)]
 enum Kind {
     Class,
+    /// Which of its members is alive is not known.
+    Union,
     Array,
     Pointer,
     /// Another by a name, or with `const` and the like.
@@ -215,11 +217,7 @@ impl Types {
         match ty.kind {
             Kind::Pointer => ty.of.map(one),
             Kind::Class if ty.is_std && ty.name.starts_with("atomic<") => {
-                let of = self.peel(ty.of?)?;
-                // A class of one pointer, with marks in its lowest bits, or a tag.
-                let is_pointer =
-                    of.kind == Kind::Pointer || of.kind == Kind::Class && of.bytes == 8;
-                of.of.filter(|_| is_pointer).map(one)
+                self.only_pointer(ty.of?, DEPTH_MAX).map(one)
             }
             Kind::Class if ty.is_std && ty.name.starts_with("unique_ptr<") => {
                 let of = self.peel(ty.of?)?;
@@ -227,6 +225,21 @@ impl Types {
                     Kind::Array => Some(Pointee { of: of.of?, is_array: true }),
                     _ => ty.of.map(one),
                 }
+            }
+            _ => None,
+        }
+    }
+
+    /// What the one pointer points to that an object of this type is; some are classes, with marks
+    /// in its lowest bits.
+    fn only_pointer(&self, id: TypeId, depth: usize) -> Option<TypeId> {
+        let ty = self.peel(id)?;
+        let is_whole = |member: &&Member| member.at == 0 && self.bytes(member.of) == ty.bytes;
+        match ty.kind {
+            Kind::Pointer => ty.of,
+            Kind::Class | Kind::Union if depth > 0 => {
+                let whole = ty.members.iter().filter(is_whole);
+                whole.filter_map(|member| self.only_pointer(member.of, depth - 1)).next()
             }
             _ => None,
         }
@@ -274,13 +287,16 @@ impl Reader<'_, '_> {
         self.entry.tag() == gimli::DW_TAG_namespace && self.name().as_deref() == Some("std")
     }
 
-    /// A member that is in every object; those of all objects together have no place in one.
+    /// A member that has bytes of its own in every object.
     fn member(&self) -> Option<Member> {
         let is_base = self.entry.tag() == gimli::DW_TAG_inheritance;
         let is_static = self.entry.attr_value(gimli::DW_AT_external).is_some();
         let name = if is_base { None } else { self.name() };
-        let at = self.number(gimli::DW_AT_data_member_location).unwrap_or(0);
-        (!is_static).then_some(Member { name, at, of: self.of()? })
+        let is_bits = self.entry.attr_value(gimli::DW_AT_bit_size).is_some();
+        // Members of unions have no place; that of a virtual base has to be computed.
+        let has_place = self.entry.attr_value(gimli::DW_AT_data_member_location).is_some();
+        let at = if has_place { self.number(gimli::DW_AT_data_member_location)? } else { 0 };
+        (!is_static && !is_bits).then_some(Member { name, at, of: self.of()? })
     }
 
     fn count(&self) -> u64 {
@@ -290,9 +306,8 @@ impl Reader<'_, '_> {
 
     fn ty(&self, is_std: bool) -> Option<Type> {
         let kind = match self.entry.tag() {
-            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
-                Kind::Class
-            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => Kind::Class,
+            gimli::DW_TAG_union_type => Kind::Union,
             gimli::DW_TAG_array_type => Kind::Array,
             gimli::DW_TAG_pointer_type => Kind::Pointer,
             gimli::DW_TAG_typedef
@@ -321,17 +336,21 @@ mod tests {
         template <class T> struct functions { static T *create() { return new T(); } };
         } }
         struct Node;
-        template <class T> struct Marked { T *pointer; };
+        template <class Mark, class T> struct Marked { union { T *pointer; long bits; }; };
+        struct Apart { virtual ~Apart() {} long far; };
         struct Counted { static int all; long count; };
         struct Queue : Counted {
             struct Slot { long value; std::atomic<long> turn; };
             std::atomic<Node *> head;
-            std::atomic<Marked<Node>> tail;
+            std::atomic<Marked<short, Node>> tail;
             std::unique_ptr<Slot[]> more;
             Slot slots[2][3];
             union { int number; float real; };
             const volatile short last = 1;
+            int one : 3, two : 5;
         };
+        struct Remote : virtual Apart { long near; };
+        Remote remote;
         struct Node { long value; Node *next; };
         extern "C" void *make() { return interlap::detail::functions<Queue>::create(); }
         Node node;
@@ -361,12 +380,24 @@ mod tests {
             (24, "more"),
             (32, "slots[0].value"),
             (32 + 5 * 16 + 8, "slots[5].turn"),
-            (128, "number"),
             (132, "last"),
         ] {
             assert_eq!(name(at).as_deref(), Some(expected), "{at}");
         }
-        assert_eq!((types.bytes(queue), name(134), name(200)), (136, None, None));
+        // A union without a name, bits that share a byte, nothing, and beyond the end.
+        assert_eq!([128, 134, 135, 200].map(name), [None, None, None, None]);
+        assert_eq!(types.bytes(queue), 136);
+    }
+
+    #[test]
+    fn a_virtual_base_is_not_taken_to_be_at_the_start() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let types = compiled(folder.path());
+        let remote = types.all.iter().find(|(_, ty)| ty.name == "Remote" && ty.bytes > 0);
+        let remote = TypeId(*remote.expect("a class").0);
+        let near = types.find(remote, 8).expect("a member").name;
+        assert_eq!(near, "near");
+        assert_eq!(types.find(remote, 24), None);
     }
 
     #[test]

@@ -36,6 +36,8 @@ const SCHEDULES: [u64; 4] = [300, 2_000, 10_000, 50_000];
 const SCHEDULES_FIRST: u64 = 10_000;
 /// Candidates that are tried in one process.
 const BATCH: usize = 32;
+/// The part of the time in which turns of the schedule may be left out first, in percent.
+const TURNS_PERCENT: u32 = 20;
 /// Of more calls than this, not all pairs are tried.
 const PAIRS_CALLS_MAX: usize = 24;
 /// The part of the time that a level may leave out calls, in percent: fewer preemptions need the
@@ -74,7 +76,9 @@ pub fn shrink(
     let Some(best) = first(&search, stored)? else { return Ok(None) };
     let mut best = with_its_heap(&search, best)?;
     // Of a schedule that has only what matters, more is left when calls are left out.
+    search.set_until(Instant::now() + budget * TURNS_PERCENT / 100);
     schedule::fewer_turns(&search, &mut best)?;
+    search.set_until(until);
     let mut shrinker = Shrinker { search, base: best.base(), best, until, tell };
     shrinker.told();
     let mut smallest = None::<Shown>;

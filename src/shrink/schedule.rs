@@ -83,12 +83,16 @@ fn without_some(search: &Search, best: &mut Shown, size: usize) -> Result<bool> 
         let schedule = Some(Spec::Turns(fewer).to_string());
         Scenario { schedule, ..best.scenario().clone() }
     };
-    let scenarios: Vec<Scenario> = (0..turns.len()).step_by(size).map(without).collect();
+    let places: Vec<usize> = (0..turns.len()).step_by(size).collect();
     let mut plan = best.plan.clone();
     plan.control.policy = None;
     let mut better = None::<Shown>;
-    for scenarios in scenarios.chunks(BATCH) {
-        let found = search.look_at_each(&plan, scenarios.to_vec(), ROUNDS_OF_TURNS)?;
+    for places in places.chunks(BATCH) {
+        if search.is_over() {
+            break;
+        }
+        let scenarios = places.iter().map(|at| without(*at)).collect();
+        let found = search.look_at_each(&plan, scenarios, ROUNDS_OF_TURNS)?;
         let found = found.into_iter().flatten().chain(better.take());
         better = found.min_by_key(Shown::cost);
     }

@@ -19,6 +19,8 @@ use crate::trace::frame::Schedule;
 
 /// Faults of one candidate after which it is given up: each costs a process.
 const FAULTS_MAX: u32 = 16;
+/// Turns of a schedule that is carried over to candidates: each lists them.
+const TURNS_MAX: usize = 4096;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
 
@@ -84,9 +86,10 @@ impl Shown {
         Scenario { schedule: near, ..self.scenario().clone() }
     }
 
-    /// The turns of its schedule, where that was recorded.
+    /// The turns of its schedule, where that was recorded and has not too many.
     pub fn turns(&self) -> Option<Vec<Turn>> {
-        self.schedule().map(|schedule| turns::parsed(&schedule.turns))
+        let turns = turns::parsed(&self.schedule()?.turns);
+        (turns.len() <= TURNS_MAX).then_some(turns)
     }
 
     fn schedule(&self) -> Option<&Schedule> {

@@ -17,7 +17,7 @@ pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Place, Policy, THREADS_MAX, View};
 
 pub use recorder::recorded;
-pub use stand::{here, place_of};
+pub use stand::{doing, here};
 pub use waiting::{Wait, Woken, block, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
@@ -550,34 +550,6 @@ fn note_switch(to: usize) {
     e.switches.set(e.switches.get() + 1);
     let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
     e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
-}
-
-/// What a thread does. `place` is code of the target: where it stands, as a return address, or
-/// its last scheduling point.
-pub struct Doing {
-    pub thread: usize,
-    pub waits: Option<(Wait, usize)>,
-    pub place: usize,
-}
-
-/// Every thread that has begun and not ended.
-pub fn doing() -> Vec<Doing> {
-    let threads = ENGINE.threads.iter().enumerate();
-    let alive = threads.filter(|(_, thread)| thread.state.get() != State::None);
-    alive
-        .map(|(at, thread)| {
-            let waits = match thread.state.get() {
-                State::Blocked { on, why, .. } => Some((why, on)),
-                _ => None,
-            };
-            let last = if at == current() { ENGINE.place.get() } else { thread.place.get() };
-            let place = match place_of(at) {
-                0 => last,
-                place => place,
-            };
-            Doing { thread: at, waits, place }
-        })
-        .collect()
 }
 
 /// What the round has counted so far.

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use super::{ENGINE, current};
+use super::{ENGINE, State, Wait, current};
 use crate::controlled::carrier::OUTSIDE;
 use crate::controlled::libraries;
 
@@ -83,4 +83,32 @@ pub(super) fn answer(me: usize) {
             }
         }
     }
+}
+
+/// What a thread does. `place` is code of the target: where it stands, as a return address, or
+/// its last scheduling point.
+pub struct Doing {
+    pub thread: usize,
+    pub waits: Option<(Wait, usize)>,
+    pub place: usize,
+}
+
+/// Every thread that has begun and not ended.
+pub fn doing() -> Vec<Doing> {
+    let threads = ENGINE.threads.iter().enumerate();
+    let alive = threads.filter(|(_, thread)| thread.state.get() != State::None);
+    alive
+        .map(|(at, thread)| {
+            let waits = match thread.state.get() {
+                State::Blocked { on, why, .. } => Some((why, on)),
+                _ => None,
+            };
+            let last = if at == current() { ENGINE.place.get() } else { thread.place.get() };
+            let place = match place_of(at) {
+                0 => last,
+                place => place,
+            };
+            Doing { thread: at, waits, place }
+        })
+        .collect()
 }
