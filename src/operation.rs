@@ -358,9 +358,37 @@ impl Op {
     }
 }
 
+/// Values as people list them: of more than these the first and the last few.
+const LISTED_MAX: usize = 12;
+const LISTED_LAST: usize = 3;
+
+/// "1, 2, 3"; of many "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)".
+pub fn listed<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
+    let count = values.len();
+    let first = if count > LISTED_MAX { LISTED_MAX - LISTED_LAST - 1 } else { count };
+    let mut words = Vec::new();
+    for (at, value) in values.enumerate() {
+        match at {
+            at if at < first || at + LISTED_LAST >= count => words.push(value.to_string()),
+            at if at == first => words.push("…".to_string()),
+            _ => {}
+        }
+    }
+    let all = if count > LISTED_MAX { format!(" ({count} in all)") } else { String::new() };
+    words.join(", ") + &all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_values_are_listed_by_the_first_and_the_last() {
+        let list = |count: i64| listed((1..=count).collect::<Vec<_>>().iter());
+        assert_eq!([list(0), list(1), list(3)], ["", "1", "1, 2, 3"]);
+        assert_eq!(list(12), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
+        assert_eq!(list(64), "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)");
+    }
 
     #[test]
     fn codes_and_names_are_unique_and_round_trip() {

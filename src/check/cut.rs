@@ -14,7 +14,7 @@ use super::values::{added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::{Entry, History, OperationId, Thread};
 use crate::model::{Kind, Spec};
-use crate::operation::Op;
+use crate::operation::{Op, listed};
 
 /// Values up to which a history is cut down, and histories that are judged on the way.
 const VALUES_MAX: usize = 512;
@@ -125,7 +125,7 @@ impl Cut<'_> {
         let operations = self.rest(&self.keep).1;
         let last = operations.iter().max_by_key(|id| self.history.operation(**id).end);
         let last = last.map_or(String::new(), |id| witness::call(self.history, *id));
-        let list = self.keep.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let list = listed(self.keep.iter());
         let explanation = format!(
             "No order of these {} operations explains how {list} were added and taken; the last \
              to return is {last}.",

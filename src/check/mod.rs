@@ -19,6 +19,7 @@ mod keyed;
 mod keys;
 mod least;
 mod lifo;
+mod lines;
 mod log;
 mod lone;
 mod merged;

@@ -481,6 +481,8 @@ impl Partials {
         }
         let all = self.partials.len() + self.more;
         let on = self.key.as_ref().map_or(String::new(), |key| format!(" on key {key} alone"));
-        format!("How far it can have gone{on} ({all} ways, the longest first):\n{text}")
+        let ways =
+            if all == 1 { String::new() } else { format!(" ({all} ways, the longest first)") };
+        format!("How far it can have gone{on}{ways}:\n{text}")
     }
 }

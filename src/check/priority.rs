@@ -22,7 +22,7 @@ use super::values::{AddedTwice, Values, added_by, taken_by};
 use super::{Witness, witness};
 use crate::history::History;
 use crate::model::{Empty, Spec};
-use crate::operation::Status;
+use crate::operation::{Status, listed};
 
 /// A value that is added or taken, with the ranks of the call and the return.
 #[derive(Clone, Copy)]
@@ -156,7 +156,7 @@ fn overtakes(history: &History, value: i64) -> Result<(), Broken> {
     let start = called.max(history.operation(add).start);
     let span = (start, history.operation(poll).end);
     let smaller = covering(history, &values, &table, span, |_, other| other < value);
-    let list = smaller.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let list = listed(smaller.iter());
     let explanation = format!(
         "poll by {} returned {value}, but {} {}{list} was inside, which should have left first.",
         witness::thread(history, poll),

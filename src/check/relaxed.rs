@@ -11,6 +11,7 @@ use super::values::{Values, added_by};
 use super::{Witness, fifo, witness};
 use crate::history::{History, NEVER};
 use crate::model::Spec;
+use crate::operation::listed;
 
 /// An added value: its number, itself, and the timebox of its enqueue.
 struct Added {
@@ -109,7 +110,7 @@ fn broken(
     let older = |a: &&Added| a.end < this.start && table[a.number].start > end;
     let older: Vec<i64> =
         added.iter().filter(older).take(spec.k as usize).map(|a| a.value).collect();
-    let list = older.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let list = listed(older.iter());
     let taker = witness::takers(history, this.value)[0];
     let explanation = format!(
         "dequeue of {} by {} had returned before any of {list} was dequeued, all enqueued before \

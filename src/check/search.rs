@@ -5,6 +5,7 @@
 use super::cover::Crowd;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
+use super::lines::Lines;
 use super::small::Few;
 use super::steps::{Step, Steps};
 use super::strings::{AllStrings, Strings};
@@ -46,6 +47,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     match spec.kind {
         // What no get tells apart need not be.
         Kind::Kv => task.run(&AllStrings(Strings::of(history))),
+        Kind::FifoPerProducer if let Some(values) = values => task.run(&Lines::of(history, values)),
         _ => with_object(history, spec, task),
     }
 }

@@ -233,8 +233,14 @@ impl Values {
         self.first.partition_point(|first| *first as usize <= number) - 1
     }
 
+    /// The first of these numbers that belongs to a value; if none does, their end.
+    pub fn next_used(&self, mut numbers: std::ops::Range<usize>) -> usize {
+        let end = numbers.end;
+        numbers.find(|number| self.is_used(*number)).unwrap_or(end)
+    }
+
     /// Whether any of these numbers belongs to a value.
-    pub fn any_used(&self, mut numbers: std::ops::Range<usize>) -> bool {
-        numbers.any(|number| self.is_used(number))
+    pub fn any_used(&self, numbers: std::ops::Range<usize>) -> bool {
+        self.next_used(numbers.clone()) < numbers.end
     }
 }

@@ -4,7 +4,7 @@
 use super::Witness;
 use super::values::{added_by, taken_by};
 use crate::history::{History, OperationId};
-use crate::operation::Status;
+use crate::operation::{Status, listed};
 
 /// "thread 3": the client that made the call.
 pub fn thread(history: &History, id: OperationId) -> String {
@@ -14,11 +14,10 @@ pub fn thread(history: &History, id: OperationId) -> String {
 /// "insert(7) by thread 3, which answered failed".
 pub fn call(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
-    let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let mut text = format!(
         "{}({}) by {}, which ",
         operation.op.name(),
-        list(history.args(id)),
+        listed(history.args(id).iter()),
         thread(history, id)
     );
     match operation.status {
@@ -27,7 +26,7 @@ pub fn call(history: &History, id: OperationId) -> String {
         status => {
             text += &format!("answered {}", status.name());
             if !history.results(id).is_empty() {
-                text += &format!(" {}", list(history.results(id)));
+                text += &format!(" {}", listed(history.results(id).iter()));
             }
         }
     }
@@ -37,14 +36,13 @@ pub fn call(history: &History, id: OperationId) -> String {
 /// "insert(7) = failed by thread 3".
 pub fn short(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
-    let list = |values: &[i64]| values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let answer = match (operation.status, history.results(id)) {
         (Status::Ok, []) => "ok".to_string(),
-        (Status::Ok, results) => list(results),
+        (Status::Ok, results) => listed(results.iter()),
         (Status::Pending | Status::Unknown, _) => "?".to_string(),
         (status, _) => status.name().to_string(),
     };
-    let (args, by) = (list(history.args(id)), thread(history, id));
+    let (args, by) = (listed(history.args(id).iter()), thread(history, id));
     format!("{}({args}) = {answer} by {by}", operation.op.name())
 }
 
@@ -119,7 +117,7 @@ pub fn empty_while_full(history: &History, empty: OperationId, inside: &[i64]) -
     let mut operations: Vec<_> = inside.iter().flat_map(|v| adders(history, *v)).collect();
     operations.push(empty);
     operations.extend(inside.iter().flat_map(|v| takers(history, *v)));
-    let list = inside.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    let list = listed(inside.iter());
     let explanation = match inside {
         [value] => format!(
             "{} by {} answered empty, but {value} was inside during the whole call: its {} had \
@@ -147,7 +145,7 @@ pub fn unstacked(history: &History, values: &[i64]) -> Witness {
         _ => None,
     };
     let explanation = pair.unwrap_or_else(|| {
-        let list = values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let list = listed(values.iter());
         format!(
             "No order within the timeboxes has the pushes and pops of {list} last in, first out. \
              Any one of these values left out, there is one for the rest."

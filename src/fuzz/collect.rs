@@ -36,6 +36,8 @@ pub(super) struct Collector<'a> {
     observer: &'a mut dyn Observer,
     /// For confirmations.
     scratch: &'a Path,
+    /// Told to the jobs: no more is wanted.
+    quit: &'a AtomicBool,
     started: Instant,
     ticked: Instant,
     counting: Counting,
@@ -55,11 +57,13 @@ impl<'a> Collector<'a> {
         options: &'a Options,
         observer: &'a mut dyn Observer,
         scratch: &'a Path,
+        quit: &'a AtomicBool,
     ) -> Collector<'a> {
         Collector {
             options,
             observer,
             scratch,
+            quit,
             started: Instant::now(),
             ticked: Instant::now(),
             counting: Counting::default(),
@@ -73,13 +77,9 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Takes notes until each of `jobs` has told its end; sets `quit` once no more are wanted.
-    pub fn collect(
-        mut self,
-        notes: Receiver<Note>,
-        quit: &AtomicBool,
-        mut jobs: u64,
-    ) -> Result<Summary> {
+    /// Takes notes until each of `jobs` has told its end, which is asked for once no more are
+    /// wanted.
+    pub fn collect(mut self, notes: Receiver<Note>, mut jobs: u64) -> Result<Summary> {
         while jobs > 0 {
             match notes.recv_timeout(TICK) {
                 Ok(Note::Ended(ended)) => {
@@ -90,9 +90,7 @@ impl<'a> Collector<'a> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if self.is_over() {
-                quit.store(true, Ordering::Relaxed);
-            }
+            self.end_if_over();
             if self.ticked.elapsed() >= TICK {
                 self.tick();
             }
@@ -186,6 +184,8 @@ impl<'a> Collector<'a> {
         }
         self.confirm(&mut stored);
         self.judge(&mut stored, is_alone);
+        // What is still to be found out about this one takes a while.
+        self.end_if_over();
         if !is_alone {
             self.explain(&mut stored);
         }
@@ -299,7 +299,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn is_over(&mut self) -> bool {
+    /// Lets the jobs end if there is a reason to.
+    fn end_if_over(&mut self) {
         let time = |max: Duration| self.started.elapsed() >= max;
         let ending = if self.options.stop.load(Ordering::Relaxed) {
             Some(Ending::Stopped)
@@ -313,7 +314,9 @@ impl<'a> Collector<'a> {
             None
         };
         self.ending = self.ending.or(ending);
-        self.ending.is_some()
+        if self.ending.is_some() {
+            self.quit.store(true, Ordering::Relaxed);
+        }
     }
 
     fn refuse_blindness(&self) -> Result<()> {

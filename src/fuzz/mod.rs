@@ -125,7 +125,7 @@ pub trait Observer {
 pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
     let scratch = scratch_of(options)?;
     let quit = AtomicBool::new(false);
-    let collector = Collector::new(options, observer, scratch.path());
+    let collector = Collector::new(options, observer, scratch.path(), &quit);
     let (sender, notes) = sync_channel(NOTES_MAX);
     std::thread::scope(|scope| {
         for job in 0..options.jobs {
@@ -143,7 +143,7 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
             });
         }
         drop(sender);
-        let summary = collector.collect(notes, &quit, options.jobs);
+        let summary = collector.collect(notes, options.jobs);
         // After an error the jobs do not know yet that nobody listens.
         quit.store(true, Ordering::Relaxed);
         summary

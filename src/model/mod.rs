@@ -24,7 +24,7 @@ pub use cell::{Cell, Dictionary, Effect, key};
 pub use contract::Model;
 pub use counter::Counter;
 pub use log::Log;
-pub use object::{Call, Expect, added};
+pub use object::{Call, Expect, added, most};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};

@@ -102,7 +102,7 @@ const fn table(ops: &[Op]) -> [bool; 256] {
 }
 
 /// Most values that a removing call may take.
-pub(super) fn most(call: &Call) -> usize {
+pub fn most(call: &Call) -> usize {
     match call.op {
         Op::DequeueBulk => call.args[0].max(0) as usize,
         _ => 1,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::{most, values_or_empty};
 use super::{Call, Expect, Model};
-use crate::operation::Status;
+use crate::operation::{Status, listed};
 
 type Lines = Vec<VecDeque<i64>>;
 
@@ -95,6 +95,11 @@ impl Model<Call<'_>> for Producers {
 
     fn reads(&self, call: &Call) -> bool {
         call.is_read()
+    }
+
+    fn describe_state(&self, state: &Lines) -> String {
+        let lines = state.iter().map(|line| format!("[{}]", listed(line.iter())));
+        format!("[{}]", lines.collect::<Vec<_>>().join(", "))
     }
 
     fn weight(&self, state: &Self::State) -> usize {

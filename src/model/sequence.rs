@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::most;
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::operation::{Op, Status, listed};
 
 /// Queue, stack or deque: values are added at the back, taken by `dequeue` and `steal` from the
 /// front, by `pop` and `take` from the back.
@@ -66,6 +66,10 @@ impl Model<Call<'_>> for Sequence {
 
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {
         state.is_empty()
+    }
+
+    fn describe_state(&self, state: &VecDeque<i64>) -> String {
+        format!("[{}]", listed(state.iter()))
     }
 
     fn reads(&self, call: &Call) -> bool {
@@ -133,6 +137,10 @@ impl Model<Call<'_>> for Relaxed {
 
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {
         state.is_empty()
+    }
+
+    fn describe_state(&self, state: &VecDeque<i64>) -> String {
+        format!("[{}]", listed(state.iter()))
     }
 
     fn reads(&self, call: &Call) -> bool {

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::history::{History, NEVER, OperationId};
-use crate::operation::Status;
+use crate::operation::{Status, listed};
 
 /// Columns between two neighbouring instants.
 const STEP: usize = 4;
@@ -90,10 +90,7 @@ fn legend(history: &History, id: OperationId, drain: u32, zero: u64, ns_per_unit
 /// "dequeue() -> 1000003", as people write calls.
 pub fn call(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
-    let list = |values: &[i64]| {
-        let shown = values.iter().take(12).map(i64::to_string).collect::<Vec<_>>().join(", ");
-        if values.len() > 12 { format!("{shown}, … ({} in all)", values.len()) } else { shown }
-    };
+    let list = |values: &[i64]| listed(values.iter());
     let args = list(history.args(id));
     let results = history.results(id);
     let answer = match (operation.status, results) {
