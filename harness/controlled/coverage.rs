@@ -16,6 +16,11 @@ const SEEN_BITS_LOG: u32 = 18;
 /// Most new pairs of one round; others are new in the next.
 const NEW_MAX: usize = 64;
 
+/// So many rounds of a process are counted, and one in so many of those that follow: by then new
+/// pairs are rare, and to look for them is a tenth of a round's cost.
+const ROUNDS_FIRST: u32 = 1024;
+const ROUNDS_PART: u64 = 4;
+
 /// Addresses have no more.
 const KEY_BITS: u32 = 48;
 
@@ -30,6 +35,7 @@ struct Writer {
 
 struct Coverage {
     round: Cell<u32>,
+    counts: Cell<bool>,
     writers: UnsafeCell<[Writer; 1 << WRITERS_LOG]>,
     seen: UnsafeCell<[u64; 1 << (SEEN_BITS_LOG - 6)]>,
     new: UnsafeCell<[u64; NEW_MAX]>,
@@ -41,6 +47,7 @@ unsafe impl Sync for Coverage {}
 
 static COVERAGE: Coverage = Coverage {
     round: Cell::new(0),
+    counts: Cell::new(false),
     writers: UnsafeCell::new([Writer { word: 0, tail: 0 }; 1 << WRITERS_LOG]),
     seen: UnsafeCell::new([0; 1 << (SEEN_BITS_LOG - 6)]),
     new: UnsafeCell::new([0; NEW_MAX]),
@@ -54,10 +61,19 @@ pub fn set_base(base: usize) {
     BASE.store(base, Ordering::Relaxed);
 }
 
-/// A round begins.
-pub fn begin() {
-    COVERAGE.round.set(COVERAGE.round.get().wrapping_add(1));
-    COVERAGE.new_count.set(0);
+/// A round begins. Which rounds are counted must not depend on how they are dealt out, hence a
+/// number drawn for the round.
+pub fn begin(drawn: u64) {
+    let c = &COVERAGE;
+    c.counts.set(c.round.get() < ROUNDS_FIRST || drawn.is_multiple_of(ROUNDS_PART));
+    c.round.set(c.round.get().wrapping_add(1));
+    c.new_count.set(0);
+}
+
+/// Whether accesses of this round are to be told.
+#[inline(always)]
+pub fn counts() -> bool {
+    COVERAGE.counts.get()
 }
 
 /// The pairs of this round that are new.

@@ -65,7 +65,9 @@ extern "C" fn il_access(address: usize, size: u32, access: u32, _order: u32, cal
         if heap::is_bad(address, size as usize) {
             heap::bad_access(address, size as usize, access == 2, caller);
         }
-        coverage::access(address, access == 2, engine::current(), caller);
+        if coverage::counts() {
+            coverage::access(address, access == 2, engine::current(), caller);
+        }
         return;
     }
     engine::point(address, access_of(access));

@@ -218,7 +218,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         let pending = &mut *e.pending.get();
         pending[..used].fill(Pending::default());
     }
-    coverage::begin();
+    coverage::begin(order.seed);
     recorder::begin(order.records);
     stop::round_begins();
     begin(order.callers, main, argument, false)?;
