@@ -120,7 +120,7 @@ pub fn write(
         Format::Edn => jepsen::write(history, strings, Notation::Edn),
         Format::JepsenLog => jepsen::write(history, strings, Notation::Log),
         Format::Trace => Err("a trace is of a run of interlap; expected a format of text".into()),
-        Format::S2 => Err("logs of S2 are read only; expected a format of text".into()),
+        Format::S2 => s2::write(history, strings),
         Format::Omnilink => Err("OmniLink's logs are read only; expected a format of text".into()),
     }
 }

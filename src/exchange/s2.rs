@@ -1,19 +1,22 @@
 //! The logs of S2's `collect-history`: JSON Lines, the start or the finish of an operation a line,
 //! in the order of time. Text comes in; a history of appends of batches, reads of the whole stream
-//! and looks at its tail goes out. `docs/histories.md` has the schema.
+//! and looks at its tail goes out, and back. `docs/histories.md` has the schema.
 //!
 //! A call that failed for certain had no effect, and says nothing of why; it is left out. An append
 //! whose failure is indefinite may take effect at any later time, or never, if its conditions hold.
 
-use serde::Deserialize;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::Imported;
-use super::events::{Recorder, at};
-use super::strings::Value;
+use super::events::{Happening, Recorder, at, happenings};
+use super::strings::{NIL, Strings, Value};
+use crate::history::{History, OperationId};
 use crate::model::{Kind, Spec};
 use crate::operation::{Op, Status};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     event: Event,
@@ -21,20 +24,20 @@ struct Line {
     op_id: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 enum Event {
     Start(Start),
     Finish(Finish),
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 enum Start {
     Append(Append),
     Read,
     CheckTail,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct Append {
     num_records: u64,
     /// Of each record of the batch: the xxh3 of its body.
@@ -44,7 +47,7 @@ struct Append {
     match_seq_num: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 enum Finish {
     AppendSuccess { tail: u64 },
     AppendDefiniteFailure,
@@ -143,4 +146,67 @@ fn arguments(append: Append) -> Result<Vec<Value>, String> {
 fn number(position: u64) -> Result<Value, String> {
     let position = i64::try_from(position);
     position.map(Value::Integer).map_err(|_| "a position above 2^63".to_string())
+}
+
+/// The history as S2's collector would have told it; says why where that has no form for it.
+pub fn write(history: &History, strings: &Strings) -> Result<String, String> {
+    let (mut text, mut count, mut under_way) = (String::new(), 0, HashMap::new());
+    for Happening { id, client, ends } in happenings(history) {
+        let event = if ends {
+            Event::Finish(finished(history, id)?)
+        } else {
+            count += 1;
+            under_way.insert(client, count);
+            Event::Start(started(history, id, strings)?)
+        };
+        let line = Line { event, client_id: client, op_id: under_way[&client] };
+        text += &serde_json::to_string(&line).map_err(|error| error.to_string())?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn started(history: &History, id: OperationId, strings: &Strings) -> Result<Start, String> {
+    let token = |value: i64| match strings.value(value) {
+        _ if value == NIL => None,
+        Value::Text(text) => Some(text),
+        other => Some(other.shown()),
+    };
+    match (history.operation(id).op, history.args(id)) {
+        (Op::LogAppendBatch, [at, fence, set, records @ ..]) => Ok(Start::Append(Append {
+            num_records: records.len() as u64,
+            record_hashes: Some(records.iter().map(|record| *record as u64).collect()),
+            set_fencing_token: token(*set),
+            fencing_token: token(*fence),
+            match_seq_num: if *at == NIL { None } else { Some(position(*at)?) },
+        })),
+        (Op::LogReadAll, _) => Ok(Start::Read),
+        (Op::LogCheckTail, _) => Ok(Start::CheckTail),
+        (op, _) => Err(format!(
+            "'{}' of a {} has no form there; expected append_batch, read_all and check_tail",
+            op.name(),
+            op.family().name()
+        )),
+    }
+}
+
+fn finished(history: &History, id: OperationId) -> Result<Finish, String> {
+    let operation = history.operation(id);
+    Ok(match (operation.op, operation.status, history.results(id)) {
+        (Op::LogAppendBatch, Status::Ok, [tail]) => {
+            Finish::AppendSuccess { tail: position(*tail)? }
+        }
+        (Op::LogAppendBatch, Status::Failed, _) => Finish::AppendDefiniteFailure,
+        (Op::LogAppendBatch, ..) => Finish::AppendIndefiniteFailure,
+        (Op::LogReadAll, Status::Ok, [tail, hash]) => {
+            Finish::ReadSuccess { tail: position(*tail)?, stream_hash: Some(*hash as u64) }
+        }
+        (Op::LogReadAll, ..) => Finish::ReadFailure,
+        (_, Status::Ok, [tail]) => Finish::CheckTailSuccess { tail: position(*tail)? },
+        _ => Finish::CheckTailFailure,
+    })
+}
+
+fn position(value: i64) -> Result<u64, String> {
+    value.try_into().map_err(|_| format!("the position {value}; expected one from 0 on"))
 }

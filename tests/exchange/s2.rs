@@ -2,7 +2,8 @@
 //! verdicts against a plain enumeration of the promises of S2's streams.
 
 use interlap::check::Verdict;
-use interlap::exchange::Format;
+use interlap::exchange::{self, Format};
+use interlap::history::{Entry, History};
 use interlap::operation::{Op, Status};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -250,13 +251,44 @@ fn other_formats_keep_everything() {
     for _ in 0..200 {
         let (text, _) = simulate(&mut numbers);
         let imported = read_text(&text, Format::S2, &OPTIONS).expect("readable");
-        for format in [Format::Jsonl, Format::Events] {
+        for format in [Format::Jsonl, Format::Events, Format::S2] {
             let again = through(&imported, format);
             assert_eq!(told(&again), told(&imported), "{text}");
             let same = |verdict: Verdict| matches!(verdict, Verdict::Consistent);
             assert_eq!(same(verdict(&again)), same(verdict(&imported)));
         }
     }
+}
+
+#[test]
+fn what_is_written_is_what_the_collector_writes() {
+    let lines = [
+        start(1, 1, &append(&[u64::MAX, 7], Some("red"), None, Some(0))),
+        start(2, 2, "\"Read\""),
+        finish(1, 1, &appended(2)),
+        start(1, 3, &append(&[9], None, Some("red"), None)),
+        finish(2, 2, &found(2, 1 << 63)),
+        start(2, 4, "\"CheckTail\""),
+        // Of an open outcome only that is kept.
+        finish(1, 3, INDEFINITE),
+    ];
+    let imported = read_text(&lines.concat(), Format::S2, &OPTIONS).expect("readable");
+    let written =
+        |history: &History| exchange::write(history, "log", &imported.strings, Format::S2);
+    // Clients are numbered anew.
+    let written_lines = written(&imported.history).expect("of streams");
+    let again = read_text(&written_lines, Format::S2, &OPTIONS).expect("readable");
+    assert_eq!(told(&again), told(&imported));
+    let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+    let events =
+        |text: &str| -> Vec<_> { text.lines().map(|l| value(l)["event"].clone()).collect() };
+    assert_eq!(events(&written_lines), events(&lines.concat()));
+    let mut other = History::default();
+    let (args, results) = (&[7][..], &[0][..]);
+    let entry = Entry { op: Op::LogAppend, status: Status::Ok, start: 1, end: 2, args, results };
+    other.push(0, entry).expect("well formed");
+    let error = written(&other).expect_err("records one by one");
+    assert!(error.contains("'append' of a log has no form there"), "{error}");
 }
 
 #[test]
