@@ -30,11 +30,13 @@ fn wants_native(workload: &Workload) -> bool {
         || workload.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
 }
 
-/// What a target is built for.
-pub fn flavour_for(engine: Engine) -> Flavour {
+/// What a target is built for. rr needs no hooks, but only where it counts a conditional jump does
+/// it let another thread run: with hooks that is at each access.
+pub fn flavour_for(engine: Engine, head: &Head) -> Flavour {
     match engine {
-        Engine::Native | Engine::Rr => Flavour::Plain,
-        Engine::Controlled => Flavour::Hooked,
+        Engine::Native => Flavour::Plain,
+        Engine::Rr if !head.hookable => Flavour::Plain,
+        Engine::Rr | Engine::Controlled => Flavour::Hooked,
     }
 }
 

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use super::engine::flavour_for;
 use crate::cache::Cache;
 use crate::catalog::{Adapter, Catalog};
-use crate::compile::{Request, Toolchain};
-use crate::plan::Plan;
+use crate::compile::{Flavour, Request, Toolchain};
+use crate::plan::{Engine, Plan};
 use crate::sources::Sources;
 
 /// Finds adapters and compiles them.
@@ -39,7 +39,14 @@ impl Workshop {
 
     /// The shared library of the plan's adapter, compiled for its engine if need be.
     pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
-        let compiled = self.toolchain.compile(&self.request(plan)?)?;
+        let request = self.request(plan)?;
+        let compiled = match self.toolchain.compile(&request) {
+            Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
+                // Perhaps because of the hooks, without which rr does, too.
+                self.toolchain.compile(&Request { flavour: Flavour::Plain, ..request })?
+            }
+            compiled => compiled?,
+        };
         if !compiled.warnings.trim().is_empty() {
             eprintln!("{}", compiled.warnings.trim_end());
         }
@@ -52,7 +59,7 @@ impl Workshop {
         let adapter = self.find(&build.adapter)?;
         Ok(Request {
             source: adapter.source,
-            flavour: flavour_for(plan.engine),
+            flavour: flavour_for(plan.engine, &adapter.head),
             include_dirs: build.include_dirs.clone(),
             libraries: build.libraries.clone(),
             flags: [adapter.head.flags, build.flags.clone()].concat(),

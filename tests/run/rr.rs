@@ -166,6 +166,21 @@ fn a_machine_where_rr_cannot_record_is_told_why_and_what_else_there_is() {
 }
 
 #[test]
+fn a_target_that_does_not_compile_with_hooks_is_recorded_without() {
+    let (fake, tool) = (fake(), Tool::new());
+    // Of the hooks' flags.
+    let refuses = "#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16\n#error hooks\n#endif\n";
+    let text = refuses.to_string() + &super::adapters::enqueue("");
+    let options = options(&fake.plan.recorder);
+    let answer = tool.fuzz("refuses.cpp", &text, &[&["--rounds", "20"], &options[..]].concat());
+    // Which it is not told before it is compiled.
+    answer.expect(2, &["was to run under rr"]);
+    assert!(called(&fake).iter().any(|line| line.contains("record --chaos")));
+    tool.fuzz("refuses.cpp", &text, &["--engine", "controlled", "--rounds", "20"])
+        .expect(2, &["hooks"]);
+}
+
+#[test]
 fn other_findings_have_no_recording_to_break_at() {
     let tool = Tool::new();
     let args = ["--engine", "native", "--for", "60s", "--findings", "1"];
@@ -234,6 +249,15 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let commands = ["-ex", "interlap-ops", "-ex", "interlap-op A", "-ex", "p $rdx"];
     let other = gdb("B", &[&["--"], &look[..], &commands].concat());
     other.expect(0, &["A  thread", "B  thread", &format!("$2 = {start}\n")]);
+}
+
+#[test]
+fn threads_are_switched_between_two_accesses() {
+    let Some(recorder) = real() else { return };
+    let tool = Tool::new();
+    let args = ["fuzz", "atomic_register_split_cas", "--seed", "1", "--for", "300s"];
+    let args = [&args[..], &["--findings", "1"], &options(&recorder)].concat();
+    tool.run(&args).expect(1, &["compare_exchange", "A  begins event "]);
 }
 
 /// Runs rr on traces in `folder`; what it printed.
