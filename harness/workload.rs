@@ -24,7 +24,7 @@ const LONG_CALLS: (u64, u64) = (512, 20_000);
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
 /// Under rr: long enough that its time slices end inside, short enough for a debugger.
-const RR_CALLS: (u64, u64) = (64, 4096);
+const RR_CALLS: (u64, u64) = (64, 1024);
 
 /// Sets the draw apart from those of threads, which are numbered from 1.
 const OF_BULK: u64 = 1 << 32;
