@@ -364,17 +364,30 @@ const LISTED_LAST: usize = 3;
 
 /// "1, 2, 3"; of many "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)".
 pub fn listed<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
+    listed_within(values, LISTED_MAX, LISTED_LAST)
+}
+
+/// "1, 2, 3"; of many "1, 2, 3, 4, …, 64 (64 in all)".
+pub fn listed_briefly<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
+    listed_within(values, 6, 1)
+}
+
+fn listed_within<'a>(
+    values: impl ExactSizeIterator<Item = &'a i64>,
+    most: usize,
+    last: usize,
+) -> String {
     let count = values.len();
-    let first = if count > LISTED_MAX { LISTED_MAX - LISTED_LAST - 1 } else { count };
+    let first = if count > most { most - last - 1 } else { count };
     let mut words = Vec::new();
     for (at, value) in values.enumerate() {
-        match at {
-            at if at < first || at + LISTED_LAST >= count => words.push(value.to_string()),
-            at if at == first => words.push("…".to_string()),
-            _ => {}
+        if at < first || at + last >= count {
+            words.push(value.to_string());
+        } else if at == first {
+            words.push("…".to_string());
         }
     }
-    let all = if count > LISTED_MAX { format!(" ({count} in all)") } else { String::new() };
+    let all = if count > most { format!(" ({count} in all)") } else { String::new() };
     words.join(", ") + &all
 }
 
@@ -388,6 +401,8 @@ mod tests {
         assert_eq!([list(0), list(1), list(3)], ["", "1", "1, 2, 3"]);
         assert_eq!(list(12), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
         assert_eq!(list(64), "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)");
+        let brief = |count: i64| listed_briefly((1..=count).collect::<Vec<_>>().iter());
+        assert_eq!([&brief(6)[..], &brief(7)], ["1, 2, 3, 4, 5, 6", "1, 2, 3, 4, …, 7 (7 in all)"]);
     }
 
     #[test]

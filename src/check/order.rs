@@ -20,7 +20,7 @@ use super::search::{Task, judged, with_object};
 use super::steps::{Step, Steps};
 use super::values::{Values, added_by, taken_by};
 use crate::history::{History, NEVER, OperationId};
-use crate::model::{Call, Kind, Model, Spec};
+use crate::model::{Call, Expect, Kind, Model, Spec};
 use crate::operation::Status;
 
 /// Operations of the longest history that is tried.
@@ -97,7 +97,7 @@ struct Turn<S> {
 impl<'a> Task<'a> for Seek<'a, '_> {
     type Output = Result<Order, String>;
 
-    fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output {
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let threads = self.threads();
         let mut way = Way {
             object,

@@ -5,6 +5,7 @@
 
 mod part;
 mod story;
+mod told;
 
 use std::collections::HashSet;
 
@@ -19,9 +20,9 @@ use super::search::{Task, judged, with_object};
 use super::small::Few;
 use super::steps::{Step, Steps};
 use super::values::Values;
-use super::{Limits, Verdict, Witness, check, witness};
+use super::{Limits, Verdict, Witness, check};
 use crate::history::{History, NEVER, OperationId};
-use crate::model::{Call, Kind, Model, Spec};
+use crate::model::{Call, Expect, Kind, Model, Spec};
 use crate::operation::Status;
 
 use part::Part;
@@ -32,9 +33,8 @@ const NEAR_MAX: usize = 16;
 /// Partial linearizations that are kept, and configurations that are looked at for them.
 const KEPT_MAX: usize = 64;
 const VISITED_MAX: usize = 100_000;
-/// Characters of a state that are kept, and that are shown in a sentence.
+/// Characters of a state that are kept.
 const STATE_MAX: usize = 4096;
-const SHOWN_MAX: usize = 100;
 
 /// What may be spent on each search for the first such return, and on the states before those
 /// operations.
@@ -76,6 +76,9 @@ pub struct Partial {
     pub steps: Vec<Effect>,
     /// The operations of which one should have been next, and none could be.
     pub stuck: Vec<OperationId>,
+    /// What each of these should have answered, in the model's words.
+    #[serde(default)]
+    pub expected: Vec<String>,
 }
 
 /// An operation takes effect.
@@ -245,7 +248,7 @@ struct Near<'a, 'b> {
 impl<'a> Task<'a> for Near<'a, '_> {
     type Output = Result<Partials, Stop>;
 
-    fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output {
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let (frontier, items, bits) = self.past(object)?;
         self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
     }
@@ -326,7 +329,7 @@ impl<'a> Near<'a, '_> {
         unjudged
     }
 
-    fn explore<M: Model<Call<'a>>>(
+    fn explore<M: Expect<Call<'a>>>(
         &self,
         object: &M,
         frontier: &Frontier<Call<'a>, M::State>,
@@ -349,8 +352,8 @@ impl<'a> Near<'a, '_> {
             let before = bits.iter().enumerate().filter(|(_, bit)| *bit & configuration.done != 0);
             let done = before.map(|(at, _)| 1u64 << at).sum();
             walk.from(done, &configuration.state)?;
-            for (steps, stuck) in walk.ends.drain(..) {
-                found.push(self.partial(object, items, done, &configuration.state, steps, stuck));
+            for end in walk.ends.drain(..) {
+                found.push(self.partial(object, items, done, &configuration.state, end));
             }
         }
         found.sort_by_key(|partial| {
@@ -377,33 +380,34 @@ impl<'a> Near<'a, '_> {
         items: &[Item<'a>],
         done: u64,
         before: &M::State,
-        steps: Vec<(usize, String)>,
-        stuck: u64,
+        (steps, mut stuck): End,
     ) -> Partial {
-        let named = |mask: u64| {
-            let of = (0..items.len()).filter(move |at| mask >> at & 1 == 1);
-            let mut ids: Vec<_> = of.map(|at| self.named.name(items[at].id)).collect();
-            ids.dedup();
-            ids
-        };
+        let name = |at: usize| self.named.name(items[at].id);
+        let mut done_before: Vec<_> =
+            (0..items.len()).filter(|at| done >> at & 1 == 1).map(name).collect();
+        done_before.dedup();
+        // Of several steps of an operation the first that cannot be is its answer's.
+        stuck.dedup_by_key(|(at, _)| items[*at].id);
         let effect = |(at, state): (usize, String)| Effect {
             operation: self.named.name(items[at].id),
             state,
         };
         Partial {
             before: self.state(object, before),
-            done_before: named(done),
+            done_before,
             steps: steps.into_iter().map(effect).collect(),
-            stuck: named(stuck),
+            stuck: stuck.iter().map(|(at, _)| name(*at)).collect(),
+            expected: stuck.into_iter().map(|(_, expected)| expected).collect(),
         }
     }
 }
 
-/// A path's items with the states they left, and what could not follow.
-type End = (Vec<(usize, String)>, u64);
+/// A path's items with the states they left, and what could not follow, with the answers that it
+/// should have had.
+type End = (Vec<(usize, String)>, Vec<(usize, String)>);
 
 /// Goes along every order of the items.
-struct Walk<'w, 'a, M: Model<Call<'a>>> {
+struct Walk<'w, 'a, M: Expect<Call<'a>>> {
     kind: Kind,
     object: &'w M,
     items: &'w [Item<'a>],
@@ -412,7 +416,7 @@ struct Walk<'w, 'a, M: Model<Call<'a>>> {
     ends: Vec<End>,
 }
 
-impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
+impl<'a, M: Expect<Call<'a>>> Walk<'_, 'a, M> {
     fn from(&mut self, done: u64, state: &M::State) -> Result<(), String> {
         if !self.visited.insert((done, state.clone())) {
             return Ok(());
@@ -429,10 +433,10 @@ impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
             let item = &self.items[*at];
             item.start <= due && item.after & !done == 0
         };
-        let (mut stuck, mut next, mut goes_on) = (0, Vec::new(), false);
+        let (mut stuck, mut next, mut goes_on) = (Vec::new(), Vec::new(), false);
         for at in (0..self.items.len()).filter(left).filter(able) {
             self.object.step(state, &self.items[at].call, &mut next);
-            stuck |= 1 << at;
+            stuck.push(at);
             for state in next.drain(..) {
                 goes_on = true;
                 let left = words(self.kind, self.object.describe_state(&state));
@@ -443,7 +447,9 @@ impl<'a, M: Model<Call<'a>>> Walk<'_, 'a, M> {
             }
         }
         if !goes_on {
-            self.ends.push((self.path.clone(), stuck));
+            let expected = |at: usize| self.object.expected(state, &self.items[at].call);
+            let stuck = stuck.into_iter().map(|at| (at, brief(expected(at), STATE_MAX)));
+            self.ends.push((self.path.clone(), stuck.collect()));
         }
         Ok(())
     }
@@ -462,27 +468,5 @@ fn brief(state: String, most: usize) -> String {
             let end = state[..end].rfind(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(end);
             format!("{}...", &state[..end])
         }
-    }
-}
-
-impl Partials {
-    /// In words, a few lines: the longest, and how many others there are.
-    pub fn sentences(&self, history: &History) -> String {
-        let mut text = String::new();
-        for (number, partial) in self.partials.iter().take(3).enumerate() {
-            let before = brief(partial.before.clone(), SHOWN_MAX);
-            text += &format!("  {}. from {before}:", number + 1);
-            for Effect { operation, state } in &partial.steps {
-                let state = brief(state.clone(), SHOWN_MAX);
-                text += &format!(" {} -> {state};", witness::short(history, *operation));
-            }
-            let stuck = partial.stuck.iter().map(|id| witness::short(history, *id));
-            text += &format!(" then none of {}\n", stuck.collect::<Vec<_>>().join(", "));
-        }
-        let all = self.partials.len() + self.more;
-        let on = self.key.as_ref().map_or(String::new(), |key| format!(" on key {key} alone"));
-        let ways =
-            if all == 1 { String::new() } else { format!(" ({all} ways, the longest first)") };
-        format!("How far it can have gone{on}{ways}:\n{text}")
     }
 }

@@ -13,8 +13,8 @@ use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
 use crate::model::{
-    Bag, Call, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers, Relaxed,
-    Sequence, Spec, Stream, Texts,
+    Bag, Call, Counter, Dictionary, Empty, Expect, Kind, Log, Model, OrderedSet, Producers,
+    Relaxed, Sequence, Spec, Stream, Texts,
 };
 use crate::operation::Status;
 
@@ -43,19 +43,20 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return super::transactions::check(history, spec, limits);
     }
-    let task = Run { history, spec, steps: &steps, limits };
     match spec.kind {
         // What no get tells apart need not be.
-        Kind::Kv => task.run(&AllStrings(Strings::of(history))),
-        Kind::FifoPerProducer if let Some(values) = values => task.run(&Lines::of(history, values)),
-        _ => with_object(history, spec, task),
+        Kind::Kv => run(history, spec, &steps, &AllStrings(Strings::of(history)), limits),
+        Kind::FifoPerProducer if let Some(values) = values => {
+            run(history, spec, &steps, &Lines::of(history, values), limits)
+        }
+        _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
     }
 }
 
 /// What is done with a sequential object, whatever its type.
 pub trait Task<'a> {
     type Output;
-    fn run<M: Model<Call<'a>>>(self, object: &M) -> Self::Output;
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output;
 }
 
 /// Does `task` with the object of `spec`, which is none of transactions.
@@ -86,7 +87,7 @@ struct Run<'a, 'b> {
 impl<'a> Task<'a> for Run<'a, '_> {
     type Output = Verdict;
 
-    fn run<M: Model<Call<'a>>>(self, object: &M) -> Verdict {
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Verdict {
         run(self.history, self.spec, self.steps, object, self.limits)
     }
 }

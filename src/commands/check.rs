@@ -149,6 +149,9 @@ fn partials(subject: &Subject, model: Spec, verdict: &Verdict) -> Option<Partial
         for step in &mut partial.steps {
             step.state = subject.strings.render(&step.state);
         }
+        for expected in &mut partial.expected {
+            *expected = subject.strings.render(expected);
+        }
     }
     Some(partials)
 }

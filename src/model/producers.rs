@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::{most, values_or_empty};
 use super::{Call, Expect, Model};
-use crate::operation::{Status, listed};
+use crate::operation::{Status, listed_briefly};
 
 type Lines = Vec<VecDeque<i64>>;
 
@@ -98,7 +98,7 @@ impl Model<Call<'_>> for Producers {
     }
 
     fn describe_state(&self, state: &Lines) -> String {
-        let lines = state.iter().map(|line| format!("[{}]", listed(line.iter())));
+        let lines = state.iter().map(|line| format!("[{}]", listed_briefly(line.iter())));
         format!("[{}]", lines.collect::<Vec<_>>().join(", "))
     }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::most;
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status, listed};
+use crate::operation::{Op, Status, listed_briefly};
 
 /// Queue, stack or deque: values are added at the back, taken by `dequeue` and `steal` from the
 /// front, by `pop` and `take` from the back.
@@ -69,7 +69,7 @@ impl Model<Call<'_>> for Sequence {
     }
 
     fn describe_state(&self, state: &VecDeque<i64>) -> String {
-        format!("[{}]", listed(state.iter()))
+        format!("[{}]", listed_briefly(state.iter()))
     }
 
     fn reads(&self, call: &Call) -> bool {
@@ -140,7 +140,7 @@ impl Model<Call<'_>> for Relaxed {
     }
 
     fn describe_state(&self, state: &VecDeque<i64>) -> String {
-        format!("[{}]", listed(state.iter()))
+        format!("[{}]", listed_briefly(state.iter()))
     }
 
     fn reads(&self, call: &Call) -> bool {

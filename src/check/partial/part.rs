@@ -60,6 +60,7 @@ impl Part {
             done_before: all(partial.done_before),
             steps: partial.steps.into_iter().map(effect).collect(),
             stuck: all(partial.stuck),
+            expected: partial.expected,
         };
         Partials {
             failed: self.whole(partials.failed),

@@ -15,13 +15,11 @@ use crate::check::forget::forget;
 use crate::check::frontier::{Configuration, Frontier};
 use crate::check::online::until;
 use crate::check::refuse;
+use crate::check::search::{Task, with_object};
 use crate::check::steps::Steps;
 use crate::check::values::Values;
 use crate::history::{History, NEVER, OperationId};
-use crate::model::{
-    Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
-    Spec, Texts,
-};
+use crate::model::{Call, Expect, Kind, Spec};
 
 /// Configurations that are told; what a page can hold and a person can follow.
 const NODES_MAX: usize = 4_000;
@@ -146,33 +144,25 @@ fn tell(
         return Err("some value was added twice, so its steps cannot be told apart".to_string());
     }
     let near = Near { history: &history, spec, steps: &steps, named: &named };
-    let initial = (spec.kind == Kind::Register).then_some(0);
-    let told = match spec.kind {
-        Kind::Fifo | Kind::Lifo | Kind::Deque => near.told(&Sequence),
-        Kind::Pool | Kind::PriorityQueue => near.told(&Bag),
-        Kind::FifoPerProducer => near.told(&Producers { threads: history.threads.len() }),
-        Kind::Set | Kind::Map | Kind::Register => near.told(&Dictionary { initial }),
-        Kind::FifoRelaxed => near.told(&Relaxed { k: spec.k as usize }),
-        Kind::RangeSet => near.told(&OrderedSet),
-        Kind::Kv => near.told(&Texts),
-        Kind::Counter => near.told(&Counter),
-        Kind::Log => near.told(&Log),
-        Kind::Snapshot | Kind::Serializable => unreachable!("they have no such steps"),
-    };
-    told.map_err(|stop| match stop {
+    with_object(&history, spec, Tell(near)).map_err(|stop| match stop {
         Stop::Earlier(_) => "no order explains what came before".to_string(),
         Stop::Other(why) => why,
     })
 }
 
-impl<'a> Near<'a, '_> {
-    fn told<M: Expect<Call<'a>>>(&self, object: &M) -> Result<Story, Stop> {
-        let (frontier, items, bits) = self.past(object)?;
+struct Tell<'a, 'b>(Near<'a, 'b>);
+
+impl<'a> Task<'a> for Tell<'a, '_> {
+    type Output = Result<Story, Stop>;
+
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Result<Story, Stop> {
+        let Tell(near) = self;
+        let (frontier, items, bits) = near.past(object)?;
         if items.len() > 64 {
             let why = "more than 64 steps overlap near the failure, too many to follow";
             return Err(Stop::Other(why.to_string()));
         }
-        let mut teller = Teller::new(self.spec.kind, object, &items, self.named);
+        let mut teller = Teller::new(near.spec.kind, object, &items, near.named);
         teller.begin(&frontier, &bits);
         Ok(teller.story)
     }
