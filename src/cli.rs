@@ -158,8 +158,8 @@ pub struct Fuzz {
     /// File that gets the record of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// At the end, look for so long for fewer calls and preemptions that show each finding of the
-    /// controlled engine; 0: not at all
+    /// At the end, look for so long for fewer calls (and, with the controlled engine, preemptions)
+    /// that show each finding; 0: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
     /// Write a page of the run for a browser: what it exercised, what never, how its counts grew

@@ -14,6 +14,7 @@ use crate::check::{Partials, Witness};
 use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
 use crate::interleaving::{Interleaving, Place as Line};
+use crate::measured::Measured;
 use crate::plan::Plan;
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -134,7 +135,7 @@ pub struct Finding {
     pub after_seconds: f64,
     pub sightings: u64,
     /// Whether its round, run alone in a fresh process, showed it again; none where it was not
-    /// tried, as with native threads.
+    /// tried, as with native threads (see [`Shrunk::measured`]).
     #[serde(default)]
     pub confirmed: Option<bool>,
     /// The known issue that it shows, where a file of them was given and has it.
@@ -186,6 +187,9 @@ impl fmt::Display for Size {
 pub struct Shrunk {
     pub before: Size,
     pub size: Size,
+    /// How often rounds of its calls show it, of native threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
     /// The signature, plan and round of the finding as it was found.
     pub signature: String,
     pub plan: Plan,

@@ -25,6 +25,7 @@ pub mod judge;
 pub mod known;
 pub mod ledger;
 pub mod machine;
+pub mod measured;
 pub mod members;
 pub mod model;
 pub mod operation;

@@ -2,7 +2,7 @@
 //! plan go out. Arguments that depended on what a thread had seen are the values they had. Calls
 //! that the target refused as unsupported left no record and are not among them.
 
-use crate::history::History;
+use crate::history::{History, OperationId};
 use crate::operation::Op;
 use crate::plan::{Call, Scenario};
 
@@ -12,13 +12,18 @@ const VALUES_MIN: u64 = 3;
 /// The calls of the threads below `callers`; thread `callers` is the drain, whose calls tell what
 /// it looked for.
 pub fn of(history: &History, callers: u32) -> Scenario {
+    part_of(history, callers, |_| true)
+}
+
+/// The same of those calls that are to be kept; the drain's are.
+pub fn part_of(history: &History, callers: u32, keep: impl Fn(OperationId) -> bool) -> Scenario {
     let mut threads = vec![Vec::new(); callers as usize];
     let mut drain = Vec::new();
-    for thread in &history.threads {
-        let calls = thread
-            .operations()
-            .iter()
-            .map(|operation| Call { op: operation.op, args: thread.args(operation).to_vec() });
+    for (at, thread) in (0..).zip(&history.threads) {
+        let kept = |index| thread.client >= callers || keep(OperationId { thread: at, index });
+        let operations = (0..).zip(thread.operations()).filter(|(index, _)| kept(*index));
+        let calls = operations
+            .map(|(_, operation)| Call { op: operation.op, args: thread.args(operation).to_vec() });
         threads.get_mut(thread.client as usize).unwrap_or(&mut drain).extend(calls);
     }
     let looks_at_keys = |op: Op| matches!(op, Op::SetContains | Op::SetRemove | Op::MapGet);

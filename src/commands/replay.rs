@@ -1,7 +1,7 @@
 //! `interlap replay` and `interlap show`: a stored finding, seen again.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::exchange::jsonl;
 use crate::exchange::strings::Strings;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
+use crate::measured::time;
 use crate::model::Spec;
 use crate::plan::Engine;
 use crate::report::progress::{Progress, summary_line};
@@ -182,13 +183,26 @@ fn run_recording_again(
     Ok(())
 }
 
+/// What is run, and for how long, as far as that is known.
+fn told_before(finding: &Finding, most: Duration) -> String {
+    let what = if finding.plan.scenarios.is_empty() { "the plan" } else { "these calls" };
+    let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
+    let each = measured.and_then(|m| Some((time(m.seconds_each()?), time(m.seconds_for_one()?))));
+    let expected = match each {
+        Some((each, enough)) => format!(
+            "; they showed it about once every {each}, so that {enough} are enough 19 times in 20"
+        ),
+        None => String::new(),
+    };
+    format!("Running {what} until it recurs, for at most {} s{expected}:", most.as_secs())
+}
+
 /// Runs the plan until the finding recurs or time is up.
 fn run_again(stored: &Stored, args: &cli::Replay, replayed: &mut Replayed) -> Result<()> {
     let json = args.run.format.json;
     let finding = &stored.finding;
     if !json {
-        let seconds = args.run.duration.as_secs();
-        println!("Running the plan until it recurs, for at most {seconds} s:");
+        println!("{}", told_before(finding, args.run.duration));
     }
     let sightings = tempfile::tempdir()?;
     let stop = stop_flag()?;

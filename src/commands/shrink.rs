@@ -8,11 +8,13 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::{Outcome, explain, print_json, stop_flag};
+use crate::check::{self, Witness};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::finding::{Finding, Stored};
 use crate::fuzz::{self, Observer, Options, Summary};
-use crate::plan::Engine;
+use crate::model::Spec;
+use crate::plan::{Engine, quoted};
 use crate::report::progress::Progress;
 use crate::report::text;
 use crate::{replay, shrink};
@@ -29,16 +31,16 @@ struct Json<'a> {
 pub fn run(args: &cli::Shrink) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
     let finding = &stored.finding;
-    if finding.plan.engine != Engine::Controlled {
+    if finding.plan.engine == Engine::Rr {
         bail!(
-            "{} was found {}, where threads run differently each time, so that nothing can be \
-             left out for certain; only findings of the controlled engine are shrunk. Hunt it with \
-             `--engine controlled`, as its report says",
+            "{} is a recording by rr, which is of this round and no other, and shows it exactly; \
+             `interlap replay {} --gdb` stops in it. To have it with fewer calls, hunt it with \
+             `--engine native` or `--engine controlled`",
             finding.name,
-            if finding.plan.engine == Engine::Rr { "under rr" } else { "with native threads" },
+            args.finding.display()
         );
     }
-    if stored.round.start.sequential {
+    if !shrink::is_shrinkable(&stored) {
         bail!("{} shows when one call is made at a time; `interlap show` has them", finding.name);
     }
     let stop = stop_flag()?;
@@ -61,27 +63,40 @@ pub fn run(args: &cli::Shrink) -> Result<Outcome> {
 
 fn not_seen_again(stored: &Stored) -> String {
     let name = &stored.finding.name;
-    format!("{name} was not shrunk: its round did not show it again in time. Nothing was changed.")
+    match stored.finding.plan.engine {
+        Engine::Native => format!(
+            "{name} was not shrunk: neither its calls nor short rounds of its plan showed it again \
+             often enough in time. Nothing was changed; try longer: interlap shrink {} --for 5m",
+            quoted(&stored.directory.display().to_string())
+        ),
+        _ => format!(
+            "{name} was not shrunk: its round did not show it again in time. Nothing was changed."
+        ),
+    }
 }
 
-/// Shrinks what a run of the controlled engine found, for at most `budget` each. What cannot be
-/// shrunk stays as it was found.
+/// Shrinks what a run found, for at most `budget` each. What cannot be shrunk stays as it was found.
 pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json: bool) {
-    // Time is for what is new.
-    let wanted =
-        |stored: &Stored| stored.finding.confirmed == Some(true) && stored.finding.known.is_none();
-    let stopped = options.stop.load(Ordering::Relaxed);
-    if budget.is_zero() || stopped || options.plan.engine != Engine::Controlled {
+    // Time is for what is new, and of what is the same each time, for what is seen again.
+    let wanted = |stored: &Stored| {
+        let seen = stored.finding.confirmed.unwrap_or(options.plan.engine == Engine::Native);
+        seen && stored.finding.known.is_none() && shrink::is_shrinkable(stored)
+    };
+    if budget.is_zero() {
         return;
     }
     let mut progress = Progress::new(None, json);
     for stored in summary.findings.iter_mut().filter(|stored| wanted(stored)) {
+        if options.stop.load(Ordering::Relaxed) {
+            break;
+        }
         match smaller(stored, options, budget, &mut progress) {
             Ok(Some(shrunk)) => {
                 *stored = shrunk;
                 progress.shrunk(stored);
             }
-            Ok(None) => {}
+            Ok(None) if options.stop.load(Ordering::Relaxed) => {}
+            Ok(None) => progress.warned(&not_seen_again(stored)),
             Err(error) => {
                 progress.warned(&format!("{} was not shrunk: {error:#}", stored.finding.name));
             }
@@ -106,9 +121,16 @@ fn smaller(
     let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
         return Ok(None);
     };
+    stored.keep_original()?;
+    if stored.finding.plan.engine == Engine::Native {
+        let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
+        let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
+        shrunk.finding.explain(partials);
+        fuzz::save(&shrunk)?;
+        return Ok(Some(shrunk));
+    }
     // A finding without its table is as good as one that has never been explained.
     shrunk.interleaving = explain::table(&shrunk, &options).ok();
-    stored.keep_original()?;
     fuzz::save(&shrunk)?;
     replay::write(&shrunk, &options.library, &options.harness)?;
     Ok(Some(shrunk))

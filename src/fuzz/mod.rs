@@ -28,7 +28,7 @@ use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
-pub use again::{again, search};
+pub use again::{Searched, again, search};
 pub use collect::save;
 pub use curve::Point;
 pub use recorded::locate;

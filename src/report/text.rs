@@ -117,6 +117,10 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
         None => {}
     }
+    let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
+    if let Some(measured) = measured {
+        row("Confirmed", format!("Shown {measured}."));
+    }
     let again = match finding.plan.engine {
         Engine::Controlled => "that round alone, the same each time",
         Engine::Rr => "the recording, the same each time",

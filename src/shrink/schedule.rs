@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-use super::BATCH;
+use super::calls::BATCH;
 use super::search::{Search, Shown};
 use crate::plan::{Plan, Scenario};
 use crate::schedule::Spec;
@@ -91,8 +91,8 @@ fn without_some(search: &Search, best: &mut Shown, size: usize) -> Result<bool> 
         if search.is_over() {
             break;
         }
-        let scenarios = places.iter().map(|at| without(*at)).collect();
-        let found = search.look_at_each(&plan, scenarios, ROUNDS_OF_TURNS)?;
+        plan.scenarios = places.iter().map(|at| without(*at)).collect();
+        let found = search.look_at_each(&plan, ROUNDS_OF_TURNS)?;
         let found = found.into_iter().flatten().chain(better.take());
         better = found.min_by_key(Shown::cost);
     }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::turns;
 use crate::finding::{Finding, Size, What};
-use crate::fuzz::{self, Options, Sighting};
+use crate::fuzz::{self, Options, Searched, Sighting};
 use crate::plan::{Plan, Scenario};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
@@ -69,6 +69,8 @@ fn named(signature: &str) -> BTreeSet<String> {
 pub(super) struct Shown {
     pub plan: Plan,
     pub sighting: Sighting,
+    /// How often its calls show it, about; of native threads.
+    pub per_second: f64,
 }
 
 impl Shown {
@@ -141,6 +143,16 @@ impl Search {
         self.identity.signature.starts_with("livelock")
     }
 
+    /// Time that is left.
+    pub fn left(&self) -> Duration {
+        self.until.get().saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the user has had enough.
+    pub fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
+    }
+
     /// Nothing is looked for after this.
     pub fn set_until(&self, until: Instant) {
         self.until.set(until);
@@ -148,7 +160,7 @@ impl Search {
 
     /// Whether time is up, or the user has had enough.
     pub fn is_over(&self) -> bool {
-        Instant::now() >= self.until.get() || self.options.stop.load(Ordering::Relaxed)
+        Instant::now() >= self.until.get() || self.is_stopped()
     }
 
     /// Runs the plan's rounds until one shows the finding with at most `enough` preemptions; else
@@ -166,18 +178,12 @@ impl Search {
         Ok(best)
     }
 
-    /// Runs all these scenarios in turns, in one process, each with so many schedules; for each the
-    /// first round that shows the finding, if one does.
-    pub fn look_at_each(
-        &self,
-        plan: &Plan,
-        scenarios: Vec<Scenario>,
-        schedules: u64,
-    ) -> Result<Vec<Option<Shown>>> {
-        let count = scenarios.len() as u64;
-        let mut found: Vec<Option<Shown>> = scenarios.iter().map(|_| None).collect();
-        let plan = Plan { scenarios, ..plan.clone() };
-        self.run(&self.options, &plan, 0..count * schedules, &mut |seen| {
+    /// Runs all the plan's scenarios in turns, in one process, each with so many schedules; for each
+    /// the first round that shows the finding, if one does.
+    pub fn look_at_each(&self, plan: &Plan, schedules: u64) -> Result<Vec<Option<Shown>>> {
+        let count = plan.scenarios.len() as u64;
+        let mut found: Vec<Option<Shown>> = plan.scenarios.iter().map(|_| None).collect();
+        self.run(&self.options, plan, 0..count * schedules, &mut |seen| {
             if let Some(shown) = seen {
                 let of = &mut found[(shown.round() % count) as usize];
                 if of.is_none() {
@@ -200,6 +206,39 @@ impl Search {
         Ok(found)
     }
 
+    /// Runs rounds of the plan from `first` on for so long, or until `take`, which gets those that
+    /// show the finding, and now and then nothing, wants no more. Faults are no reason to give up:
+    /// time is all that counts. Runs even when all time is used up, or the user has had enough, if
+    /// it is to run `anyway`.
+    pub fn take(
+        &self,
+        plan: &Plan,
+        first: u64,
+        (time, anyway): (Duration, bool),
+        take: &mut dyn FnMut(Option<Shown>) -> bool,
+    ) -> Result<Searched> {
+        let stop = if anyway { Default::default() } else { self.options.stop.clone() };
+        let options = Options { stop, plan: plan.clone(), ..self.options.clone() };
+        // Loading the target does not count.
+        let mut started = None::<Instant>;
+        let mut sift = |seen: Option<Sighting>| {
+            let started = *started.get_or_insert_with(Instant::now);
+            let wanted = take(seen.and_then(|sighting| self.shown(plan, sighting)));
+            wanted && started.elapsed() < time && (anyway || !self.is_over())
+        };
+        fuzz::search(&options, first..u64::MAX, self.scratch.path(), &mut sift)
+    }
+
+    /// The round, if it shows the finding.
+    fn shown(&self, plan: &Plan, sighting: Sighting) -> Option<Shown> {
+        let shows = self.identity.is_of(&sighting.finding);
+        shows.then(|| {
+            let scenario = plan.scenario(sighting.round.start.round).cloned();
+            let plan = Plan { scenarios: scenario.into_iter().collect(), ..plan.clone() };
+            Shown { plan, sighting, per_second: 0.0 }
+        })
+    }
+
     /// Runs rounds as long as `take`, which gets those that show the finding, wants more.
     fn run(
         &self,
@@ -212,14 +251,8 @@ impl Search {
         let mut faults = 0;
         let mut sift = |seen: Option<Sighting>| {
             faults += u32::from(seen.as_ref().is_some_and(|seen| seen.round.end.fault.is_some()));
-            let shows = |sighting: &Sighting| self.identity.is_of(&sighting.finding);
-            let shown = seen.filter(shows).map(|sighting| {
-                let round = sighting.round.start.round;
-                let scenarios = plan.scenario(round).into_iter().cloned().collect();
-                Shown { plan: Plan { scenarios, ..plan.clone() }, sighting }
-            });
-            take(shown) && faults < FAULTS_MAX
+            take(seen.and_then(|seen| self.shown(plan, seen))) && faults < FAULTS_MAX
         };
-        fuzz::search(&options, rounds, self.scratch.path(), &mut sift)
+        fuzz::search(&options, rounds, self.scratch.path(), &mut sift).map(drop)
     }
 }

@@ -36,7 +36,7 @@ fn found_and_shrunk(tool: &Tool, target: &str, seed: &str, time: &str) -> (Store
 
 /// Nothing but less of the same: of a violation the rule, and no operation that was not named.
 #[track_caller]
-fn is_the_same(found: &Stored, shrunk: &Stored) {
+pub fn is_the_same(found: &Stored, shrunk: &Stored) {
     match (&found.finding.what, &shrunk.finding.what) {
         (What::Violation { rule, .. }, What::Violation { rule: after, .. }) => {
             assert_eq!(rule, after);
@@ -117,16 +117,6 @@ fn a_run_shrinks_and_shrinking_goes_on() {
     assert_eq!(before(&once), before(&twice));
     assert!(size(&twice).calls <= size(&once).calls);
     assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
-}
-
-#[test]
-fn findings_of_native_threads_are_not_shrunk() {
-    let tool = Tool::new();
-    let run = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--findings", "1"];
-    tool.run(&run).expect(1, &["Reproduce with"]);
-    let directory = tool.only_finding();
-    let answer = tool.run(&["shrink", directory.to_str().expect("UTF-8")]);
-    answer.expect(2, &["only findings of the controlled engine are shrunk"]);
 }
 
 /// `cargo test --test it how_small -- --ignored --nocapture`: every twin, several seeds, each

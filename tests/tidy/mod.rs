@@ -35,7 +35,11 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("watch", &["check", "history", "model", "operation", "trace"]),
     ("rr", &["plan"]),
     ("interleaving", &[]),
-    ("finding", &["check", "fault", "history", "interleaving", "plan", "random", "rr", "trace"]),
+    ("measured", &[]),
+    (
+        "finding",
+        &["check", "fault", "history", "interleaving", "measured", "plan", "random", "rr", "trace"],
+    ),
     ("spots", &["finding", "interleaving"]),
     ("known", &["fault", "finding", "interleaving", "operation", "spots"]),
     ("triage", &["finding", "known", "ledger", "operation", "spots"]),
@@ -95,7 +99,20 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     ("ledger", &["finding", "fuzz", "machine", "plan", "trace"]),
     ("overview", &["exercise", "finding", "fuzz", "ledger", "operation", "page", "plan", "report"]),
-    ("shrink", &["finding", "fuzz", "operation", "plan", "scenario", "schedule", "trace"]),
+    (
+        "shrink",
+        &[
+            "finding",
+            "fuzz",
+            "history",
+            "measured",
+            "operation",
+            "plan",
+            "scenario",
+            "schedule",
+            "trace",
+        ],
+    ),
 ];
 
 /// What the harness may name of the library.

@@ -1,0 +1,152 @@
+//! How often rounds show a finding, measured: the rounds that were run, those that showed it and
+//! the time come in; the share, with how sure it is, and the time to wait go out. Does not know what
+//! was run.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The normal distribution has 95 % of its weight within so many standard deviations.
+const DEVIATIONS: f64 = 1.959_963_984_540_054;
+/// Of a thing that happens by chance, and on average once in a while, nothing is seen for so many
+/// such whiles with a probability of 5 %: ln 20.
+pub const WHILES: f64 = 2.995_732_273_553_991;
+
+/// Rounds of the same calls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    pub rounds: u64,
+    /// Those that showed the finding, with the signature it is stored with.
+    pub shown: u64,
+    pub seconds: f64,
+}
+
+impl Measured {
+    /// The share of rounds that show it, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.shown as f64 / self.rounds.max(1) as f64
+    }
+
+    /// Where that lies with a confidence of 95 %: the score interval for a binomial proportion
+    /// (Wilson: Probable Inference, the Law of Succession, and Statistical Inference, JASA 22,
+    /// 1927; recommended for small counts by Brown, Cai, DasGupta: Interval Estimation for a
+    /// Binomial Proportion, Statistical Science 16, 2001).
+    pub fn interval(&self) -> (f64, f64) {
+        let (n, p, z2) = (self.rounds.max(1) as f64, self.share(), DEVIATIONS * DEVIATIONS);
+        let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+        let half = DEVIATIONS / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+        let low = if self.shown == 0 { 0.0 } else { middle - half };
+        let high = if self.shown >= self.rounds { 1.0 } else { middle + half };
+        (low, high)
+    }
+
+    /// Seconds from one such round to the next, on average; none where there was none.
+    pub fn seconds_each(&self) -> Option<f64> {
+        (self.shown > 0).then(|| self.seconds / self.shown as f64)
+    }
+
+    /// Seconds in which one is seen with a probability of 95 %.
+    pub fn seconds_for_one(&self) -> Option<f64> {
+        self.seconds_each().map(|seconds| seconds * WHILES)
+    }
+}
+
+/// "in 7 of 41200 rounds (0.017 %, 95 % confidence: 0.0082 to 0.035 %), about one every 0.4 s".
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Measured { rounds, shown, .. } = *self;
+        let (low, high) = self.interval();
+        let percent = |share: f64| two_digits(100.0 * share);
+        let (share, low, high) = (percent(self.share()), percent(low), percent(high));
+        write!(f, "in {shown} of {rounds} rounds ({share} %, 95 % confidence: {low} to {high} %)")?;
+        match self.seconds_each() {
+            Some(seconds) => write!(f, ", about one every {}", time(seconds)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// "0.4 s", "12 ms", "3 min".
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{} us", two_digits(1e6 * s)),
+        s if s < 0.1 => format!("{} ms", two_digits(1e3 * s)),
+        s if s < 120.0 => format!("{} s", two_digits(s)),
+        s => format!("{} min", two_digits(s / 60.0)),
+    }
+}
+
+/// With two digits that count.
+fn two_digits(number: f64) -> String {
+    if number <= 0.0 {
+        return "0".to_string();
+    }
+    let places = 1 - number.log10().floor() as i32;
+    // Rounding may bring one digit more: 9.96 is 10.
+    let rounded = (number * 10f64.powi(places)).round() / 10f64.powi(places);
+    let places = if rounded > 0.0 { 1 - rounded.log10().floor() as i32 } else { places };
+    let text = format!("{rounded:.*}", places.max(0) as usize);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(shown: u64, rounds: u64) -> Measured {
+        Measured { rounds, shown, seconds: 2.0 }
+    }
+
+    /// Values of R's `prop.test(x, n, correct = FALSE)` and of Brown, Cai, DasGupta.
+    #[test]
+    fn intervals_are_those_of_tables() {
+        for (shown, rounds, low, high) in [
+            (0, 10, 0.0, 0.277_533),
+            (1, 10, 0.017_876, 0.404_150),
+            (5, 10, 0.236_593, 0.763_407),
+            (15, 148, 0.062_386, 0.160_516),
+            (10, 10, 0.722_467, 1.0),
+        ] {
+            let (l, h) = measured(shown, rounds).interval();
+            assert!((l - low).abs() < 2e-6 && (h - high).abs() < 2e-6, "{shown}/{rounds} {l} {h}");
+        }
+    }
+
+    #[test]
+    fn more_rounds_are_surer() {
+        let width = |n: u64| {
+            let (low, high) = measured(n, 100 * n).interval();
+            assert!(low < 0.01 && 0.01 < high);
+            high - low
+        };
+        assert!([1, 10, 100, 1000].windows(2).all(|n| width(n[1]) < width(n[0])));
+    }
+
+    #[test]
+    fn a_measurement_in_words() {
+        let words = Measured { rounds: 41_200, shown: 7, seconds: 2.8 }.to_string();
+        let expected = "in 7 of 41200 rounds (0.017 %, 95 % confidence: 0.0082 to 0.035 %), about \
+                        one every 0.4 s";
+        assert_eq!(words, expected);
+        let never = measured(0, 10);
+        assert_eq!(never.to_string(), "in 0 of 10 rounds (0 %, 95 % confidence: 0 to 28 %)");
+        assert_eq!(never.seconds_for_one(), None);
+        // Of what comes once a second, nothing comes for three seconds with a probability of 5 %.
+        let wait = measured(2, 10).seconds_for_one().expect("it was shown");
+        assert!(((-wait).exp() - 0.05).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_digits_count() {
+        let all = [0.0, 0.017_01, 0.996, 9.96, 12.3, 99.6, 1234.0, 0.4, 4e-7];
+        let words = all.map(two_digits);
+        assert_eq!(words, ["0", "0.017", "1", "10", "12", "100", "1200", "0.4", "0.0000004"]);
+        assert_eq!(
+            (time(0.012), time(0.4), time(300.0)),
+            ("12 ms".into(), "0.4 s".into(), "5 min".into())
+        );
+    }
+}

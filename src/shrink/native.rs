@@ -1,0 +1,268 @@
+//! Shrinking with native threads, which run differently each time: a finding comes in, the same with
+//! fewer calls goes out, as a plan that lists them, and how often they show it. All is a matter of
+//! how likely something is, but for one thing: whatever is kept has shown the finding.
+//!
+//! A candidate's calls are made over and over for a slot of time. It counts if it shows the finding
+//! in it; what would do so as often as the best one does is missed in one of twenty slots. What is
+//! missed costs size, never truth. When nothing more can be left out, slots become longer, for what
+//! shows the finding less often. A part of the time is kept for counting how often the smallest one
+//! does; what does not show it again then gives way to the next larger one.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::calls::{Reducer, Trial};
+use super::search::{Search, Shown};
+use super::{Smallest, window};
+use crate::finding::{Finding, Size, Stored};
+use crate::fuzz::Options;
+use crate::measured::{Measured, WHILES};
+use crate::plan::{Plan, Scenario};
+
+/// The part of the time that is kept for counting, in percent, and the most.
+const COUNT_PERCENT: u32 = 20;
+const COUNT_MAX: Duration = Duration::from_secs(10);
+/// Time for counting when the user has had enough.
+const COUNT_STOPPED: Duration = Duration::from_secs(1);
+/// The part of the time for shrinking in which the finding must recur, in percent.
+const FIRST_PERCENT: u32 = 50;
+/// The first slot of each of the first candidates is this part of all time; then it doubles.
+const FIRST_PART: u32 = 100;
+/// Calls of each thread in rounds that are drawn anew.
+const DRAWN: [u64; 4] = [4, 8, 16, 64];
+/// Rounds before this may be special: the first make one call at a time.
+const ROUND_FIRST: u64 = 1 << 10;
+/// The shortest slot: below, starting a process costs more than what it does.
+const SLOT_MIN: Duration = Duration::from_millis(10);
+/// The longest is this part of the time for counting, in which a few rounds must show the finding.
+const SLOT_PART: u32 = 3;
+/// Slots become so many times as long from level to level.
+const SLOT_FACTOR: f64 = 4.0;
+/// All slots of one process together take at most this part of what is left.
+const LEFT_PART: u32 = 3;
+/// Sightings after which enough is known of a candidate.
+const ENOUGH: u64 = 4;
+
+/// The smallest calls that show the finding, and how often; none where it does not recur.
+pub(super) fn shrink(
+    stored: &Stored,
+    options: &Options,
+    budget: Duration,
+    tell: &mut dyn FnMut(Size),
+) -> Result<Option<Smallest>> {
+    let (started, count) = (Instant::now(), (budget * COUNT_PERCENT / 100).min(COUNT_MAX));
+    let until = started + budget.saturating_sub(count);
+    let search = Search::new(&stored.finding, options, until)?;
+    let mut slots = Slots { search: &search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
+    let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
+    // The best of each level: smaller and smaller, and shown less and less often.
+    let mut ladder = vec![first.clone()];
+    let mut reducer = Reducer::new(slots, first, tell);
+    while !search.is_over() {
+        let before = reducer.best.size();
+        let longest = reducer.trial.slot(&reducer.best) >= reducer.trial.max;
+        reducer.reduce();
+        if reducer.best.size() != before {
+            ladder.push(reducer.best.clone());
+        } else if longest {
+            break;
+        }
+        reducer.trial.level += 1;
+    }
+    reducer.trial.count(ladder, count)
+}
+
+/// Gives each candidate so much time.
+struct Slots<'a> {
+    search: &'a Search,
+    /// The next round's number: no two are drawn alike.
+    round: u64,
+    level: i32,
+    max: Duration,
+}
+
+impl Trial for Slots<'_> {
+    fn try_each(&mut self, plan: &Plan, best: &Shown) -> Result<Vec<Option<Shown>>> {
+        let time = self.slot(best) * plan.scenarios.len() as u32;
+        self.try_for(plan, time.min(self.search.left() / LEFT_PART))
+    }
+
+    fn is_over(&self) -> bool {
+        self.search.is_over()
+    }
+}
+
+impl Slots<'_> {
+    fn slot(&self, best: &Shown) -> Duration {
+        slot(best.per_second, self.level, self.max)
+    }
+
+    /// Calls that show the finding, not yet made smaller: those of its own round that matter, or of
+    /// a short one of the same plan, or all.
+    fn first(&mut self, stored: &Stored, budget: Duration) -> Result<Option<Shown>> {
+        let Finding { plan, .. } = &stored.finding;
+        let listed = !plan.scenarios.is_empty();
+        let candidates = match listed {
+            true => plan.scenarios.clone(),
+            false => window::of(&stored.finding, &stored.round),
+        };
+        let until = Instant::now() + self.search.left() * FIRST_PERCENT / 100;
+        let mut time = budget / FIRST_PART;
+        while Instant::now() < until && !self.search.is_over() {
+            if let Some(shown) = self.first_of(plan, &candidates, time)? {
+                return Ok(Some(shown));
+            }
+            for calls in DRAWN.into_iter().filter(|_| !listed) {
+                if let Some(shown) = self.drawn(plan, calls, time)? {
+                    return Ok(Some(shown));
+                }
+            }
+            time *= 2;
+        }
+        Ok(None)
+    }
+
+    /// The first of these scenarios that shows the finding, each for so long.
+    fn first_of(
+        &mut self,
+        plan: &Plan,
+        scenarios: &[Scenario],
+        time: Duration,
+    ) -> Result<Option<Shown>> {
+        for scenario in scenarios {
+            let plan = Plan { scenarios: vec![scenario.clone()], ..plan.clone() };
+            if self.search.is_over() {
+                break;
+            }
+            if let Some(shown) = self.try_for(&plan, time)?.pop().flatten() {
+                return Ok(Some(shown));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The calls of a round that is drawn anew, with so many of each thread.
+    fn drawn(&mut self, plan: &Plan, calls: u64, time: Duration) -> Result<Option<Shown>> {
+        let short = Plan { calls: Some(calls), ..plan.clone() };
+        let mut found = None;
+        let searched = self.search.take(&short, self.round, (time, false), &mut |seen| {
+            found = found.take().or(seen);
+            found.is_none()
+        })?;
+        self.round += searched.rounds;
+        let Some(Shown { sighting, .. }) = found else { return Ok(None) };
+        let parts = window::of(&sighting.finding, &sighting.round);
+        self.first_of(plan, &parts, time)
+    }
+
+    /// Runs the plan's scenarios in turns for so long; of each a round that shows the finding, if
+    /// one did.
+    fn try_for(&mut self, plan: &Plan, time: Duration) -> Result<Vec<Option<Shown>>> {
+        let count = plan.scenarios.len() as u64;
+        let mut tried: Vec<(u64, Option<Shown>)> =
+            plan.scenarios.iter().map(|_| (0, None)).collect();
+        let searched = self.search.take(plan, self.round, (time, false), &mut |seen| {
+            if let Some(seen) = seen {
+                let (shown, first) = &mut tried[(seen.round() % count) as usize];
+                *shown += 1;
+                first.get_or_insert(seen);
+            }
+            tried.iter().any(|(shown, _)| *shown < ENOUGH)
+        })?;
+        self.round += searched.rounds;
+        let share = searched.elapsed.as_secs_f64() / count as f64;
+        let rated = |(shown, first): (u64, Option<Shown>)| {
+            first.map(|first| Shown { per_second: per_second(shown, share), ..first })
+        };
+        Ok(tried.into_iter().map(rated).collect())
+    }
+
+    /// Counts how often the last of these shows the finding that shows it again.
+    fn count(&mut self, mut ladder: Vec<Shown>, time: Duration) -> Result<Option<Smallest>> {
+        let stopped = self.search.is_stopped();
+        let time = if stopped { time.min(COUNT_STOPPED) } else { time };
+        let until = Instant::now() + time;
+        while let Some(best) = ladder.pop() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            if let Some(counted) = self.counted(&best, left, ladder.is_empty())? {
+                return Ok(Some(counted));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How often these calls show the finding, as that which they show most often; none if they do
+    /// not, for half of the time unless they are the `last` that there are.
+    fn counted(&mut self, best: &Shown, time: Duration, last: bool) -> Result<Option<Smallest>> {
+        let mut seen: BTreeMap<String, (u64, Shown)> = BTreeMap::new();
+        let (started, patience) = (Instant::now(), if last { time } else { time / 2 });
+        let searched = self.search.take(&best.plan, self.round, (time, true), &mut |shown| {
+            if let Some(shown) = shown {
+                let signature = shown.sighting.finding.signature.clone();
+                seen.entry(signature).or_insert((0, shown)).0 += 1;
+            }
+            !seen.is_empty() || started.elapsed() < patience
+        })?;
+        self.round += searched.rounds;
+        let most = seen.into_values().max_by_key(|(times, _)| *times);
+        Ok(most.map(|(times, shown)| {
+            let seconds = searched.elapsed.as_secs_f64();
+            let measured = Measured { rounds: searched.rounds, shown: times, seconds };
+            Smallest { size: shown.size(), shown, measured: Some(measured) }
+        }))
+    }
+}
+
+/// How long a candidate is tried where the best one shows the finding so often.
+fn slot(per_second: f64, level: i32, max: Duration) -> Duration {
+    let seconds = WHILES / per_second * SLOT_FACTOR.powi(level);
+    // What is never shown would take for ever.
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(max);
+    time.max(SLOT_MIN).min(max)
+}
+
+/// How often something happens that was seen so often. Rather too seldom than too often: time ends
+/// with a sighting as often as not.
+fn per_second(shown: u64, seconds: f64) -> f64 {
+    (shown.max(2) - 1) as f64 / seconds.max(1e-6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A candidate that is as good as the best is missed in one slot of twenty.
+    #[test]
+    fn slots_miss_one_of_twenty() {
+        for per_second in [4.0, 10.0, 200.0] {
+            let seconds = slot(per_second, 0, SECOND).as_secs_f64();
+            let missed = (-per_second * seconds).exp();
+            assert!((missed - 0.05).abs() < 1e-6, "{per_second} a second: {missed}");
+        }
+    }
+
+    #[test]
+    fn slots_grow_and_have_bounds() {
+        assert_eq!(slot(1e9, 0, SECOND), SLOT_MIN);
+        assert_eq!(slot(0.1, 0, SECOND), SECOND);
+        assert_eq!(slot(0.0, 0, SECOND), SECOND);
+        assert!(slot(100.0, 1, SECOND) > slot(100.0, 0, SECOND) * 3);
+        assert_eq!(slot(100.0, 100, SECOND), SECOND);
+        // Where hardly any time is left, it is the bound.
+        assert_eq!(slot(100.0, 0, SLOT_MIN / 2), SLOT_MIN / 2);
+    }
+
+    #[test]
+    fn rates_are_rather_too_low() {
+        assert_eq!(per_second(1, 2.0), 0.5);
+        assert_eq!(per_second(4, 2.0), 1.5);
+        assert!(per_second(1, 0.0).is_finite());
+    }
+}

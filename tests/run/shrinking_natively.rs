@@ -1,0 +1,146 @@
+//! Shrinking with native threads: what is found becomes small, stays what it was, and is told with
+//! how often it was seen.
+
+use interlap::finding::{Finding, Stored};
+use interlap::measured::Measured;
+
+use super::shrinking::is_the_same;
+use super::tool::{Answer, Tool};
+
+/// A set whose `insert` looks and writes with a pause between: two threads insert one key. Does
+/// `before` in each.
+fn hasty_set(before: &str) -> String {
+    format!(
+        r#"
+#include <interlap.hpp>
+#include <atomic>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+struct Set {{
+    std::atomic<bool> present[64]{{}};
+    bool insert(int64_t key) {{
+        {before}
+        if (present[key]) return false;
+        for (volatile int turn = 0; turn < 300; turn = turn + 1) {{}}
+        present[key] = true;
+        return true;
+    }}
+    bool remove(int64_t key) {{ return present[key].exchange(false); }}
+    bool contains(int64_t key) {{ return present[key]; }}
+}};
+INTERLAP_TARGET(Set)
+"#
+    )
+}
+
+/// Has native threads find one thing in such a set.
+fn found(tool: &Tool, text: &str, more: &[&str]) -> (Answer, Stored) {
+    let run = ["--engine", "native", "--for", "60s", "--findings", "1"];
+    let answer = tool.fuzz("hasty.cpp", text, &[&run[..], more].concat());
+    answer.expect(1, &["Reproduce with"]);
+    let stored = Stored::load(&tool.only_finding()).expect("written");
+    (answer, stored)
+}
+
+fn measured(finding: &Finding) -> Measured {
+    let measured = finding.shrunk.as_ref().expect("it was shrunk").measured;
+    measured.expect("native threads show it in some rounds")
+}
+
+/// Small, counted, told, and shown by a replay.
+#[track_caller]
+fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
+    let directory = found.directory.to_str().expect("UTF-8");
+    let shrunk = Stored::load(&found.directory).expect("written");
+    assert_eq!(found.finding.name, shrunk.finding.name);
+    let size = shrunk.finding.shrunk.as_ref().expect("it was shrunk").size;
+    assert!((2..=calls_max).contains(&size.calls), "{size}");
+    assert_eq!(size.threads, 2);
+    assert_eq!(shrunk.finding.plan.scenarios[0].calls(), size.calls);
+    let Measured { rounds, shown, .. } = measured(&shrunk.finding);
+    assert!(0 < shown && shown <= rounds, "{shown} of {rounds}");
+    let told = format!("Shown in {shown} of {rounds} rounds (");
+    tool.run(&["show", directory]).expect(0, &["Shrunk to", &told, "95 % confidence", "one every"]);
+    let said = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
+    tool.run(&["replay", directory]).expect(1, &said);
+}
+
+#[test]
+fn a_race_becomes_two_calls_that_show_it_in_some_rounds() {
+    let tool = Tool::new();
+    let (_, found) = found(&tool, &hasty_set(""), &["--calls", "500"]);
+    let directory = found.directory.to_str().expect("UTF-8");
+    tool.run(&["shrink", directory, "--for", "20s"]).expect(1, &["Shrunk to", "Shown in"]);
+    let shrunk = Stored::load(&found.directory).expect("written");
+    is_the_same(&found, &shrunk);
+    is_small(&tool, &found, 6);
+    let original = interlap::trace::rounds::read(&found.directory.join("original.mpk"));
+    assert_eq!(original.expect("kept").rounds[0].history, found.round.history);
+    // Going on from there keeps what it was at first.
+    tool.run(&["shrink", directory, "--for", "2s"]);
+    let again = Stored::load(&found.directory).expect("written");
+    let before = |stored: &Stored| stored.finding.shrunk.as_ref().expect("shrunk").before;
+    assert_eq!(before(&again), before(&shrunk));
+}
+
+#[test]
+fn a_run_of_native_threads_shrinks_what_it_found() {
+    let tool = Tool::new();
+    let (answer, stored) = found(&tool, &hasty_set(""), &["--shrink", "10s"]);
+    answer.expect(1, &["hasty", "shrunk:", "Shrunk to", "Shown in"]);
+    is_small(&tool, &stored, 8);
+    assert!(stored.directory.join("original.mpk").exists());
+}
+
+/// Each sighting costs a process.
+#[test]
+fn a_crash_of_native_threads_becomes_small() {
+    let tool = Tool::new();
+    let text = hasty_set(
+        "static std::atomic<int> inside{0}; struct Guard { Guard() { if (inside++ > 0) abort(); } \
+         ~Guard() { inside--; } } guard; for (volatile int n = 0; n < 300; n = n + 1) {}",
+    );
+    let (_, found) = found(&tool, &text, &[]);
+    assert!(found.finding.signature.starts_with("SIGABRT"), "{}", found.finding.signature);
+    let directory = found.directory.to_str().expect("UTF-8");
+    tool.run(&["shrink", directory, "--for", "20s"]).expect(1, &["Shrunk to", "Shown in"]);
+    is_the_same(&found, &Stored::load(&found.directory).expect("written"));
+    is_small(&tool, &found, 6);
+}
+
+/// Only the first process has the bug.
+#[test]
+fn what_does_not_recur_is_left_as_it_is() {
+    let tool = Tool::new();
+    let first = "static bool first = open(\"seen\", O_CREAT | O_EXCL, 0600) >= 0; if (!first) \
+                 return !present[key].exchange(true);";
+    let (answer, stored) = found(&tool, &hasty_set(first), &["--shrink", "2s"]);
+    answer.expect(1, &["was not shrunk", "try longer: interlap shrink"]);
+    let files = ["finding.json", "trace.mpk", "report.txt"];
+    let read = || files.map(|name| std::fs::read(stored.directory.join(name)).expect("written"));
+    let before = read();
+    let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8"), "--for", "2s"]);
+    answer.expect(3, &["was not shrunk", "Nothing was changed"]);
+    assert_eq!(read(), before);
+    assert!(stored.finding.shrunk.is_none() && !stored.directory.join("original.mpk").exists());
+}
+
+#[test]
+fn recordings_and_single_calls_are_not_shrunk() {
+    let tool = Tool::new();
+    let (_, stored) = found(&tool, &hasty_set(""), &[]);
+    let json = stored.directory.join("finding.json");
+    let text = std::fs::read_to_string(&json).expect("written");
+    std::fs::write(&json, text.replace("\"engine\": \"native\"", "\"engine\": \"rr\""))
+        .expect("ours");
+    let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8")]);
+    answer.expect(2, &["a recording by rr", "--engine native"]);
+
+    let tool = Tool::new();
+    let (answer, stored) =
+        found(&tool, &hasty_set("if (key == 0) return true;"), &["--shrink", "2s"]);
+    assert!(!answer.all().contains("shrunk"), "{}", answer.all());
+    let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8")]);
+    answer.expect(2, &["shows when one call is made at a time"]);
+}
