@@ -1,6 +1,6 @@
 //! How often rounds show a finding, measured: the rounds that were run, those that showed it and
-//! the time come in; the share, with how sure it is, and the time to wait go out. Does not know what
-//! was run.
+//! the time come in; the share, with how sure it is, and the time to wait go out. Does not know
+//! what was run.
 
 use std::fmt;
 
@@ -49,16 +49,20 @@ impl Measured {
     pub fn seconds_for_one(&self) -> Option<f64> {
         self.seconds_each().map(|seconds| seconds * WHILES)
     }
-}
 
-/// "in 7 of 41200 rounds (0.017 %, 95 % confidence: 0.0082 to 0.035 %), about one every 0.4 s".
-impl fmt::Display for Measured {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Measured { rounds, shown, .. } = *self;
+    /// "0.017 % of rounds; with 95 % confidence 0.0082 to 0.035 %".
+    pub fn certainty(&self) -> String {
         let (low, high) = self.interval();
         let percent = |share: f64| two_digits(100.0 * share);
         let (share, low, high) = (percent(self.share()), percent(low), percent(high));
-        write!(f, "in {shown} of {rounds} rounds ({share} %, 95 % confidence: {low} to {high} %)")?;
+        format!("{share} % of rounds; with 95 % confidence {low} to {high} %")
+    }
+}
+
+/// "in 7 of 41200 rounds, about one every 0.4 s".
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "in {} of {} rounds", self.shown, self.rounds)?;
         match self.seconds_each() {
             Some(seconds) => write!(f, ", about one every {}", time(seconds)),
             None => Ok(()),
@@ -127,12 +131,13 @@ mod tests {
 
     #[test]
     fn a_measurement_in_words() {
-        let words = Measured { rounds: 41_200, shown: 7, seconds: 2.8 }.to_string();
-        let expected = "in 7 of 41200 rounds (0.017 %, 95 % confidence: 0.0082 to 0.035 %), about \
-                        one every 0.4 s";
-        assert_eq!(words, expected);
+        let some = Measured { rounds: 41_200, shown: 7, seconds: 2.8 };
+        assert_eq!(some.to_string(), "in 7 of 41200 rounds, about one every 0.4 s");
+        let certainty = "0.017 % of rounds; with 95 % confidence 0.0082 to 0.035 %";
+        assert_eq!(some.certainty(), certainty);
         let never = measured(0, 10);
-        assert_eq!(never.to_string(), "in 0 of 10 rounds (0 %, 95 % confidence: 0 to 28 %)");
+        assert_eq!(never.to_string(), "in 0 of 10 rounds");
+        assert_eq!(never.certainty(), "0 % of rounds; with 95 % confidence 0 to 28 %");
         assert_eq!(never.seconds_for_one(), None);
         // Of what comes once a second, nothing comes for three seconds with a probability of 5 %.
         let wait = measured(2, 10).seconds_for_one().expect("it was shown");

@@ -26,15 +26,15 @@ Examples:
   interlap shrink findings/treiber_aba-91c2
   interlap shrink findings/treiber_aba-91c2 --for 10m
 
-`interlap fuzz` has already tried for a while (--shrink). The finding stays the same: its rule, broken
-by no kind of operation that was not named before; of a fault, its source lines. What it was is kept
-beside it (original.mpk). Ctrl-C keeps the smallest.
+`interlap fuzz` has already tried for a while (--shrink). The finding stays the same: its rule,
+broken by no kind of operation that was not named before; of a fault, its source lines. What it was
+is kept beside it (original.mpk). Ctrl-C keeps the smallest.
 
-What the controlled engine found becomes one round, the same at each replay. What native threads found
-becomes calls that show it in some rounds: each candidate is run as long as the best one so far needs,
-19 times in 20, to show it; at the end a part of the time goes into counting how often the smallest one
-does, which the report tells. One that does not recur is left as it is: give it more time. Recordings of
-rr are not shrunk: each is of one round and shows it exactly.";
+What the controlled engine found becomes one round, the same at each replay. What native threads
+found becomes calls that show it in some rounds: each candidate is run as long as the best one so
+far needs, 19 times in 20, to show it; at the end a part of the time goes into counting how often
+the smallest one does, which the report tells. A finding that does not recur is left as it is: give
+it more time. Recordings of rr are not shrunk: each is of one round, and shows it exactly.";
 
 pub const EXPLAIN_EXAMPLES: &str = "\
 Examples:

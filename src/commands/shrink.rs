@@ -75,7 +75,8 @@ fn not_seen_again(stored: &Stored) -> String {
     }
 }
 
-/// Shrinks what a run found, for at most `budget` each. What cannot be shrunk stays as it was found.
+/// Shrinks what a run found, for at most `budget` each. What cannot be shrunk stays as it was
+/// found.
 pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json: bool) {
     // Time is for what is new, and of what is the same each time, for what is seen again.
     let wanted = |stored: &Stored| {
@@ -114,6 +115,8 @@ fn smaller(
 ) -> Result<Option<Stored>> {
     let options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     let (started, name) = (Instant::now(), &stored.finding.name);
+    let seconds = budget.as_secs();
+    progress.status(|| format!("shrinking {name}: waiting for it to recur, {seconds} s left"));
     let mut tell = |size| {
         let left = budget.saturating_sub(started.elapsed()).as_secs();
         progress.status(|| format!("shrinking {name}: {size}, {left} s left"));

@@ -27,6 +27,7 @@ use crate::compile::Language;
 use crate::fault::FaultKind;
 use crate::finding::{Stored, What};
 use crate::interleaving::Interleaving;
+use crate::plan::{Engine, Plan, quoted};
 use halts::Halt;
 use headers::Header;
 use program::{Binding, Program, Sign};
@@ -91,9 +92,16 @@ impl<'a> Material<'a> {
             bail!("{} has no calls, so that there is nothing to call again", stored.finding.name);
         }
         if calls > CALLS_MAX {
+            let smaller = match stored.finding.plan.engine {
+                Engine::Rr => String::new(),
+                _ => {
+                    let directory = quoted(&stored.directory.display().to_string());
+                    format!("make it smaller with `interlap shrink {directory}`, or ")
+                }
+            };
             bail!(
-                "{} has {calls} calls, too many for a program that people read; hunt it where it \
-                 is shrunk: {}",
+                "{} has {calls} calls, too many for a program that people read; {smaller}hunt it \
+                 where it is shrunk: {}",
                 stored.finding.name,
                 controlled(stored)
             );
@@ -196,8 +204,8 @@ impl<'a> Material<'a> {
 
 /// The hunt with the controlled engine for what a stored finding shows.
 fn controlled(stored: &Stored) -> String {
-    let engine = crate::plan::Engine::Controlled;
-    crate::plan::Plan { engine, scenarios: Vec::new(), ..stored.finding.plan.clone() }.to_string()
+    let engine = Engine::Controlled;
+    Plan { engine, scenarios: Vec::new(), ..stored.finding.plan.clone() }.to_string()
 }
 
 /// What follows the program's name on the command line.

@@ -119,7 +119,8 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
     }
     let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
     if let Some(measured) = measured {
-        row("Confirmed", format!("Shown {measured}."));
+        row("Confirmed", format!("Shown {measured}:"));
+        row("", measured.certainty());
     }
     let again = match finding.plan.engine {
         Engine::Controlled => "that round alone, the same each time",

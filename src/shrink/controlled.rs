@@ -3,10 +3,11 @@
 //! round each time.
 //!
 //! What is left of the calls is scheduled anew, many times, half of them near the schedule that
-//! showed it with more calls: it still shows the finding, or it does not count. Then the calls stay,
-//! and the schedule with the fewest preemptions is looked for: few delays first (Emmi, Qadeer,
-//! Rakamaric: Delay-Bounded Scheduling, POPL 2011), then turns of the best are left out (Jalbert,
-//! Sen: A Trace Simplification Technique for Effective Debugging of Concurrent Programs, FSE 2010).
+//! showed it with more calls: it still shows the finding, or it does not count. Then the calls
+//! stay, and the schedule with the fewest preemptions is looked for: few delays first (Emmi,
+//! Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then turns of the best are left out
+//! (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging of Concurrent Programs,
+//! FSE 2010).
 
 use std::time::{Duration, Instant};
 

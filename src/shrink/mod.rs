@@ -34,8 +34,9 @@ struct Smallest {
     measured: Option<Measured>,
 }
 
-/// Whether there is anything to be made smaller: a recording by rr is of one round and no other, and
-/// neither schedules nor the moments of threads have a part in what is seen with one call at a time.
+/// Whether there is anything to be made smaller: a recording by rr is of one round and no other,
+/// and neither schedules nor the moments of threads have a part in what is seen with one call at a
+/// time.
 pub fn is_shrinkable(stored: &Stored) -> bool {
     stored.finding.plan.engine != Engine::Rr && !stored.round.start.sequential
 }

@@ -1,6 +1,6 @@
-//! Shrinking with native threads, which run differently each time: a finding comes in, the same with
-//! fewer calls goes out, as a plan that lists them, and how often they show it. All is a matter of
-//! how likely something is, but for one thing: whatever is kept has shown the finding.
+//! Shrinking with native threads, which run differently each time: a finding comes in, the same
+//! with fewer calls goes out, as a plan that lists them, and how often they show it. All is a matter
+//! of how likely something is, but for one thing: whatever is kept has shown the finding.
 //!
 //! A candidate's calls are made over and over for a slot of time. It counts if it shows the finding
 //! in it; what would do so as often as the best one does is missed in one of twenty slots. What is
@@ -24,7 +24,7 @@ use crate::plan::{Plan, Scenario};
 /// The part of the time that is kept for counting, in percent, and the most.
 const COUNT_PERCENT: u32 = 20;
 const COUNT_MAX: Duration = Duration::from_secs(10);
-/// Time for counting when the user has had enough.
+/// The most when the user has had enough.
 const COUNT_STOPPED: Duration = Duration::from_secs(1);
 /// The part of the time for shrinking in which the finding must recur, in percent.
 const FIRST_PERCENT: u32 = 50;
@@ -181,8 +181,6 @@ impl Slots<'_> {
 
     /// Counts how often the last of these shows the finding that shows it again.
     fn count(&mut self, mut ladder: Vec<Shown>, time: Duration) -> Result<Option<Smallest>> {
-        let stopped = self.search.is_stopped();
-        let time = if stopped { time.min(COUNT_STOPPED) } else { time };
         let until = Instant::now() + time;
         while let Some(best) = ladder.pop() {
             let left = until.saturating_duration_since(Instant::now());
@@ -206,7 +204,8 @@ impl Slots<'_> {
                 let signature = shown.sighting.finding.signature.clone();
                 seen.entry(signature).or_insert((0, shown)).0 += 1;
             }
-            !seen.is_empty() || started.elapsed() < patience
+            let most = if self.search.is_stopped() { COUNT_STOPPED } else { time };
+            started.elapsed() < if seen.is_empty() { patience.min(most) } else { most }
         })?;
         self.round += searched.rounds;
         let most = seen.into_values().max_by_key(|(times, _)| *times);

@@ -178,8 +178,8 @@ impl Search {
         Ok(best)
     }
 
-    /// Runs all the plan's scenarios in turns, in one process, each with so many schedules; for each
-    /// the first round that shows the finding, if one does.
+    /// Runs all the plan's scenarios in turns, in one process, each with so many schedules; for
+    /// each the first round that shows the finding, if one does.
     pub fn look_at_each(&self, plan: &Plan, schedules: u64) -> Result<Vec<Option<Shown>>> {
         let count = plan.scenarios.len() as u64;
         let mut found: Vec<Option<Shown>> = plan.scenarios.iter().map(|_| None).collect();
@@ -208,8 +208,8 @@ impl Search {
 
     /// Runs rounds of the plan from `first` on for so long, or until `take`, which gets those that
     /// show the finding, and now and then nothing, wants no more. Faults are no reason to give up:
-    /// time is all that counts. Runs even when all time is used up, or the user has had enough, if
-    /// it is to run `anyway`.
+    /// only time counts. Runs even when all time is used up, or the user has had enough, if it is
+    /// to run `anyway`.
     pub fn take(
         &self,
         plan: &Plan,

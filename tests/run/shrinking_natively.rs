@@ -60,8 +60,8 @@ fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
     assert_eq!(shrunk.finding.plan.scenarios[0].calls(), size.calls);
     let Measured { rounds, shown, .. } = measured(&shrunk.finding);
     assert!(0 < shown && shown <= rounds, "{shown} of {rounds}");
-    let told = format!("Shown in {shown} of {rounds} rounds (");
-    tool.run(&["show", directory]).expect(0, &["Shrunk to", &told, "95 % confidence", "one every"]);
+    let told = format!("Shown in {shown} of {rounds} rounds, about one every ");
+    tool.run(&["show", directory]).expect(0, &["Shrunk to", &told, "with 95 % confidence"]);
     let said = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
     tool.run(&["replay", directory]).expect(1, &said);
 }
