@@ -42,6 +42,8 @@ const SLOT_PART: u32 = 3;
 const SLOT_FACTOR: f64 = 4.0;
 /// All slots of one process together take at most this part of what is left.
 const LEFT_PART: u32 = 3;
+/// No two threads get into each other's way with fewer.
+const CALLS_MIN: usize = 2;
 /// Sightings after which enough is known of a candidate.
 const ENOUGH: u64 = 4;
 
@@ -67,6 +69,9 @@ pub(super) fn shrink(
         if reducer.best.size() != before {
             ladder.push(reducer.best.clone());
         } else if longest {
+            break;
+        }
+        if reducer.best.size().calls <= CALLS_MIN {
             break;
         }
         reducer.trial.level += 1;

@@ -22,7 +22,7 @@ struct Set {{
     bool insert(int64_t key) {{
         {before}
         if (present[key]) return false;
-        for (volatile int turn = 0; turn < 300; turn = turn + 1) {{}}
+        for (volatile int turn = 0; turn < 3000; turn = turn + 1) {{}}
         present[key] = true;
         return true;
     }}
@@ -71,7 +71,7 @@ fn a_race_becomes_two_calls_that_show_it_in_some_rounds() {
     let tool = Tool::new();
     let (_, found) = found(&tool, &hasty_set(""), &["--calls", "500"]);
     let directory = found.directory.to_str().expect("UTF-8");
-    tool.run(&["shrink", directory, "--for", "20s"]).expect(1, &["Shrunk to", "Shown in"]);
+    tool.run(&["shrink", directory, "--for", "15s"]).expect(1, &["Shrunk to", "Shown in"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     is_the_same(&found, &shrunk);
     is_small(&tool, &found, 6);
@@ -99,7 +99,7 @@ fn a_crash_of_native_threads_becomes_small() {
     let tool = Tool::new();
     let text = hasty_set(
         "static std::atomic<int> inside{0}; struct Guard { Guard() { if (inside++ > 0) abort(); } \
-         ~Guard() { inside--; } } guard; for (volatile int n = 0; n < 300; n = n + 1) {}",
+         ~Guard() { inside--; } } guard; for (volatile int n = 0; n < 3000; n = n + 1) {}",
     );
     let (_, found) = found(&tool, &text, &[]);
     assert!(found.finding.signature.starts_with("SIGABRT"), "{}", found.finding.signature);
