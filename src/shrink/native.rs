@@ -30,8 +30,12 @@ const COUNT_STOPPED: Duration = Duration::from_secs(1);
 const FIRST_PERCENT: u32 = 50;
 /// The first slot of each of the first candidates is this part of all time; then it doubles.
 const FIRST_PART: u32 = 100;
+/// So many calls are few: their rounds are short, and what shows the finding among them is soon
+/// small. Many get their turn after some passes.
+const FEW_CALLS: usize = 200;
+const PASSES_OF_FEW: u32 = 2;
 /// Calls of each thread in rounds that are drawn anew.
-const DRAWN: [u64; 4] = [4, 8, 16, 64];
+const DRAWN: [u64; 3] = [4, 12, 32];
 /// Rounds before this may be special: the first make one call at a time.
 const ROUND_FIRST: u64 = 1 << 10;
 /// The shortest slot: below, starting a process costs more than what it does.
@@ -105,26 +109,49 @@ impl Slots<'_> {
     }
 
     /// Calls that show the finding, not yet made smaller: those of its own round that matter, or of
-    /// a short one of the same plan, or all.
+    /// a short one of the same plan; or many, where few do not show it soon.
     fn first(&mut self, stored: &Stored, budget: Duration) -> Result<Option<Shown>> {
         let Finding { plan, .. } = &stored.finding;
-        let listed = !plan.scenarios.is_empty();
-        let candidates = match listed {
-            true => plan.scenarios.clone(),
-            false => window::of(&stored.finding, &stored.round),
+        let candidates = match plan.scenarios.is_empty() {
+            true => window::of(&stored.finding, &stored.round),
+            false => plan.scenarios.clone(),
         };
+        let (few, many): (Vec<_>, Vec<_>) =
+            candidates.into_iter().partition(|scenario| scenario.calls() <= FEW_CALLS);
         let until = Instant::now() + self.search.left() * FIRST_PERCENT / 100;
-        let mut time = budget / FIRST_PART;
+        let (mut time, mut pass) = (budget / FIRST_PART, 0);
         while Instant::now() < until && !self.search.is_over() {
-            if let Some(shown) = self.first_of(plan, &candidates, time)? {
+            if let Some(shown) = self.first_of_few(plan, &few, time)? {
                 return Ok(Some(shown));
             }
-            for calls in DRAWN.into_iter().filter(|_| !listed) {
-                if let Some(shown) = self.drawn(plan, calls, time)? {
-                    return Ok(Some(shown));
-                }
+            if pass >= PASSES_OF_FEW
+                && let Some(shown) = self.first_of(plan, &many, time)?
+            {
+                return Ok(Some(shown));
             }
-            time *= 2;
+            (time, pass) = (time * 2, pass + 1);
+        }
+        Ok(None)
+    }
+
+    /// The smallest of these scenarios that shows the finding, or else a part of a short round.
+    fn first_of_few(
+        &mut self,
+        plan: &Plan,
+        few: &[Scenario],
+        time: Duration,
+    ) -> Result<Option<Shown>> {
+        if !few.is_empty() {
+            let all = Plan { scenarios: few.to_vec(), ..plan.clone() };
+            let shown = self.try_for(&all, time * few.len() as u32)?;
+            if let Some(shown) = shown.into_iter().flatten().next() {
+                return Ok(Some(shown));
+            }
+        }
+        for calls in DRAWN.into_iter().filter(|_| plan.scenarios.is_empty()) {
+            if let Some(shown) = self.drawn(plan, calls, time)? {
+                return Ok(Some(shown));
+            }
         }
         Ok(None)
     }
