@@ -104,19 +104,22 @@ mod tests {
         Measured { rounds, shown, seconds: 2.0 }
     }
 
-    /// Values of R's `prop.test(x, n, correct = FALSE)` and of Brown, Cai, DasGupta.
+    /// Those of method 3 in Newcombe: Two-Sided Confidence Intervals for the Single Proportion,
+    /// Statistics in Medicine 17, 1998, table I.
     #[test]
     fn intervals_are_those_of_tables() {
         for (shown, rounds, low, high) in [
-            (0, 10, 0.0, 0.277_533),
-            (1, 10, 0.017_876, 0.404_150),
-            (5, 10, 0.236_593, 0.763_407),
-            (15, 148, 0.062_386, 0.160_516),
-            (10, 10, 0.722_467, 1.0),
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
         ] {
             let (l, h) = measured(shown, rounds).interval();
-            assert!((l - low).abs() < 2e-6 && (h - high).abs() < 2e-6, "{shown}/{rounds} {l} {h}");
+            assert!((l - low).abs() < 5e-5 && (h - high).abs() < 5e-5, "{shown}/{rounds} {l} {h}");
         }
+        // What is always shown is the contrary of what never is.
+        assert_eq!(measured(20, 20).interval().1, 1.0);
+        assert!((measured(20, 20).interval().0 - (1.0 - 0.1611)).abs() < 5e-5);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Shrinking with native threads, which run differently each time: a finding comes in, the same
-//! with fewer calls goes out, as a plan that lists them, and how often they show it. All is a matter
-//! of how likely something is, but for one thing: whatever is kept has shown the finding.
+//! with fewer calls goes out, as a plan that lists them, and how often they show it. All is a
+//! matter of how likely something is, but for one thing: whatever is kept has shown the finding.
 //!
 //! A candidate's calls are made over and over for a slot of time. It counts if it shows the finding
 //! in it; what would do so as often as the best one does is missed in one of twenty slots. What is
