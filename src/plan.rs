@@ -29,6 +29,17 @@ pub enum Engine {
     Rr,
 }
 
+impl Engine {
+    /// As the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Native => "native",
+            Engine::Controlled => "controlled",
+            Engine::Rr => "rr",
+        }
+    }
+}
+
 /// What the threads of the controlled engine run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -316,11 +327,8 @@ impl fmt::Display for Plan {
         if self.clock != default.clock {
             option("--clock", &value_name(&self.clock))?;
         }
-        match self.engine {
-            Engine::Native => {}
-            Engine::Controlled => option("--engine", "controlled")?,
-            Engine::Rr => option("--engine", "rr")?,
-        }
+        // Left out, it may be another.
+        option("--engine", self.engine.name())?;
         for (name, value) in self.recorder.options() {
             option(name, &value)?;
         }

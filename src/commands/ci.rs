@@ -10,7 +10,7 @@ use super::workshop::Workshop;
 use crate::cli;
 use crate::finding::{Finding, Stored};
 use crate::known::Known;
-use crate::plan::{Engine, Plan};
+use crate::plan::Plan;
 use crate::report::results::{Ended, Results, Run};
 use crate::report::{junit, sarif};
 
@@ -89,12 +89,7 @@ impl Reports {
 
 /// "fifo, controlled engine".
 pub fn run_name(model: &str, plan: &Plan) -> String {
-    let engine = match plan.engine {
-        Engine::Native => "native",
-        Engine::Controlled => "controlled",
-        Engine::Rr => "rr",
-    };
-    format!("{model}, {engine} engine")
+    format!("{model}, {} engine", plan.engine.name())
 }
 
 fn is_stdout(path: &Path) -> bool {
