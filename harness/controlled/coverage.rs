@@ -61,8 +61,8 @@ pub fn set_base(base: usize) {
     BASE.store(base, Ordering::Relaxed);
 }
 
-/// A round begins. Which rounds are counted must not depend on how they are dealt out, hence a
-/// number drawn for the round.
+/// A round begins. Of later rounds those are counted whose drawn number says so: policies take
+/// turns by the round's number, and each must have its share.
 pub fn begin(drawn: u64) {
     let c = &COVERAGE;
     c.counts.set(c.round.get() < ROUNDS_FIRST || drawn.is_multiple_of(ROUNDS_PART));

@@ -26,6 +26,9 @@ const PARTLY: u8 = 0x10;
 /// on it.
 const JUNK: u8 = 0xa5;
 
+/// A limit that says that there is no arena: rr puts other memory at its addresses.
+const NO_ARENA: usize = 0;
+
 /// Size classes: see `room_of`.
 const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
@@ -79,7 +82,7 @@ unsafe impl Sync for Arena {}
 static HEAP: Arena = Arena {
     end: Cell::new(ARENA),
     base: Cell::new(ARENA),
-    limit: Cell::new(ARENA + ARENA_BYTES),
+    limit: Cell::new(NO_ARENA),
     reuse: Cell::new(false),
     free: [const { Cell::new(0) }; CLASSES],
     live_blocks: Cell::new(0),
@@ -92,7 +95,7 @@ pub fn live() -> (u64, u64) {
     (HEAP.live_blocks.get(), HEAP.live_bytes.get())
 }
 
-/// The target gets no more memory than this.
+/// The arena is there; the target gets no more memory than this.
 pub fn set_limit(mib: u64) {
     let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX).min(ARENA_BYTES);
     HEAP.limit.set(ARENA + bytes);
@@ -233,6 +236,9 @@ fn take_storage(size: usize, alignment: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     let address = block.expose_provenance();
+    if HEAP.limit.get() == NO_ARENA {
+        return 0;
+    }
     if address.wrapping_sub(super::layout::STORAGE) < super::layout::STORAGE_BYTES * 64 {
         return 1;
     }
@@ -276,7 +282,8 @@ fn check_free(address: usize, caller: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn il_block_size(block: *const u8) -> usize {
     let address = block.expose_provenance();
-    if address.wrapping_sub(ARENA) >= ARENA_BYTES { 0 } else { head(address).size.max(1) }
+    let ours = HEAP.limit.get() != NO_ARENA && address.wrapping_sub(ARENA) < ARENA_BYTES;
+    if ours { head(address).size.max(1) } else { 0 }
 }
 
 /// For hooks.c: an access to arena memory that is not allocated. Under `reuse` the block may have
@@ -422,4 +429,34 @@ fn next(name: &CStr) -> Option<usize> {
     // SAFETY: looks a name up, and changes nothing.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then(|| found.expose_provenance())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+    use super::*;
+
+    unsafe extern "C" {
+        fn __tsan_write8(at: *mut c_void);
+    }
+
+    /// As under rr, which maps memory anywhere, while hooked code runs.
+    #[test]
+    fn without_an_arena_its_addresses_are_anybodys() {
+        let (at, bytes) = (ptr::with_exposed_provenance_mut(ARENA + GRANULE), 4096);
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
+        let page = ptr::with_exposed_provenance_mut(ARENA);
+        // SAFETY: a new mapping where none is; the hook looks at no memory but the arena's shadow,
+        // which is what this is about.
+        unsafe {
+            mmap_anonymous(page, bytes, ProtFlags::READ | ProtFlags::WRITE, flags).expect("room");
+            __tsan_write8(at);
+        }
+        assert_eq!((il_release(at.cast(), 0), il_block_size(at.cast())), (0, 0));
+        // SAFETY: the mapping made above, of which nothing is left in use.
+        unsafe { munmap(page, bytes) }.expect("it is mapped");
+    }
 }

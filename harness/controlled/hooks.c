@@ -74,7 +74,8 @@ static inline int is_bad_byte(uint64_t offset) {
 
 static inline int is_bad(uintptr_t address, size_t size) {
     uint64_t offset = address - ARENA;
-    if (offset >= ARENA_SIZE) return 0;
+    /* Outside of control there may be no shadow: rr puts any memory there. */
+    if (offset >= ARENA_SIZE || !il_controls) return 0;
     int in_one = (offset & 15) + size <= 16;
     if (__builtin_expect(in_one && SHADOW[offset >> 4] == ALLOCATED, 1)) return 0;
     return is_bad_byte(offset) || is_bad_byte(offset + size - 1);
@@ -84,7 +85,7 @@ static inline int is_bad(uintptr_t address, size_t size) {
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
     uintptr_t address = (uintptr_t)at;
     if (UNLIKELY(il_plain_calls) && il_controls) il_plain(address, size, access, caller);
-    if (UNLIKELY(size && is_bad(address, size)) && il_controls) {
+    if (UNLIKELY(size && is_bad(address, size))) {
         il_bad_access(address, (uint32_t)size, access, caller);
     }
 }
@@ -146,7 +147,7 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
 }
 
-/* Outside of control (constructors that run when the target is loaded, the native engine) other
+/* Outside of control (constructors that run when the target is loaded, the rr engine) other
  * threads may run, so these are true atomic operations; seq_cst is as strong as any order. 16 bytes
  * are done in two halves under control and by libatomic's way (a lock-free cmpxchg16b) outside. */
 #define RMW(B, T, NAME, EXPRESSION)                                                                \

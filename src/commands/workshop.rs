@@ -42,8 +42,13 @@ impl Workshop {
         let request = self.request(plan)?;
         let compiled = match self.toolchain.compile(&request) {
             Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
-                // Perhaps because of the hooks, without which rr does, too.
-                self.toolchain.compile(&Request { flavour: Flavour::Plain, ..request })?
+                let plain = Request { flavour: Flavour::Plain, ..request };
+                let compiled = self.toolchain.compile(&plain)?;
+                eprintln!(
+                    "warning: the target does not compile with the hooks of the controlled engine, \
+                     so that rr switches threads at fewer places; `--engine controlled` shows why"
+                );
+                compiled
             }
             compiled => compiled?,
         };

@@ -174,7 +174,7 @@ fn a_target_that_does_not_compile_with_hooks_is_recorded_without() {
     let options = options(&fake.plan.recorder);
     let answer = tool.fuzz("refuses.cpp", &text, &[&["--rounds", "20"], &options[..]].concat());
     // Which it is not told before it is compiled.
-    answer.expect(2, &["was to run under rr"]);
+    answer.expect(2, &["rr switches threads at fewer places", "was to run under rr"]);
     assert!(called(&fake).iter().any(|line| line.contains("record --chaos")));
     tool.fuzz("refuses.cpp", &text, &["--engine", "controlled", "--rounds", "20"])
         .expect(2, &["hooks"]);
