@@ -106,6 +106,9 @@ impl Line {
 
     /// The first answer that is covered at every instant.
     fn first_covered(&self, live: &[Ranks], answers: &[Answer]) -> Option<Answer> {
+        if answers.is_empty() {
+            return None;
+        }
         let coverage = self.coverage(live.iter().map(|at| self.cover(at)));
         let uncovered = |answer: &Answer| {
             let (from, to) = (self.segment(answer.0), self.segment(answer.1 - 1));
@@ -128,6 +131,34 @@ impl Line {
 /// Takes away value after value that can be; what remains are the ones that cannot, by their place
 /// among those that came in.
 fn decrease(line: &Line, live: Small<Ranks>) -> Vec<usize> {
+    if line.len() <= u64::BITS as usize {
+        decrease_few(line, &live)
+    } else {
+        decrease_many(line, live)
+    }
+}
+
+/// With a bit for each segment.
+fn decrease_few(line: &Line, live: &[Ranks]) -> Vec<usize> {
+    let bits = |(from, to): (u32, u32)| (!0u64 >> (63 - (to - from))) << from;
+    let masks = |(at, ranks): (usize, &Ranks)| {
+        let (from, to) = line.cover(ranks);
+        let [push, pop] = line.boxes(ranks);
+        (at, bits((from, to - 1)), bits(push), bits(pop))
+    };
+    let mut left: Small<_> = live.iter().enumerate().map(masks).collect();
+    loop {
+        let (before, covered) =
+            (left.len(), left.iter().fold(0, |all, (_, cover, ..)| all | cover));
+        left.retain(|(_, _, push, pop)| *push & !covered == 0 || *pop & !covered == 0);
+        if left.len() == before {
+            return left.iter().map(|(at, ..)| *at).collect();
+        }
+    }
+}
+
+/// With trees over the segments.
+fn decrease_many(line: &Line, live: Small<Ranks>) -> Vec<usize> {
     let boxes = live.iter().flat_map(|at| line.boxes(at));
     let mut stabbing = Stabbing::new(boxes, line.len());
     // Takes the memory of the ranks, and gives half of it back.
@@ -208,4 +239,43 @@ fn unordered(
         }
     }
     Ok(witness::unstacked(history, &named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Values whose four events are any of so many, of which each happens once.
+    fn some(random: &mut Random, values: usize) -> Small<Ranks> {
+        let mut order: Vec<u32> = (0..4 * values as u32).collect();
+        for at in (1..order.len()).rev() {
+            order.swap(at, random.between(0, at as u64) as usize);
+        }
+        let ranks = |events: &[u32]| {
+            let mut of_it = [events[0], events[1], events[2], events[3]];
+            of_it.sort_unstable();
+            let [add_call, add_return, take_call, take_return] = of_it;
+            let taken = !random.one_in(5);
+            let take = if taken { (take_call, take_return) } else { (NONE, NONE) };
+            Ranks { add_call, add_return, take_call: take.0, take_return: take.1 }
+        };
+        order.chunks(4).map(ranks).collect()
+    }
+
+    #[test]
+    fn few_segments_are_decreased_like_many() {
+        let (mut stuck, mut rounds) = (0, 0);
+        for seed in 0..20_000 {
+            let mut random = Random::new(seed);
+            let values = random.between(1, 31) as usize;
+            let live = some(&mut random, values);
+            let line = Line::of(&live, 4 * values);
+            let left = decrease_few(&line, &live);
+            assert_eq!(left, decrease_many(&line, live), "seed {seed}");
+            stuck += usize::from(!left.is_empty());
+            rounds += 1;
+        }
+        assert!(stuck > 100 && stuck < rounds - 100, "{stuck} of {rounds}");
+    }
 }
