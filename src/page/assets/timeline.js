@@ -25,6 +25,8 @@ class Timeline {
     this.frame.style.height = `${height}px`;
     this.view.width = this.frame.clientWidth;
     this.view.height = height;
+    // The frame may have a scroll bar, which the map has not.
+    this.mapWidth = this.map.clientWidth;
     this.mapDrawn = null;
     this.redraw();
   }
@@ -135,7 +137,7 @@ class Timeline {
   drawMap() {
     const { page, map, view } = this;
     const { operations, scale } = page;
-    const [width, height] = [view.width, 36];
+    const [width, height] = [this.mapWidth, 36];
     const context = sharp(map, width, height);
     const { colors } = this.picture;
     const x = (place) => (place / scale.total) * width;
@@ -185,7 +187,7 @@ class Timeline {
     });
     const jump = (event) => {
       if (event.buttons === 0) return;
-      const middle = (event.offsetX / this.view.width) * this.page.scale.total;
+      const middle = (event.offsetX / this.mapWidth) * this.page.scale.total;
       const half = (this.view.high - this.view.low) / 2;
       this.show(middle - half, middle + half);
     };
