@@ -21,7 +21,6 @@ pub struct Data {
     pub model: String,
     /// `consistent`, `inconclusive`, `violation` or `fault`.
     pub verdict: &'static str,
-    pub facts: Vec<(String, String)>,
     pub unit: (f64, &'static str),
     /// Stamp of the first start, as text: numbers of a script have 53 bits.
     pub zero: String,
@@ -102,7 +101,6 @@ impl Data {
             title: subject.title.clone(),
             model: subject.model.map_or(String::new(), |model| model.to_string()),
             verdict,
-            facts: subject.facts.clone(),
             unit: (subject.unit.factor, subject.unit.name),
             zero: numbers
                 .ids

@@ -21,6 +21,8 @@ pub const DOM: &str = include_str!("assets/dom.js");
 pub const THEME: &str = include_str!("assets/theme.js");
 const STYLE: [&str; 3] =
     [GROUND, include_str!("assets/timeline.css"), include_str!("assets/search.css")];
+/// For browsers in which the script fails.
+const GUARD: &str = include_str!("assets/guard.js");
 /// In this order: each uses what those before it define.
 const SCRIPT: [&str; 13] = [
     include_str!("assets/decode.js"),
@@ -127,7 +129,9 @@ pub fn render(subject: &Subject) -> String {
         "heading" => escaped(&heading),
         "kind" => data.verdict.to_string(),
         "sentences" => paragraphs.clone(),
+        "facts" => facts(&subject.facts),
         "style" => STYLE.concat(),
+        "guard" => GUARD.to_string(),
         "script" => SCRIPT.concat(),
         // Within a script element nothing but "<" can end it.
         "data" => json.replace('<', "\\u003c"),
@@ -160,6 +164,20 @@ fn words(subject: &Subject) -> (String, Vec<String>) {
             [sentence.clone()].iter().chain(more).cloned().collect(),
         ),
     }
+}
+
+/// Names and values as a list; nothing of no facts.
+fn facts(facts: &[(String, String)]) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    let pair = |(name, value): &(String, String)| {
+        format!("<dt>{}</dt>\n<dd><code>{}</code></dd>\n", escaped(name), escaped(value))
+    };
+    format!(
+        "<dl id=\"facts\" class=\"facts\">\n{}</dl>",
+        facts.iter().map(pair).collect::<String>()
+    )
 }
 
 /// The template with what stands for each `{{name}}`; what is put in is not looked at again.

@@ -63,8 +63,10 @@ const tests = [];
 const test = (name, run) => tests.push({ name, run });
 let browser;
 
+const isDrawn = () => window.interlap?.timeline.frames.length > 0;
+
 /** Opens a page; `troubles` collects what it complains of and whatever it asks for. */
-async function open(name, options = {}) {
+async function open(name, options = {}, ready = isDrawn) {
   const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, ...options });
   const tab = await context.newPage();
   tab.troubles = [];
@@ -74,8 +76,8 @@ async function open(name, options = {}) {
     if (!/^(file|data):/.test(request.url())) tab.troubles.push(`asks for ${request.url()}`);
   });
   await tab.goto(`file://${page(name)}`);
-  if (!runs.includes(name))
-    await tab.waitForFunction(() => window.interlap?.timeline.frames.length > 0);
+  const hasScript = options.javaScriptEnabled !== false && !runs.includes(name);
+  if (hasScript) await tab.waitForFunction(ready);
   return tab;
 }
 
@@ -395,7 +397,45 @@ test('a narrow screen has no sideways scroll, nor has a page with many threads',
     const tab = await open(name, { viewport: { width, height: 800 } });
     const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: ${wide} > ${width}`);
+    const { height } = await tab.locator('header').boundingBox();
+    assert.ok(height < 130, `${name}: links take ${height} of the screen`);
     await tab.screenshot({ path: path.join(folder, `${name}-${width}.png`), fullPage: true });
+    await close(tab);
+  }
+});
+
+test('the timeline has a scroll bar only where its rows need one', async () => {
+  for (const [name, scrolls] of [
+    ['queue-bad', false],
+    ['many-threads', true],
+  ]) {
+    const tab = await open(name);
+    const [all, seen] = await tab.evaluate(() => {
+      const frame = document.getElementById('timeline-frame');
+      return [frame.scrollHeight, frame.clientHeight];
+    });
+    assert.equal(all > seen, scrolls, `${name}: ${all} in ${seen}`);
+    await close(tab);
+  }
+});
+
+test('a page without its script has the verdict and how to see it again', async () => {
+  const tab = await open('finding', { javaScriptEnabled: false });
+  assert.match(await tab.locator('#facts').innerText(), /Reproduce with\s+interlap replay/);
+  await close(tab);
+});
+
+test('a browser that is too old is told so', async () => {
+  const text = fs.readFileSync(page('queue-bad'), 'utf8');
+  for (const [name, from, to] of [
+    ['too-old', "'use strict';", "'use strict'; let let;"],
+    ['half-old', 'page.start();', 'page.start(); none.such();'],
+  ]) {
+    assert.ok(text.includes(from));
+    fs.writeFileSync(page(name), text.replace(from, to));
+    const tab = await open(name, {}, () => !document.getElementById('broken').hidden);
+    assert.match(await tab.textContent('#broken'), /failed in this browser .*needs Firefox 104/);
+    assert.equal(tab.troubles.splice(0).length, 1);
     await close(tab);
   }
 });

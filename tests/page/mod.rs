@@ -166,14 +166,30 @@ fn nothing_breaks_out_of_its_place() {
     tool.adapter("evil.jsonl", &text);
     tool.run(&["check", "evil.jsonl", "--html", "evil.html"]).expect(1, &["violates kv"]);
     let page = std::fs::read_to_string(tool.dir.path().join("evil.html")).expect("a page");
-    // The data's element and the script's, and no other.
-    assert_eq!(page.matches("<script").count(), 2, "{page}");
-    assert_eq!(page.to_lowercase().matches("</script").count(), 2);
+    // The data's element, the script's and its guard's, and no other.
+    assert_eq!(page.matches("<script").count(), 3, "{page}");
+    assert_eq!(page.to_lowercase().matches("</script").count(), 3);
     let strings = data(&page)["strings"].to_string();
     assert!(strings.contains("alert(1)") && strings.contains("</SCRIPT>"), "{strings}");
     let title = page_of(&read(BAD), "fifo", evil);
-    assert_eq!(title.matches("<script").count(), 2);
+    assert_eq!(title.matches("<script").count(), 3);
     assert!(title.contains("&lt;/script&gt;"));
+}
+
+#[test]
+fn without_a_script_a_page_says_what_was_found_and_how_to_see_it_again() {
+    let history = read(BAD);
+    let facts = vec![("Reproduce with".to_string(), "interlap replay <x>".to_string())];
+    let judgement = Judgement::Inconclusive("it would take too long".to_string());
+    let page = page::render(&Subject { judgement, facts, ..subject(&history, "x") });
+    let plain = page.split_once("id=\"data\">").expect("data").0;
+    assert!(plain.contains("<dt>Reproduce with</dt>\n<dd><code>interlap replay &lt;x&gt;</code>"));
+    assert!(plain.contains("<p>it would take too long</p>") && plain.contains("<noscript>"));
+    assert!(!page_without_facts(&history).contains("<dl"));
+}
+
+fn page_without_facts(history: &History) -> String {
+    page::render(&Subject { facts: Vec::new(), ..subject(history, "x") })
 }
 
 #[test]

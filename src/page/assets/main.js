@@ -33,13 +33,6 @@ class Page {
 
   head() {
     const { data } = this;
-    byId('facts').append(
-      ...data.facts.flatMap(([name, value]) => [
-        el('dt', {}, name),
-        el('dd', {}, el('code', {}, value)),
-      ]),
-    );
-    byId('facts').hidden = data.facts.length === 0;
     byId('missing').append(...data.missing.map((text) => el('p', { class: 'muted' }, text)));
     for (const id of ['orders', 'grid', 'search']) {
       const link = document.querySelector(`nav a[href="#${id}"]`);
@@ -178,6 +171,8 @@ function wholeOrder(order) {
 if (typeof document !== 'undefined') {
   const page = new Page(JSON.parse(byId('data').textContent));
   page.start();
+  // From here on the page is whole.
+  window.onerror = null;
   // For tests, and for people at the console.
   window.interlap = page;
 }
