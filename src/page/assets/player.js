@@ -208,7 +208,7 @@ class Player {
         { class: `${now ? 'now ' : ''}${sign.kind}` },
         el('th', { scope: 'row' }, callButton(page, op, `search-${step}`)),
         el('td', { class: 'thread' }, page.operations.thread(op)),
-        el('td', {}, `${sign.sign} ${text}`),
+        el('td', { class: 'words' }, `${sign.sign} ${text}`),
       );
     });
     replace(

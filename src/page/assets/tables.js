@@ -80,7 +80,7 @@ class OperationsTable {
       el('td', { class: 'number' }, operations.time(start)),
       el('td', { class: 'number' }, operations.time(end)),
       el('td', { class: 'number' }, took),
-      el('td', {}, remarks),
+      el('td', remarks ? { class: 'words' } : {}, remarks),
     );
   }
 
@@ -142,7 +142,7 @@ class Interleaving {
       el('th', { scope: 'row', class: 'number' }, point),
       el(
         'td',
-        {},
+        { class: 'thread' },
         step.switch
           ? el('b', { title: 'the turn was taken from a thread that could have gone on' }, '⇄ ')
           : null,
@@ -153,8 +153,13 @@ class Interleaving {
         {},
         step.operation === null ? '' : callButton(page, step.operation, `step-op-${step.step}`),
       ),
-      el('td', {}, step.what),
-      el('td', {}, el('code', {}, place), step.text ? el('pre', {}, step.text.trim()) : null),
+      el('td', { class: 'words' }, step.what),
+      el(
+        'td',
+        { class: 'words' },
+        el('code', {}, place),
+        step.text ? el('pre', {}, step.text.trim()) : null,
+      ),
     );
   }
 
