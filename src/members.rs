@@ -12,6 +12,8 @@ use object::{Object, ObjectSection};
 
 /// The class of interlap.hpp that has the structure's class as its argument.
 const FUNCTIONS: &str = "functions<";
+/// Bytes of a vector that is three pointers, of which the first points to its elements.
+const VECTOR: u64 = 24;
 /// Members of members are looked into so deep.
 const DEPTH_MAX: usize = 32;
 
@@ -226,6 +228,10 @@ impl Types {
                     _ => ty.of.map(one),
                 }
             }
+            // With an allocator of the user's own, something else may come first.
+            Kind::Class if ty.is_std && ty.name.starts_with("vector<") && ty.bytes == VECTOR => {
+                ty.of.map(|of| Pointee { of, is_array: true })
+            }
             _ => None,
         }
     }
@@ -332,6 +338,8 @@ mod tests {
     const SOURCE: &str = r#"
         #include <atomic>
         #include <memory>
+        #include <memory_resource>
+        #include <vector>
         namespace interlap { namespace detail {
         template <class T> struct functions { static T *create() { return new T(); } };
         } }
@@ -348,6 +356,8 @@ mod tests {
             union { int number; float real; };
             const volatile short last = 1;
             int one : 3, two : 5;
+            std::vector<Slot> cells;
+            std::pmr::vector<Slot> pooled;
         };
         struct Remote : virtual Apart { long near; };
         Remote remote;
@@ -381,12 +391,15 @@ mod tests {
             (32, "slots[0].value"),
             (32 + 5 * 16 + 8, "slots[5].turn"),
             (132, "last"),
+            (136, "cells"),
+            (144, "cells+8"),
+            (160, "pooled"),
         ] {
             assert_eq!(name(at).as_deref(), Some(expected), "{at}");
         }
         // A union without a name, bits that share a byte, nothing, and beyond the end.
         assert_eq!([128, 134, 135, 200].map(name), [None, None, None, None]);
-        assert_eq!(types.bytes(queue), 136);
+        assert_eq!(types.bytes(queue), 192);
     }
 
     #[test]
@@ -414,7 +427,9 @@ mod tests {
         let slots = target(24).expect("slots");
         assert!(slots.is_array);
         assert_eq!(types.find(slots.of, 8).expect("a member").name, "turn");
-        assert_eq!((target(0), target(32)), (None, None));
+        assert_eq!(target(136), Some(slots), "elements of a vector");
+        // Not where the vector ends, nor an allocator of its own.
+        assert_eq!([0, 32, 144, 160].map(target), [None; 4]);
     }
 
     #[test]
