@@ -50,8 +50,10 @@ fn of_finding(stored: &Stored, results: &Results) -> TestCase {
     let finding = &stored.finding;
     let status = match &finding.known {
         Some(known) => {
+            // Jenkins shows the message, GitLab the text.
+            let why = legal(&format!("known: {known}"));
             let mut status = TestCaseStatus::skipped();
-            status.set_message(legal(&format!("known: {known}")));
+            status.set_message(why.clone()).set_description(why);
             status
         }
         None => {

@@ -28,6 +28,44 @@ fn sarif(tool: &Tool, file: &str) -> Value {
     serde_json::from_str(&read(tool, file)).expect("JSON")
 }
 
+/// What JUnit XML has, as Jenkins' schema says (junit-10.xsd of its xUnit plugin): elements, with
+/// their attributes and what may be in them. Beyond it are how many were skipped in all, and a
+/// case's place, which GitLab and others show.
+const JUNIT: [(&str, &[&str], &[&str]); 7] = [
+    ("testsuites", &["name", "tests", "skipped", "failures", "errors", "time"], &["testsuite"]),
+    ("testsuite", &["name", "tests", "skipped", "failures", "errors", "time"], &["testcase"]),
+    (
+        "testcase",
+        &["name", "classname", "time", "file", "line"],
+        &["failure", "error", "skipped", "system-out"],
+    ),
+    ("failure", &["message", "type"], &[]),
+    ("error", &["message", "type"], &[]),
+    ("skipped", &["message"], &[]),
+    ("system-out", &[], &[]),
+];
+
+/// An element has nothing that its readers do not know, and no case the name of another.
+#[track_caller]
+fn is_junit(element: roxmltree::Node) {
+    let name = element.tag_name().name();
+    let (_, attributes, children) = JUNIT.iter().find(|(tag, ..)| *tag == name).expect(name);
+    for attribute in element.attributes() {
+        assert!(attributes.contains(&attribute.name()), "{name} {}", attribute.name());
+    }
+    let inside = || element.children().filter(roxmltree::Node::is_element);
+    let names: Vec<_> = inside().filter_map(|child| child.attribute("name")).collect();
+    assert!((1..names.len()).all(|at| !names[..at].contains(&names[at])), "{names:?}");
+    for child in inside() {
+        assert!(
+            children.contains(&child.tag_name().name()),
+            "{} in {name}",
+            child.tag_name().name()
+        );
+        is_junit(child);
+    }
+}
+
 /// Number of test cases, of those that failed, in error, skipped, as the root and its elements say.
 #[track_caller]
 fn counts(xml: &str) -> [usize; 4] {
@@ -37,6 +75,10 @@ fn counts(xml: &str) -> [usize; 4] {
     let counted = [cases().count(), with("failure"), with("error"), with("skipped")];
     let root = document.root_element();
     assert_eq!(root.tag_name().name(), "testsuites");
+    is_junit(root);
+    let reason =
+        |node: roxmltree::Node| node.text().is_some() && node.attribute("message").is_some();
+    assert!(document.descendants().filter(|node| node.has_tag_name("skipped")).all(reason));
     let said = |name| root.attribute(name).and_then(|n| n.parse::<usize>().ok());
     let said = ["tests", "failures", "errors", "skipped"].map(said);
     assert_eq!(said, counted.map(Some));
