@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use interlap::trace::trail::Act;
 
-use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW};
+use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW, STORAGE, STORAGE_BYTES};
 use super::{detect, engine, hooks, trail};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
@@ -152,15 +152,14 @@ pub fn reset(reuse: bool) {
     HEAP.live_bytes.set(0);
 }
 
-/// Runs `make` while `malloc` hands out thread-local storage of `thread`: see `storage::touch`.
-pub fn in_storage<T>(thread: usize, make: impl FnOnce() -> T) -> T {
-    let at = super::layout::storage(thread);
-    HEAP.storage.set(HEAP.storage.get().max(at));
+/// Runs `make` while `malloc` hands out all of the thread-local storage of `thread`, from its
+/// beginning: see `storage::touch`.
+pub fn in_storage(thread: usize, make: impl FnOnce()) {
+    HEAP.storage.set(super::layout::storage(thread));
     let before = il_allocates.swap(ALL, Ordering::Relaxed);
-    let made = make();
+    make();
     il_allocates.store(before, Ordering::Relaxed);
     HEAP.storage.set(0);
-    made
 }
 
 /// Sizes of up to 512 bytes have a class each; above, each power of two.
@@ -226,8 +225,14 @@ fn take(room: usize, alignment: usize) -> Option<usize> {
     Some(block)
 }
 
+/// None where the thread's part is full, which the loader tells before it ends the process.
 fn take_storage(size: usize, alignment: usize) -> *mut u8 {
-    let at = HEAP.storage.get().next_multiple_of(alignment);
+    let from = HEAP.storage.get();
+    let (at, part_end) =
+        (from.next_multiple_of(alignment), (from + 1).next_multiple_of(STORAGE_BYTES));
+    if size >= part_end - at {
+        return ptr::null_mut();
+    }
     HEAP.storage.set(at + size);
     ptr::with_exposed_provenance_mut(at)
 }
@@ -239,7 +244,7 @@ extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     if HEAP.limit.get() == NO_ARENA {
         return 0;
     }
-    if address.wrapping_sub(super::layout::STORAGE) < super::layout::STORAGE_BYTES * 64 {
+    if address.wrapping_sub(STORAGE) < STORAGE_BYTES * 64 {
         return 1;
     }
     if address.wrapping_sub(ARENA) >= ARENA_BYTES {

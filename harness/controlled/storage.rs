@@ -104,13 +104,14 @@ unsafe extern "C" {
 /// loader would otherwise take it from the heap when the target first asks.
 pub fn touch(thread: usize) {
     let Some(found) = TARGET.get() else { return };
-    for local in &found.locals {
-        let at = heap::in_storage(thread, || {
+    // All at once: that of one library lies behind that of another.
+    heap::in_storage(thread, || {
+        for local in &found.locals {
             // SAFETY: the module is loaded and stays so.
-            unsafe { __tls_get_addr(&[local.module, 0]) }
-        });
-        local.at[thread].store(at.expose_provenance(), Ordering::Release);
-    }
+            let at = unsafe { __tls_get_addr(&[local.module, 0]) };
+            local.at[thread].store(at.expose_provenance(), Ordering::Release);
+        }
+    });
 }
 
 /// Makes the thread-local variables of `thread` as they are in a new thread.

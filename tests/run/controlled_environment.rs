@@ -260,9 +260,13 @@ const USER: &str = "
 
 /// The target that uses the library's sources, compiled with these flags and linked as libpart.so.
 fn fuzz_linked(tool: &Tool, library: &str, flags: &[&str]) -> Answer {
+    fuzz_user(tool, USER, library, (flags, &[]))
+}
+
+fn fuzz_user(tool: &Tool, user: &str, library: &str, (flags, more): (&[&str], &[&str])) -> Answer {
     let folder = tool.dir.path().to_str().expect("UTF-8");
     let source = tool.adapter("part.cc", library);
-    let user = tool.adapter("user.cpp", USER);
+    let user = tool.adapter("user.cpp", user);
     let compile = |words: &[&str]| {
         let mut compiler = std::process::Command::new("c++");
         let done = compiler.args(words).current_dir(folder).status().expect("a compiler");
@@ -272,8 +276,109 @@ fn fuzz_linked(tool: &Tool, library: &str, flags: &[&str]) -> Answer {
     compile(&[&["-std=c++17", "-O1", "-fPIC", "-c", source, "-o", "part.o"], flags].concat());
     compile(&["-shared", "part.o", "-o", "libpart.so", "-Wl,-soname,libpart.so"]);
     let link = ["--cflag", &format!("-L{folder}"), "--cflag", &format!("-Wl,-rpath,{folder}")];
-    let more = [&link[..], &["-l", "part", "--rounds", "300", "--hang", "4s"]].concat();
+    let more = [&link[..], &["-l", "part", "--rounds", "300", "--hang", "4s"], more].concat();
     fuzz(tool, user.to_str().expect("UTF-8"), &more)
+}
+
+/// The adapter has variables of its own: `interlap.hpp` keeps the call under way in one.
+#[test]
+fn thread_local_variables_of_two_libraries_are_apart() {
+    let library = "
+        thread_local long level = 2, level_of_most = 5;
+        thread_local char zeros[16];
+        extern \"C\" long part_level() { zeros[0]++; return level + level_of_most; }
+    ";
+    let user = "
+        #include <atomic>
+        #include <stdexcept>
+        #include <interlap.hpp>
+        extern \"C\" long part_level();
+        struct Counter {
+            static constexpr auto model = \"counter\";
+            std::atomic<int64_t> value{0};
+            void add(int64_t amount) { value += amount; }
+            int64_t read() {
+                if (part_level() != 7) throw std::runtime_error(\"another level\");
+                return value;
+            }
+        };
+        INTERLAP_TARGET(Counter)
+    ";
+    for carrier in ["fiber", "thread"] {
+        let tool = Tool::new();
+        let more = ["--carrier", carrier];
+        fuzz_user(&tool, user, library, (&[], &more)).expect(0, &["Nothing found."]);
+    }
+}
+
+/// Tables that are filled, and emptied, in one go; and one whose slots are as they were.
+#[test]
+fn long_work_that_nobody_waits_for_is_no_livelock() {
+    let text = "
+        #include <atomic>
+        #include <memory>
+        #include <mutex>
+        #include <vector>
+        #include <interlap.hpp>
+        static std::atomic<long> slots[200000];
+        struct Counter {
+            static constexpr auto model = \"counter\";
+            std::mutex mutex;
+            std::vector<std::unique_ptr<std::mutex>> table;
+            int64_t value = 0;
+            Counter() {
+                for (auto &slot : slots) slot.store(0);
+                grow(120000);
+            }
+            void grow(size_t size) {
+                while (table.size() < size) table.emplace_back(new std::mutex);
+            }
+            void add(int64_t amount) {
+                std::lock_guard<std::mutex> guard(mutex);
+                if (value > 4) grow(240000);
+                value += amount;
+            }
+            int64_t read() { std::lock_guard<std::mutex> guard(mutex); return value; }
+        };
+        INTERLAP_TARGET(Counter)
+    ";
+    let tool = Tool::new();
+    let adapter = tool.adapter("tables.cpp", text);
+    let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), &["--rounds", "40"]);
+    answer.expect(0, &["Nothing found."]);
+}
+
+/// Their handlers would run anywhere, also inside of the engine.
+#[test]
+fn signals_from_a_timer_are_not_controlled() {
+    let text = "
+        #include <atomic>
+        #include <csignal>
+        #include <ctime>
+        #include <interlap.hpp>
+        static volatile int ticks;
+        static void tick(int) { ticks = ticks + 1; }
+        struct Counter {
+            static constexpr auto model = \"counter\";
+            std::atomic<int64_t> value{0};
+            timer_t timer;
+            Counter() {
+                signal(SIGUSR2, tick);
+                sigevent event{};
+                event.sigev_notify = SIGEV_SIGNAL;
+                event.sigev_signo = SIGUSR2;
+                timer_create(CLOCK_MONOTONIC, &event, &timer);
+            }
+            ~Counter() { timer_delete(timer); }
+            void add(int64_t amount) { value += amount; }
+            int64_t read() { return value; }
+        };
+        INTERLAP_TARGET(Counter)
+    ";
+    let tool = Tool::new();
+    let adapter = tool.adapter("ticks.cpp", text);
+    let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), &["--rounds", "40"]);
+    answer.expect(2, &["cannot control", "timer_create", "--engine native"]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use waiting::{Wait, Woken, block, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::coverage;
-use super::{detect, environment, hooks};
+use super::{detect, environment, heap, hooks};
 use crate::timebox::stop_if_forked;
 
 /// Virtual time of one step, in nanoseconds.
@@ -41,6 +41,9 @@ const CALL_STEPS_MAX: u32 = 1_000;
 /// Calls may take so many times the steps that count as a livelock until one returns, if they
 /// change memory.
 const BUSY_FACTOR: u64 = 100;
+
+/// Blocks of memory that a thread which gets nowhere does not gain or lose on balance.
+const BLOCKS_MIN: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -98,6 +101,8 @@ struct Engine {
     skipped: Cell<u64>,
     deadline_next: Cell<u64>,
     steps_max: Cell<u64>,
+    /// Live blocks of memory when it was last asked whether the target gets on.
+    blocks: Cell<u64>,
     /// Only operation boundaries are scheduling points: calls do not overlap. Signal handlers of
     /// the target are run like this, too.
     whole_calls: Cell<bool>,
@@ -146,6 +151,7 @@ static ENGINE: Engine = Engine {
     skipped: Cell::new(0),
     deadline_next: Cell::new(u64::MAX),
     steps_max: Cell::new(0),
+    blocks: Cell::new(0),
     whole_calls: Cell::new(false),
     pending: UnsafeCell::new([Pending { address: 0, access: Access::None }; THREADS_MAX]),
     policy: UnsafeCell::new(None),
@@ -206,6 +212,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     pace::settle();
     e.place.set(0);
     e.boundary_at.set(0);
+    e.blocks.set(0);
     e.deadline_next.set(u64::MAX);
     e.steps_max.set(order.steps_max);
     e.whole_calls.set(order.whole_calls);
@@ -448,9 +455,12 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
     }
     own.call_steps.set(own.call_steps.get() + 1);
     yields |= own.call_steps.get() > CALL_STEPS_MAX && gives_way();
-    let idle_steps = step - e.changed_at.get();
-    let busy_steps = step - e.boundary_at.get();
-    if idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR {
+    // A signal handler may have taken later steps since this one was counted.
+    let idle_steps = step.saturating_sub(e.changed_at.get());
+    let busy_steps = step.saturating_sub(e.boundary_at.get());
+    if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
+        && !gets_on(step, idle_steps.max(busy_steps))
+    {
         detect::livelock(step);
     }
     if now() >= e.deadline_next.get() {
@@ -469,6 +479,21 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
         }
     }
     pace::grant();
+}
+
+/// Whether what looks like a livelock is none: blocks were allocated or freed on balance, as where
+/// a large table is filled before anybody sees it; or who creates, drains or destroys has no other
+/// thread to wait for, and takes its time.
+#[cold]
+fn gets_on(step: u64, since: u64) -> bool {
+    let e = &ENGINE;
+    let blocks = heap::live().0;
+    if e.blocks.replace(blocks).abs_diff(blocks) >= BLOCKS_MIN {
+        e.changed_at.set(step);
+        e.boundary_at.set(step);
+        return true;
+    }
+    e.current.get() == e.callers.get() && since <= e.steps_max.get() * BUSY_FACTOR
 }
 
 /// A point at which nothing but the policy is to be asked.

@@ -280,7 +280,8 @@ unsafe extern "C" fn flock(descriptor: c_int, operation: c_int) -> c_int {
     answer
 }
 
-/// Calls that wait for a signal or a message from outside: they are not made under control.
+/// Calls that wait for a signal or a message from outside, or have signals come when real time has
+/// passed, which no seed says: they are not made under control.
 macro_rules! uncontrollable {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {$(
         #[unsafe(no_mangle)]
@@ -292,6 +293,17 @@ macro_rules! uncontrollable {
 }
 
 uncontrollable! {
+    fn alarm(seconds: c_uint) -> c_uint;
+    fn setitimer(
+        which: c_int,
+        new: *const libc::itimerval,
+        old: *mut libc::itimerval
+    ) -> c_int;
+    fn timer_create(
+        clock: libc::clockid_t,
+        event: *mut libc::sigevent,
+        timer: *mut libc::timer_t
+    ) -> c_int;
     fn pause() -> c_int;
     fn sigsuspend(mask: *const sigset_t) -> c_int;
     fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;

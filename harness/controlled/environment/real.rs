@@ -10,11 +10,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
-    c_int, c_long, c_uint, clock_t, clockid_t, epoll_event, fd_set, iovec, mqd_t, msghdr, nfds_t,
-    pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t, pthread_key_t,
-    pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t, sighandler_t,
-    siginfo_t, sigset_t, sigval, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval,
-    timezone,
+    c_int, c_long, c_uint, clock_t, clockid_t, epoll_event, fd_set, iovec, itimerval, mqd_t,
+    msghdr, nfds_t, pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t,
+    pthread_key_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t,
+    sigevent, sighandler_t, siginfo_t, sigset_t, sigval, size_t, sockaddr, socklen_t, ssize_t,
+    time_t, timer_t, timespec, timeval, timezone,
 };
 
 /// In a function that replaces one of the C library: outside of control, calls that one.
@@ -30,6 +30,7 @@ macro_rules! outside_control {
 /// The version of those functions of glibc on x86-64 of which an older one exists, which a look-up
 /// without a version would give.
 const CONDITIONS: &CStr = c"GLIBC_2.3.2";
+const TIMERS: &CStr = c"GLIBC_2.3.3";
 
 /// Where a function is, once it is known.
 struct Address {
@@ -120,12 +121,12 @@ macro_rules! functions {
 
         #[allow(non_upper_case_globals)]
         mod at {
-            use super::{Address, CONDITIONS};
+            use super::{Address, CONDITIONS, TIMERS};
 
             $(pub static $name: Address =
                 Address::new(concat!(stringify!($name), "\0").as_bytes(), &[$($version)?]);)*
 
-            const _: &std::ffi::CStr = CONDITIONS;
+            const _: [&std::ffi::CStr; 2] = [CONDITIONS, TIMERS];
         }
 
         extern "C" fn find_all() {
@@ -154,6 +155,7 @@ functions! {
         from_bytes: *mut socklen_t,
         flags: c_int
     ) -> c_int;
+    fn alarm(seconds: c_uint) -> c_uint;
     fn arc4random() -> u32;
     fn arc4random_buf(into: *mut c_void, bytes: size_t);
     fn arc4random_uniform(end: u32) -> u32;
@@ -328,6 +330,7 @@ functions! {
     fn sem_timedwait(semaphore: *mut sem_t, until: *const timespec) -> c_int;
     fn sem_trywait(semaphore: *mut sem_t) -> c_int;
     fn sem_wait(semaphore: *mut sem_t) -> c_int;
+    fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int;
     fn sigsuspend(mask: *const sigset_t) -> c_int;
     fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, timeout: *const timespec) -> c_int;
     fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;
@@ -347,6 +350,11 @@ functions! {
     fn thrd_sleep(duration: *const timespec, left: *mut timespec) -> c_int;
     fn thrd_yield();
     fn time(into: *mut time_t) -> time_t;
+    fn timer_create(
+        clock: clockid_t,
+        event: *mut sigevent,
+        timer: *mut timer_t
+    ) -> c_int = TIMERS;
     fn timespec_get(into: *mut timespec, base: c_int) -> c_int;
     fn usleep(microseconds: c_uint) -> c_int;
 }
