@@ -177,15 +177,21 @@ fn before_an_instant(
     fates: &mut Fates,
 ) {
     part.sort_unstable_by_key(|id| (history.operation(*id).start, *id));
-    let (mut instants, mut end) = (Vec::new(), 0);
+    // Of these only that they are empty is certain.
+    let must_be_empty = matches!(kind, Kind::Lifo | Kind::FifoRelaxed);
+    let (mut instants, mut end, mut inside) = (Vec::new(), 0, 0);
     for (at, id) in part.iter().enumerate() {
         let operation = history.operation(*id);
-        if at > 0 && end < operation.start.min(settled) {
+        if at > 0 && end < operation.start.min(settled) && inside == 0 {
             instants.push(at);
         }
         end = end.max(operation.end);
+        if must_be_empty {
+            let moved = moved(history, *id).len() as i64;
+            inside += if operation.op.removes() { -moved } else { moved };
+        }
     }
-    if end < settled {
+    if end < settled && inside == 0 {
         instants.push(part.len());
     }
     for at in instants.into_iter().rev().take(INSTANTS_MAX) {
@@ -229,13 +235,7 @@ fn left(
         }
         Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
-        Kind::Lifo | Kind::FifoRelaxed => {
-            let count = |removes: bool| -> usize {
-                let same = part.iter().filter(|id| history.operation(**id).op.removes() == removes);
-                same.map(|id| moved(history, *id).len()).sum()
-            };
-            (count(false) == count(true)).then(Vec::new)
-        }
+        Kind::Lifo | Kind::FifoRelaxed => Some(Vec::new()),
         _ => cell(history, kind, part),
     }
 }

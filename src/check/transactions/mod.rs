@@ -63,7 +63,7 @@ fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verd
         }
         (false, false) => super::check(&points(transactions), &Isolated { transactions }, limits),
         (false, true) => {
-            super::check(&points(transactions), &stamped::Isolated { transactions }, limits)
+            super::check(&points(transactions), &stamped::Isolated::new(transactions), limits)
         }
     }
 }

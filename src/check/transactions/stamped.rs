@@ -7,6 +7,7 @@
 //! timestamp that were committed when it took its snapshot; what has no timestamp counts as the
 //! earliest, and who has no read timestamp finds the latest version.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::store::{Point, meet};
@@ -30,13 +31,37 @@ fn reads_right(transaction: &Transaction, versions: &Versions) -> bool {
     transaction.reads.iter().all(|(key, read)| found(versions, *key, at) == *read)
 }
 
-fn write(transaction: &Transaction, versions: &mut Versions) {
+/// Of the older versions only those that a read at `floor` or later finds are kept.
+fn write(transaction: &Transaction, versions: &mut Versions, floor: i64) {
     let stamp = transaction.commit_at.unwrap_or(i64::MIN);
     for (key, value) in &transaction.writes {
         let of_key = versions.entry(*key).or_default();
         of_key.retain(|(other, _)| *other < stamp);
         of_key.push((stamp, *value));
+        let found = of_key.iter().rposition(|(other, _)| *other <= floor);
+        of_key.drain(..found.unwrap_or(0));
     }
+}
+
+/// By number: no snapshot that may be taken after this transaction's commit reads any earlier.
+/// Without that every version would be carried to the end.
+fn floors(transactions: &[&Transaction]) -> Vec<i64> {
+    let commit = |number: &usize| match transactions[*number].outcome {
+        Outcome::Committed { start, .. } | Outcome::Unknown { start } => start,
+        Outcome::Aborted => u64::MAX,
+    };
+    let mut commits: Vec<usize> = (0..transactions.len()).collect();
+    commits.sort_unstable_by_key(|number| Reverse(commit(number)));
+    let mut snapshots = transactions.to_vec();
+    snapshots.sort_unstable_by_key(|transaction| transaction.snapshot_end);
+    let (mut floors, mut floor) = (vec![i64::MIN; transactions.len()], i64::MAX);
+    for number in commits {
+        while let Some(last) = snapshots.pop_if(|last| last.snapshot_end >= commit(&number)) {
+            floor = floor.min(last.read_at.unwrap_or(i64::MAX));
+        }
+        floors[number] = floor;
+    }
+    floors
 }
 
 fn weight(versions: &Versions) -> usize {
@@ -45,7 +70,8 @@ fn weight(versions: &Versions) -> usize {
 
 /// Transactions under snapshot isolation.
 pub struct Isolated<'a> {
-    pub transactions: &'a [&'a Transaction],
+    transactions: &'a [&'a Transaction],
+    floors: Vec<i64>,
 }
 
 /// What is committed, and whose snapshots were taken that may still commit changes.
@@ -56,7 +82,11 @@ pub struct Store {
     running: Vec<usize>,
 }
 
-impl Isolated<'_> {
+impl<'a> Isolated<'a> {
+    pub fn new(transactions: &'a [&'a Transaction]) -> Isolated<'a> {
+        Isolated { transactions, floors: floors(transactions) }
+    }
+
     /// Whether a key that the transaction changes has a version that its snapshot does not show.
     fn is_late(&self, transaction: &Transaction, versions: &Versions) -> bool {
         let at = transaction.read_at.unwrap_or(i64::MAX);
@@ -107,7 +137,7 @@ impl Model<Point> for Isolated<'_> {
                     return;
                 }
                 after.running.retain(|other| *other != number && !loses(*other));
-                write(transaction, &mut after.versions);
+                write(transaction, &mut after.versions, self.floors[number]);
             }
         }
         next.push(after);
@@ -162,7 +192,7 @@ impl Model<usize> for Serial<'_> {
         let reads = transaction.reads.iter();
         if reads.into_iter().all(|(key, read)| found(&line.versions, *key, i64::MAX) == *read) {
             let whole = Transaction { commit_at: None, ..transaction.clone() };
-            write(&whole, &mut after.versions);
+            write(&whole, &mut after.versions, i64::MAX);
             next.push(after);
         }
     }
