@@ -48,6 +48,13 @@ impl Drain {
     }
 }
 
+/// The thread that may empty a structure while the others of a round wait, if any may.
+pub fn emptier(operations: &[(Op, Role)], threads: u32) -> Option<u32> {
+    let Drain::UntilEmpty(removes) = Drain::of(operations) else { return None };
+    let of_it = operations.iter().filter(|(op, _)| *op == removes);
+    of_it.flat_map(|(_, role)| (0..threads).find(|thread| role.admits(*thread))).next()
+}
+
 /// Reads all that is left, alone. Whether the structure was emptied.
 pub fn drain(
     operations: &[(Op, Role)],

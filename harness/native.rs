@@ -78,7 +78,6 @@ pub fn run_round(
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     crate::marker::interlap_round_begin(shape.round);
     area.set_stage(Stage::Create);
-    crate::marker::interlap_round_begin(shape.round);
     let seed = mix(setting.seed ^ shape.round);
     let structure = target.create(setting.directory, seed, shape.threads, shape.round)?;
     area.set_stage(Stage::Calls);
@@ -94,7 +93,7 @@ pub fn run_round(
         },
         added: AtomicU64::new(0),
         turn: Mutex::new(()),
-        parts: calls.map(|calls| Parts::new(shape, calls, frames, pipe)),
+        parts: calls.map(|calls| Parts::new(shape, calls, &target.operations, frames, pipe)),
     };
     let disturb = |active| setting.disturber.inspect(|disturber| disturber.set_active(active));
     disturb(shape.disturbed);
@@ -181,11 +180,13 @@ fn run_thread(round: &Round, thread: u32) {
     while end < all {
         end = all.min(end + part);
         share.call_until(end, round, &mut caller, &mut timebox, &local, &mut args);
+        round.added.fetch_add(std::mem::take(&mut share.added), Ordering::Relaxed);
         if let Some(parts) = round.parts.as_ref().filter(|_| end < all) {
-            parts.meet(round.area, &mut timebox);
+            let empty = || _ = drain_all(round, &local, &mut timebox);
+            parts.meet(thread, round.area, &round.added, empty);
+            timebox.rewind();
         }
     }
-    round.added.fetch_add(share.added, Ordering::Relaxed);
 }
 
 /// What a thread did of its share of a round.
@@ -248,13 +249,17 @@ fn drain_alone(round: &Round) -> bool {
     let thread = round.shape.threads;
     fault::set_thread(thread);
     let local = round.structure.enter(thread);
-    let mut timebox = round.timebox(thread);
+    drain_all(round, &local, &mut round.timebox(thread))
+}
+
+/// The calls of a drain, by a thread while no other calls anything.
+fn drain_all(round: &Round, local: &Local, timebox: &mut Timebox) -> bool {
     let mut call = |op, args: &[i64]| {
         if let Some(parts) = round.parts.as_ref().filter(|_| !timebox.has_room(args.len())) {
             parts.send(round.area, Stage::Drain);
             timebox.rewind();
         }
-        timebox.perform(round.target, round.structure, &local, op, args)
+        timebox.perform(round.target, round.structure, local, op, args)
     };
     let added = round.added.load(Ordering::Relaxed);
     drain(&round.target.operations, round.shape, added, &mut call)

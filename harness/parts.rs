@@ -1,20 +1,26 @@
-//! Long rounds in parts: after so many calls of each thread all of them meet, the last one to come
-//! sends what all recorded, and they go on with the same structure. So the main program judges a
-//! round while it goes on, and its records never take more memory than one part. What was recorded
-//! comes in; frames go out. Knows nothing of calls.
+//! Long rounds in parts: after so many calls of each thread all of them meet, one sends what all
+//! recorded, and they go on with the same structure, which it may have emptied. So the main program
+//! judges a round while it goes on, and neither its records nor the structure grow without bounds.
+//! What was recorded comes in; frames go out. Knows nothing of calls.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
+use interlap::operation::Op;
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{self, Frame, PART_CALLS, Pause, RoundStart};
 
+use crate::drain::emptier;
+use crate::library::Role;
 use crate::record::{Area, Pipe};
-use crate::timebox::Timebox;
 use crate::workload::Shape;
 
 /// A part of calls with many values has fewer of them.
 const VALUES_PER_CALL: u64 = 8;
+
+/// Values that may be added before the structure is emptied.
+const ADDED_MAX: u64 = 1 << 20;
 
 /// Where the threads of a long round meet.
 pub struct Parts<'a> {
@@ -22,6 +28,12 @@ pub struct Parts<'a> {
     /// Calls of each thread in each part.
     pub calls: u64,
     gate: Barrier,
+    /// The thread that sends.
+    speaker: u32,
+    /// Whether it can empty the structure, too, and after how many values it does.
+    added_max: Option<u64>,
+    /// Values added by when the structure was emptied.
+    emptied: AtomicU64,
     outlet: Mutex<Outlet<'a>>,
 }
 
@@ -43,25 +55,39 @@ impl<'a> Parts<'a> {
     pub fn new(
         shape: &Shape,
         calls: u64,
+        operations: &[(Op, Role)],
         frames: &'a mut Vec<u8>,
         pipe: &'a mut Pipe,
     ) -> Parts<'a> {
-        let gate = Barrier::new(shape.threads as usize);
+        let emptier = emptier(operations, shape.threads);
+        // What order a stack is in is known only where it is empty.
+        let is_stack = operations.iter().any(|(op, _)| *op == Op::Pop);
         Parts {
             start: shape.start(),
             calls,
-            gate,
+            gate: Barrier::new(shape.threads as usize),
+            speaker: emptier.unwrap_or(0),
+            added_max: emptier.map(|_| if is_stack { 0 } else { ADDED_MAX }),
+            emptied: AtomicU64::new(0),
             outlet: Mutex::new(Outlet { frames, pipe, part: 0 }),
         }
     }
 
-    /// Called by every thread of the round between two parts.
-    pub fn meet(&self, area: &Area, timebox: &mut Timebox) {
-        if self.gate.wait().is_leader() {
+    /// Called by every thread of the round between two parts, when all together have added `added`
+    /// values; one of them may have to `empty` the structure.
+    pub fn meet(&self, thread: u32, area: &Area, added: &AtomicU64, empty: impl FnOnce()) {
+        self.gate.wait();
+        if thread == self.speaker {
+            let added = added.load(Ordering::Relaxed);
+            let since = added - self.emptied.load(Ordering::Relaxed);
+            if self.added_max.is_some_and(|most| since > most) {
+                area.set_stage(Stage::Drain);
+                empty();
+                self.emptied.store(added, Ordering::Relaxed);
+            }
             self.send(area, Stage::Calls);
         }
         self.gate.wait();
-        timebox.rewind();
     }
 
     /// Sends what was recorded since the last part; no thread records now. Then all of them begin

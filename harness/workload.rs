@@ -9,7 +9,7 @@ use interlap::operation::{Family, Op, Status};
 use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
 use interlap::random::Random;
 use interlap::trace::area::THREADS_MAX;
-use interlap::trace::frame::{RoundStart, TargetInfo};
+use interlap::trace::frame::{PART_CALLS, RoundStart, TargetInfo};
 
 use crate::library::{Role, abi};
 use transaction::Transaction;
@@ -100,7 +100,7 @@ impl<'a> Shape<'a> {
             sequential,
             fresh,
             disturbed,
-            weights: weights(plan, operations, threads, &mut random),
+            weights: weights(plan, operations, (threads, calls), &mut random),
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
             block_size: info.block_size.into(),
@@ -204,11 +204,12 @@ fn size(
 }
 
 /// Weights given by the plan, and swarm weights for the rest: each is off in a quarter of the
-/// rounds. Every kind of thread keeps something to do, and something that adds stays on.
+/// rounds. Every kind of thread keeps something to do, and something that adds stays on; where a
+/// round may be all there is time for, something that removes, too.
 fn weights(
     plan: &Plan,
     operations: &[(Op, Role)],
-    threads: u32,
+    (threads, calls): (u32, u64),
     random: &mut Random,
 ) -> Vec<(Op, Role, u64)> {
     let given = |op: Op| plan.weights.iter().find(|(name, _)| name == op.name()).map(|(_, w)| *w);
@@ -229,6 +230,9 @@ fn weights(
         }
     };
     keep(&|op, _| adds(op));
+    if calls >= PART_CALLS {
+        keep(&|op, _| removes(op));
+    }
     // Strings must not grow for ever, and most transactions should read.
     keep(&|op, _| op == Op::KvPut);
     keep(&|op, _| op == Op::StoreRead);

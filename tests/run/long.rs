@@ -122,6 +122,41 @@ fn an_addition_that_is_lost_late_is_found() {
     assert!(text.expect("a finding").contains("judged while it went on"));
 }
 
+/// In what order values lie in a stack is seldom certain: so it is emptied between the parts, and
+/// what was before may be forgotten.
+#[test]
+fn of_a_stack_that_grows_little_is_held() {
+    let stack = r#"
+#include <interlap.hpp>
+#include <mutex>
+#include <vector>
+struct Target {
+    std::mutex mutex;
+    std::vector<int64_t> values;
+    long pushes = 0;
+    void push(int64_t value) {
+        std::lock_guard<std::mutex> guard(mutex);
+        if (++pushes != 700000) values.push_back(value);
+    }
+    bool pop(int64_t &value) {
+        std::lock_guard<std::mutex> guard(mutex);
+        if (values.empty()) return false;
+        value = values.back();
+        values.pop_back();
+        return true;
+    }
+};
+INTERLAP_TARGET(Target)
+"#;
+    let tool = Tool::new();
+    let weights = ["--weight", "push=8", "--weight", "pop=1"];
+    let more = ["--engine", "native", "--calls", ENDLESS, "--for", "60s", "--findings", "1"];
+    let answer = tool.fuzz("late.cpp", stack, &[&more[..], &weights].concat());
+    answer.expect(1, &["Reproduce with"]);
+    let text = std::fs::read_to_string(tool.only_finding().join("finding.json"));
+    assert!(text.expect("a finding").contains("judged while it went on"));
+}
+
 #[test]
 fn a_long_round_that_time_ends_is_judged_so_far() {
     let tool = Tool::new();
