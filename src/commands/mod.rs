@@ -22,9 +22,11 @@ mod workshop;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use signal_hook::iterator::Signals;
 
 use crate::cli::Command;
 
@@ -66,16 +68,25 @@ pub fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// A flag that Ctrl-C (and a polite kill) sets; a second Ctrl-C ends the program at once.
+/// Signals that follow the first so soon are the same wish: `timeout` sends its own twice.
+const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// A flag that Ctrl-C and a polite kill set; a later second one ends the program at once.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(ERROR_STATUS.into());
+    // Not SIGHUP: whoever calls with `nohup` has it ignored.
+    let mut signals =
+        Signals::new([libc::SIGINT, libc::SIGTERM]).context("cannot watch for Ctrl-C")?;
+    std::thread::spawn(move || {
+        let mut first = None;
+        for _ in signals.forever() {
+            flag.store(true, Ordering::Relaxed);
+            if first.get_or_insert_with(Instant::now).elapsed() > SAME_WISH {
+                std::process::exit(ERROR_STATUS.into());
+            }
         }
-    })
-    .context("cannot watch for Ctrl-C")?;
+    });
     Ok(stop)
 }
 

@@ -14,8 +14,9 @@ use crate::plan::{Engine, Plan, Recorder};
 use crate::rr::recording::Recording;
 use crate::rr::{Rr, probe};
 
-/// Recordings that rr may give up in a row without a round. A full disk does not get emptier.
-const FRUITLESS_MAX: u32 = 3;
+/// Recordings that rr may give up in a row without a round. A full disk does not get emptier, but
+/// what some rr trips over, a signal at a bad moment say, may not be there the next time.
+const FRUITLESS_MAX: u32 = 10;
 /// Under rr one thread runs at a time, and a spinning one holds up the others for seconds.
 const HANG_MIN: Duration = Duration::from_secs(60);
 
@@ -151,8 +152,8 @@ mod tests {
         let output = "target: hello\n[FATAL src/T.cc:1:f() errno: ENOSPC] Can't write\n";
         let says = recordings.trouble(output, true).expect("some rounds were done");
         assert!(says.contains("Can't write") && !says.contains("hello"), "{says}");
-        assert!((0..2).all(|_| recordings.trouble(output, false).is_ok()));
-        let error = recordings.trouble(output, false).expect_err("no round, three times");
+        assert!((1..FRUITLESS_MAX).all(|_| recordings.trouble(output, false).is_ok()));
+        let error = recordings.trouble(output, false).expect_err("no round, again and again");
         assert!(error.to_string().contains("space"), "{error}");
     }
 }

@@ -302,7 +302,7 @@ impl<'a> Worker<'a> {
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, &round.history, plan, &model);
         if self.recordings.wants(&finding.signature, round.history.len()) {
-            harness.put_down()?;
+            harness.put_down_after(round.start.round)?;
         }
         self.seen(finding, round, harness.output(), sequential);
         Ok(())

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::fault::{Fault, FaultKind};
 use crate::plan::{Engine, Job, OWN_FAILURE};
-use crate::trace::area::Snapshot;
+use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello};
 use crate::trace::rounds::{Part, Round};
 use reading::{Piped, Pipes, read_frames};
@@ -249,6 +249,26 @@ impl Harness {
             fault.add_snapshot(area, &snapshot);
         }
         fault
+    }
+
+    /// Ends the harness that has sent this round; its recorder finishes the recording, in which the
+    /// round is. A recorder learns of a write when it returns, which may be long after it was read
+    /// here: had the harness been killed before, its replay would not write the round.
+    pub fn put_down_after(&mut self, round: u64) -> Result<()> {
+        let patience = Instant::now();
+        while self.recorder
+            && self.is_sending(round)
+            && self.child.try_wait()?.is_none()
+            && patience.elapsed() < RECORDER_MAX
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.put_down()
+    }
+
+    fn is_sending(&self, round: u64) -> bool {
+        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
+        snapshot.is_some_and(|now| now.round == round && now.stage == Stage::Sent)
     }
 
     /// Ends the harness; its recorder finishes the recording.

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use super::adapters::{QUEUE, dequeue};
 use super::tool::{Answer, Tool};
 
@@ -214,6 +216,16 @@ fn the_monotonic_clock_finds_the_same_kind_of_things() {
 
 #[test]
 fn an_interrupt_ends_the_run_and_keeps_its_summary() {
+    ends_by(&[Signal::INT]);
+}
+
+#[test]
+fn a_polite_kill_does_as_well_and_timeout_sends_two() {
+    ends_by(&[Signal::TERM, Signal::TERM]);
+}
+
+/// Sends a run these signals, a moment apart.
+fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
     let path = tool.adapter("queue.cpp", QUEUE);
     let path = path.to_str().expect("UTF-8");
@@ -228,7 +240,11 @@ fn an_interrupt_ends_the_run_and_keeps_its_summary() {
     child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
     std::thread::sleep(Duration::from_secs(1));
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("alive");
+    for signal in signals {
+        // It may have gone after the first.
+        let _ = rustix::process::kill_process(pid, *signal);
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let answer = Answer::of(child.wait_with_output().expect("ends"));
     answer.expect(0, &["Stopped; what was found is kept."]);
     let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");

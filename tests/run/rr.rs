@@ -12,6 +12,7 @@ use interlap::fuzz::{Summary, fuzz};
 use interlap::plan::{Engine, Recorder};
 use interlap::rr::locate::Moment;
 use interlap::rr::{Rr, probe};
+use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WORDS};
 use interlap::trace::frame::Frame;
 
 use super::fake::{Ear, Fake, round};
@@ -30,6 +31,7 @@ record*)
   mkdir "$dir" || exit 1
   echo events > "$dir/data"; touch "$dir/incomplete"
   [ -e "$here/dies" ] || mv "$dir/incomplete" "$dir/version"
+  [ -e "$here/area-0" ] && exec 3<"$here/area-0"
   "$@"; status=$?
   [ -e "$here/dies" ] && { cat "$here/dies" >&2; exit 1; }
   exit $status;;
@@ -91,6 +93,25 @@ fn a_violation_ends_its_recording_and_keeps_it_with_the_moments_of_its_calls() {
     let out = std::fs::read_dir(fake.options().directory).expect("findings");
     let hidden = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     assert_eq!(out.filter(|entry| hidden(entry.as_ref().expect("entry"))).count(), 0);
+}
+
+#[test]
+fn a_harness_is_not_ended_before_the_write_of_its_round_has_returned() {
+    let fake = fake();
+    let area = |name: &str, stage: Stage, round: u64| {
+        let mut words = [0; WORDS];
+        (words[WORD_MAGIC], words[WORD_STAGE], words[WORD_ROUND]) = (MAGIC, stage as u64, round);
+        let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
+        fake.file(name, &bytes);
+    };
+    area("area-0", Stage::Sent, 17);
+    area("area-18", Stage::Sent, 18);
+    let goes_on = "sleep 0.3; touch goes-on; dd if=area-18 of=area-0 conv=notrunc; sleep 60";
+    fake.sends(0, &round(17, true, 9), goes_on);
+    let (summary, _) = run(&fake);
+    assert_eq!(summary.findings.len(), 1);
+    assert!(fake.path("goes-on").exists(), "its replay would not write the round");
+    assert!(summary.statistics.elapsed.as_secs() < 30, "and then it is ended at once");
 }
 
 #[test]
