@@ -47,9 +47,9 @@ pub fn install() {
     }
 }
 
-/// Runs on the faulting thread. Only stores to memory and calls `raise`, all async-signal-safe.
-/// SA_RESETHAND has restored the default action, so the signal raised here ends the process as
-/// soon as this returns.
+/// Runs on the faulting thread. Only stores to memory, looks at the process with plain calls of the
+/// kernel, and calls `raise`, all async-signal-safe. SA_RESETHAND has restored the default action,
+/// so the signal raised here ends the process as soon as this returns.
 pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let header = HEADER.load(Ordering::Acquire);
     if !header.is_null() {
@@ -65,9 +65,20 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         store(area::WORD_THREAD, THREAD.get());
         store(area::WORD_SIGNAL, signal as u64);
     }
+    note_growth();
     crate::marker::interlap_fault();
     // SAFETY: raise is async-signal-safe.
     unsafe { libc::raise(signal) };
+}
+
+/// Notes whether the process had grown too much for a fault to be the target's. May be called by a
+/// signal handler.
+pub fn note_growth() {
+    let header = HEADER.load(Ordering::Acquire);
+    if !header.is_null() && crate::controlled::growth::is_grown() {
+        // SAFETY: points to the header's words, mapped for the process's life.
+        unsafe { (*header.add(area::WORD_GROWN)).store(1, Ordering::Release) };
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

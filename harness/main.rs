@@ -248,7 +248,7 @@ impl Memory {
         let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
         let bytes = now.saturating_sub(bytes_first);
         let grown = bytes > self.growth_bytes_max;
-        grown.then_some(Growth { bytes, rounds: rounds - rounds_first })
+        grown.then_some(Growth { bytes, descriptors: 0, rounds: rounds - rounds_first })
     }
 }
 

@@ -268,7 +268,7 @@ pub fn abandon(problem: String) -> ! {
         crate::controlled::release();
         eprintln!("{OWN_FAILURE} {problem}");
     }
-    send_last(&Frame::Problem(problem))
+    send_last(&crate::controlled::growth::problem(problem))
 }
 
 /// Sends what is in the outbox and this frame, and ends the process.

@@ -77,6 +77,8 @@ pub struct Fault {
     /// Whether the history has every call. Where the target overwrote records it has not, and must
     /// not be judged: what is missing could make a good history look bad.
     pub complete: bool,
+    /// The process had grown so much in the rounds before that this may be nobody's fault.
+    pub grown: bool,
 }
 
 impl FaultKind {
@@ -123,6 +125,7 @@ impl Fault {
             output,
             history: History::default(),
             complete: true,
+            grown: false,
         }
     }
 
@@ -146,6 +149,7 @@ impl Fault {
         self.stage = snapshot.stage;
         self.round = snapshot.round;
         self.part = snapshot.part;
+        self.grown = snapshot.grown;
         self.threads = snapshot.records.len().saturating_sub(1) as u32;
         if let Some(note) = snapshot.signal {
             self.thread = note.thread;

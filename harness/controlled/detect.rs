@@ -160,6 +160,7 @@ fn name(why: Wait) -> &'static str {
 /// Tells the main program, and ends the process.
 fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     hooks::set_controls(false);
+    crate::fault::note_growth();
     crate::marker::interlap_fault();
     let round = super::round();
     let steps = Box::new(steps(&engine::counted()));

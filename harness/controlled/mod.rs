@@ -12,6 +12,7 @@ mod detect;
 pub mod engine;
 mod environment;
 mod gate;
+pub mod growth;
 mod heap;
 mod hooks;
 mod layout;
@@ -122,25 +123,27 @@ pub fn rounds(
         return Ok(Frame::Problem(what));
     }
     let mut frames = Vec::new();
+    growth::begin(job);
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
-    for number in numbers {
+    for (rounds, number) in (1..).zip(numbers) {
         let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
         let spec = schedules.of_round(number);
         let done = match one(job, target, area, &shape, &spec) {
             Ok(done) => done,
             Err(problem) => {
                 area.flush(pipe)?;
-                return Ok(Frame::Problem(problem));
+                return Ok(growth::problem(problem));
             }
         };
         area.set_stage(Stage::Sent);
         write_round(&shape, &done, area, &mut frames)?;
         area.post(&mut frames, pipe)?;
-        if done.counted.left_running > 0 {
-            // Threads that outlive their round would be in the way of the next.
+        let grown = growth::look(rounds);
+        // Threads that outlive their round would be in the way of the next.
+        if done.counted.left_running > 0 || grown.is_some() {
             area.flush(pipe)?;
-            return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown: None }));
+            return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown }));
         }
     }
     area.flush(pipe)?;

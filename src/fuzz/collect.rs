@@ -332,11 +332,20 @@ impl<'a> Collector<'a> {
             return;
         }
         self.growth_told = true;
-        let (mib, rounds) = (growth.bytes >> 20, growth.rounds);
-        self.observer.warned(&format!(
-            "the target's process grew by {mib} MiB in {rounds} rounds and was started anew: \
-             destroy or leave may not free everything that create, enter and the calls took"
-        ));
+        let Growth { bytes, descriptors, rounds } = growth;
+        let mib = bytes >> 20;
+        self.observer.warned(&match self.options.plan.engine {
+            Engine::Controlled => format!(
+                "the target's process grew by {mib} MiB and {descriptors} open files in {rounds} \
+                 rounds and was started anew, as often as needed: destroy does not give back all \
+                 that was mapped or opened, or the target does that once and for good, which it \
+                 repeats in each round, because its variables are put back"
+            ),
+            _ => format!(
+                "the target's process grew by {mib} MiB in {rounds} rounds and was started anew: \
+                 destroy or leave may not free everything that create, enter and the calls took"
+            ),
+        });
     }
 
     fn finish(mut self) -> Result<Summary> {

@@ -107,6 +107,7 @@ pub(super) struct Worker<'a> {
     watch: Option<Watch>,
     tally: Tally,
     wanted: bool,
+    exhausted_told: bool,
     recordings: Recordings,
 }
 
@@ -131,6 +132,7 @@ impl<'a> Worker<'a> {
             watch: None,
             tally,
             wanted,
+            exhausted_told: false,
             recordings,
         }
     }
@@ -196,6 +198,11 @@ impl<'a> Worker<'a> {
                     self.tell(Note::Warning(says));
                     return Ok(Some(next));
                 }
+                // A round that ends its process by itself does so in a fresh one, too.
+                Event::Fault(fault) if fault.grown && fault.round > first => {
+                    self.tell_exhausted(&fault);
+                    return Ok(Some(fault.round));
+                }
                 Event::Fault(fault) => {
                     let next = fault.round + 1;
                     self.faulted(*fault)?;
@@ -223,6 +230,16 @@ impl<'a> Worker<'a> {
 
     fn tell(&mut self, note: Note) {
         self.wanted &= (self.tell)(note);
+    }
+
+    fn tell_exhausted(&mut self, fault: &Fault) {
+        if !std::mem::replace(&mut self.exhausted_told, true) {
+            let (round, what) = (fault.round, fault.sentence());
+            self.tell(Note::Warning(format!(
+                "round {round}: {what} Its process had grown much in the rounds before, so the \
+                 round is carried out again in a fresh one; only what happens there counts"
+            )));
+        }
     }
 
     /// Also asks whether more is wanted when there is nothing to tell.

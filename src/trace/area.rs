@@ -5,6 +5,7 @@
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
 //! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox   10 part of the round
+//! word 11 not 0: it had grown too much to be sure that its end is the target's fault
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
@@ -34,6 +35,7 @@ pub const WORD_PC: usize = 7;
 pub const WORD_THREAD: usize = 8;
 pub const WORD_OUTBOX: usize = 9;
 pub const WORD_PART: usize = 10;
+pub const WORD_GROWN: usize = 11;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
@@ -104,6 +106,8 @@ pub struct Snapshot {
     /// The part of the round that the records are of.
     pub part: u64,
     pub signal: Option<SignalNote>,
+    /// When it ended, the process had grown too much to be sure that its fault was the target's.
+    pub grown: bool,
     /// Bytes in the outbox.
     outbox: u64,
     /// Offset and length of each thread's records.
@@ -132,6 +136,7 @@ impl Snapshot {
                 program_counter: word(WORD_PC),
                 thread: u32::try_from(thread).ok(),
             }),
+            grown: word(WORD_GROWN) != 0,
             outbox: word(WORD_OUTBOX),
             records: (0..=threads)
                 .map(|t| (word(word_of_thread(t)), word(word_of_thread(t) + 1)))

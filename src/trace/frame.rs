@@ -231,7 +231,7 @@ impl DetectedKind {
 pub struct Bye {
     /// Round to go on with; none: all rounds asked for are done.
     pub next_round: Option<u64>,
-    /// Why it ends early: memory has grown by so many bytes in so many rounds.
+    /// Why it ends early: the process has grown so much in so many rounds.
     pub grown: Option<Growth>,
 }
 
@@ -239,5 +239,8 @@ pub struct Bye {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
     pub bytes: u64,
+    /// Files left open, where they were counted.
+    #[serde(default)]
+    pub descriptors: u64,
     pub rounds: u64,
 }

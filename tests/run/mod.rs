@@ -11,6 +11,7 @@ mod determinism;
 mod explaining;
 mod exporting;
 mod fake;
+mod growth;
 mod jobs;
 mod long;
 mod overview;

@@ -1,0 +1,125 @@
+//! What a library maps or opens once and for good, it maps or opens in every round under the
+//! controlled engine. Its process is renewed before that exhausts anything, and the rounds are
+//! those of a process that was not.
+
+use std::process::Command;
+
+use interlap::trace::rounds::{Round, read};
+
+use super::adapters;
+use super::tool::{Answer, Tool};
+
+/// Said when a process was renewed.
+const RENEWED: &str = "was started anew";
+
+fn queue(code: &str) -> String {
+    let includes = "#include <fcntl.h>\n#include <new>\n#include <sys/mman.h>\n";
+    format!("{includes}{}", adapters::enqueue(code))
+}
+
+/// Maps 1 MiB when it is first used, and then does this.
+fn maps(then: &str) -> String {
+    let map = "mmap(nullptr, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)";
+    queue(&format!(
+        "static void *area; if (!area) area = {map};
+        {then} if (area == MAP_FAILED) throw std::bad_alloc();"
+    ))
+}
+
+/// Opens a file when it is first used, and does this with its number.
+fn opens(then: &str) -> String {
+    queue(&format!(
+        "static int file; if (!file) file = open(\"/dev/null\", O_RDONLY); if ({then}) abort();"
+    ))
+}
+
+fn fuzz(tool: &Tool, text: &str, more: &[&str], files_max: u64) -> Answer {
+    let path = tool.adapter("keeps.cpp", text);
+    let path = path.to_str().expect("UTF-8");
+    let options = ["fuzz", path, "--engine", "controlled", "--seed", "1", "--jobs", "1"];
+    let command = tool.command(&[&options[..], more].concat());
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -n {files_max}; exec \"$@\""), "sh"]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited.current_dir(tool.dir.path());
+    for (name, value) in command.get_envs() {
+        limited.env(name, value.expect("set, not removed"));
+    }
+    Answer::of(limited.output().expect("a shell"))
+}
+
+/// The rounds of a run that finds nothing, without the pairs of accesses: a process tells those
+/// that are new to it.
+fn rounds(tool: &Tool, text: &str, limits: &[&str], files_max: u64) -> (Vec<Round>, Answer) {
+    let more = ["--rounds", "1000", "--trace", "trace"];
+    let answer = fuzz(tool, text, &[&more[..], limits].concat(), files_max);
+    answer.expect(0, &["Nothing found"]);
+    let mut rounds = read(&tool.dir.path().join("trace")).expect("a trace").rounds;
+    for round in &mut rounds {
+        round.end.steps.as_mut().expect("of the controlled engine").pairs.clear();
+    }
+    (rounds, answer)
+}
+
+#[track_caller]
+fn renewal_changes_nothing(text: &str, scarce: (&[&str], u64), ample: (&[&str], u64)) {
+    let tool = Tool::new();
+    let (renewed, answer) = rounds(&tool, text, scarce.0, scarce.1);
+    answer.expect(0, &[RENEWED]);
+    let (plain, answer) = rounds(&tool, text, ample.0, ample.1);
+    assert!(!answer.all().contains(RENEWED), "{}", answer.all());
+    assert_eq!(plain.len(), 1000);
+    assert!(renewed == plain, "the rounds are others");
+}
+
+#[test]
+fn memory_that_a_library_maps_once_is_not_exhausted() {
+    renewal_changes_nothing(&maps(""), (&["--memory", "128"], 4096), (&[], 4096));
+}
+
+#[test]
+fn files_that_a_library_opens_once_are_not_exhausted() {
+    renewal_changes_nothing(&opens("file < 0"), (&[], 256), (&[], 8192));
+}
+
+/// What one round takes by itself it takes in a fresh process, too.
+#[test]
+fn a_round_that_exhausts_memory_is_still_a_finding() {
+    let tool = Tool::new();
+    let text = maps(
+        "while (added > 4 && area != MAP_FAILED)
+            area = mmap(nullptr, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);",
+    );
+    let answer = fuzz(&tool, &text, &["--rounds", "300", "--memory", "128"], 4096);
+    answer.expect(1, &["out of memory", "Reproduced in a fresh process"]);
+}
+
+/// A fault that does not come again is one only where the process had not grown. A file's number
+/// stands for whatever a round can meet in an old process alone.
+#[test]
+fn a_fault_of_a_grown_process_alone_is_no_finding() {
+    let tool = Tool::new();
+    let more = ["--rounds", "300"];
+    let answer = fuzz(&tool, &opens("file >= 96"), &more, 256);
+    answer.expect(0, &["Nothing found", "only what happens there counts"]);
+    let answer = fuzz(&tool, &opens("file >= 40"), &more, 256);
+    answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
+}
+
+/// Nor is a round that an adapter gives up.
+#[test]
+fn a_problem_of_a_grown_process_alone_is_none() {
+    let tool = Tool::new();
+    let text = |number: u32| {
+        let create = format!(
+            "explicit Queue(const interlap::config &config) {{
+                static int file;
+                if (!file) file = open(\"/dev/null\", O_RDONLY);
+                if (file >= {number}) interlap::fail(config, \"too many\");
+            }}"
+        );
+        format!("#include <fcntl.h>\n{}", adapters::member(&create))
+    };
+    fuzz(&tool, &text(96), &["--rounds", "300"], 256).expect(0, &["Nothing found", RENEWED]);
+    fuzz(&tool, &text(40), &["--rounds", "300"], 256).expect(2, &["too many"]);
+}
