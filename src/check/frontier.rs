@@ -344,10 +344,10 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
 /// Whether a search may go on after so many steps, holding so many configurations of so many bytes.
 pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<(), Exhausted> {
     if held > limits.configurations_max {
-        return Err(Exhausted::Configurations(held));
+        return Err(Exhausted::Configurations(limits.configurations_max));
     }
     if steps > limits.steps_max {
-        return Err(Exhausted::Steps(steps));
+        return Err(Exhausted::Steps(limits.steps_max));
     }
     if held.saturating_mul(each) > limits.memory_max {
         return Err(Exhausted::Memory(limits.memory_max));
