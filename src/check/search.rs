@@ -8,7 +8,7 @@ use super::frontier::{Exhausted, Frontier, Search};
 use super::lines::Lines;
 use super::small::Few;
 use super::steps::{Step, Steps};
-use super::strings::{AllStrings, Strings};
+use super::strings::AllStrings;
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
 use crate::history::{History, OperationId};
@@ -45,7 +45,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     }
     match spec.kind {
         // What no get tells apart need not be.
-        Kind::Kv => run(history, spec, &steps, &AllStrings(Strings::of(history)), limits),
+        Kind::Kv => run(history, spec, &steps, &AllStrings::of(history), limits),
         Kind::FifoPerProducer if let Some(values) = values => {
             run(history, spec, &steps, &Lines::of(history, values), limits)
         }

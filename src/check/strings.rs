@@ -5,6 +5,10 @@
 //! the next put no get takes effect: all such strings are one state. Without this, a search has to
 //! tell apart every order of the appends that are open at once.
 
+use std::cell::RefCell;
+
+use smallvec::SmallVec;
+
 use super::hash::FastMap;
 use crate::history::History;
 use crate::model::{Call, Expect, Model, Text, TextCell};
@@ -83,28 +87,64 @@ impl Expect<Call<'_>> for Strings<'_> {
     }
 }
 
-/// The strings of all keys at once, for a search that does not part them.
-pub struct AllStrings<'a>(pub Strings<'a>);
+/// The strings of all keys at once, for a search that does not part them. Each string has a number,
+/// which is quicker to copy and to compare.
+pub struct AllStrings<'a> {
+    strings: Strings<'a>,
+    /// Ascending.
+    keys: Vec<i64>,
+    numbered: RefCell<Numbered>,
+}
+
+/// The string of one key; the inner none stands for the empty one.
+type Cell = <Strings<'static> as Model<Call<'static>>>::State;
+
+/// The strings met so far.
+#[derive(Default)]
+struct Numbered {
+    cells: Vec<Cell>,
+    numbers: FastMap<Cell, u32>,
+}
+
+impl Numbered {
+    fn number(&mut self, cell: Cell) -> u32 {
+        let next = self.cells.len() as u32;
+        let Numbered { cells, numbers } = self;
+        *numbers.entry(cell).or_insert_with_key(|cell| {
+            cells.push(cell.clone());
+            next
+        })
+    }
+}
+
+impl<'a> AllStrings<'a> {
+    pub fn of(history: &'a History) -> AllStrings<'a> {
+        let strings = Strings::of(history);
+        let mut keys: Vec<i64> = history.ids().map(|id| history.args(id)[0]).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut numbered = Numbered::default();
+        numbered.number(strings.init());
+        AllStrings { strings, keys, numbered: RefCell::new(numbered) }
+    }
+}
 
 impl Model<Call<'_>> for AllStrings<'_> {
-    /// Those that were written, in the order of their keys.
-    type State = Vec<(i64, Option<Option<Text>>)>;
+    /// By key: the number of its string. The empty one's is 0.
+    type State = SmallVec<[u32; 12]>;
 
     fn init(&self) -> Self::State {
-        Vec::new()
+        SmallVec::from_elem(0, self.keys.len())
     }
 
     fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>) {
-        let (key, mut texts) = (call.args[0], Vec::new());
-        let place = state.binary_search_by_key(&key, |(key, _)| *key);
-        let first = self.0.init();
-        self.0.step(place.map_or(&first, |at| &state[at].1), call, &mut texts);
-        next.extend(texts.into_iter().map(|text| {
+        let place = self.keys.binary_search(&call.args[0]).expect("every call's key is known");
+        let (mut numbered, mut cells) = (self.numbered.borrow_mut(), Vec::new());
+        self.strings.step(&numbered.cells[state[place] as usize], call, &mut cells);
+        next.extend(cells.into_iter().map(|cell| {
             let mut after = state.clone();
-            match place {
-                _ if call.op.only_reads() => {}
-                Ok(at) => after[at].1 = text,
-                Err(at) => after.insert(at, (key, text)),
+            if !call.op.only_reads() {
+                after[place] = numbered.number(cell);
             }
             after
         }));
@@ -114,7 +154,8 @@ impl Model<Call<'_>> for AllStrings<'_> {
         call.is_read()
     }
 
+    /// Each string is there once, whatever states have it.
     fn weight(&self, state: &Self::State) -> usize {
-        state.iter().map(|(_, text)| 32 + self.0.weight(text)).sum()
+        if state.spilled() { 4 * state.len() } else { 0 }
     }
 }
