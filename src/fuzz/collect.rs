@@ -93,6 +93,7 @@ impl<'a> Collector<'a> {
             self.end_if_over();
             if self.ticked.elapsed() >= TICK {
                 self.tick();
+                self.leave_prebuilt()?;
             }
         }
         self.finish()
@@ -325,6 +326,21 @@ impl<'a> Collector<'a> {
             return Ok(());
         }
         bail!(Uncontrolled::Blind)
+    }
+
+    /// Native threads may do better, where the engine switches none in the code that matters.
+    fn leave_prebuilt(&self) -> Result<()> {
+        let Some((hello, _)) = &self.hello else { return Ok(()) };
+        let elapsed = self.started.elapsed();
+        let is_time = self.options.leave_after.is_some_and(|after| elapsed >= after);
+        let is_theirs = !hello.unhooked.is_empty() && self.counting.saw_few_pairs();
+        if !is_time || !is_theirs || self.ending.is_some() || !self.findings.is_empty() {
+            return Ok(());
+        }
+        let statistics = &self.counting.statistics;
+        let pairs = statistics.coverage.as_ref().map_or(0, |coverage| coverage.pairs.total);
+        let (libraries, rounds) = (hello.unhooked.join(", "), statistics.rounds);
+        bail!(Uncontrolled::Prebuilt { libraries, rounds, pairs, elapsed })
     }
 
     fn tell_growth(&mut self, growth: Growth) {

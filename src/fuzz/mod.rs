@@ -67,6 +67,9 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.
     pub wanted: Option<String>,
+    /// Time after which a run in which the engine saw next to nothing of a target with prebuilt
+    /// libraries ends with [`Uncontrolled::Prebuilt`]; none: never.
+    pub leave_after: Option<Duration>,
 }
 
 /// Why a run ended.
@@ -110,6 +113,21 @@ pub enum Uncontrolled {
     /// What stands in the way, in the harness's words.
     #[error("{0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
+    #[error(
+        "in {rounds} rounds the controlled engine saw next to no access by which one thread \
+         noticed another ({pairs} pairs): what they share is {libraries}'s, which has no hooks"
+    )]
+    Prebuilt { libraries: String, rounds: u64, pairs: u64, elapsed: Duration },
+}
+
+impl Uncontrolled {
+    /// The part of the run's time that is gone.
+    pub fn spent(&self) -> Duration {
+        match self {
+            Uncontrolled::Prebuilt { elapsed, .. } => *elapsed,
+            Uncontrolled::Blind | Uncontrolled::Refused(_) => Duration::ZERO,
+        }
+    }
 }
 
 /// Told what happens during a run.
