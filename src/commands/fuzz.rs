@@ -16,7 +16,7 @@ use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
 use crate::compile;
 use crate::exercise::Gap;
-use crate::finding::{Finding, Stored};
+use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
@@ -57,14 +57,14 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     };
     let (options, mut summary) = with_any_engine(args, plan, attempt)?;
     shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
-    settle(&mut summary, known)?;
+    settle(&mut summary, known);
     let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &workshop, began);
     ledger.parts[0].circumstances = Some(about);
-    ledger.save(&args.out)?;
-    if let Some(path) = &args.html {
-        overview::write(path, &ledger, &summary.findings)?;
-    }
+    let written = ledger.save(&args.out).and_then(|()| match &args.html {
+        Some(path) => overview::write(path, &ledger, &summary.findings),
+        None => Ok(()),
+    });
     reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect())?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan, &ledger))?;
@@ -74,7 +74,12 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
         let unseen = known.unseen(options.plan.target_name(), &seen);
         seen.iter().for_each(|known| println!("{}", listed::seen(known)));
         unseen.iter().for_each(|name| println!("known, but not seen in this run: {name}"));
-        args.html.iter().for_each(|path| overview::tell(path));
+        args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path));
+    }
+    // What was found counts for more than what could not be written of it.
+    match (written, outcome(&summary)) {
+        (Err(error), Outcome::Found) => eprintln!("warning: {error:#}"),
+        (written, _) => written?,
     }
     Ok(outcome(&summary))
 }
@@ -117,15 +122,16 @@ fn leave_after(args: &cli::Fuzz) -> Option<Duration> {
 }
 
 /// What is known, asked again: shrinking brings source lines, and fewer operations.
-fn settle(summary: &mut Summary, known: &Known) -> Result<()> {
+fn settle(summary: &mut Summary, known: &Known) {
     for stored in &mut summary.findings {
-        if known.mark(stored) {
-            fuzz::save(stored)?;
+        if known.mark(stored)
+            && let Err(error) = fuzz::save(stored)
+        {
+            eprintln!("warning: {error:#}");
         }
     }
     let is_known = |stored: &&Stored| stored.finding.known.is_some();
     summary.statistics.known = summary.findings.iter().filter(is_known).count();
-    Ok(())
 }
 
 /// The run in reports for other programs.
@@ -197,6 +203,7 @@ fn all_is_seen(library: &Path) -> Result<()> {
 }
 
 fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
+    fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         eprintln!("{}", options.plan);
     }
@@ -337,8 +344,10 @@ fn print_summary(summary: &Summary, ledger: &Ledger) {
     for stored in summary.findings.iter().filter(|stored| stored.finding.known.is_none()) {
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
-        let directory = stored.directory.display();
-        println!("{directory}: {}, after {after:.1} s, seen {seen} times", finding.signature);
+        let (directory, signature) = (stored.directory.display(), &finding.signature);
+        let is_there = stored.directory.join(JSON_FILE).is_file();
+        let lost = if is_there { "" } else { " (not written)" };
+        println!("{directory}{lost}: {signature}, after {after:.1} s, seen {seen} times");
     }
     ending(summary).into_iter().for_each(|why| println!("{why}"));
 }

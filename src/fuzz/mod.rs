@@ -11,7 +11,8 @@ mod recordings;
 mod statistics;
 mod worker;
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -191,6 +192,20 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
     let out = &options.directory;
     leftovers::directory_in(out)
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
+}
+
+/// Whether findings could be written there. Asked before a run, which would lose the first one.
+pub fn check_directory(directory: &Path) -> Result<()> {
+    let attempt = || -> std::io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        // About as much as the smallest finding takes.
+        file.write_all(&[b' '; 1 << 16])
+    };
+    attempt().with_context(|| {
+        let directory = directory.display();
+        format!("cannot write to {directory}, where findings go; name another with --out DIR")
+    })
 }
 
 fn scratch() -> Result<TempDir> {
