@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
-use super::{Ending, Observer, Options, Summary, Uncontrolled, again, recorded};
+use super::{Ending, Observer, Options, Summary, Uncontrolled, again, offered, recorded};
 use crate::check;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::known::Judgement;
@@ -159,7 +159,11 @@ impl<'a> Collector<'a> {
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
             self.observer.started(&hello, &model);
-            hello.warnings.iter().for_each(|warning| self.observer.warned(warning));
+            // Adapters of users are named by their paths.
+            let is_bundled = !hello.plan.build.adapter.contains('/');
+            let one_sided = offered::warning(&hello.target.operations, is_bundled);
+            let warnings = hello.warnings.iter().chain(&one_sided);
+            warnings.for_each(|warning| self.observer.warned(warning));
             self.hello = Some((hello, model));
         }
         Ok(())

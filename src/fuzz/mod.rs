@@ -6,6 +6,7 @@ mod again;
 mod collect;
 mod curve;
 mod leftovers;
+mod offered;
 mod recorded;
 mod recordings;
 mod statistics;
