@@ -7,6 +7,7 @@ mod collect;
 mod curve;
 mod leftovers;
 mod offered;
+mod pace;
 mod recorded;
 mod recordings;
 mod statistics;
