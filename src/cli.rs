@@ -178,7 +178,8 @@ pub struct Build {
     /// Library to link with
     #[arg(short = 'l', long = "link", value_name = "LIB")]
     pub libraries: Vec<String>,
-    /// Flag for the compiler
+    /// Flag for the compiler, as it is; a value with several flags in it, such as
+    /// "$(pkg-config --cflags --libs NAME)", is split at spaces as a shell does
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     pub flags: Vec<String>,
 }

@@ -251,7 +251,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
-            flags: args.build.flags.clone(),
+            flags: args.build.flags.iter().flat_map(|flag| compile::flag_words(flag)).collect(),
         },
         engine,
         model: workload.model.map(|model| model.to_string()),
