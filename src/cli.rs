@@ -397,7 +397,7 @@ pub struct Doctor {
 #[derive(Args, Debug)]
 pub struct New {
     /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
-    /// counter, log
+    /// counter, log, kv, store (transactions)
     pub family: String,
     /// Name of the target; the file is NAME.cpp
     pub name: String,
