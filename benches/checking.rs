@@ -312,6 +312,7 @@ fn stream(histories: &[History]) -> Vec<u8> {
         process: None,
         code: None,
         warnings: vec![],
+        unhooked: vec![],
     };
     let mut bytes = Vec::new();
     let mut put = |frame| frame::write(&mut bytes, &frame).expect("memory");

@@ -149,6 +149,7 @@ impl Bench {
             trace: None,
             stop: Default::default(),
             wanted: None,
+            leave_after: None,
         };
         let before = own_cpu_seconds() + children_cpu_seconds();
         let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");

@@ -72,6 +72,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         trace: None,
         stop: Default::default(),
         wanted: None,
+        leave_after: None,
     };
     let mut rates = Rates::default();
     fuzz::fuzz(&options, &mut rates).expect("it runs");

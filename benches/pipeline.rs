@@ -107,6 +107,7 @@ fn prepare(folder: &Path, jobs: u64, plan: &Plan) {
         process: None,
         code: None,
         warnings: vec![],
+        unhooked: vec![],
     };
     let file = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("room");
     let mut bytes = Vec::new();
@@ -160,6 +161,7 @@ fn main() {
         trace: None,
         stop: Default::default(),
         wanted: None,
+        leave_after: None,
     };
     let before = cpu_seconds();
     let summary = fuzz(&options, &mut Quiet).expect("it runs");

@@ -150,6 +150,7 @@ impl Bench {
             trace: None,
             stop: Default::default(),
             wanted: None,
+            leave_after: None,
         };
         let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");
         assert!(summary.ending != Ending::NotSequential, "{twin} is broken by threads alone");

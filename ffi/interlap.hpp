@@ -60,6 +60,9 @@
  * says `unknown` (may have happened, may happen later, or never) and `unsupported` (nothing was
  * done, draw another call).
  *
+ * A method with such a name that cannot be called so is refused by the compiler, if the class has
+ * others of its family, or none at all.
+ *
  * Optional members of the class:
  *
  *     static constexpr auto model = "fifo";           default: by the methods: fifo, lifo, deque,
@@ -130,6 +133,7 @@ template <class T> struct local_of<T, std::void_t<typename T::Local>> {
         }                                                                                          \
         template <class T, class... A>                                                             \
         using plain_of = decltype(plain(std::declval<T &>(), std::declval<A>()...));               \
+        template <class T> using pointer_of = decltype(&T::name);                                  \
     };
 INTERLAP_METHOD(enqueue)
 INTERLAP_METHOD(dequeue)
@@ -169,6 +173,15 @@ struct has_method<std::void_t<typename M::template plain_of<T, A...>>, M, T, A..
 template <class M, class T, class... A>
 constexpr bool has = has_method<void, M, T, A...>::value ||
                      has_method<void, M, T, typename local_of<T>::type &, A...>::value;
+
+/* Whether the class has one method of this name, whatever its parameters. */
+template <class Void, class M, class T> struct has_name : std::false_type {};
+template <class M, class T>
+struct has_name<std::void_t<typename M::template pointer_of<T>>, M, T> {
+    using pointer = typename M::template pointer_of<T>;
+    static constexpr bool value = std::is_member_function_pointer_v<pointer> ||
+                                  std::is_function_v<std::remove_pointer_t<pointer>>;
+};
 
 template <class M, class T, class L, class... A> decltype(auto) invoke(T &t, L &local, A &&...a) {
     if constexpr (has_method<void, M, T, L &, A...>::value)
@@ -586,7 +599,98 @@ template <class T> struct functions {
     }
 };
 
+template <class T, class... O> constexpr bool offers_any(O... ops) {
+    return (offer<T>::offers(ops) || ...);
+}
+
+/* A method with a listed name that cannot be called as listed was meant to be an operation, which
+   would be missing without a word. Of other families than the class's it may be anything. */
+#define INTERLAP_FITS(wanted, name, signature, ...)                                                \
+    static_assert(!(none || wanted) || __VA_ARGS__ || !has_name<void, name##_method, T>::value,    \
+                  "method " #name " cannot be called as interlap.hpp lists it: " signature)
+template <class T> constexpr void check_methods() {
+    using o = offer<T>;
+    using in = typename o::in;
+    using out = typename o::out;
+    using text = typename o::text;
+    constexpr bool none = operations_of<T>::count() == 0;
+
+    constexpr bool queue =
+        offers_any<T>(IL_ENQUEUE, IL_DEQUEUE, IL_ENQUEUE_BULK, IL_DEQUEUE_BULK);
+    INTERLAP_FITS(queue, enqueue, "bool enqueue(int64_t value)", has<enqueue_method, T, in>);
+    INTERLAP_FITS(queue, dequeue, "bool dequeue(int64_t &value)", has<dequeue_method, T, out>);
+    INTERLAP_FITS(queue, enqueue_bulk, "size_t enqueue_bulk(const int64_t *values, size_t n)",
+                  has<enqueue_bulk_method, T, const int64_t *, size_t>);
+    INTERLAP_FITS(queue, dequeue_bulk, "size_t dequeue_bulk(int64_t *values, size_t most)",
+                  has<dequeue_bulk_method, T, int64_t *, size_t>);
+
+    INTERLAP_FITS(o::is_stack || o::is_deque, push, "bool push(int64_t value)",
+                  has<push_method, T, in>);
+    INTERLAP_FITS(false, pop, "bool pop(int64_t &value)", has<pop_method, T, out>);
+    INTERLAP_FITS(o::is_deque, take, "bool take(int64_t &value)", has<take_method, T, out>);
+    INTERLAP_FITS(o::is_deque, steal, "bool steal(int64_t &value)", has<steal_method, T, out>);
+
+    constexpr bool set = offers_any<T>(IL_SET_INSERT, IL_SET_REMOVE, IL_SET_CONTAINS);
+    constexpr bool map = o::is_map || has<put_method, T, in, in>;
+    INTERLAP_FITS(set || o::is_priority, insert, "bool insert(int64_t)",
+                  has<insert_method, T, in>);
+    INTERLAP_FITS(set || map || o::is_store, remove, "bool remove(int64_t key)",
+                  has<remove_method, T, in>);
+    INTERLAP_FITS(set, contains, "bool contains(int64_t key)", has<contains_method, T, in>);
+    INTERLAP_FITS(set, poll, "bool poll(int64_t &value)", has<poll_method, T, out>);
+    INTERLAP_FITS(o::is_range_set, range_count, "int64_t range_count(int64_t low, int64_t high)",
+                  has<range_count_method, T, in, in>);
+    INTERLAP_FITS(o::is_range_set, rank, "int64_t rank(int64_t key)", has<rank_method, T, in>);
+    INTERLAP_FITS(o::is_range_set, select, "bool select(int64_t n, int64_t &key)",
+                  has<select_method, T, in, out>);
+    INTERLAP_FITS(o::is_range_set, range_list,
+                  "size_t range_list(int64_t low, int64_t high, int64_t *keys, size_t most)",
+                  has<range_list_method, T, in, in, int64_t *, size_t>);
+
+    INTERLAP_FITS(map || o::is_kv, get,
+                  "bool get(int64_t key, int64_t &value), or of a kv "
+                  "std::string get(const std::string &key)",
+                  has<get_method, T, in, out> || o::is_kv);
+    INTERLAP_FITS(map || o::is_kv, put,
+                  "bool put(int64_t key, int64_t value), or of a kv "
+                  "void put(const std::string &key, const std::string &value)",
+                  has<put_method, T, in, in> || o::is_kv);
+    INTERLAP_FITS(map, insert_if_absent, "bool insert_if_absent(int64_t key, int64_t value)",
+                  has<insert_if_absent_method, T, in, in>);
+    INTERLAP_FITS(map, compare_exchange,
+                  "bool compare_exchange(int64_t key, int64_t old, int64_t value)",
+                  has<compare_exchange_method, T, in, in, in>);
+
+    INTERLAP_FITS(o::is_register, compare_exchange,
+                  "bool compare_exchange(int64_t old, int64_t value)",
+                  has<compare_exchange_method, T, in, in> ||
+                      has<compare_exchange_method, T, in, in, in>);
+    INTERLAP_FITS(o::is_register || o::is_counter, read,
+                  "int64_t read(), or of a log or a store bool read(int64_t, int64_t &value)",
+                  has<read_method, T> || has<read_method, T, in, out>);
+    INTERLAP_FITS(o::is_register, write, "void write(int64_t value)",
+                  has<write_method, T, in> || has<write_method, T, in, in>);
+    INTERLAP_FITS(o::is_register, add, "void add(int64_t amount)", has<add_method, T, in>);
+
+    INTERLAP_FITS(o::is_log || o::is_kv, append,
+                  "bool append(int64_t value, int64_t &position), or of a kv "
+                  "void append(const std::string &key, const std::string &value)",
+                  o::is_log || has<append_method, T, text, text>);
+    INTERLAP_FITS(o::is_log || o::is_store, read, "bool read(int64_t, int64_t &value)",
+                  has<read_method, T> || has<read_method, T, in, out>);
+    INTERLAP_FITS(o::is_log, check_tail, "int64_t check_tail()", has<check_tail_method, T>);
+
+    INTERLAP_FITS(o::is_store, write, "bool write(int64_t key, int64_t value)",
+                  has<write_method, T, in> || has<write_method, T, in, in>);
+    INTERLAP_FITS(false, begin, "void begin()", has<begin_method, T>);
+    INTERLAP_FITS(false, commit, "bool commit(), or bool commit(int64_t &timestamp)",
+                  has<commit_method, T> || has<commit_method, T, out>);
+    INTERLAP_FITS(o::is_store, abort, "void abort()", has<abort_method, T>);
+}
+#undef INTERLAP_FITS
+
 template <class T> const il_target *target() {
+    check_methods<T>();
     static_assert(operations_of<T>::count() > 0,
                   "this class has none of the methods that interlap.hpp lists");
     static constexpr operations_of<T> operations;

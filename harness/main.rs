@@ -132,7 +132,7 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
         true => controlled::load(&job.library, &job.plan),
         false => Target::load(&job.library).map(|target| (target, Vec::new())),
     };
-    let (target, warnings) = target.map_err(Failure::Target)?;
+    let (target, unhooked) = target.map_err(Failure::Target)?;
     let (clock, clock_info) = match (controlled, recorded) {
         (true, _) => (Clock::Steps, Clock::steps()),
         (false, true) => Clock::choose_recorded(job.plan.clock),
@@ -149,7 +149,8 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
         area_fd: Some(area.descriptor()),
         process: Some(std::process::id()),
         code,
-        warnings,
+        warnings: controlled::warning(&unhooked).into_iter().collect(),
+        unhooked,
     })))?;
     wait()?;
     if recorded {

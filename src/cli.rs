@@ -178,7 +178,8 @@ pub struct Build {
     /// Library to link with
     #[arg(short = 'l', long = "link", value_name = "LIB")]
     pub libraries: Vec<String>,
-    /// Flag for the compiler
+    /// Flag for the compiler, as it is; a value with several flags in it, such as
+    /// "$(pkg-config --cflags --libs NAME)", is split at spaces as a shell does
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     pub flags: Vec<String>,
 }
@@ -396,7 +397,7 @@ pub struct Doctor {
 #[derive(Args, Debug)]
 pub struct New {
     /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
-    /// counter, log
+    /// counter, log, kv, store (transactions)
     pub family: String,
     /// Name of the target; the file is NAME.cpp
     pub name: String,

@@ -17,7 +17,7 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
-    /// The first line.
+    /// The first line, if no key begins it.
     pub description: String,
     /// `Guarantee:`, several joined by spaces.
     pub guarantee: Option<String>,
@@ -58,11 +58,11 @@ impl Head {
         // Which text a line without a key continues.
         let mut continued = Key::Other;
         for (at, line) in comment_lines(text).into_iter().enumerate() {
-            if at == 0 {
+            let (key, rest) = split_key(line);
+            if at == 0 && key.is_none() {
                 head.description = line.to_string();
                 continue;
             }
-            let (key, rest) = split_key(line);
             // An empty line ends a paragraph.
             continued = match key {
                 Some(key) => key,
@@ -204,6 +204,13 @@ mod tests {
         assert_eq!(head.native, Some(true));
         assert!(head.hookable);
         assert_eq!(Head::parse("/* One line. */ int x;").description, "One line.");
+    }
+
+    #[test]
+    fn keys_may_begin_with_the_first_line() {
+        let head = Head::parse("// interlap: -lcds\n// Engine: native\n// More.\nint x;\n");
+        assert_eq!((&head.flags[..], head.hookable), (&["-lcds".to_string()][..], false));
+        assert_eq!(head.description, "");
     }
 
     #[test]

@@ -88,19 +88,20 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     heap::set_allocates(false);
     let target = target?.map_functions(gate::wrap);
     storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
-    let warnings = match &libraries::note_target(library)[..] {
-        [] => Vec::new(),
-        names => vec![unhooked(&names.join(", "))],
-    };
-    Ok((target, warnings))
+    Ok((target, libraries::note_target(library)))
 }
 
-fn unhooked(names: &str) -> String {
-    format!(
+/// What to tell of libraries without hooks.
+pub fn warning(unhooked: &[String]) -> Option<String> {
+    if unhooked.is_empty() {
+        return None;
+    }
+    let names = unhooked.join(", ");
+    Some(format!(
         "the controlled engine is blind to the code of {names}, which was compiled without its \
          hooks: no thread is switched inside it. Compile the library's sources into the adapter, \
          or the library itself with -fsanitize=thread and link it without; or use --engine native"
-    )
+    ))
 }
 
 /// Carries out the rounds of the job; gives the last frame.

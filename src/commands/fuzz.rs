@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::catalog::Origin;
 use crate::cli::{self, EngineChoice};
 use crate::compile;
 use crate::exercise::Gap;
-use crate::finding::{Finding, Stored};
+use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
@@ -28,6 +28,9 @@ use crate::report::triage as listed;
 use crate::rr::{Rr, probe};
 use crate::symbols::SourceLines;
 use crate::unseen;
+
+/// The least time for which [`leave_after`] tries.
+const LEAVE_AFTER_MIN: Duration = Duration::from_secs(1);
 
 pub fn run(args: &cli::Fuzz) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
@@ -44,38 +47,24 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     let (workshop, began) = (Workshop::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
     check_rr(&plan)?;
-    let attempt = |plan: Plan| -> Result<(Options, Summary)> {
-        let options = Options { known: known.clone(), ..options(args, plan, &workshop, &stop)? };
+    let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary)> {
+        let leave_after = leave_after(args).filter(|_| spent.is_none());
+        let options = options(args, plan, &workshop, &stop)?;
+        let duration_max = Some(args.run.duration.saturating_sub(spent.unwrap_or_default()));
+        let options = Options { known: known.clone(), duration_max, leave_after, ..options };
         let summary = carry_out(args, &options)?;
         Ok((options, summary))
     };
-    let native = Plan { engine: Engine::Native, ..plan.clone() };
-    let may_change = args.workload.engine == EngineChoice::Auto && plan.engine != native.engine;
-    let (options, mut summary) = match attempt(plan) {
-        Err(error) if may_change && error.is::<Uncontrolled>() => {
-            eprintln!("warning: {error:#}; going on with native threads");
-            attempt(native)?
-        }
-        // What fails to compile for native threads, too, is told as if it had been tried first.
-        Err(error) if may_change && error.is::<compile::Error>() => {
-            let done = attempt(native)?;
-            eprintln!(
-                "warning: native threads were used, because the target does not compile with the \
-                 hooks of the controlled engine; `--engine controlled` shows why"
-            );
-            done
-        }
-        done => done?,
-    };
+    let (options, mut summary) = with_any_engine(args, plan, attempt)?;
     shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
-    settle(&mut summary, known)?;
+    settle(&mut summary, known);
     let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &workshop, began);
     ledger.parts[0].circumstances = Some(about);
-    ledger.save(&args.out)?;
-    if let Some(path) = &args.html {
-        overview::write(path, &ledger, &summary.findings)?;
-    }
+    let written = ledger.save(&args.out).and_then(|()| match &args.html {
+        Some(path) => overview::write(path, &ledger, &summary.findings),
+        None => Ok(()),
+    });
     reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect())?;
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan, &ledger))?;
@@ -85,21 +74,64 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
         let unseen = known.unseen(options.plan.target_name(), &seen);
         seen.iter().for_each(|known| println!("{}", listed::seen(known)));
         unseen.iter().for_each(|name| println!("known, but not seen in this run: {name}"));
-        args.html.iter().for_each(|path| overview::tell(path));
+        args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path));
+    }
+    // What was found counts for more than what could not be written of it.
+    match (written, outcome(&summary)) {
+        (Err(error), Outcome::Found) => eprintln!("warning: {error:#}"),
+        (written, _) => written?,
     }
     Ok(outcome(&summary))
 }
 
+/// What a plan comes to; `attempt` hears how much of the run's time is gone where it is the second.
+/// Where the choice of the engine is left open, native threads do what the controlled engine
+/// cannot.
+fn with_any_engine<T>(
+    args: &cli::Fuzz,
+    plan: Plan,
+    attempt: impl Fn(Plan, Option<Duration>) -> Result<T>,
+) -> Result<T> {
+    let native = Plan { engine: Engine::Native, ..plan.clone() };
+    let may_change = args.workload.engine == EngineChoice::Auto && plan.engine != native.engine;
+    let error = match attempt(plan, None) {
+        Err(error) if may_change => error,
+        done => return done,
+    };
+    if let Some(why) = error.downcast_ref::<Uncontrolled>() {
+        eprintln!("warning: {error:#}; going on with native threads");
+        return attempt(native, Some(why.spent()));
+    }
+    if !error.is::<compile::Error>() {
+        return Err(error);
+    }
+    // What fails to compile for native threads, too, is told as if it had been tried first.
+    let done = attempt(native, Some(Duration::ZERO))?;
+    eprintln!(
+        "warning: native threads were used, because the target does not compile with the hooks of \
+         the controlled engine; `--engine controlled` shows why"
+    );
+    Ok(done)
+}
+
+/// How long the controlled engine is tried on a target of whose prebuilt libraries it sees little:
+/// long enough for what their locks show, and the most of the time is left.
+fn leave_after(args: &cli::Fuzz) -> Option<Duration> {
+    let part = (args.run.duration / 10).max(LEAVE_AFTER_MIN);
+    (args.workload.engine == EngineChoice::Auto).then_some(part)
+}
+
 /// What is known, asked again: shrinking brings source lines, and fewer operations.
-fn settle(summary: &mut Summary, known: &Known) -> Result<()> {
+fn settle(summary: &mut Summary, known: &Known) {
     for stored in &mut summary.findings {
-        if known.mark(stored) {
-            fuzz::save(stored)?;
+        if known.mark(stored)
+            && let Err(error) = fuzz::save(stored)
+        {
+            eprintln!("warning: {error:#}");
         }
     }
     let is_known = |stored: &&Stored| stored.finding.known.is_some();
     summary.statistics.known = summary.findings.iter().filter(is_known).count();
-    Ok(())
 }
 
 /// The run in reports for other programs.
@@ -152,6 +184,7 @@ fn options(
         trace: args.trace.clone(),
         stop: Arc::clone(stop),
         wanted: None,
+        leave_after: None,
     })
 }
 
@@ -170,6 +203,7 @@ fn all_is_seen(library: &Path) -> Result<()> {
 }
 
 fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
+    fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         eprintln!("{}", options.plan);
     }
@@ -217,7 +251,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
-            flags: args.build.flags.clone(),
+            flags: args.build.flags.iter().flat_map(|flag| compile::flag_words(flag)).collect(),
         },
         engine,
         model: workload.model.map(|model| model.to_string()),
@@ -310,15 +344,23 @@ fn print_summary(summary: &Summary, ledger: &Ledger) {
     for stored in summary.findings.iter().filter(|stored| stored.finding.known.is_none()) {
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
-        let directory = stored.directory.display();
-        println!("{directory}: {}, after {after:.1} s, seen {seen} times", finding.signature);
+        let (directory, signature) = (stored.directory.display(), &finding.signature);
+        let is_there = stored.directory.join(JSON_FILE).is_file();
+        let lost = if is_there { "" } else { " (not written)" };
+        println!("{directory}{lost}: {signature}, after {after:.1} s, seen {seen} times");
     }
     ending(summary).into_iter().for_each(|why| println!("{why}"));
 }
 
 /// Why the run ended, where that is not what was found.
-fn ending(summary: &Summary) -> Option<&'static str> {
-    Some(match summary.ending {
+fn ending(summary: &Summary) -> Option<String> {
+    if let Some(libraries) = unseen_libraries(summary) {
+        return Some(format!(
+            "Nothing found. (Threads were switched at locks and other calls, but never inside \
+             {libraries}, which has no hooks; --engine native runs it on real threads.)"
+        ));
+    }
+    let why = match summary.ending {
         Ending::Findings => "Stopped at the limit of distinct findings (--findings).",
         Ending::Stopped => "Stopped; what was found is kept.",
         Ending::NotSequential => {
@@ -333,7 +375,17 @@ fn ending(summary: &Summary) -> Option<&'static str> {
              consistency; what only a processor's store buffer shows needs --engine native.)"
         }
         Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
-    })
+    };
+    Some(why.to_string())
+}
+
+/// The prebuilt libraries of a run in which next to nothing else was seen, and nothing found.
+fn unseen_libraries(summary: &Summary) -> Option<String> {
+    let is_over = matches!(summary.ending, Ending::Time | Ending::Rounds | Ending::Wanted);
+    let few = summary.statistics.coverage.as_ref().is_some_and(|covered| covered.has_few_pairs());
+    let unhooked = &summary.hello.unhooked;
+    let is_so = is_over && few && summary.findings.is_empty() && !unhooked.is_empty();
+    is_so.then(|| unhooked.join(", "))
 }
 
 /// The same for a machine.
@@ -411,5 +463,6 @@ pub fn rerun(
         trace: None,
         stop,
         wanted: Some(wanted.to_string()),
+        leave_after: None,
     })
 }

@@ -62,10 +62,17 @@ fn advice(output: &str) -> &'static str {
     }
 }
 
+/// Files that are no headers, and programs, are missed in the same words, but by the compiler, not
+/// at a place in a source or on the command line.
 fn missing_header(line: &str) -> Option<&str> {
-    let message = line.split_once("fatal error: ")?.1;
+    let (place, message) = line.split_once(": fatal error: ")?;
+    let is_of_source = place.ends_with(|c: char| c.is_ascii_digit());
+    if !is_of_source && !["<command-line>", "<built-in>"].contains(&place) {
+        return None;
+    }
     if let Some(header) = message.strip_suffix(": No such file or directory") {
-        return Some(header);
+        return (!header.starts_with("opening ") && !header.starts_with("cannot "))
+            .then_some(header);
     }
     // clang
     message.strip_suffix(" file not found")?.strip_prefix('\'')?.strip_suffix('\'')
@@ -101,6 +108,22 @@ mod tests {
             assert_eq!(header, "boost/lockfree/queue.hpp");
             assert_eq!(package, Some("libboost-dev"));
         }
+    }
+
+    #[test]
+    fn other_files_that_are_missing_are_no_headers() {
+        for output in [
+            "g++: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
+            "g++: fatal error: cannot read spec file 'x': No such file or directory",
+            "cc1plus: fatal error: q.cpp: No such file or directory",
+            "q.cpp:1:6: fatal error: opening dependency file /x/y.d: No such file or directory",
+            "q.cpp:9:1: fatal error: cannot open q.gcno: No such file or directory",
+        ] {
+            let error = diagnosed(output);
+            assert!(matches!(error, Error::Failed { .. }), "{error}");
+        }
+        let error = diagnosed("<command-line>: fatal error: x.h: No such file or directory");
+        assert!(matches!(error, Error::MissingHeader { header, .. } if header == "x.h"));
     }
 
     #[test]

@@ -24,6 +24,21 @@ const VALUE_FLAGS: [&str; 13] = [
     "--param",
 ];
 
+/// The words of a flag as given on a command line: one, unless it is several flags, or a flag and
+/// its path, in one value, as the output of `pkg-config` is. A dash behind a space tells the one, a
+/// flag before the first space the other; words are parted as a shell does.
+pub fn words(text: &str) -> Vec<String> {
+    let text = text.trim();
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_several = text.split_whitespace().skip(1).any(|word| word.starts_with('-'))
+        || (first != text && PATH_FLAGS.contains(&first));
+    match shlex::split(text) {
+        Some(words) if is_several && first.starts_with('-') => words,
+        _ if text.is_empty() => Vec::new(),
+        _ => vec![text.to_string()],
+    }
+}
+
 /// One flag.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Flag {
@@ -67,6 +82,8 @@ impl Flag {
     /// The same flag with its path taken from `folder`.
     pub(super) fn anchored(self, folder: &Path) -> Flag {
         match self {
+            // The compiler looks for these where it looks for all headers, too.
+            Flag::Path("-include" | "-imacros", ref path) if !folder.join(path).exists() => self,
             // `-I=x` and `-I$SYSROOT/x` lie below the compiler's sysroot.
             Flag::Path(name, path) if !path.to_string_lossy().starts_with(['=', '$']) => {
                 Flag::Path(name, folder.join(path))
@@ -128,9 +145,32 @@ mod tests {
         assert_eq!(anchored(&["-Iinc"]), ["-I", "/here/inc"]);
         assert_eq!(anchored(&["-I", "inc"]), ["-I", "/here/inc"]);
         assert_eq!(anchored(&["-isystem", "/abs"]), ["-isystem", "/abs"]);
-        assert_eq!(anchored(&["-include", "a.h"]), ["-include", "/here/a.h"]);
         assert_eq!(anchored(&["lib/libq.a"]), ["/here/lib/libq.a"]);
         assert_eq!(anchored(&["-I=inc"]), ["-I", "=inc"]);
+    }
+
+    #[test]
+    fn a_header_that_is_not_in_the_folder_is_the_compilers_to_find() {
+        let folder = tempfile::tempdir().expect("temp dir");
+        std::fs::write(folder.path().join("a.h"), "").expect("write");
+        let anchored = |name: &str| {
+            let flags = Flag::parse(&["-include".to_string(), name.to_string()]);
+            flags.into_iter().flat_map(|flag| flag.anchored(folder.path()).words()).nth(1)
+        };
+        let there = folder.path().join("a.h").to_string_lossy().into_owned();
+        assert_eq!(anchored("a.h"), Some(there));
+        assert_eq!(anchored("rte_config.h"), Some("rte_config.h".to_string()));
+    }
+
+    #[test]
+    fn several_flags_in_one_value_are_parted() {
+        assert_eq!(words("-I/a -L/b  -lx "), ["-I/a", "-L/b", "-lx"]);
+        assert_eq!(words("-include rte_config.h"), ["-include", "rte_config.h"]);
+        assert_eq!(words("-DA='b c' -O1"), ["-DA=b c", "-O1"]);
+        assert_eq!(words("-DA=two words"), ["-DA=two words"]);
+        assert_eq!(words("/a folder/lib-x.a"), ["/a folder/lib-x.a"]);
+        assert_eq!(words("-I/x "), ["-I/x"]);
+        assert_eq!(words(" "), [""; 0]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::sources::{Sources, Tree};
 use command::Commands;
 pub use compiler::{Compiler, Language};
 pub use error::Error;
+pub use flags::words as flag_words;
 use record::Record;
 
 /// What a library is built for.

@@ -107,12 +107,13 @@ pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
     match op {
         DequeueBulk => vec![done, Outcome::Part, empty],
         _ if op.removes() => vec![done, empty],
-        LogRead | StoreRemove => vec![done, empty],
+        LogRead => vec![done, empty],
         MapGet | StoreRead | SetSelect => vec![done, failed],
         _ if is_question(op) => vec![done, failed],
         _ if op.adds() && bounded => vec![done, Outcome::Full],
         // Some maps tell that a key was absent, others only that it was put.
         MapPut => Vec::new(),
+        // Nor need a store tell that what it removed was absent.
         _ => vec![done],
     }
 }

@@ -2,7 +2,7 @@
 //! run's end go out. Of a finding that was seen before, the shortest sighting is kept. What happens
 //! is told to the [`Observer`]. Knows nothing of processes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
-use super::{Ending, Observer, Options, Summary, Uncontrolled, again, recorded};
+use super::{Ending, Observer, Options, Summary, Uncontrolled, again, offered, recorded};
 use crate::check;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::known::Judgement;
@@ -48,6 +48,8 @@ pub(super) struct Collector<'a> {
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
     growth_told: bool,
+    /// Names of findings of which it was told that they cannot be written.
+    unwritten: HashSet<String>,
     /// Begun when the target is known.
     trace: Option<Writer>,
 }
@@ -73,6 +75,7 @@ impl<'a> Collector<'a> {
             hello: None,
             ending: None,
             growth_told: false,
+            unwritten: HashSet::new(),
             trace: None,
         }
     }
@@ -93,16 +96,19 @@ impl<'a> Collector<'a> {
             self.end_if_over();
             if self.ticked.elapsed() >= TICK {
                 self.tick();
+                self.leave_prebuilt()?;
             }
         }
         self.finish()
     }
 
-    /// A job has ended. That rr cannot go on takes nothing from what was found before.
+    /// A job has ended. That rr cannot go on, or that the machine's disk is full, takes nothing
+    /// from what was found before.
     fn end(&mut self, ended: Result<()>) -> Result<()> {
         let found = self.ending.is_some() || !self.findings.is_empty();
+        let is_rr = self.options.plan.engine == Engine::Rr;
         match ended {
-            Err(error) if self.options.plan.engine == Engine::Rr && found => {
+            Err(error) if found && (is_rr || error.root_cause().is::<std::io::Error>()) => {
                 self.observer.warned(&format!("{error:#}"));
                 Ok(())
             }
@@ -153,7 +159,11 @@ impl<'a> Collector<'a> {
             // Loading the target does not count: on a busy machine it can take a while.
             self.started = Instant::now();
             self.observer.started(&hello, &model);
-            hello.warnings.iter().for_each(|warning| self.observer.warned(warning));
+            // Adapters of users are named by their paths.
+            let is_bundled = !hello.plan.build.adapter.contains('/');
+            let one_sided = offered::warning(&hello.target.operations, is_bundled);
+            let warnings = hello.warnings.iter().chain(&one_sided);
+            warnings.for_each(|warning| self.observer.warned(warning));
             self.hello = Some((hello, model));
         }
         Ok(())
@@ -180,7 +190,8 @@ impl<'a> Collector<'a> {
         let mut stored = Stored { finding, hello, round, output, directory, interleaving };
         if let Some(first) = first {
             self.end_if_alone(is_alone && self.findings[first].finding.known.is_none());
-            return self.replace(first, stored, recording.as_deref());
+            self.replace(first, stored, recording.as_deref());
+            return Ok(());
         }
         self.confirm(&mut stored);
         self.judge(&mut stored, is_alone);
@@ -190,8 +201,8 @@ impl<'a> Collector<'a> {
             self.explain(&mut stored);
         }
         self.keep(&mut stored, recording.as_deref());
-        self.save(&stored)?;
-        self.locate(&mut stored)?;
+        self.save(&stored);
+        self.locate(&mut stored);
         self.observer.found(&stored);
         self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
         self.findings.push(stored);
@@ -221,16 +232,11 @@ impl<'a> Collector<'a> {
     }
 
     /// One more sighting of a finding.
-    fn replace(
-        &mut self,
-        at: usize,
-        mut stored: Stored,
-        recording: Option<&Recording>,
-    ) -> Result<()> {
+    fn replace(&mut self, at: usize, mut stored: Stored, recording: Option<&Recording>) {
         let first = &mut self.findings[at];
         first.finding.sightings += 1;
         if stored.round.history.len() >= first.round.history.len() {
-            return Ok(());
+            return;
         }
         stored.finding.sightings = first.finding.sightings;
         stored.finding.known = first.finding.known.clone();
@@ -238,12 +244,24 @@ impl<'a> Collector<'a> {
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
         self.keep(&mut stored, recording);
-        self.save(&stored)?;
+        self.save(&stored);
         self.findings[at] = stored;
-        Ok(())
     }
 
-    fn save(&self, stored: &Stored) -> Result<()> {
+    /// Writes a finding's directory. Where that fails, the finding is told all the same.
+    fn save(&mut self, stored: &Stored) {
+        let name = &stored.finding.name;
+        if let Err(error) = self.write(stored)
+            && self.unwritten.insert(name.clone())
+        {
+            self.observer.warned(&format!(
+                "{error:#}: the finding {name} cannot be kept, and is only told here; its command \
+                 below can be run again with another --out"
+            ));
+        }
+    }
+
+    fn write(&self, stored: &Stored) -> Result<()> {
         save(stored)?;
         match stored.finding.plan.engine {
             Engine::Controlled => {
@@ -271,12 +289,11 @@ impl<'a> Collector<'a> {
     }
 
     /// Finds the operations of the finding in its recording.
-    fn locate(&mut self, stored: &mut Stored) -> Result<()> {
-        if stored.finding.recorded.is_none() {
-            return Ok(());
+    fn locate(&mut self, stored: &mut Stored) {
+        if stored.finding.recorded.is_some() {
+            recorded::locate(stored, &self.options.stop);
+            self.save(stored);
         }
-        recorded::locate(stored, &self.options.stop);
-        self.save(stored)
     }
 
     /// Runs the finding's round again in a fresh process, where that gives the same round.
@@ -327,6 +344,21 @@ impl<'a> Collector<'a> {
         bail!(Uncontrolled::Blind)
     }
 
+    /// Native threads may do better, where the engine switches none in the code that matters.
+    fn leave_prebuilt(&self) -> Result<()> {
+        let Some((hello, _)) = &self.hello else { return Ok(()) };
+        let elapsed = self.started.elapsed();
+        let is_time = self.options.leave_after.is_some_and(|after| elapsed >= after);
+        let is_theirs = !hello.unhooked.is_empty() && self.counting.saw_few_pairs();
+        if !is_time || !is_theirs || self.ending.is_some() || !self.findings.is_empty() {
+            return Ok(());
+        }
+        let statistics = &self.counting.statistics;
+        let pairs = statistics.coverage.as_ref().map_or(0, |coverage| coverage.pairs.total);
+        let (libraries, rounds) = (hello.unhooked.join(", "), statistics.rounds);
+        bail!(Uncontrolled::Prebuilt { libraries, rounds, pairs, elapsed })
+    }
+
     fn tell_growth(&mut self, growth: Growth) {
         if self.growth_told {
             return;
@@ -358,9 +390,9 @@ impl<'a> Collector<'a> {
             if stored.finding.confirmed.is_none() {
                 self.confirm(&mut stored);
             }
-            self.save(&stored)?;
+            self.save(&stored);
             if stored.finding.recorded.as_ref().is_some_and(|recorded| !recorded.is_located()) {
-                self.locate(&mut stored)?;
+                self.locate(&mut stored);
             }
             self.findings.push(stored);
         }

@@ -6,12 +6,15 @@ mod again;
 mod collect;
 mod curve;
 mod leftovers;
+mod offered;
+mod pace;
 mod recorded;
 mod recordings;
 mod statistics;
 mod worker;
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -67,6 +70,9 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.
     pub wanted: Option<String>,
+    /// Time after which a run in which the engine saw next to nothing of a target with prebuilt
+    /// libraries ends with [`Uncontrolled::Prebuilt`]; none: never.
+    pub leave_after: Option<Duration>,
 }
 
 /// Why a run ended.
@@ -110,6 +116,21 @@ pub enum Uncontrolled {
     /// What stands in the way, in the harness's words.
     #[error("{0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
+    #[error(
+        "in {rounds} rounds the controlled engine saw next to no access by which one thread \
+         noticed another ({pairs} pairs): what they share is {libraries}'s, which has no hooks"
+    )]
+    Prebuilt { libraries: String, rounds: u64, pairs: u64, elapsed: Duration },
+}
+
+impl Uncontrolled {
+    /// The part of the run's time that is gone.
+    pub fn spent(&self) -> Duration {
+        match self {
+            Uncontrolled::Prebuilt { elapsed, .. } => *elapsed,
+            Uncontrolled::Blind | Uncontrolled::Refused(_) => Duration::ZERO,
+        }
+    }
 }
 
 /// Told what happens during a run.
@@ -173,6 +194,20 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
     let out = &options.directory;
     leftovers::directory_in(out)
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
+}
+
+/// Whether findings could be written there. Asked before a run, which would lose the first one.
+pub fn check_directory(directory: &Path) -> Result<()> {
+    let attempt = || -> std::io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        // About as much as the smallest finding takes.
+        file.write_all(&[b' '; 1 << 16])
+    };
+    attempt().with_context(|| {
+        let directory = directory.display();
+        format!("cannot write to {directory}, where findings go; name another with --out DIR")
+    })
 }
 
 fn scratch() -> Result<TempDir> {

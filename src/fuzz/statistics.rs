@@ -110,7 +110,16 @@ impl Statistics {
     }
 }
 
+/// A structure whose threads notice each other only where no hook sees it has no more pairs: those
+/// of a flag or a lock that the adapter itself has.
+const PAIRS_FEW: u64 = 4;
+
 impl Coverage {
+    /// Whether next to no access was seen by which one thread notices another.
+    pub fn has_few_pairs(&self) -> bool {
+        self.pairs.total <= PAIRS_FEW
+    }
+
     /// Adds another run's. Schedules that both runs had count twice; pairs are not added, because
     /// many are the same: who has the pairs themselves must count them.
     fn join(&mut self, other: Coverage) {
@@ -324,6 +333,14 @@ impl Counting {
         self.threaded_rounds > 0 && self.accesses == 0
     }
 
+    /// Whether enough rounds are over, and in them the engine saw next to no access by which one
+    /// thread notices another. Structures behind locks are like that, too: where all of their code
+    /// has hooks, the engine switches wherever it matters.
+    pub fn saw_few_pairs(&self) -> bool {
+        let few = self.statistics.coverage.as_ref().is_some_and(Coverage::has_few_pairs);
+        self.threaded_rounds >= BLIND_ROUNDS && few
+    }
+
     /// All that is kept, the distinct pairs sorted.
     pub fn into_parts(mut self) -> (Statistics, Vec<u64>, Vec<Point>) {
         let end = self.point();
@@ -410,5 +427,19 @@ mod tests {
         assert!(counting.is_blind());
         counting.add(tally(64..65, &[], 1));
         assert!(!counting.is_blind());
+    }
+
+    #[test]
+    fn locks_alone_are_few_pairs_after_enough_rounds() {
+        let mut counting = Counting::default();
+        let mut add = |rounds, pairs: &[u64]| {
+            counting.add(tally(rounds, pairs, 9));
+            counting.tick(Duration::from_secs(1));
+            counting.saw_few_pairs()
+        };
+        assert!(!add(0..63, &[]));
+        assert!(add(63..64, &[1, 2]));
+        assert!(add(64..65, &[2, 3, 4]));
+        assert!(!add(65..66, &[5]));
     }
 }

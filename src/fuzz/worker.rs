@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::pace::Pace;
 use super::recordings::Recordings;
 use super::statistics::Tally;
 use super::{Options, Uncontrolled};
@@ -109,6 +110,7 @@ pub(super) struct Worker<'a> {
     wanted: bool,
     exhausted_told: bool,
     recordings: Recordings,
+    pace: Pace,
 }
 
 impl<'a> Worker<'a> {
@@ -134,6 +136,7 @@ impl<'a> Worker<'a> {
             wanted,
             exhausted_told: false,
             recordings,
+            pace: Pace::new(),
         }
     }
 
@@ -220,12 +223,23 @@ impl<'a> Worker<'a> {
                     }
                     return Ok(next_round);
                 }
-                Event::Quiet => {}
+                Event::Quiet => self.look_at_pace(&harness),
             }
             self.tell_tally();
         }
         self.cut(&mut harness)?;
         Ok(None)
+    }
+
+    /// A round of native threads may crawl, and this one go on for as long as the run does.
+    fn look_at_pace(&mut self, harness: &Harness) {
+        if self.options.plan.engine == Engine::Native
+            && self.watch.is_none()
+            && let Some((round, threads, bytes)) = harness.under_way()
+            && let Some(hint) = self.pace.look(round, threads, bytes)
+        {
+            self.tell(Note::Warning(hint));
+        }
     }
 
     fn tell(&mut self, note: Note) {
@@ -298,6 +312,9 @@ impl<'a> Worker<'a> {
         tally.overlap.overlapping += overlap.overlapping;
         let rate = calls_per_second(&round.start, &round.history, hello);
         tally.calls_per_second_max = tally.calls_per_second_max.max(rate);
+        if self.options.plan.engine == Engine::Native && !round.start.sequential {
+            self.pace.add(round.start.threads, overlap.operations as u64, rate);
+        }
         if let Some(steps) = &round.end.steps {
             tally.add_steps(steps, round.start.sequential);
         }

@@ -251,6 +251,14 @@ impl Harness {
         fault
     }
 
+    /// The round whose calls are under way: its number, threads, and bytes recorded so far.
+    pub fn under_way(&self) -> Option<(u64, u32, u64)> {
+        let now = Snapshot::read(self.area.get()?).ok()?;
+        let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
+        let threads = now.records.len() as u32 - 1;
+        (now.stage == Stage::Calls).then_some((now.round, threads, bytes))
+    }
+
     /// Ends the harness that has sent this round; its recorder finishes the recording, in which the
     /// round is. A recorder learns of a write when it returns, which may be long after it was read
     /// here: had the harness been killed before, its replay would not write the round.

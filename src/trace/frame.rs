@@ -54,6 +54,9 @@ pub struct Hello {
     /// What the engine cannot do for this target, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Libraries that the target is linked with and that lack the engine's hooks, where it has any.
+    #[serde(default)]
+    pub unhooked: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

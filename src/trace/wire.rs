@@ -412,6 +412,7 @@ mod tests {
             process: None,
             code: None,
             warnings: vec!["it is raining".into()],
+            unhooked: vec!["librain.so.1".into()],
         };
         let mut bytes = Vec::new();
         for frame in [

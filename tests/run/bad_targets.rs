@@ -245,3 +245,32 @@ fn a_crash_while_loading_is_an_adapter_error() {
         .fuzz("early.cpp", &text, &["--for", "5s"])
         .expect(2, &["crashed with SIGABRT while loading"]);
 }
+
+#[test]
+fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
+    let pointer = QUEUE.replace("dequeue(int64_t &value)", "dequeue(int64_t *value)");
+    let alone = "struct Queue { bool pop(int64_t *); bool push(int64_t); };";
+    let alone = format!("#include <interlap.hpp>\n{alone}\nINTERLAP_TARGET(Queue)\n");
+    let bulk = member("int dequeue_bulk(int *values, int most) { return 0; }");
+    for (text, signature) in [
+        (pointer.replace("value = values", "*value = values"), "bool dequeue(int64_t &value)"),
+        (alone, "bool pop(int64_t &value)"),
+        (bulk, "size_t dequeue_bulk(int64_t *values, size_t most)"),
+    ] {
+        let answer = Tool::new().fuzz("misfit.cpp", &text, &["--for", "5s"]);
+        answer.expect(2, &["cannot be called as interlap.hpp lists it", signature]);
+    }
+}
+
+#[test]
+fn helpers_with_the_names_of_other_families_are_nobodys_concern() {
+    let text = member("void *get() { return 0; } void write(char *, int) {} int size = 0;");
+    Tool::new().fuzz("helpers.cpp", &text, &["--rounds", "40"]).expect(0, &["40 rounds"]);
+}
+
+#[test]
+fn a_container_with_one_side_only_is_warned_of() {
+    let text = QUEUE.replace("dequeue(", "take_one(");
+    let answer = Tool::new().fuzz("one_sided.cpp", &text, &["--rounds", "40"]);
+    answer.expect(0, &["warning: the target offers enqueue, but no dequeue"]);
+}

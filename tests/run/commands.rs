@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::adapters::{QUEUE, dequeue};
+use super::adapters::{QUEUE, dequeue, enqueue};
 use super::tool::{Answer, Tool};
 
 /// A queue that now and then answers the newest value: wrong even without threads.
@@ -250,4 +250,31 @@ fn ends_by(signals: &[Signal]) {
     let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");
     assert!(report.contains("tests=\"1\"") && report.contains("Stopped; what"), "{report}");
     assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told_before_the_run() {
+    let tool = Tool::new();
+    tool.adapter("file", "");
+    let answer = tool.fuzz("queue.cpp", QUEUE, &["--for", "60s", "--out", "file/findings"]);
+    answer.expect(2, &["cannot write to file/findings", "Not a directory", "--out DIR"]);
+    assert!(!answer.err.contains("judged as"), "{}", answer.all());
+}
+
+#[test]
+fn a_finding_that_cannot_be_written_is_told_all_the_same() {
+    let tool = Tool::new();
+    let folder = tool.dir.path().join("findings");
+    let folder = folder.to_str().expect("UTF-8");
+    let spoil = format!(
+        "if (added > 20) {{ if (rename(\"{folder}\", \"{folder}-old\") == 0) \
+         fclose(fopen(\"{folder}\", \"w\")); abort(); }}"
+    );
+    for engine in ["native", "controlled"] {
+        let more = ["--engine", engine, "--for", "20s", "--findings", "1", "--calls", "50"];
+        let answer = tool.fuzz("spoils.cpp", &enqueue(&spoil), &more);
+        answer.expect(1, &["SIGABRT", "Reproduce with", "cannot be kept", "Not a directory"]);
+        answer.expect(1, &["(not written): ", "run.json"]);
+        std::fs::remove_file(folder).expect("the file in the folder's place");
+    }
 }

@@ -66,6 +66,7 @@ impl Fake {
             process: None,
             code: None,
             warnings: Vec::new(),
+            unhooked: Vec::new(),
         }));
         let bye = Frame::Bye(interlap::trace::frame::Bye { next_round: None, grown: None });
         fake.file("hello", &bytes(&[hello]));
@@ -140,6 +141,7 @@ impl Fake {
             trace: None,
             stop: Arc::new(AtomicBool::new(false)),
             wanted: None,
+            leave_after: None,
         }
     }
 

@@ -16,6 +16,7 @@ mod jobs;
 mod long;
 mod overview;
 mod pace;
+mod prebuilt;
 mod rr;
 mod scenarios;
 pub mod shrinking;

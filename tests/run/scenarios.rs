@@ -28,6 +28,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         trace: None,
         stop: Default::default(),
         wanted: None,
+        leave_after: None,
     }
 }
 

@@ -1,0 +1,73 @@
+//! Structures whose own code is in a prebuilt library, of which the controlled engine sees nothing
+//! but what the adapter does around it.
+
+use std::process::Command;
+
+use super::tool::Tool;
+
+/// Additions get lost, in a library that knows neither hooks nor locks nor atomics.
+const LIBRARY: &str = "
+    long lossy_new(long *at) { return *at = 0; }
+    void lossy_add(volatile long *at, long amount) {
+        long before = *at;
+        for (volatile int i = 0; i < 200; i++) {}
+        *at = before + amount;
+    }
+    long lossy_read(volatile long *at) { return *at; }
+";
+
+const ADAPTER: &str = r#"// A counter of a prebuilt library, which the adapter counts the calls of.
+// interlap: -L. -Wl,-rpath,$FOLDER -llossy
+#include <interlap.hpp>
+#include <mutex>
+extern "C" void lossy_new(long *);
+extern "C" void lossy_add(long *, long);
+extern "C" long lossy_read(long *);
+struct Counter {
+    std::mutex lock;
+    long calls = 0, sum;
+    Counter() { lossy_new(&sum); }
+    void add(int64_t amount) {
+        { std::lock_guard guard(lock); calls++; }
+        lossy_add(&sum, amount);
+    }
+    int64_t read() { return lossy_read(&sum); }
+};
+INTERLAP_TARGET(Counter)
+"#;
+
+/// The adapter, with the library built beside it.
+fn adapter(tool: &Tool) -> String {
+    let folder = tool.dir.path();
+    let source = tool.adapter("lossy.c", LIBRARY);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(folder.join("liblossy.so")).arg(source);
+    assert!(compiler.status().expect("a C compiler").success());
+    ADAPTER.replace("$FOLDER", folder.to_str().expect("UTF-8"))
+}
+
+#[test]
+fn native_threads_go_on_where_the_engine_sees_only_the_adapters_locks() {
+    let tool = Tool::new();
+    let text = adapter(&tool);
+    let answer = tool.fuzz("lossy.cpp", &text, &["--for", "20s", "--findings", "1"]);
+    let words = ["next to no access", "liblossy.so's", "going on with native threads"];
+    answer.expect(1, &words).expect(1, &["--engine native", "Reproduce with"]);
+}
+
+#[test]
+fn a_run_that_saw_little_does_not_claim_more() {
+    let tool = Tool::new();
+    let text = adapter(&tool);
+    let more = ["--for", "20s", "--rounds", "500", "--engine", "controlled"];
+    let answer = tool.fuzz("lossy.cpp", &text, &more);
+    answer.expect(0, &["500 rounds", "never inside liblossy.so", "Nothing found"]);
+    assert!(!answer.out.contains("Threads were switched between accesses"), "{}", answer.all());
+}
+
+#[test]
+fn locks_alone_are_enough_where_all_code_has_hooks() {
+    let answer = Tool::new().run(&["fuzz", "mutex_map", "--seed", "1", "--for", "3s"]);
+    answer.expect(0, &["0 pairs", "Threads were switched between accesses"]);
+    assert!(!answer.err.contains("native threads"), "{}", answer.all());
+}
