@@ -53,6 +53,17 @@ pub struct Functions {
     pub call: CallFunction,
 }
 
+/// What the loader says of a library, and what helps where it has a use for that.
+fn why(error: &dyn std::error::Error) -> String {
+    let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    match text.contains("static TLS block") {
+        true => format!(
+            "{text}; set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 in the environment"
+        ),
+        false => text,
+    }
+}
+
 /// A loaded target. Never unloaded: threads may still hold its thread-local destructors.
 pub struct Target {
     functions: Functions,
@@ -67,7 +78,7 @@ impl Target {
         // SAFETY: loading runs the library's constructors, which is what the user asked for; a
         // crash in them is caught like any other crash of the target.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|error| format!("cannot be loaded: {error}"))?;
+            .map_err(|error| format!("cannot be loaded: {}", why(&error)))?;
         type Entry = unsafe extern "C" fn() -> *const abi::il_target;
         // SAFETY: the symbol has this type by the contract of interlap.h.
         let entry: Symbol<Entry> = unsafe { library.get(b"interlap_target\0") }.map_err(

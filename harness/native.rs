@@ -298,10 +298,11 @@ impl Pool {
             std::thread::scope(|scope| {
                 for thread in 0..threads {
                     let processors = Arc::clone(&self.processors);
-                    scope.spawn(move || {
+                    let work = move || {
                         pin(&processors, thread);
                         share(thread);
-                    });
+                    };
+                    builder().spawn_scoped(scope, work).expect("room for a thread");
                 }
             });
             return;
@@ -327,15 +328,21 @@ impl Pool {
         let (tasks, inbox) = channel::<Task>();
         let (processors, index) = (Arc::clone(&self.processors), self.kept.len() as u32);
         let patience = self.patience;
-        let handle = std::thread::spawn(move || {
+        let work = move || {
             pin(&processors, index);
             while let Some(task) = patience.receive(&inbox) {
                 (task.share)(task.thread);
                 let _ = task.done.send(());
             }
-        });
+        };
+        let handle = builder().spawn(work).expect("room for a thread");
         self.kept.push((tasks, handle));
     }
+}
+
+/// Stacks are as large as those of threads usually are, not as of Rust's.
+fn builder() -> std::thread::Builder {
+    std::thread::Builder::new().stack_size(8 << 20)
 }
 
 impl Drop for Pool {

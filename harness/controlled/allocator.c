@@ -65,6 +65,10 @@ EXPORT void *calloc(size_t count, size_t size) {
 static inline void *reallocate(void *block, size_t size, uintptr_t caller) {
     size_t old = block ? il_block_size(block) : 0;
     if (!old && (block || !takes_from_arena(caller))) return __libc_realloc(block, size);
+    if (block && !size) {
+        release(block, caller);
+        return NULL;
+    }
     void *moved = allocate(size, 16, caller);
     if (block && moved) {
         memcpy(moved, block, old < size ? old : size);

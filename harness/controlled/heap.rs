@@ -68,6 +68,8 @@ struct Arena {
     base: Cell<usize>,
     /// As far as it may go.
     limit: Cell<usize>,
+    /// Bytes that the target may have elsewhere than here.
+    promised: Cell<usize>,
     reuse: Cell<bool>,
     free: [Cell<usize>; CLASSES],
     live_blocks: Cell<u64>,
@@ -83,6 +85,7 @@ static HEAP: Arena = Arena {
     end: Cell::new(ARENA),
     base: Cell::new(ARENA),
     limit: Cell::new(NO_ARENA),
+    promised: Cell::new(0),
     reuse: Cell::new(false),
     free: [const { Cell::new(0) }; CLASSES],
     live_blocks: Cell::new(0),
@@ -97,8 +100,9 @@ pub fn live() -> (u64, u64) {
 
 /// The arena is there; the target gets no more memory than this.
 pub fn set_limit(mib: u64) {
-    let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX).min(ARENA_BYTES);
-    HEAP.limit.set(ARENA + bytes);
+    let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX);
+    HEAP.promised.set(bytes);
+    HEAP.limit.set(ARENA + bytes.min(ARENA_BYTES));
 }
 
 /// The block of this round that holds the address, with its size, unless it was asked for before.
@@ -179,7 +183,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
         return take_storage(size, alignment.max(64));
     }
     if size > ARENA_BYTES / 4 || alignment > ARENA_BYTES / 4 {
-        return ptr::null_mut();
+        return refuse(size);
     }
     if hooks::controls() {
         engine::point(0, interlap::schedule::Access::None);
@@ -192,7 +196,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
         }
         _ => match take(room, alignment) {
             Some(block) => block,
-            None => return ptr::null_mut(),
+            None => return refuse(size),
         },
     };
     let new = Head {
@@ -212,6 +216,18 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     unsafe { ptr::write_bytes(pointer, JUNK, room) };
     trail::note(Act::Allocate, block, size, (0, 0), caller);
     pointer
+}
+
+/// No memory; where there would be some without the engine, the run ends instead.
+#[cold]
+fn refuse(size: usize) -> *mut u8 {
+    if hooks::controls() && size < HEAP.promised.get() && HEAP.promised.get() > ARENA_BYTES {
+        engine::cannot_control(&match size > ARENA_BYTES / 4 {
+            true => format!("a block of {} MiB", size >> 20),
+            false => format!("more memory in a round than {} MiB", ARENA_BYTES >> 20),
+        });
+    }
+    ptr::null_mut()
 }
 
 /// New memory behind all blocks: room for the head, then the block.

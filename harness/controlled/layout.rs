@@ -19,10 +19,10 @@ pub const GRANULE: usize = 16;
 pub const STORAGE: usize = 0x1900_0000_0000;
 pub const STORAGE_BYTES: usize = 1 << 20;
 
-/// A fiber's stack, above a page that faults.
+/// A fiber's stack, above pages that fault. As large as those of threads usually are.
 pub const STACKS: usize = 0x2000_0000_0000;
-pub const STACK_BYTES: usize = 1 << 20;
-const STACK_STRIDE: usize = 2 << 20;
+pub const STACK_BYTES: usize = 8 << 20;
+const STACK_STRIDE: usize = 16 << 20;
 
 /// The stacks of the carriers' own threads, which hold their static thread-local storage.
 const CARRIERS: usize = 0x2100_0000_0000;

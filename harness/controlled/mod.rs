@@ -84,11 +84,29 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     crate::library::load_cxx_library();
     libraries::note_system();
     heap::set_allocates(true);
+    let threads = threads_now();
     let target = Target::load(library);
     heap::set_allocates(false);
     let target = target?.map_functions(gate::wrap);
+    if !(0..50).any(|_| no_more_than(threads)) {
+        return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));
+    }
     storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
     Ok((target, libraries::note_target(library)))
+}
+
+/// Threads of this process.
+fn threads_now() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count())
+}
+
+/// Whether there are so many threads; if not, one that is about to end has a moment to do so.
+fn no_more_than(threads: usize) -> bool {
+    let none = threads_now() <= threads;
+    if !none {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    none
 }
 
 /// What to tell of libraries without hooks.
@@ -239,7 +257,11 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    let (leaked_blocks, leaked_bytes) = leaks::lost();
+    // A thread that still runs may hold memory where nobody looks.
+    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
+        0 => leaks::lost(),
+        _ => (0, 0),
+    };
     let steps = Steps { leaked_blocks, leaked_bytes, ..detect::steps(&done.counted) };
     let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
     let end = RoundEnd { round, drained, fault: None, steps };

@@ -154,7 +154,8 @@ fn compile(
     let own_standard = own.get_args().any(|word| word.to_string_lossy().starts_with("-std="));
     if !own_standard && !flags.iter().any(Flag::is_standard) {
         add(match compiler.language {
-            Language::C => &["-std=gnu11"],
+            // So that a thread that ends early runs its cleanup handlers on its way out.
+            Language::C => &["-std=gnu11", "-fexceptions"],
             Language::Cpp => &["-std=c++17"],
         });
     }

@@ -58,7 +58,42 @@ fn loops_that_wait_are_controlled() {
 
 #[test]
 fn threads_of_the_target_are_controlled() {
-    clean(&["worker_pool", "async_stack", "pipe_wakeup"]);
+    clean(&["worker_pool", "async_stack", "pipe_wakeup", "leaves_early", "forks"]);
+}
+
+/// As natively: eight MiB, of which the thread itself can tell where they are.
+#[test]
+fn stacks_are_as_large_as_threads_have_them() {
+    clean(&["deep_stack"]);
+    let tool = Tool::new();
+    let more = ["--engine", "native", "--rounds", "20", "--calls", "20"];
+    let answer = tool.run(&[&["fuzz", &data("deep_stack")], &more[..]].concat());
+    answer.expect(0, &["Nothing found."]);
+}
+
+/// What the engine has no hold on, or no room for: nobody is accused of it.
+#[test]
+fn what_goes_beyond_the_engine_is_left_to_native_threads() {
+    for (name, why) in [
+        ("thread_at_load", "a target that starts a thread when it is loaded"),
+        ("large_block", "a block of 600 MiB"),
+        ("large_stack", "a thread with a stack of 64 MiB"),
+    ] {
+        let tool = Tool::new();
+        let answer = fuzz(&tool, &data(name), &["--rounds", "50"]);
+        answer.expect(2, &["cannot control", why, "--engine native"]);
+        let answer = tool.run(&["fuzz", &data(name), "--rounds", "20", "--calls", "20"]);
+        answer.expect(0, &["going on with native threads", "Nothing found"]);
+    }
+}
+
+/// It may hold memory: on its stack, for one.
+#[test]
+fn a_thread_that_outlives_the_round_leaks_nothing() {
+    let tool = Tool::new();
+    let answer = fuzz(&tool, &data("static_pool"), &["--rounds", "300"]);
+    answer.expect(0, &["Nothing found."]);
+    assert!(!answer.all().contains("leave memory behind"), "{}", answer.all());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use libc::{
 };
 
 use super::mutex::Mutex;
-use super::{condition, engine, keys, once, real, threads, time};
+use super::{condition, engine, keys, leaving, once, real, threads, time};
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;
@@ -134,7 +134,7 @@ unsafe extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
         // SAFETY: the caller's argument.
         unsafe { real::thrd_exit(result) }
     }
-    threads::exit(ptr::without_provenance_mut(result as u32 as usize))
+    leaving::exit(ptr::without_provenance_mut(result as u32 as usize))
 }
 
 #[unsafe(no_mangle)]

@@ -21,6 +21,7 @@ mod c11;
 mod condition;
 mod futex;
 mod keys;
+mod leaving;
 mod loader;
 mod mutex;
 mod once;

@@ -186,6 +186,7 @@ functions! {
     ) -> c_int;
     fn epoll_wait(epoll: c_int, events: *mut epoll_event, most: c_int, timeout: c_int) -> c_int;
     fn flock(descriptor: c_int, operation: c_int) -> c_int;
+    fn fork() -> pid_t;
     fn getentropy(into: *mut c_void, bytes: size_t) -> c_int;
     fn getrandom(into: *mut c_void, bytes: size_t, flags: c_uint) -> ssize_t;
     fn gettid() -> pid_t;
@@ -255,6 +256,7 @@ functions! {
     ) -> c_int;
     fn pthread_detach(pthread: pthread_t) -> c_int;
     fn pthread_exit(result: *mut c_void) -> !;
+    fn pthread_getattr_np(pthread: pthread_t, attributes: *mut pthread_attr_t) -> c_int;
     fn pthread_getspecific(number: pthread_key_t) -> *mut c_void;
     fn pthread_join(pthread: pthread_t, into: *mut *mut c_void) -> c_int;
     fn pthread_key_create(into: *mut pthread_key_t, destructor: Option<Destructor>) -> c_int;

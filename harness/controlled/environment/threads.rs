@@ -1,8 +1,7 @@
 //! Threads that the target starts, joins, detaches and ends, and the destructors of `thread_local`
 //! objects. What becomes of a thread's result is kept here; threads themselves are the engine's.
 //!
-//! `pthread_exit` runs the destructors of thread-local objects and keys, but unwinds no C++ frames:
-//! destructors of local objects do not run. Attributes are ignored but for the detached state.
+//! Of attributes, the detached state counts; stacks are as large as most threads' are.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,6 +11,7 @@ use libc::{
     EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
 };
 
+use super::super::layout::{self, STACK_BYTES};
 use super::keys;
 use super::{THREADS, before, engine, real, time};
 use engine::{Access, Wait, Woken};
@@ -49,6 +49,8 @@ struct Thread {
     start: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
     result: AtomicPtr<c_void>,
+    /// An address on its stack: below are the target's frames.
+    base: AtomicUsize,
     /// The thread that waits for its end, or [`NOBODY`].
     joiner: AtomicUsize,
     destructors: [Pending; DESTRUCTORS_MAX],
@@ -67,6 +69,7 @@ static ALL: [Thread; THREADS] = [const {
         start: AtomicPtr::new(ptr::null_mut()),
         argument: AtomicPtr::new(ptr::null_mut()),
         result: AtomicPtr::new(ptr::null_mut()),
+        base: AtomicUsize::new(0),
         joiner: AtomicUsize::new(NOBODY),
         destructors: [const {
             Pending {
@@ -138,10 +141,20 @@ extern "C-unwind" fn run(_argument: *mut c_void) -> *mut c_void {
     let thread = &ALL[engine::current()];
     // SAFETY: stored from a start function by `start`.
     let start = unsafe { std::mem::transmute::<*mut c_void, Start>(thread.start.load(Relaxed)) };
+    let here = 0_u8;
+    thread.base.store((&raw const here).addr(), Relaxed);
     // SAFETY: the target's function, with the argument it wanted.
     let result = unsafe { start(thread.argument.load(Relaxed)) };
     thread.result.store(result, Relaxed);
     result
+}
+
+/// What the running thread's end gives; where the target's part of its stack begins, if the target
+/// started it.
+pub(super) fn leave_with(result: *mut c_void) -> Option<usize> {
+    let thread = &ALL[engine::current()];
+    thread.result.store(result, Relaxed);
+    (thread.state.load(Relaxed) != UNKNOWN).then(|| thread.base.load(Relaxed))
 }
 
 /// Starts a thread and gives its descriptor.
@@ -175,6 +188,27 @@ unsafe fn is_detached(attributes: *const pthread_attr_t) -> bool {
     state == libc::PTHREAD_CREATE_DETACHED
 }
 
+/// Ends the run where a thread wants a larger stack than all have, and than it would get.
+///
+/// # Safety
+/// As for [`is_detached`].
+unsafe fn check_stack(attributes: *const pthread_attr_t) {
+    let (mut wanted, mut usual) = (0, 0);
+    if !attributes.is_null() {
+        // SAFETY: the caller's attributes, others made here, and room for the answers.
+        unsafe {
+            let mut plain = std::mem::zeroed();
+            libc::pthread_attr_init(&mut plain);
+            libc::pthread_attr_getstacksize(&plain, &mut usual);
+            libc::pthread_attr_destroy(&mut plain);
+            libc::pthread_attr_getstacksize(attributes, &mut wanted);
+        }
+    }
+    if wanted > STACK_BYTES.max(usual) {
+        engine::cannot_control(&format!("a thread with a stack of {} MiB", wanted >> 20));
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     into: *mut pthread_t,
@@ -183,6 +217,8 @@ unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     outside_control!(pthread_create(into, attributes, function, argument));
+    // SAFETY: the caller's attributes.
+    unsafe { check_stack(attributes) };
     // SAFETY: the caller's attributes, and where it wants the descriptor, before the thread runs.
     unsafe { *into = start(function, argument, is_detached(attributes)) };
     engine::point(0, Access::None);
@@ -324,19 +360,23 @@ pub(super) unsafe extern "C" fn pthread_detach(pthread: pthread_t) -> c_int {
     0
 }
 
-/// Ends the running thread with this result.
-pub(super) fn exit(result: *mut c_void) -> ! {
-    ALL[engine::current()].result.store(result, Relaxed);
-    engine::exit_thread()
-}
-
+/// The stack of a virtual thread is not that of its carrier, which the C library knows.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
-    if !engine::controls() {
-        // SAFETY: the caller's argument.
-        unsafe { real::pthread_exit(result) }
+unsafe extern "C" fn pthread_getattr_np(
+    pthread: pthread_t,
+    attributes: *mut pthread_attr_t,
+) -> c_int {
+    // SAFETY: the caller's arguments.
+    let error = unsafe { real::pthread_getattr_np(pthread, attributes) };
+    match engine::thread_of(pthread).filter(|_| engine::controls() && error == 0) {
+        None => error,
+        // SAFETY: attributes that were just made; the stack is the thread's.
+        Some(thread) => unsafe {
+            let stack = layout::stack_end(thread) - STACK_BYTES;
+            let stack = ptr::with_exposed_provenance_mut(stack);
+            libc::pthread_attr_setstack(attributes, stack, STACK_BYTES)
+        },
     }
-    exit(result)
 }
 
 #[unsafe(no_mangle)]

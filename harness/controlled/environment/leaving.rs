@@ -1,0 +1,84 @@
+//! How the target leaves a thread early, and how a process becomes two. `pthread_exit` unwinds the
+//! thread's stack first, as in the C library, so that destructors of local objects and cleanup
+//! handlers run: a lock that one of them holds would stay locked for ever.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::super::hooks;
+use super::{THREADS, engine, real, threads};
+
+/// `_Unwind_Exception` of the Itanium C++ ABI: a class, which is 0 as the C library's own has it,
+/// what frees it, and two words of the unwinder.
+#[repr(C, align(16))]
+struct Exception([AtomicUsize; 4]);
+
+/// Of each thread. Not on its stack, of which frames are left and used again meanwhile.
+static EXCEPTIONS: [Exception; THREADS] =
+    [const { Exception([const { AtomicUsize::new(0) }; 4]) }; THREADS];
+
+type Stop = extern "C-unwind" fn(
+    c_int,
+    c_int,
+    u64,
+    *const Exception,
+    context: *mut c_void,
+    base: *mut c_void,
+) -> c_int;
+
+unsafe extern "C-unwind" {
+    fn _Unwind_ForcedUnwind(exception: *const Exception, stop: Stop, base: *mut c_void) -> c_int;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}
+
+const GO_ON: c_int = 0;
+const END_OF_STACK: c_int = 16;
+
+/// Called before each frame is left: those from `base` on are the engine's.
+extern "C-unwind" fn stop(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *const Exception,
+    context: *mut c_void,
+    base: *mut c_void,
+) -> c_int {
+    // SAFETY: the unwinder's context.
+    let frame = unsafe { _Unwind_GetCFA(context) };
+    if actions & END_OF_STACK != 0 || frame > base.addr() {
+        engine::exit_thread();
+    }
+    GO_ON
+}
+
+/// Ends the running thread with this result.
+pub(super) fn exit(result: *mut c_void) -> ! {
+    if let Some(base) = threads::leave_with(result) {
+        let exception = &EXCEPTIONS[engine::current()];
+        exception.0.iter().for_each(|word| word.store(0, Relaxed));
+        // SAFETY: the exception stays, and may be written to; the frames left are the target's.
+        unsafe { _Unwind_ForcedUnwind(exception, stop, ptr::without_provenance_mut(base)) };
+    }
+    engine::exit_thread()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+    if !engine::controls() {
+        // SAFETY: the caller's argument.
+        unsafe { real::pthread_exit(result) }
+    }
+    exit(result)
+}
+
+/// A child has but the thread that forked: there is nobody to switch to.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> libc::pid_t {
+    // SAFETY: has no preconditions.
+    let process = unsafe { real::fork() };
+    if process == 0 {
+        hooks::set_controls(false);
+    }
+    process
+}
