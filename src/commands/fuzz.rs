@@ -143,6 +143,9 @@ fn told(summary: &Summary, plan: &Plan) -> Run {
         command: plan.to_string(),
         seconds: statistics.elapsed.as_secs_f64(),
         ended: match outcome(summary) {
+            Outcome::NotDecided if no_round(summary) => {
+                Ended::NotDecided("no round was over in time".to_string())
+            }
             Outcome::NotDecided => Ended::NotDecided(triage::why(&statistics.inconclusive)),
             Outcome::Found | Outcome::NothingFound => Ended::Well,
         },
@@ -213,7 +216,7 @@ fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
     summary
 }
 
-/// Found, if anything was that is not known; not decided, if no round was.
+/// Found, if anything was that is not known; not decided, if no round was, or none over in time.
 pub fn outcome(summary: &Summary) -> Outcome {
     let undecided: u64 = summary.statistics.inconclusive.values().sum();
     let nothing_new = summary.findings.iter().all(|stored| stored.finding.known.is_some());
@@ -222,8 +225,14 @@ pub fn outcome(summary: &Summary) -> Outcome {
         (true, undecided) if undecided > 0 && undecided == summary.statistics.rounds => {
             Outcome::NotDecided
         }
+        (true, _) if no_round(summary) => Outcome::NotDecided,
         (true, _) => Outcome::NothingFound,
     }
+}
+
+/// Whether time was over before any round was.
+fn no_round(summary: &Summary) -> bool {
+    summary.ending == Ending::Time && summary.statistics.rounds == 0 && summary.findings.is_empty()
 }
 
 fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
@@ -354,6 +363,11 @@ fn print_summary(summary: &Summary, ledger: &Ledger) {
 
 /// Why the run ended, where that is not what was found.
 fn ending(summary: &Summary) -> Option<String> {
+    if no_round(summary) {
+        let why = "Nothing was tried: no round was over in time. Give it more (--for), or see what \
+                   holds it up with another --engine.";
+        return Some(why.to_string());
+    }
     if let Some(libraries) = unseen_libraries(summary) {
         return Some(format!(
             "Nothing found. (Threads were switched at locks and other calls, but never inside \

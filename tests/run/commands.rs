@@ -278,3 +278,14 @@ fn a_finding_that_cannot_be_written_is_told_all_the_same() {
         std::fs::remove_file(folder).expect("the file in the folder's place");
     }
 }
+
+/// Hanging is found only later.
+#[test]
+fn a_run_in_which_no_round_was_over_decides_nothing() {
+    let more = ["--engine", "native", "--for", "2s", "--hang", "60s", "--junit", "j.xml"];
+    let tool = Tool::new();
+    let answer = tool.fuzz("waits.cpp", &enqueue("for (;;) usleep(1000);"), &more);
+    answer.expect(3, &["Nothing was tried: no round was over in time"]);
+    let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");
+    assert!(report.contains("no round was over in time"), "{report}");
+}
