@@ -67,6 +67,8 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     }
     note_growth();
     crate::marker::interlap_fault();
+    // Under control, `raise` would see to it that the target's threads get their turns.
+    crate::controlled::release();
     // SAFETY: raise is async-signal-safe.
     unsafe { libc::raise(signal) };
 }

@@ -28,6 +28,14 @@ const STACK_STRIDE: usize = 16 << 20;
 const CARRIERS: usize = 0x2100_0000_0000;
 pub const CARRIER_BYTES: usize = 1 << 19;
 
+/// What the target maps itself; not reserved.
+pub const MAPPINGS: usize = 0x3000_0000_0000;
+pub const MAPPINGS_BYTES: usize = 0x1000_0000_0000;
+
+pub fn is_mapping(address: usize) -> bool {
+    address.wrapping_sub(MAPPINGS) < MAPPINGS_BYTES
+}
+
 /// One past the highest address of a thread's stack.
 pub fn stack_end(thread: usize) -> usize {
     STACKS + (thread + 1) * STACK_STRIDE
@@ -49,7 +57,7 @@ pub fn is_stack(address: usize) -> bool {
 /// Whether the address is the same in all processes.
 #[inline]
 pub fn is_fixed(address: usize) -> bool {
-    (ARENA..carrier_stack(THREADS_MAX)).contains(&address)
+    (ARENA..MAPPINGS + MAPPINGS_BYTES).contains(&address)
 }
 
 /// Reserves all of it; memory is taken when it is touched.

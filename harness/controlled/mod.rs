@@ -80,6 +80,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
     hooks::set_plain(control.plain_points, control.trail);
     environment::time_stamp::install();
+    environment::machine::set();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
     libraries::note_system();
@@ -142,6 +143,7 @@ pub fn rounds(
         return Ok(Frame::Problem(what));
     }
     let mut frames = Vec::new();
+    environment::sending::start();
     growth::begin(job);
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);

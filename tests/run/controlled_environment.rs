@@ -98,7 +98,14 @@ fn a_thread_that_outlives_the_round_leaks_nothing() {
 
 #[test]
 fn what_each_thread_has_for_itself_stays_its_own() {
-    clean(&["thread_local", "key_destructor", "exceptions", "errno_own", "signals"]);
+    clean(&[
+        "thread_local",
+        "key_destructor",
+        "exceptions",
+        "errno_own",
+        "signals",
+        "signals_between",
+    ]);
 }
 
 #[test]

@@ -133,6 +133,13 @@ fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
     repeats(folder.join("leaves_traces.cpp").to_str().expect("UTF-8"), 200);
 }
 
+/// Neither the machine nor the process shows in a round, nor memory that rounds before have mapped.
+#[test]
+fn what_the_machine_answers_is_the_same_everywhere() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
+    repeats(folder.join("asks_the_machine.cpp").to_str().expect("UTF-8"), 200);
+}
+
 /// A late dlopen could not be undone.
 #[test]
 fn a_library_that_is_loaded_in_a_round_is_refused() {

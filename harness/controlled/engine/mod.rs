@@ -7,6 +7,7 @@ mod pace;
 mod recorder;
 mod stand;
 mod stop;
+mod switching;
 mod waiting;
 
 use std::cell::{Cell, UnsafeCell};
@@ -14,16 +15,16 @@ use std::ffi::c_void;
 
 use interlap::random::Random;
 pub use interlap::schedule::Access;
-use interlap::schedule::{Pending, Place, Policy, THREADS_MAX, View};
+use interlap::schedule::{Pending, Policy, THREADS_MAX};
 
 pub use recorder::recorded;
 pub use stand::{doing, here};
-pub use waiting::{Wait, Woken, block, join_key, wake};
+use switching::{choose, note_switch, switch, take_signals};
+pub use waiting::{Wait, Woken, block, interrupt, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
-use super::coverage;
-use super::{detect, environment, heap, hooks};
-use crate::timebox::stop_if_forked;
+use super::environment::{self, sending};
+use super::{coverage, detect, heap, hooks};
 
 /// Virtual time of one step, in nanoseconds.
 const STEP_NANOSECONDS: u64 = 1_000;
@@ -126,7 +127,7 @@ static ENGINE: Engine = Engine {
     threads: [const {
         Thread {
             state: Cell::new(State::None),
-            woken: Cell::new(Woken::Signal),
+            woken: Cell::new(Woken::Up),
             start: Cell::new(None),
             argument: Cell::new(std::ptr::null_mut()),
             begun: Cell::new(false),
@@ -259,6 +260,7 @@ fn begin(
     new.of_target.set(of_target);
     new.begun.set(false);
     new.state.set(State::Runnable);
+    sending::thread_begins(thread);
     pace::settle();
     e.runnable.set(e.runnable.get() | 1 << thread);
     Ok(())
@@ -289,6 +291,9 @@ pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
 pub fn run_thread() -> ! {
     let own = &ENGINE.threads[current()];
     own.begun.set(true);
+    if sending::has_any(current()) {
+        take_signals(current());
+    }
     hooks::set_controls(own.of_target.get());
     let start = own.start.get().expect("a thread is begun with a function");
     start(own.argument.get());
@@ -522,59 +527,6 @@ fn gives_way() -> bool {
     // SAFETY: nobody else uses it now; see `Engine`.
     let random = unsafe { &mut *ENGINE.wakes.get() };
     random.as_mut().is_some_and(|random| random.one_in(IDLE_STEPS_AGAIN.into()))
-}
-
-/// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
-/// it is a deadlock.
-fn choose(yields: bool) -> usize {
-    let e = &ENGINE;
-    while e.runnable.get() == 0 {
-        let deadline = e.deadline_next.get();
-        if deadline == u64::MAX {
-            detect::deadlock();
-        }
-        e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
-        waiting::expire();
-    }
-    // SAFETY: nobody else uses them now; the policy calls nothing of ours.
-    let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
-    let current = e.current.get();
-    let own = &e.threads[current];
-    let view = View {
-        current,
-        runnable: e.runnable.get(),
-        yields,
-        step: e.step.get(),
-        place: Place {
-            call: own.boundaries.get(),
-            steps: own.call_steps.get() + pace::passed() as u32,
-            again: 0,
-        },
-        pending,
-    };
-    let next = policy.as_mut().expect("a round has a policy").next(&view);
-    recorder::note(&view, next);
-    next
-}
-
-fn switch(from: usize, to: usize) {
-    let e = &ENGINE;
-    note_switch(to);
-    let controls = hooks::set_controls(false);
-    e.carrier.get().switch(from, to);
-    stand::answer(from);
-    hooks::set_controls(controls);
-}
-
-fn note_switch(to: usize) {
-    // A child has the other fibers, too, and would go on as all of them.
-    stop_if_forked();
-    let e = &ENGINE;
-    e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));
-    e.current.set(to);
-    e.switches.set(e.switches.get() + 1);
-    let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
-    e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
 }
 
 /// What the round has counted so far.

@@ -5,6 +5,7 @@ use interlap::schedule::THREADS_MAX;
 use interlap::trace::trail::Act;
 
 use super::{ENGINE, State, choose, now, pace, stop, switch};
+use crate::controlled::environment::sending;
 use crate::controlled::trail;
 
 /// Why a thread waits.
@@ -25,8 +26,11 @@ pub enum Wait {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    Signal,
+    /// By another thread.
+    Up,
     Timeout,
+    /// Its thread has taken a signal whose handler does not have the call begun again.
+    BySignal,
 }
 
 /// What `block` is given to wait for the end of a thread.
@@ -48,11 +52,30 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
     stop::look(pace::next_step());
-    let next = choose(false);
-    if next != me {
-        switch(me, next);
+    loop {
+        let next = choose(false);
+        let interrupted = match next == me {
+            true => sending::has_any(me) && sending::take(me),
+            false => switch(me, next),
+        };
+        if own.state.get() == State::Runnable {
+            return own.woken.get();
+        }
+        // It ran to take a signal.
+        if interrupted && matches!(why, Wait::Semaphore | Wait::Futex) {
+            unblock(me, Woken::BySignal);
+            return Woken::BySignal;
+        }
+        pace::settle();
+        e.runnable.set(e.runnable.get() & !(1 << me));
     }
-    own.woken.get()
+}
+
+/// Lets a thread that waits run until it has taken its signals.
+pub fn interrupt(thread: usize) {
+    let e = &ENGINE;
+    pace::settle();
+    e.runnable.set(e.runnable.get() | 1 << thread);
 }
 
 /// Wakes up to `most` threads that wait for `on`, chosen by the seed; how many.
@@ -75,7 +98,7 @@ pub fn wake(on: usize, most: usize) -> usize {
         }
         let thread = rest.trailing_zeros() as usize;
         waiting &= !(1 << thread);
-        unblock(thread, Woken::Signal);
+        unblock(thread, Woken::Up);
         woken += 1;
     }
     woken

@@ -13,7 +13,7 @@ use libc::{
     timeval,
 };
 
-use super::{before, engine, fails, real, time};
+use super::{before, engine, fails, random, real, time};
 use engine::{Access, Wait};
 
 /// Sleeps between attempts of a call without a timeout; the last is the longest.
@@ -56,6 +56,11 @@ fn readable(descriptor: c_int, what: &str) {
 unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -> ssize_t {
     if engine::controls() {
         readable(descriptor, "a blocking read");
+        let part = libc::iovec { iov_base: into, iov_len: bytes };
+        // SAFETY: the caller's room.
+        if let Some(bytes) = unsafe { random::read(descriptor, &[part]) } {
+            return bytes;
+        }
     }
     // SAFETY: the caller's arguments.
     unsafe { real::read(descriptor, into, bytes) }
@@ -65,6 +70,12 @@ unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -
 unsafe extern "C" fn readv(descriptor: c_int, into: *const libc::iovec, count: c_int) -> ssize_t {
     if engine::controls() {
         readable(descriptor, "a blocking readv");
+        // SAFETY: the caller's room.
+        let all = unsafe { std::slice::from_raw_parts(into, count.max(0) as usize) };
+        // SAFETY: as above.
+        if let Some(bytes) = unsafe { random::read(descriptor, all) } {
+            return bytes;
+        }
     }
     // SAFETY: the caller's arguments.
     unsafe { real::readv(descriptor, into, count) }
@@ -292,8 +303,14 @@ macro_rules! uncontrollable {
     )*};
 }
 
+/// Zero only takes back an alarm, and there never is one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
+    outside_control!(alarm(seconds));
+    if seconds == 0 { 0 } else { engine::cannot_control("alarm") }
+}
+
 uncontrollable! {
-    fn alarm(seconds: c_uint) -> c_uint;
     fn setitimer(
         which: c_int,
         new: *const libc::itimerval,

@@ -6,9 +6,12 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, EAGAIN, EINVAL, ETIMEDOUT, c_int, c_long, timespec};
+use libc::{
+    CLOCK_MONOTONIC, CLOCK_REALTIME, EAGAIN, EINTR, EINVAL, ETIMEDOUT, c_int, c_long, pid_t,
+    timespec,
+};
 
-use super::{THREADS, before, engine, fails, identity, random, real, time};
+use super::{THREADS, before, engine, fails, identity, machine, random, real, sending, time};
 use engine::{Access, Wait, Woken};
 
 const ANY: u32 = u32::MAX;
@@ -61,6 +64,11 @@ unsafe extern "C" fn syscall(
             libc::SYS_clock_nanosleep => {
                 let (clock, flags) = (a as c_int, b as c_int);
                 negated(time::clock_nanosleep(clock, flags, pointer(c), pointer(d)))
+            }
+            libc::SYS_getcpu => machine::getcpu(pointer(a).cast(), pointer(b).cast()).into(),
+            libc::SYS_tgkill => sending::tgkill(a as pid_t, b as pid_t, c as c_int).into(),
+            libc::SYS_rt_sigprocmask => {
+                sending::call_sigprocmask(a as c_int, pointer(b).cast(), pointer(c).cast())
             }
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
             _ => real::syscall(number, a, b, c, d, e, f),
@@ -141,7 +149,11 @@ unsafe fn wait(arguments: &Arguments, bits: u32) -> c_long {
         ANY => engine::block(address, Wait::Futex, deadline),
         bits => wait_for_bits(address, bits, deadline),
     };
-    if woken == Woken::Timeout { fails(ETIMEDOUT).into() } else { 0 }
+    match woken {
+        Woken::Up => 0,
+        Woken::Timeout => fails(ETIMEDOUT).into(),
+        Woken::BySignal => fails(EINTR).into(),
+    }
 }
 
 fn wait_for_bits(address: usize, bits: u32, deadline: Option<u64>) -> Woken {

@@ -23,11 +23,14 @@ mod futex;
 mod keys;
 mod leaving;
 mod loader;
+pub mod machine;
+mod mappings;
 mod mutex;
 mod once;
 mod random;
 mod rwlock;
 mod semaphore;
+pub mod sending;
 mod signals;
 mod spin;
 pub mod threads;
@@ -53,6 +56,8 @@ pub fn reset(seed: u64) {
     time::reset();
     threads::reset();
     futex::reset();
+    mappings::reset();
+    sending::reset();
 }
 
 /// Number of the running virtual thread, [`OUTSIDE`] outside of control.

@@ -49,6 +49,30 @@ pub(super) unsafe extern "C" fn getrandom(
     bytes as ssize_t
 }
 
+/// Whether a file is one of the kernel's sources of random numbers.
+fn is_source(descriptor: c_int) -> bool {
+    // SAFETY: a structure made here, whole once the call has filled it.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        libc::fstat(descriptor, &mut about) == 0
+            && about.st_mode & libc::S_IFMT == libc::S_IFCHR
+            && [libc::makedev(1, 8), libc::makedev(1, 9)].contains(&about.st_rdev)
+    }
+}
+
+/// Fills what is read from /dev/random or /dev/urandom; how much, none if the file is another.
+///
+/// # Safety
+/// Each of `parts` is writable.
+pub(super) unsafe fn read(descriptor: c_int, parts: &[libc::iovec]) -> Option<ssize_t> {
+    if !is_source(descriptor) {
+        return None;
+    }
+    // SAFETY: the caller's room.
+    parts.iter().for_each(|part| unsafe { fill(part.iov_base, part.iov_len) });
+    Some(parts.iter().map(|part| part.iov_len as ssize_t).sum())
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getentropy(into: *mut c_void, bytes: size_t) -> c_int {
     outside_control!(getentropy(into, bytes));
@@ -110,11 +134,4 @@ unsafe extern "C" fn srandom(seed: c_uint) {
 unsafe extern "C-unwind" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint {
     outside_control!(_ZNSt13random_device9_M_getvalEv(device));
     next(&ENTROPY) as c_uint
-}
-
-/// Processor the caller runs on: sharded structures choose their part by it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sched_getcpu() -> c_int {
-    outside_control!(sched_getcpu());
-    engine::current() as c_int
 }

@@ -10,11 +10,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
-    c_int, c_long, c_uint, clock_t, clockid_t, epoll_event, fd_set, iovec, itimerval, mqd_t,
-    msghdr, nfds_t, pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t,
-    pthread_key_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, sem_t,
+    c_int, c_long, c_uint, clock_t, clockid_t, cpu_set_t, epoll_event, fd_set, iovec, itimerval,
+    mqd_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t,
+    pthread_key_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, rusage, sem_t,
     sigevent, sighandler_t, siginfo_t, sigset_t, sigval, size_t, sockaddr, socklen_t, ssize_t,
-    time_t, timer_t, timespec, timeval, timezone,
+    time_t, timer_t, timespec, timeval, timezone, tms,
 };
 
 /// In a function that replaces one of the C library: outside of control, calls that one.
@@ -262,6 +262,32 @@ functions! {
     fn pthread_key_create(into: *mut pthread_key_t, destructor: Option<Destructor>) -> c_int;
     fn pthread_key_delete(number: pthread_key_t) -> c_int;
     fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int;
+    fn mmap(
+        address: *mut c_void,
+        bytes: size_t,
+        protection: c_int,
+        flags: c_int,
+        descriptor: c_int,
+        offset: off_t
+    ) -> *mut c_void;
+    fn mremap(
+        address: *mut c_void,
+        bytes: size_t,
+        new_bytes: size_t,
+        flags: c_int,
+        new_address: *mut c_void
+    ) -> *mut c_void;
+    fn munmap(address: *mut c_void, bytes: size_t) -> c_int;
+    fn get_nprocs() -> c_int;
+    fn get_nprocs_conf() -> c_int;
+    fn getcpu(own: *mut c_uint, node: *mut c_uint) -> c_int;
+    fn getrusage(who: c_int, into: *mut rusage) -> c_int;
+    fn pthread_getaffinity_np(thread: pthread_t, bytes: size_t, into: *mut cpu_set_t) -> c_int;
+    fn pthread_setaffinity_np(thread: pthread_t, bytes: size_t, set: *const cpu_set_t) -> c_int;
+    fn sched_getaffinity(pid: pid_t, bytes: size_t, into: *mut cpu_set_t) -> c_int;
+    fn sched_setaffinity(pid: pid_t, bytes: size_t, set: *const cpu_set_t) -> c_int;
+    fn sysconf(name: c_int) -> c_long;
+    fn times(into: *mut tms) -> clock_t;
     fn kill(process: pid_t, signal: c_int) -> c_int;
     fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
     fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t;
@@ -293,6 +319,7 @@ functions! {
     fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int;
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int;
     fn pthread_setspecific(number: pthread_key_t, pointer: *const c_void) -> c_int;
+    fn pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int;
     fn pthread_sigqueue(pthread: pthread_t, signal: c_int, value: sigval) -> c_int;
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int;
     fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int;
@@ -303,6 +330,7 @@ functions! {
         until: *const timespec
     ) -> c_int;
     fn pthread_tryjoin_np(pthread: pthread_t, into: *mut *mut c_void) -> c_int;
+    fn raise(signal: c_int) -> c_int;
     fn rand() -> c_int;
     fn random() -> c_long;
     fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -> ssize_t;
@@ -333,6 +361,8 @@ functions! {
     fn sem_trywait(semaphore: *mut sem_t) -> c_int;
     fn sem_wait(semaphore: *mut sem_t) -> c_int;
     fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int;
+    fn sigpending(into: *mut sigset_t) -> c_int;
+    fn sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int;
     fn sigsuspend(mask: *const sigset_t) -> c_int;
     fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, timeout: *const timespec) -> c_int;
     fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;
@@ -341,6 +371,7 @@ functions! {
     fn srand(seed: c_uint);
     fn srandom(seed: c_uint);
     fn syscall(call: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
+    fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int;
     fn thrd_create(
         into: *mut pthread_t,
         function: unsafe extern "C-unwind" fn(*mut c_void) -> c_int,

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use libc::{EAGAIN, EOVERFLOW, ETIMEDOUT, c_int, clockid_t, sem_t, timespec};
+use libc::{EAGAIN, EINTR, EOVERFLOW, ETIMEDOUT, c_int, clockid_t, sem_t, timespec};
 
 use super::{before, engine, fails, real, released, time};
 use engine::{Access, Wait, Woken};
@@ -31,8 +31,10 @@ fn wait(value: &AtomicU32, deadline: Option<u64>) -> c_int {
     let address = std::ptr::from_ref(value).addr();
     before(address, Access::Write);
     while !take(value) {
-        if engine::block(address, Wait::Semaphore, deadline) == Woken::Timeout {
-            return fails(ETIMEDOUT);
+        match engine::block(address, Wait::Semaphore, deadline) {
+            Woken::Up => {}
+            Woken::Timeout => return fails(ETIMEDOUT),
+            Woken::BySignal => return fails(EINTR),
         }
     }
     0

@@ -1,9 +1,9 @@
-//! Handlers of signals that the target raises itself. A handler runs in one step: were another
-//! thread to run in the middle of it, the signal would stay blocked for that one, as fibers share
-//! one mask. So the kernel calls a function here, which calls the target's.
+//! Handlers of signals that the target sends itself (`sending`). A handler runs in one step: were
+//! another thread to run in the middle of it, the signal would stay blocked for that one, as fibers
+//! share the kernel's mask. So the kernel calls a function here, which calls the target's.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, c_int, sighandler_t, siginfo_t};
 
@@ -13,6 +13,9 @@ const SIGNALS: usize = 65;
 
 /// The target's handlers, by signal.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(SIG_DFL) }; SIGNALS];
+
+/// Bit s - 1: the handler of signal s does not have calls that wait begun again.
+static INTERRUPTING: AtomicU64 = AtomicU64::new(0);
 
 type Handler = unsafe extern "C-unwind" fn(c_int, *mut siginfo_t, *mut c_void);
 
@@ -36,6 +39,19 @@ fn is_function(handler: sighandler_t) -> bool {
     ![SIG_DFL, SIG_IGN, SIG_ERR].contains(&handler)
 }
 
+/// Whether a call that waits fails with EINTR when its thread has taken this signal.
+pub(super) fn interrupts(signal: c_int) -> bool {
+    INTERRUPTING.load(Relaxed) >> (signal - 1) & 1 != 0
+}
+
+fn note_handler(signal: c_int, handler: usize, flags: c_int) {
+    HANDLERS[signal as usize].store(handler, Relaxed);
+    match flags & libc::SA_RESTART {
+        0 => INTERRUPTING.fetch_or(1 << (signal - 1), Relaxed),
+        _ => INTERRUPTING.fetch_and(!(1 << (signal - 1)), Relaxed),
+    };
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaction(
     signal: c_int,
@@ -51,7 +67,7 @@ unsafe extern "C" fn sigaction(
     unsafe {
         let mut ours = new.as_ref().copied();
         if let Some(action) = ours.as_mut().filter(|action| is_function(action.sa_sigaction)) {
-            HANDLERS[signal as usize].store(action.sa_sigaction, Relaxed);
+            note_handler(signal, action.sa_sigaction, action.sa_flags);
             action.sa_sigaction = handle as *const () as usize;
         }
         let ours = ours.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -79,16 +95,4 @@ unsafe extern "C" fn signal(signal: c_int, handler: sighandler_t) -> sighandler_
             _ => SIG_ERR,
         }
     }
-}
-
-/// To the own process, a signal goes to the thread that sends it: any may take it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn kill(process: libc::pid_t, signal: c_int) -> c_int {
-    // SAFETY: has no preconditions.
-    if engine::controls() && signal != 0 && process == unsafe { libc::getpid() } {
-        // SAFETY: takes a number.
-        return unsafe { libc::raise(signal) };
-    }
-    // SAFETY: the caller's arguments.
-    unsafe { real::kill(process, signal) }
 }

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::{
-    EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
+    EBUSY, EDEADLK, EINVAL, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
 };
 
 use super::super::layout::{self, STACK_BYTES};
@@ -383,29 +383,6 @@ unsafe extern "C" fn pthread_getattr_np(
 unsafe extern "C" fn pthread_cancel(pthread: pthread_t) -> c_int {
     outside_control!(pthread_cancel(pthread));
     engine::cannot_control("pthread_cancel")
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
-    outside_control!(pthread_kill(pthread, signal));
-    let other = engine::thread_of(pthread).filter(|&thread| thread != engine::current());
-    match (other.map(|thread| ALL[thread].state.load(Relaxed)), signal) {
-        // SAFETY: the caller's arguments; to itself, or to a thread started outside of control.
-        (None, _) => unsafe { real::pthread_kill(pthread, signal) },
-        (Some(ENDED), _) => ESRCH,
-        (Some(_), 0) => 0,
-        (Some(_), _) => engine::cannot_control("a signal to another thread"),
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_sigqueue(
-    pthread: pthread_t,
-    signal: c_int,
-    value: libc::sigval,
-) -> c_int {
-    outside_control!(pthread_sigqueue(pthread, signal, value));
-    engine::cannot_control("pthread_sigqueue")
 }
 
 /// Registers the destructor of a thread-local object: what compilers emit.

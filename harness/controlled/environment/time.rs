@@ -160,7 +160,12 @@ unsafe extern "C" fn time(into: *mut time_t) -> time_t {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock() -> clock_t {
     outside_control!(clock());
-    (look(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0) / 1000) as clock_t
+    (used() / 1000) as clock_t
+}
+
+/// Nanoseconds of processor time that the process has used.
+pub(super) fn used() -> u64 {
+    look(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]

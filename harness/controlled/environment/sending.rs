@@ -1,0 +1,291 @@
+//! Signals that the target sends and blocks. Every virtual thread has its own mask and its own
+//! pending signals here, as fibers share those that the kernel keeps; the kernel's mask stays as it
+//! is. A signal that may be taken goes through the kernel, on the thread that takes it, to the
+//! handler (`signals`): when the thread goes on, or at once if it waits, which it then does again.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use libc::{EINVAL, ESRCH, SIGKILL, SIGSTOP, c_int, c_long, pid_t, pthread_t, sigset_t};
+
+use super::{THREADS, engine, fails, identity, real, row, signals};
+
+/// Signals as bits: signal s is bit s - 1, as in the first word of a `sigset_t`.
+type Set = u64;
+
+struct Thread {
+    blocked: AtomicU64,
+    pending: AtomicU64,
+}
+
+/// The last is the mask that libraries were loaded with: each round begins with it.
+static ALL: [Thread; THREADS + 1] =
+    [const { Thread { blocked: AtomicU64::new(0), pending: AtomicU64::new(0) } }; THREADS + 1];
+
+/// Sent to the process while every thread blocked them.
+static OF_ANY: AtomicU64 = AtomicU64::new(0);
+
+/// Bit t: thread t has a signal to take.
+static TO_TAKE: AtomicU64 = AtomicU64::new(0);
+
+const fn bit(signal: c_int) -> Set {
+    1 << (signal - 1)
+}
+
+/// Nobody can block these; the two between those of the kernel and of the target are the C
+/// library's.
+const NEVER: Set = bit(SIGKILL) | bit(SIGSTOP) | bit(32) | bit(33);
+
+/// Before the first round: the mask of the thread that loaded the target becomes the virtual one.
+pub fn start() {
+    // SAFETY: signal sets made here; they are whole once the call has filled them.
+    unsafe {
+        let (mut none, mut old): (sigset_t, sigset_t) = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        if real::pthread_sigmask(libc::SIG_SETMASK, &none, &mut old) == 0 {
+            ALL[THREADS].blocked.store(word(&raw const old).read(), Relaxed);
+        }
+    }
+}
+
+pub(super) fn reset() {
+    OF_ANY.store(0, Relaxed);
+    TO_TAKE.store(0, Relaxed);
+}
+
+/// A thread begins, with the mask of the one that began it.
+pub fn thread_begins(thread: usize) {
+    let blocked = ALL[engine::current()].blocked.load(Relaxed);
+    ALL[thread].blocked.store(blocked, Relaxed);
+    ALL[thread].pending.store(0, Relaxed);
+    settle(thread);
+}
+
+/// Whether a thread has a signal to take.
+#[inline(always)]
+pub fn has_any(thread: usize) -> bool {
+    TO_TAKE.load(Relaxed) >> thread & 1 != 0
+}
+
+/// The running thread takes its signals. Whether a call that waits is to be cut short by that.
+#[cold]
+pub fn take(thread: usize) -> bool {
+    let mut interrupts = false;
+    while let Some(signal) = next(thread) {
+        interrupts |= signals::interrupts(signal);
+        // SAFETY: takes a number.
+        unsafe { real::raise(signal) };
+    }
+    interrupts
+}
+
+fn takable(thread: usize) -> Set {
+    let own = &ALL[thread];
+    (own.pending.load(Relaxed) | OF_ANY.load(Relaxed)) & !own.blocked.load(Relaxed)
+}
+
+fn settle(thread: usize) {
+    match takable(thread) {
+        0 => TO_TAKE.fetch_and(!(1 << thread), Relaxed),
+        _ => TO_TAKE.fetch_or(1 << thread, Relaxed),
+    };
+}
+
+/// Removes and gives the lowest signal that the thread may take.
+fn next(thread: usize) -> Option<c_int> {
+    let set = takable(thread);
+    if set == 0 {
+        return None;
+    }
+    let lowest = set & set.wrapping_neg();
+    if ALL[thread].pending.fetch_and(!lowest, Relaxed) & lowest == 0 {
+        OF_ANY.fetch_and(!lowest, Relaxed);
+    }
+    settle(thread);
+    Some(lowest.trailing_zeros() as c_int + 1)
+}
+
+/// A signal for a thread that has not ended.
+fn post(thread: usize, signal: c_int) {
+    ALL[thread].pending.fetch_or(bit(signal), Relaxed);
+    settle(thread);
+    if thread == engine::current() {
+        take(thread);
+    } else if has_any(thread) {
+        engine::interrupt(thread);
+    }
+}
+
+/// The same, and lets others run.
+fn send(thread: usize, signal: c_int) {
+    post(thread, signal);
+    engine::changed();
+    engine::point(0, engine::Access::None);
+}
+
+/// What is wrong with a signal's number, as an error.
+fn misfit(signal: c_int) -> Option<c_int> {
+    (!(0..=64).contains(&signal)).then_some(EINVAL)
+}
+
+fn send_if_living(thread: usize, signal: c_int) -> c_int {
+    if let Some(error) = misfit(signal) {
+        return error;
+    }
+    engine::point(0, engine::Access::None);
+    match engine::has_ended(thread) {
+        true => ESRCH,
+        false if signal == 0 => 0,
+        false => {
+            send(thread, signal);
+            0
+        }
+    }
+}
+
+/// The answer of a function that returns -1 and says why in errno.
+fn or_fails(error: c_int) -> c_int {
+    if error == 0 { 0 } else { fails(error) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    outside_control!(raise(signal));
+    if signal == 0 || misfit(signal).is_some() {
+        return or_fails(misfit(signal).unwrap_or(0));
+    }
+    post(engine::current(), signal);
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
+    outside_control!(pthread_kill(pthread, signal));
+    match engine::thread_of(pthread) {
+        Some(thread) => send_if_living(thread, signal),
+        // SAFETY: the caller's arguments; to a thread started outside of control.
+        None => unsafe { real::pthread_kill(pthread, signal) },
+    }
+}
+
+/// To the own process: whoever does not block the signal may take it; the sender first.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
+    // SAFETY: has no preconditions.
+    if !engine::controls() || process != unsafe { libc::getpid() } {
+        // SAFETY: the caller's arguments.
+        return unsafe { real::kill(process, signal) };
+    }
+    if signal == 0 || misfit(signal).is_some() {
+        return or_fails(misfit(signal).unwrap_or(0));
+    }
+    let takes = |thread: &usize| {
+        !engine::has_ended(*thread) && ALL[*thread].blocked.load(Relaxed) & bit(signal) == 0
+    };
+    match std::iter::once(engine::current()).chain(0..THREADS).find(takes) {
+        Some(thread) => send(thread, signal),
+        None => _ = OF_ANY.fetch_or(bit(signal), Relaxed),
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int {
+    outside_control!(tgkill(process, thread, signal));
+    match (thread as u32).checked_sub(identity(0)) {
+        Some(own) if (own as usize) < THREADS => or_fails(send_if_living(own as usize, signal)),
+        // SAFETY: the caller's arguments.
+        _ => unsafe { real::tgkill(process, thread, signal) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_sigqueue(
+    pthread: pthread_t,
+    signal: c_int,
+    value: libc::sigval,
+) -> c_int {
+    outside_control!(pthread_sigqueue(pthread, signal, value));
+    engine::cannot_control("pthread_sigqueue")
+}
+
+/// The first word of a set: the only one that has signals.
+fn word(set: *const sigset_t) -> *const Set {
+    set.cast()
+}
+
+/// Changes the running thread's mask. An error, or 0.
+///
+/// # Safety
+/// `new` and `old` are each null or point to a set of `words` words.
+unsafe fn change_mask(how: c_int, new: *const sigset_t, old: *mut sigset_t, words: usize) -> c_int {
+    let me = engine::current();
+    let before = ALL[me].blocked.load(Relaxed);
+    // SAFETY: the caller's set.
+    let set = (!new.is_null()).then(|| unsafe { word(new).read() });
+    let after = match (set, how) {
+        (None, _) => before,
+        (Some(set), libc::SIG_BLOCK) => before | set,
+        (Some(set), libc::SIG_UNBLOCK) => before & !set,
+        (Some(set), libc::SIG_SETMASK) => set,
+        _ => return EINVAL,
+    };
+    if !old.is_null() {
+        // SAFETY: the caller's room.
+        unsafe {
+            std::ptr::write_bytes(old.cast::<Set>(), 0, words);
+            old.cast::<Set>().write(before);
+        }
+    }
+    ALL[me].blocked.store(after & !NEVER, Relaxed);
+    settle(me);
+    if has_any(me) {
+        take(me);
+    }
+    0
+}
+
+const SET_WORDS: usize = size_of::<sigset_t>() / size_of::<Set>();
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    new: *const sigset_t,
+    old: *mut sigset_t,
+) -> c_int {
+    outside_control!(pthread_sigmask(how, new, old));
+    // SAFETY: the caller's sets.
+    unsafe { change_mask(how, new, old, SET_WORDS) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int {
+    outside_control!(sigprocmask(how, new, old));
+    // SAFETY: the caller's sets.
+    or_fails(unsafe { change_mask(how, new, old, SET_WORDS) })
+}
+
+/// `rt_sigprocmask` as a system call, whose sets have one word.
+///
+/// # Safety
+/// `new` and `old` are each null or point to such a set.
+pub(super) unsafe fn call_sigprocmask(
+    how: c_int,
+    new: *const sigset_t,
+    old: *mut sigset_t,
+) -> c_long {
+    // SAFETY: the caller's sets.
+    or_fails(unsafe { change_mask(how, new, old, 1) }).into()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigpending(into: *mut sigset_t) -> c_int {
+    outside_control!(sigpending(into));
+    let own = &ALL[row()];
+    let pending = own.pending.load(Relaxed) | OF_ANY.load(Relaxed);
+    // SAFETY: the caller's room.
+    unsafe {
+        libc::sigemptyset(into);
+        into.cast::<Set>().write(pending & own.blocked.load(Relaxed));
+    }
+    0
+}
