@@ -89,6 +89,13 @@
 #ifndef INTERLAP_HPP
 #define INTERLAP_HPP
 
+#if __cplusplus < 201703L
+#error "interlap.hpp needs C++17: leave out an older -std="
+#endif
+#ifndef __cpp_exceptions
+#error "interlap.hpp tells of exceptions that a structure throws: leave out -fno-exceptions"
+#endif
+
 #include "interlap.h"
 
 #include <cstddef>

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::flags::Flag;
-use super::{Compiler, Flavour, Language, Request};
+use super::flags::{self, Flag};
+use super::{Compiler, Error, Flavour, Language, Request};
 use crate::head::Head;
 
 /// Raised when libraries of an older program must not be taken for this one's.
@@ -50,19 +50,27 @@ impl Flavour {
 impl Commands {
     /// `request` is anchored. What stands later wins: the defaults, the adapter's own flags, the
     /// request's.
-    pub(super) fn new(request: &Request, head: &Head, compiler: &Compiler, ffi: &Path) -> Commands {
+    pub(super) fn new(
+        request: &Request,
+        head: &Head,
+        compiler: &Compiler,
+        ffi: &Path,
+    ) -> Result<Commands, Error> {
         let folder = request.source.parent().unwrap_or(Path::new("/"));
         let own = Flag::parse(&head.flags).into_iter().map(|flag| flag.anchored(folder));
         let flags: Vec<Flag> = own.chain(Flag::parse(&request.flags)).collect();
+        if let Some((flag, why)) = flags::misfit(&flags) {
+            return Err(Error::Misfit { flag: flag.to_string(), why });
+        }
         let mut include_dirs = request.include_dirs.clone();
         include_dirs.extend(flags.iter().filter_map(Flag::include_dir).map(Path::to_path_buf));
         include_dirs.extend([folder.to_path_buf(), ffi.to_path_buf()]);
-        Commands {
+        Ok(Commands {
             compile: compile(request, &flags, compiler, [folder, ffi]),
             link: link(request, &flags),
             source: request.source.clone(),
             include_dirs,
-        }
+        })
     }
 
     /// Where the commands run. Their own paths are absolute; others, hidden in flags such as
@@ -164,6 +172,10 @@ fn compile(
     let of_compiler = flags.iter().filter(|flag| !flag.is_of_linker()).cloned();
     arguments.extend(of_compiler.flat_map(Flag::words).map(OsString::from));
     arguments.extend(last_dirs.into_iter().flat_map(include));
+    if request.flavour == Flavour::Hooked {
+        // Code that is made when linking has no hooks.
+        arguments.push("-fno-lto".into());
+    }
     arguments
 }
 

@@ -17,6 +17,8 @@ pub enum Error {
     NoCompiler { language: Language, program: PathBuf, reason: String },
     #[error("{}: not a C or C++ source (.c, .cc, .cpp, .cxx)", path.display())]
     NotASource { path: PathBuf },
+    #[error("{flag} does not go with interlap: {why}; leave it out")]
+    Misfit { flag: String, why: &'static str },
     #[error("{output}\nheader {header} not found; {}", packages::advice_for_header(header))]
     MissingHeader { header: String, package: Option<&'static str>, output: String },
     #[error("{output}\nlibrary {library} not found; {}", packages::advice_for_library(library))]

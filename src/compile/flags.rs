@@ -130,6 +130,33 @@ impl Flag {
     }
 }
 
+/// Flags that build another tool into the target, and what is to be said of each.
+const OF_OTHER_TOOLS: [(&str, &str); 6] = [
+    ("-fsanitize=", SANITIZER),
+    ("--coverage", COVERAGE),
+    ("-fprofile-arcs", COVERAGE),
+    ("-ftest-coverage", COVERAGE),
+    ("-fprofile-generate", COVERAGE),
+    ("-pg", COVERAGE),
+];
+
+const SANITIZER: &str = "a sanitizer's runtime has to be the whole program's, and the program is \
+                         interlap; its controlled engine finds use after free, double frees and \
+                         frees of what was not allocated by itself";
+const COVERAGE: &str = "its counters, which all threads share, are not the library's, and would be \
+                        fuzzed with it";
+
+/// A flag that does not go with interlap, and why.
+pub(super) fn misfit(flags: &[Flag]) -> Option<(&str, &'static str)> {
+    flags.iter().find_map(|flag| match flag {
+        Flag::Word(word) => {
+            let (_, why) = OF_OTHER_TOOLS.iter().find(|(name, _)| word.starts_with(name))?;
+            Some((word.as_str(), *why))
+        }
+        _ => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -150,7 +150,7 @@ impl Toolchain {
         let compiler = self.compiler(Language::of(&source)?)?;
         let head = Head::parse(&String::from_utf8_lossy(&text));
         let request = Request { source, ..request };
-        let commands = Commands::new(&request, &head, compiler, &self.tree.ffi());
+        let commands = Commands::new(&request, &head, compiler, &self.tree.ffi())?;
         let key = commands.key(&text, compiler, request.flavour);
         Ok(Job { cache: &self.cache, compiler, commands, key })
     }

@@ -138,6 +138,23 @@ fn other_flags_are_another_library() {
     assert!(!place.compile(&libraries).cached);
 }
 
+/// Flags of a project's own build that cannot work here.
+#[test]
+fn flags_that_do_not_go_with_interlap_are_told() {
+    let place = Place::new();
+    place.write("a.cpp", "#include <interlap.hpp>\n");
+    let request = place.request("a.cpp");
+    for (flag, words) in [
+        ("-fsanitize=address,undefined", "finds use after free"),
+        ("--coverage", "would be fuzzed"),
+        ("-std=c++14", "needs C++17"),
+        ("-fno-exceptions", "leave out -fno-exceptions"),
+    ] {
+        let error = place.error(&flagged(&request, &[flag])).to_string();
+        assert!(error.contains(words), "{flag}: {error}");
+    }
+}
+
 #[test]
 fn an_archive_that_was_rebuilt_is_linked_again() {
     let place = Place::new();
