@@ -101,12 +101,21 @@ impl FaultKind {
     }
 }
 
+/// Whether the process said that an allocation had failed.
+fn is_starved(output: &str) -> bool {
+    output.contains("std::bad_alloc") || output.contains("memory allocation of")
+}
+
 impl Fault {
+    /// Whether the process was ended by a signal that no code of its own is known to have sent.
+    pub fn was_killed(&self) -> bool {
+        self.kind == FaultKind::OutOfMemory && !is_starved(&self.output)
+    }
+
     /// A fault of which nothing is known yet but how the process ended and what it printed.
     pub fn new(kind: FaultKind, output: String, round: u64) -> Fault {
-        let starved = output.contains("std::bad_alloc") || output.contains("memory allocation of");
         let kind = match kind {
-            FaultKind::Signal(libc::SIGABRT) if starved => FaultKind::OutOfMemory,
+            FaultKind::Signal(libc::SIGABRT) if is_starved(&output) => FaultKind::OutOfMemory,
             FaultKind::Signal(libc::SIGKILL) => FaultKind::OutOfMemory,
             kind => kind,
         };

@@ -108,7 +108,7 @@ pub(super) struct Worker<'a> {
     watch: Option<Watch>,
     tally: Tally,
     wanted: bool,
-    exhausted_told: bool,
+    doubt_told: bool,
     recordings: Recordings,
     pace: Pace,
 }
@@ -134,7 +134,7 @@ impl<'a> Worker<'a> {
             watch: None,
             tally,
             wanted,
-            exhausted_told: false,
+            doubt_told: false,
             recordings,
             pace: Pace::new(),
         }
@@ -202,8 +202,8 @@ impl<'a> Worker<'a> {
                     return Ok(Some(next));
                 }
                 // A round that ends its process by itself does so in a fresh one, too.
-                Event::Fault(fault) if fault.grown && fault.round > first => {
-                    self.tell_exhausted(&fault);
+                Event::Fault(fault) if self.is_doubtful(&fault) && fault.round > first => {
+                    self.tell_doubtful(&fault);
                     return Ok(Some(fault.round));
                 }
                 Event::Fault(fault) => {
@@ -246,12 +246,22 @@ impl<'a> Worker<'a> {
         self.wanted &= (self.tell)(note);
     }
 
-    fn tell_exhausted(&mut self, fault: &Fault) {
-        if !std::mem::replace(&mut self.exhausted_told, true) {
+    /// Whether the end of a process may not be the fault of its last round.
+    fn is_doubtful(&self, fault: &Fault) -> bool {
+        let controlled = self.options.plan.engine == Engine::Controlled;
+        fault.grown || (controlled && fault.was_killed())
+    }
+
+    fn tell_doubtful(&mut self, fault: &Fault) {
+        if !std::mem::replace(&mut self.doubt_told, true) {
             let (round, what) = (fault.round, fault.sentence());
+            let why = match fault.grown {
+                true => "Its process had grown much in the rounds before",
+                false => "Its process was killed, by the kernel for want of memory or by somebody",
+            };
             self.tell(Note::Warning(format!(
-                "round {round}: {what} Its process had grown much in the rounds before, so the \
-                 round is carried out again in a fresh one; only what happens there counts"
+                "round {round}: {what} {why}, so the round is carried out again in a fresh one; \
+                 only what happens there counts"
             )));
         }
     }

@@ -117,6 +117,26 @@ fn a_fault_of_a_grown_process_alone_is_no_finding() {
     answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
 }
 
+/// The kernel kills a process where memory is short, and that process may not be the one to blame.
+/// A round that has itself killed is one to blame.
+#[test]
+fn a_process_that_is_killed_once_is_no_finding() {
+    let kill = |when: &str| {
+        format!("#include <csignal>\n{}", queue(&format!("if ({when}) raise(SIGKILL);")))
+    };
+    let tool = Tool::new();
+    let more = ["--rounds", "300"];
+    // In the second round that comes there: a process's first could not have been another's fault.
+    let once = "added == 9 && unlink(\"first\") && !unlink(\"second\")";
+    ["first", "second"].map(|name| std::fs::write(tool.dir.path().join(name), "").expect("room"));
+    let text = format!("#include <unistd.h>\n{}", kill(once));
+    let answer = fuzz(&tool, &text, &more, 256);
+    answer.expect(0, &["was killed", "only what happens there counts", "Nothing found"]);
+    assert!(!tool.dir.path().join("second").exists());
+    let answer = fuzz(&tool, &kill("added == 9"), &more, 256);
+    answer.expect(1, &["out of memory", "Reproduced in a fresh process"]);
+}
+
 /// Nor is a round that an adapter gives up.
 #[test]
 fn a_problem_of_a_grown_process_alone_is_none() {
