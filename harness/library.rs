@@ -53,15 +53,15 @@ pub struct Functions {
     pub call: CallFunction,
 }
 
-/// What the loader says of a library, and what helps where it has a use for that.
+/// What the loader says of a library.
 fn why(error: &dyn std::error::Error) -> String {
-    let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    match text.contains("static TLS block") {
-        true => format!(
-            "{text}; set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 in the environment"
-        ),
-        false => text,
-    }
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// Whether a library could not be loaded because it wants thread-local storage that is there from
+/// a program's start, and a program has little left for libraries that come later.
+pub fn lacks_static_storage(problem: &str) -> bool {
+    problem.contains("static TLS block")
 }
 
 /// A loaded target. Never unloaded: threads may still hold its thread-local destructors.

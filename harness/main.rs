@@ -25,6 +25,7 @@ mod workload;
 
 use std::fs::File;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -76,6 +77,10 @@ fn attended(job: &Path) -> io::Result<()> {
     let mut pipe = take_standard_output()?;
     let last = match run(&job, &mut pipe, wait_for_go_ahead) {
         Ok(last) => last,
+        Err(Failure::Target(problem)) if may_begin_again(&problem) => {
+            rustix::stdio::dup2_stdout(pipe.file())?;
+            return Err(begin_again());
+        }
         Err(Failure::Target(problem)) => Frame::Problem(problem),
         Err(Failure::Own(error)) => return Err(error),
     };
@@ -93,6 +98,7 @@ fn alone(job: &Path, frames: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     std::fs::create_dir_all(&job.directory)?;
     match run(&job, &mut Pipe::into_file(frames)?, empty_standard_input) {
+        Err(Failure::Target(problem)) if may_begin_again(&problem) => Err(begin_again()),
         Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
             Err(io::Error::other(problem))
         }
@@ -102,6 +108,32 @@ fn alone(job: &Path, frames: &Path) -> io::Result<()> {
         }
         Err(Failure::Own(error)) => Err(error),
     }
+}
+
+/// Settings of the C library, and the one that has a program keep more room for the thread-local
+/// storage of libraries: enough for every allocator of Debian's.
+const TUNABLES: &str = "GLIBC_TUNABLES";
+const ROOM: (&str, u32) = ("glibc.rtld.optional_static_tls", 1 << 16);
+
+/// Whether the target could be loaded by a program with more room.
+fn may_begin_again(problem: &str) -> bool {
+    let set = std::env::var(TUNABLES).is_ok_and(|tunables| tunables.contains(ROOM.0));
+    library::lacks_static_storage(problem) && !set
+}
+
+/// Becomes such a program; comes back only with the reason why not.
+fn begin_again() -> io::Error {
+    let room = format!("{}={}", ROOM.0, ROOM.1);
+    let tunables = match std::env::var(TUNABLES) {
+        Ok(others) => format!("{others}:{room}"),
+        Err(_) => room,
+    };
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return error,
+    };
+    let words = std::env::args_os().skip(1);
+    std::process::Command::new(program).args(words).env(TUNABLES, tunables).exec()
 }
 
 /// Why a job could not be done.

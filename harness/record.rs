@@ -308,6 +308,10 @@ impl Pipe {
         self.0.as_raw_fd()
     }
 
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+
     /// Writes everything in `frames` in one go and empties it.
     pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
         self.0.write_all(frames)?;

@@ -171,6 +171,18 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     tool.fuzz("leaks.cpp", &text, &more).expect(0, &["grew by", "started anew", "Nothing found"]);
 }
 
+/// As of many an allocator: a program has little room left for it.
+#[test]
+fn much_thread_local_storage_of_the_initial_kind_is_no_trouble() {
+    let storage = "[[gnu::tls_model(\"initial-exec\")]] thread_local volatile char own[9000];";
+    let text = enqueue("for (auto &c : own) c = c + 1;");
+    let text = text.replace("struct Queue", &format!("{storage}\nstruct Queue"));
+    for engine in ["native", "controlled"] {
+        let more = ["--engine", engine, "--rounds", "20", "--calls", "20"];
+        Tool::new().fuzz("storage.cpp", &text, &more).expect(0, &["Nothing found"]);
+    }
+}
+
 #[test]
 fn an_adapter_that_gives_up_ends_the_run_with_its_message() {
     let text = member("Queue(const interlap::config &c) { interlap::fail(c, \"no disk\"); }");

@@ -128,7 +128,9 @@ fn a_process_that_is_killed_once_is_no_finding() {
     let more = ["--rounds", "300"];
     // In the second round that comes there: a process's first could not have been another's fault.
     let once = "added == 9 && unlink(\"first\") && !unlink(\"second\")";
-    ["first", "second"].map(|name| std::fs::write(tool.dir.path().join(name), "").expect("room"));
+    for name in ["first", "second"] {
+        std::fs::write(tool.dir.path().join(name), "").expect("room");
+    }
     let text = format!("#include <unistd.h>\n{}", kill(once));
     let answer = fuzz(&tool, &text, &more, 256);
     answer.expect(0, &["was killed", "only what happens there counts", "Nothing found"]);
