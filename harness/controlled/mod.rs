@@ -85,9 +85,11 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     crate::library::load_cxx_library();
     libraries::note_system();
     heap::set_allocates(true);
+    environment::mappings::set_loads(true);
     let threads = threads_now();
     let target = Target::load(library);
     heap::set_allocates(false);
+    environment::mappings::set_loads(false);
     let target = target?.map_functions(gate::wrap);
     if !(0..50).any(|_| no_more_than(threads)) {
         return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));

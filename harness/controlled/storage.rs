@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::schedule::THREADS_MAX;
 
+use super::environment::mappings;
 use super::{heap, libraries};
 
 /// System libraries that serve the target alone: part of the name.
@@ -56,7 +57,8 @@ pub fn remember() -> Result<(), String> {
     let mut found = Found::default();
     // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
-    for (at, bytes) in heap::at_load() {
+    let mapped = mappings::in_use();
+    for (at, bytes) in heap::at_load().into_iter().chain(mapped) {
         found.data.push(Data { at, image: copy(at, bytes) });
     }
     let bytes: usize = found.data.iter().map(|data| data.image.len()).sum();
@@ -72,10 +74,11 @@ pub fn data() -> impl Iterator<Item = (usize, usize)> {
     TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
 }
 
-/// Puts static data and what the target allocated while it was loaded back. Most of it is as it
-/// was, and is not written, so that it takes less of the processor's cache.
+/// Puts static data and what the target allocated or mapped while it was loaded back. Most of it is
+/// as it was, and is not written, so that it takes less of the processor's cache.
 pub fn restore() {
     let Some(found) = TARGET.get() else { return };
+    mappings::reset(data());
     for data in &found.data {
         // SAFETY: writable memory of a library that stays loaded, or of the arena, as noted; no
         // code of the target runs now.

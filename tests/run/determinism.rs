@@ -140,6 +140,13 @@ fn what_the_machine_answers_is_the_same_everywhere() {
     repeats(folder.join("asks_the_machine.cpp").to_str().expect("UTF-8"), 200);
 }
 
+/// As of allocators, which begin when they are loaded.
+#[test]
+fn memory_that_is_mapped_while_the_target_is_loaded_is_put_back() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
+    repeats(folder.join("maps_at_load.cpp").to_str().expect("UTF-8"), 200);
+}
+
 /// A late dlopen could not be undone.
 #[test]
 fn a_library_that_is_loaded_in_a_round_is_refused() {

@@ -1,10 +1,12 @@
-//! Memory that the target maps itself: under control, where the kernel would choose the place, it
-//! is chosen here, so that it is the same in all processes, and what a round has left mapped is
-//! gone when the next one begins. Pages between two mappings fault.
+//! Memory that the target maps itself: while it is loaded and under control, where the kernel would
+//! choose the place, it is chosen here, so that it is the same in all processes. What a round has
+//! left mapped is gone when the next one begins; what was mapped while the target was loaded stays,
+//! and is put back as it was then (`storage` has the pages that were in use). Pages between two
+//! mappings fault.
 
 use std::ffi::c_void;
 use std::ptr::{self, with_exposed_provenance_mut};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use libc::{
     MAP_FAILED, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_GROWSDOWN, MAP_HUGETLB, MREMAP_FIXED,
@@ -22,13 +24,90 @@ const LARGE: usize = 2 << 20;
 /// End of the last mapping, and of the page behind it.
 static END: AtomicUsize = AtomicUsize::new(MAPPINGS);
 
-/// Unmaps what the last round has left.
-pub(super) fn reset() {
-    let end = END.swap(MAPPINGS, Relaxed);
-    if end != MAPPINGS {
+/// The target is being loaded.
+static LOADS: AtomicBool = AtomicBool::new(false);
+
+/// What [`END`] was when it had been loaded.
+static LOADED: AtomicUsize = AtomicUsize::new(MAPPINGS);
+
+/// The protection of what was mapped by then has been changed in a round.
+static PROTECTED: AtomicBool = AtomicBool::new(false);
+
+/// Before and after the target is loaded.
+pub fn set_loads(loads: bool) {
+    LOADS.store(loads, Relaxed);
+    LOADED.store(END.load(Relaxed), Relaxed);
+}
+
+/// Unmaps what the last round has left, and empties what was mapped while the target was loaded
+/// but for these stretches of it, which are writable then.
+pub fn reset(kept: impl Iterator<Item = (usize, usize)>) {
+    let (loaded, end) = (LOADED.load(Relaxed), END.load(Relaxed));
+    if end != loaded {
         // SAFETY: of the target's last round only, which is over.
-        unsafe { real::munmap(with_exposed_provenance_mut(MAPPINGS), end - MAPPINGS) };
+        unsafe { real::munmap(with_exposed_provenance_mut(loaded), end - loaded) };
+        END.store(loaded, Relaxed);
     }
+    if loaded == MAPPINGS {
+        return;
+    }
+    let protected = PROTECTED.swap(false, Relaxed);
+    let mut from = MAPPINGS;
+    for (at, bytes) in kept.filter(|(at, _)| is_mapping(*at)).chain([(loaded, 0)]) {
+        // SAFETY: private memory of the target, none of whose code runs.
+        unsafe {
+            libc::madvise(with_exposed_provenance_mut(from), at - from, libc::MADV_DONTNEED);
+            if protected {
+                let both = libc::PROT_READ | libc::PROT_WRITE;
+                real::mprotect(with_exposed_provenance_mut(at), bytes, both);
+            }
+        }
+        from = at + bytes;
+    }
+}
+
+/// The stretches of memory, mapped while the target was loaded, that are in use now, in order.
+pub fn in_use() -> Vec<(usize, usize)> {
+    /// Pages that are asked for at once.
+    const PAGES: usize = 1 << 14;
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    let mut answers = vec![0u8; PAGES];
+    let end = LOADED.load(Relaxed);
+    for start in (MAPPINGS..end).step_by(PAGES * PAGE) {
+        // One page at a time where there is one that is not mapped.
+        let bytes = (end - start).min(PAGES * PAGE);
+        if !residence(start, bytes, &mut answers) {
+            for (page, answer) in answers[..bytes / PAGE].iter_mut().enumerate() {
+                let mut one = [0];
+                *answer = u8::from(residence(start + page * PAGE, PAGE, &mut one) && one[0] != 0);
+            }
+        }
+        for (page, _) in answers[..bytes / PAGE].iter().enumerate().filter(|(_, a)| **a & 1 != 0) {
+            let at = start + page * PAGE;
+            match found.last_mut() {
+                Some((last, bytes)) if *last + *bytes == at => *bytes += PAGE,
+                _ => found.push((at, PAGE)),
+            }
+        }
+    }
+    found
+}
+
+/// Asks which pages are in memory; false where one is not mapped.
+fn residence(at: usize, bytes: usize, into: &mut [u8]) -> bool {
+    assert!(bytes <= into.len() * PAGE);
+    // SAFETY: room for a byte of each page; the memory itself is not touched.
+    unsafe { libc::mincore(with_exposed_provenance_mut(at), bytes, into.as_mut_ptr()) == 0 }
+}
+
+/// Whether places are chosen here now.
+fn chooses() -> bool {
+    engine::controls() || LOADS.load(Relaxed)
+}
+
+/// Whether memory was mapped while the target was loaded.
+fn is_of_loading(address: usize) -> bool {
+    is_mapping(address) && address < LOADED.load(Relaxed)
 }
 
 /// Where the next mapping goes and the one after that; none if there is no room.
@@ -48,11 +127,14 @@ unsafe extern "C" fn mmap(
     descriptor: c_int,
     offset: off_t,
 ) -> *mut c_void {
+    // What is mapped of a file while the target is loaded could not be put back.
+    let anonymous = [libc::MAP_PRIVATE, libc::MAP_ANONYMOUS].iter().all(|flag| flags & flag != 0);
+    // Without one of these, an address is but a hint.
     let own = [MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_GROWSDOWN, libc::MAP_32BIT];
-    let chosen = address.is_null() && own.iter().all(|flag| flags & flag == 0);
+    let chosen = own.iter().all(|flag| flags & flag == 0) && (engine::controls() || anonymous);
     // SAFETY: the caller's arguments, but for the place, where nothing is mapped.
     unsafe {
-        if let Some((start, end)) = place(bytes, flags).filter(|_| chosen && engine::controls()) {
+        if let Some((start, end)) = place(bytes, flags).filter(|_| chosen && chooses()) {
             let at = with_exposed_provenance_mut(start);
             let fixed = flags | MAP_FIXED_NOREPLACE;
             let mapped = real::mmap(at, bytes, protection, fixed, descriptor, offset);
@@ -87,16 +169,29 @@ unsafe extern "C" fn mmap64(
 /// address again too soon then shows.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
+    if engine::controls() && is_of_loading(address.addr()) {
+        // SAFETY: the caller's memory, which it wants no more; the next round has it back.
+        return unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) };
+    }
     // SAFETY: the caller's arguments.
     let answer = unsafe { real::munmap(address, bytes) };
     let is_last = || {
         let end = (address.addr() + bytes).next_multiple_of(PAGE) + PAGE;
         is_mapping(address.addr()) && end == END.load(Relaxed)
     };
-    if answer == 0 && engine::controls() && is_last() {
+    if answer == 0 && chooses() && is_last() {
         END.store(address.addr(), Relaxed);
     }
     answer
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, protection: c_int) -> c_int {
+    if engine::controls() && is_of_loading(address.addr()) {
+        PROTECTED.store(true, Relaxed);
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::mprotect(address, bytes, protection) }
 }
 
 /// Variadic in C; the last argument is looked at only with MREMAP_FIXED.
@@ -113,6 +208,9 @@ unsafe extern "C" fn mremap(
     unsafe {
         if !engine::controls() || !moves || !is_mapping(address.addr()) {
             return real::mremap(address, bytes, new_bytes, flags, new_address);
+        }
+        if is_of_loading(address.addr()) {
+            engine::cannot_control("mremap of memory that it mapped while it was loaded");
         }
         if new_bytes <= bytes {
             return real::mremap(address, bytes, new_bytes, 0, ptr::null_mut());

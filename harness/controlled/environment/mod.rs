@@ -24,7 +24,7 @@ mod keys;
 mod leaving;
 mod loader;
 pub mod machine;
-mod mappings;
+pub mod mappings;
 mod mutex;
 mod once;
 mod random;
@@ -56,7 +56,6 @@ pub fn reset(seed: u64) {
     time::reset();
     threads::reset();
     futex::reset();
-    mappings::reset();
     sending::reset();
 }
 

@@ -270,6 +270,7 @@ functions! {
         descriptor: c_int,
         offset: off_t
     ) -> *mut c_void;
+    fn mprotect(address: *mut c_void, bytes: size_t, protection: c_int) -> c_int;
     fn mremap(
         address: *mut c_void,
         bytes: size_t,
