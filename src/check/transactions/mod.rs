@@ -21,6 +21,7 @@
 //! that never came to its commit did not commit.
 
 mod anomaly;
+mod rest;
 mod stamped;
 mod store;
 mod transaction;
@@ -29,6 +30,7 @@ use super::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER};
 use crate::journal::Journal;
 use crate::model::{Kind, Spec};
+pub use rest::{is_over, rest, unknown_past};
 use stamped::{Place, place};
 use store::{Isolated, Point, Serial};
 use transaction::{Outcome, Transaction};
@@ -46,7 +48,13 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match explained(kind, &all, limits) {
         Verdict::Violation(found) => {
             let failed = found.operations.last().expect("a search names what failed").thread;
-            Verdict::Violation(anomaly::named(history, kind, all, failed as usize, limits))
+            Verdict::Violation(anomaly::named(
+                history,
+                kind,
+                &transactions,
+                failed as usize,
+                limits,
+            ))
         }
         verdict => verdict,
     }
@@ -68,9 +76,11 @@ fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verd
     }
 }
 
-/// Each transaction that may have committed, as one operation.
+/// Each transaction that may have committed, as one operation. A read of the past may have happened
+/// before it was begun, but not before any commit was called that it sees for certain: without
+/// that, all of them would be open from the beginning on.
 fn serial(transactions: &[&Transaction]) -> Journal<usize> {
-    let mut journal = Journal::default();
+    let (mut journal, seen) = (Journal::default(), Seen::of(transactions));
     for (number, transaction) in transactions.iter().enumerate() {
         let end = match transaction.outcome {
             Outcome::Committed { end, .. } => Some(end),
@@ -78,13 +88,44 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
             // It promises nothing, and changes nothing: as if it began and never went on.
             Outcome::Aborted => None,
         };
-        // A read of the past happened then.
-        let past = matches!(place(transaction), Place::Read(_));
-        let start = if past { 0 } else { transaction.start };
+        let start = match place(transaction) {
+            Place::Read(at) => seen.start(at).min(end.unwrap_or(NEVER - 1)),
+            _ => transaction.start,
+        };
         let pushed = journal.push(number as u32, number, start, end);
         pushed.expect("the only operation of its client");
     }
     journal
+}
+
+/// The commits with timestamps that certainly happened, in the order of these: each with the latest
+/// start of a transaction up to there.
+struct Seen(Vec<(i64, u64)>);
+
+impl Seen {
+    fn of(transactions: &[&Transaction]) -> Seen {
+        let certain =
+            transactions.iter().filter(|t| matches!(t.outcome, Outcome::Committed { .. }));
+        let mut seen: Vec<(i64, u64)> = certain
+            .filter_map(|t| match place(t) {
+                Place::Commit(at) => Some((at, t.start)),
+                _ => None,
+            })
+            .collect();
+        seen.sort_unstable();
+        let mut latest = 0;
+        for (_, start) in &mut seen {
+            latest = latest.max(*start);
+            *start = latest;
+        }
+        Seen(seen)
+    }
+
+    /// Who reads at this timestamp does so after this instant.
+    fn start(&self, at: i64) -> u64 {
+        let behind = self.0.partition_point(|(commit, _)| *commit <= at);
+        self.0[..behind].last().map_or(0, |(_, start)| *start)
+    }
 }
 
 /// Each transaction as the instant of its snapshot and that of its commit, if it may have one.
