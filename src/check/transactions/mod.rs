@@ -89,7 +89,7 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
             Outcome::Aborted => None,
         };
         let start = match place(transaction) {
-            Place::Read(at) => seen.start(at).min(end.unwrap_or(NEVER - 1)),
+            Place::Read(at) => seen.start(transaction, at).min(end.unwrap_or(NEVER - 1)),
             _ => transaction.start,
         };
         let pushed = journal.push(number as u32, number, start, end);
@@ -98,33 +98,52 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
     journal
 }
 
-/// The commits with timestamps that certainly happened, in the order of these: each with the latest
-/// start of a transaction up to there.
-struct Seen(Vec<(i64, u64)>);
+/// What the timestamps of others say about when a read of the past happened.
+struct Seen {
+    /// The commits with timestamps that certainly happened, in the order of these: each with the
+    /// latest start of a transaction up to there.
+    commits: Vec<(i64, u64)>,
+    /// When certain transactions were over, oldest first: each with the latest timestamp up to
+    /// there. None if some have no timestamp.
+    over: Option<Vec<(u64, i64)>>,
+}
 
 impl Seen {
     fn of(transactions: &[&Transaction]) -> Seen {
-        let certain =
-            transactions.iter().filter(|t| matches!(t.outcome, Outcome::Committed { .. }));
-        let mut seen: Vec<(i64, u64)> = certain
-            .filter_map(|t| match place(t) {
-                Place::Commit(at) => Some((at, t.start)),
-                _ => None,
-            })
-            .collect();
-        seen.sort_unstable();
-        let mut latest = 0;
-        for (_, start) in &mut seen {
-            latest = latest.max(*start);
-            *start = latest;
+        let (mut commits, mut over, mut all) = (Vec::new(), Vec::new(), true);
+        for transaction in transactions.iter().filter(|t| t.may_commit()) {
+            let (place, outcome) = (place(transaction), transaction.outcome);
+            all &= !matches!(place, Place::Anywhere);
+            let (Place::Read(at) | Place::Commit(at)) = place else { continue };
+            let Outcome::Committed { end, .. } = outcome else { continue };
+            over.push((end, at));
+            if matches!(place, Place::Commit(_)) {
+                commits.push((at, transaction.start));
+            }
         }
-        Seen(seen)
+        commits.sort_unstable();
+        over.sort_unstable();
+        commits.iter_mut().fold(0, |latest, (_, start)| {
+            *start = latest.max(*start);
+            *start
+        });
+        over.iter_mut().fold(i64::MIN, |latest, (_, at)| {
+            *at = latest.max(*at);
+            *at
+        });
+        Seen { commits, over: all.then_some(over) }
     }
 
-    /// Who reads at this timestamp does so after this instant.
-    fn start(&self, at: i64) -> u64 {
-        let behind = self.0.partition_point(|(commit, _)| *commit <= at);
-        self.0[..behind].last().map_or(0, |(_, start)| *start)
+    /// Who reads at this timestamp does so after this instant. Where nothing with a later one was
+    /// over when it was begun, and nothing is without, it happened no earlier than that: whatever
+    /// else has a later timestamp and came before can as well have come right after it.
+    fn start(&self, transaction: &Transaction, at: i64) -> u64 {
+        let behind = self.commits.partition_point(|(commit, _)| *commit <= at);
+        let seen = self.commits[..behind].last().map_or(0, |(_, start)| *start);
+        let Some(over) = &self.over else { return seen };
+        let before = over.partition_point(|(end, _)| *end < transaction.start);
+        let is_past = over[..before].last().is_some_and(|(_, latest)| *latest > at);
+        if is_past { seen } else { seen.max(transaction.start) }
     }
 }
 
