@@ -219,7 +219,8 @@ impl Model<usize> for Serial<'_> {
     fn reads(&self, number: &usize) -> bool {
         let transaction = self.transactions[*number];
         let free = matches!(place(transaction), Place::Anywhere);
-        free && (transaction.writes.is_empty() || !transaction.may_commit())
+        // One that did not commit never takes effect, wherever it stands.
+        !transaction.may_commit() || free && transaction.writes.is_empty()
     }
 
     fn weight(&self, line: &Line) -> usize {
