@@ -10,6 +10,9 @@ use crate::workload::Shape;
 /// Calls of a drain beyond one for each value that was added.
 pub const SURPLUS: u64 = 16;
 
+/// Most keys that are read between the parts of a round.
+pub const TOLD_MAX: u64 = 1 << 12;
+
 /// The calls of the drain: what tells everything that is still inside.
 enum Drain {
     /// Remove one by one until the answer is empty.
@@ -53,6 +56,19 @@ pub fn emptier(operations: &[(Op, Role)], threads: u32) -> Option<u32> {
     let Drain::UntilEmpty(removes) = Drain::of(operations) else { return None };
     let of_it = operations.iter().filter(|(op, _)| *op == removes);
     of_it.flat_map(|(_, role)| (0..threads).find(|thread| role.admits(*thread))).next()
+}
+
+/// The thread that may read all that a store holds in one transaction, if any may and there is not
+/// too much.
+pub fn teller(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
+    if !matches!(Drain::of(operations), Drain::InTransaction) || shape.keys() > TOLD_MAX {
+        return None;
+    }
+    let wanted = [Op::StoreBegin, Op::StoreRead, Op::StoreCommit];
+    let may = |thread: &u32, wanted: Op| {
+        operations.iter().any(|(op, role)| *op == wanted && role.admits(*thread))
+    };
+    (0..shape.threads).find(|thread| wanted.iter().all(|op| may(thread, *op)))
 }
 
 /// Reads all that is left, alone. Whether the structure was emptied.

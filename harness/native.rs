@@ -10,6 +10,7 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::{Backoff, CachePadded};
+use interlap::operation::Op;
 use interlap::random::mix;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
@@ -18,7 +19,7 @@ use crate::clock::Clock;
 use crate::disturb::{self, Disturber};
 use crate::drain::{SURPLUS, drain};
 use crate::fault;
-use crate::library::{Local, Structure, Target, abi};
+use crate::library::{Local, Role, Structure, Target, abi};
 use crate::parts::{self, Parts};
 use crate::record::{Area, Pipe};
 use crate::timebox::{Outcome, Timebox};
@@ -74,7 +75,7 @@ pub fn run_round(
 ) -> Result<Done, String> {
     // Under rr rounds are short: a recording that holds a long one is of no use.
     let calls = parts::calls_per_part(shape).filter(|_| !setting.recorded);
-    area.begin(shape.round, shape.threads, record_bytes(shape, calls))
+    area.begin(shape.round, shape.threads, record_bytes(shape, calls, &target.operations))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     crate::marker::interlap_round_begin(shape.round);
     area.set_stage(Stage::Create);
@@ -107,9 +108,10 @@ pub fn run_round(
 }
 
 /// Bytes that one thread's records may take, of a round with parts of so many calls or none.
-fn record_bytes(shape: &Shape, part: Option<u64>) -> usize {
+fn record_bytes(shape: &Shape, part: Option<u64>, operations: &[(Op, Role)]) -> usize {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
-    let calls = part.unwrap_or(shape.calls) as usize;
+    let over = part.map_or(0, |_| parts::calls_over(operations, shape));
+    let calls = (part.unwrap_or(shape.calls) + over) as usize;
     let bytes = calls * size_max(shape.values_per_call()) + size_max(2 * room);
     let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
     let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
@@ -200,7 +202,8 @@ struct Share {
 }
 
 impl Share {
-    /// Makes calls until there are `end` of them.
+    /// Makes calls until there are `end` of them, and of a round with more no transaction is under
+    /// way.
     #[inline]
     fn call_until(
         &mut self,
@@ -211,7 +214,8 @@ impl Share {
         local: &Local,
         args: &mut Vec<i64>,
     ) {
-        while self.made < end && !self.over {
+        let all = round.shape.calls;
+        while !self.over && (self.made < end || self.made < all && caller.is_in_transaction()) {
             let Some(op) = caller.next(args) else {
                 self.over = true;
                 break;

@@ -7,14 +7,14 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use interlap::operation::Op;
+use interlap::operation::{Family, Op};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{self, Frame, PART_CALLS, Pause, RoundStart};
 
-use crate::drain::emptier;
+use crate::drain::{TOLD_MAX, emptier, teller};
 use crate::library::Role;
 use crate::record::{Area, Pipe};
-use crate::workload::Shape;
+use crate::workload::{Shape, TRANSACTION_MAX};
 
 /// A part of calls with many values has fewer of them.
 const VALUES_PER_CALL: u64 = 8;
@@ -30,7 +30,8 @@ pub struct Parts<'a> {
     gate: Barrier,
     /// The thread that sends.
     speaker: u32,
-    /// Whether it can empty the structure, too, and after how many values it does.
+    /// Whether it can empty the structure, too, or tell all that it holds, and after how many values
+    /// it does.
     added_max: Option<u64>,
     /// Values added by when the structure was emptied.
     emptied: AtomicU64,
@@ -51,6 +52,13 @@ pub fn calls_per_part(shape: &Shape) -> Option<u64> {
     long.then_some(most.max(1))
 }
 
+/// Calls that a thread may make beyond those of a part: a part ends where no transaction is under
+/// way, after one that tells what the store holds.
+pub fn calls_over(operations: &[(Op, Role)], shape: &Shape) -> u64 {
+    let is_store = operations.iter().any(|(op, _)| op.family() == Family::Store);
+    if is_store { 2 * TRANSACTION_MAX + shape.keys().min(TOLD_MAX) } else { 0 }
+}
+
 impl<'a> Parts<'a> {
     pub fn new(
         shape: &Shape,
@@ -59,22 +67,25 @@ impl<'a> Parts<'a> {
         frames: &'a mut Vec<u8>,
         pipe: &'a mut Pipe,
     ) -> Parts<'a> {
-        let emptier = emptier(operations, shape.threads);
-        // What order a stack is in is known only where it is empty.
+        // What order a stack is in is known only where it is empty, and in what order transactions
+        // changed a key where it has been read.
         let is_stack = operations.iter().any(|(op, _)| *op == Op::Pop);
+        let teller = teller(operations, shape);
+        let emptier = teller.or_else(|| emptier(operations, shape.threads));
+        let every_time = is_stack || teller.is_some();
         Parts {
             start: shape.start(),
             calls,
             gate: Barrier::new(shape.threads as usize),
             speaker: emptier.unwrap_or(0),
-            added_max: emptier.map(|_| if is_stack { 0 } else { ADDED_MAX }),
+            added_max: emptier.map(|_| if every_time { 0 } else { ADDED_MAX }),
             emptied: AtomicU64::new(0),
             outlet: Mutex::new(Outlet { frames, pipe, part: 0 }),
         }
     }
 
     /// Called by every thread of the round between two parts, when all together have added `added`
-    /// values; one of them may have to `empty` the structure.
+    /// values; one of them may have to `empty` the structure, or tell what it holds.
     pub fn meet(&self, thread: u32, area: &Area, added: &AtomicU64, empty: impl FnOnce()) {
         self.gate.wait();
         if thread == self.speaker {

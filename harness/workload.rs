@@ -14,6 +14,8 @@ use interlap::trace::frame::{PART_CALLS, RoundStart, TargetInfo};
 use crate::library::{Role, abi};
 use transaction::Transaction;
 
+pub use transaction::TRANSACTION_MAX;
+
 /// The first rounds make one call at a time, to test the adapter against the sequential model
 /// before any two calls overlap.
 pub const SEQUENTIAL_ROUNDS: u64 = 16;
@@ -520,11 +522,10 @@ impl<'a> Caller<'a> {
     /// Remembers a value that was seen, so that some compare-exchanges succeed and logs are read
     /// where they end.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
-        if self.scenario.is_some() {
-            return;
+        if op.family() == Family::Store {
+            self.transaction = self.transaction_after(op, status);
         }
-        self.transaction = self.transaction_after(op, status);
-        if self.seen.is_empty() {
+        if self.scenario.is_some() || self.seen.is_empty() {
             return;
         }
         let (key, value) = match (op, status, args, results) {

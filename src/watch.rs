@@ -2,8 +2,7 @@
 //! explains goes out, as soon as the part that has it is here; and in the end the verdict, with a
 //! history that shows it. Knows nothing of processes and findings.
 //!
-//! What a part leaves behind is all that is held of it (see [`check::Online`]); where nothing can
-//! be left out, as of transactions, the round is kept, and judged when it is over.
+//! What a part leaves behind is all that is held of it (see [`check::Online`]).
 
 use std::collections::HashSet;
 
@@ -14,25 +13,17 @@ use crate::operation::Status;
 use crate::trace::frame::RoundStart;
 use crate::trace::rounds::Part;
 
-/// Most calls of a round that is kept as a whole: 2 GiB.
-const WHOLE_MAX: usize = 1 << 26;
-
 /// A round under watch.
 pub struct Watch {
     pub start: RoundStart,
     /// Parts that were taken.
     pub parts: u64,
     pub overlap: Overlap,
-    calls: Calls,
-    spec: Spec,
-    limits: Limits,
-}
-
-enum Calls {
-    /// Judged as they come. With what has no order, which no recorded history has.
-    Judged(Box<Online>, Option<String>),
-    /// Kept; none once there are too many.
-    Kept(Option<History>),
+    online: Online,
+    /// What has no order, which no recorded history has.
+    trouble: Option<String>,
+    /// What stands for calls that were left out.
+    stand: &'static str,
 }
 
 /// What became of a round.
@@ -46,11 +37,12 @@ pub struct Watched {
 
 impl Watch {
     pub fn new(start: RoundStart, spec: Spec, limits: Limits) -> Watch {
-        let calls = match spec.kind {
-            Kind::Snapshot | Kind::Serializable => Calls::Kept(Some(History::default())),
-            _ => Calls::Judged(Box::new(Online::new(spec, limits.clone()).at_rest()), None),
+        let online = Online::new(spec, limits).at_rest();
+        let stand = match spec.kind {
+            Kind::Snapshot | Kind::Serializable => "a transaction that wrote the same stands there",
+            _ => "one of them stands there as a call that would have left the same",
         };
-        Watch { start, parts: 0, overlap: Overlap::default(), calls, spec, limits }
+        Watch { start, parts: 0, overlap: Overlap::default(), online, trouble: None, stand }
     }
 
     /// Takes the next part; true once no order explains what was seen.
@@ -63,47 +55,23 @@ impl Watch {
         let Overlap { operations, overlapping } = check::overlap(&history);
         self.overlap.operations += operations;
         self.overlap.overlapping += overlapping;
-        match &mut self.calls {
-            Calls::Judged(online, trouble) => {
-                if trouble.is_none() {
-                    *trouble = feed(online, history).err().map(|misfit| misfit.to_string());
-                }
-                online.look_at_rest().is_some()
-            }
-            Calls::Kept(kept) => {
-                let fits = kept.as_ref().is_some_and(|all| all.len() + history.len() <= WHOLE_MAX);
-                if let Some(all) = kept.as_mut().filter(|_| fits) {
-                    all.append(history).expect("the parts of a round follow each other");
-                } else {
-                    *kept = None;
-                }
-                false
-            }
+        if self.trouble.is_none() {
+            self.trouble = feed(&mut self.online, history).err().map(|misfit| misfit.to_string());
         }
+        self.online.look_at_rest().is_some()
     }
 
     /// The round is over, `drained` as of a [`History`].
-    pub fn finish(self, drained: bool) -> Watched {
-        match self.calls {
-            Calls::Judged(_, Some(trouble)) => undecided(trouble),
-            Calls::Judged(mut online, None) => {
-                online.look_at_rest();
-                let returned = online.returned();
-                let (verdict, history) = online.finish(drained);
-                let note = note(&history, returned);
-                Watched { verdict, history, note }
-            }
-            Calls::Kept(Some(mut history)) => {
-                history.drained = drained;
-                let verdict = check::check(&history, &self.spec, &self.limits);
-                Watched { verdict, history, note: None }
-            }
-            Calls::Kept(None) => undecided(format!(
-                "model {} is judged when a round is over, and this one had more than {WHOLE_MAX} \
-                 calls: fuzz with fewer --calls",
-                self.spec.kind.name()
-            )),
+    pub fn finish(mut self, drained: bool) -> Watched {
+        if let Some(trouble) = self.trouble {
+            let (verdict, history) = (Verdict::Inconclusive(trouble), History::default());
+            return Watched { verdict, history, note: None };
         }
+        self.online.look_at_rest();
+        let returned = self.online.returned();
+        let (verdict, history) = self.online.finish(drained);
+        let note = note(&history, returned, self.stand);
+        Watched { verdict, history, note }
     }
 
     /// The round ended before its time, with these calls after the last part, those under way
@@ -116,13 +84,8 @@ impl Watch {
     }
 }
 
-fn undecided(why: String) -> Watched {
-    let (verdict, history) = (Verdict::Inconclusive(why), History::default());
-    Watched { verdict, history, note: None }
-}
-
 /// Says what was left out of the `returned` calls that were seen.
-fn note(history: &History, returned: u64) -> Option<String> {
+fn note(history: &History, returned: u64, stand: &str) -> Option<String> {
     let held = history.threads.iter().flat_map(|thread| thread.operations());
     let held = held.filter(|operation| operation.status != Status::Pending).count() as u64;
     let left_out = returned.saturating_sub(held);
@@ -130,8 +93,7 @@ fn note(history: &History, returned: u64) -> Option<String> {
         format!(
             " The round was judged while it went on: of its first {returned} calls {left_out} are \
              left out of this history: they are explained, and only what they left behind matters. \
-             Where no call shows that, one of them stands there as a call that would have left the \
-             same."
+             Where no call shows that, {stand}."
         )
     })
 }

@@ -5,6 +5,9 @@ use interlap::operation::{Op, Status};
 
 use super::Caller;
 
+/// Most calls of a transaction with its begin and its end.
+pub const TRANSACTION_MAX: u64 = TRANSACTION_CALLS.1 + 2;
+
 /// Calls of a transaction between its begin and its end, and how many commit for one that aborts.
 const TRANSACTION_CALLS: (u64, u64) = (1, 6);
 const COMMITS: u64 = 8;
@@ -44,6 +47,11 @@ impl Caller<'_> {
             op = self.drawn();
         }
         Op::StoreCommit
+    }
+
+    /// Whether a transaction is under way.
+    pub fn is_in_transaction(&self) -> bool {
+        !matches!(self.transaction, Transaction::None)
     }
 
     /// What the thread's transaction is after this answer.

@@ -37,7 +37,7 @@ where
                 break;
             }
             let search = Search::new(model, &limits).unless(&lowest, at);
-            let verdict = match walk(journal, &parts[at], search) {
+            let verdict = match walk(journal, &parts[at], search, |_, _, _| {}) {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {
                     lowest.fetch_min(at, Ordering::Relaxed);
@@ -72,6 +72,22 @@ fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
     parts
 }
 
+/// Searches all of `journal` as one part. Where no operation is under way, `idle` is told when the
+/// last event was, when the next one is, and what the frontier is then.
+pub fn follow<O, M>(
+    journal: &Journal<O>,
+    model: &M,
+    limits: &Limits,
+    idle: impl FnMut(u64, u64, &Frontier<O, M::State>),
+) -> Result<Option<Witness>, Exhausted>
+where
+    O: Clone + Debug,
+    M: Model<O>,
+{
+    let all = journal.operations().map(|(id, _)| id).collect();
+    walk(journal, &all, Search::new(model, limits), idle)
+}
+
 /// The calls (false) and returns (true) of a part, oldest first; calls first at equal stamps.
 fn events<O>(journal: &Journal<O>, part: &Part) -> Vec<(u64, bool, OperationId)> {
     let mut events = Vec::with_capacity(2 * part.len());
@@ -90,11 +106,16 @@ fn walk<O: Clone + Debug, M: Model<O>>(
     journal: &Journal<O>,
     part: &Part,
     mut search: Search<O, M>,
+    mut idle: impl FnMut(u64, u64, &Frontier<O, M::State>),
 ) -> Result<Option<Witness>, Exhausted> {
     let mut frontier = Frontier::new(search.model.init());
     let mut open: Vec<(OperationId, u64)> = Vec::new();
-    let mut steps = Vec::new();
-    for (_, returns, id) in events(journal, part) {
+    let (mut steps, mut last) = (Vec::new(), 0);
+    for (time, returns, id) in events(journal, part) {
+        if open.is_empty() {
+            idle(last, time, &frontier);
+        }
+        last = time;
         if !returns {
             let timed = journal.get(id);
             if timed.end == NEVER && search.model.reads(&timed.operation) {
@@ -117,6 +138,9 @@ fn walk<O: Clone + Debug, M: Model<O>>(
         if !search.close(&mut frontier, mask)? {
             return Ok(Some(unexplained(journal, search.model, &frontier, id, &open)));
         }
+    }
+    if open.is_empty() {
+        idle(last, NEVER, &frontier);
     }
     if journal.drained && !search.can_be_empty(&frontier)? {
         return Ok(Some(left_over(journal, search.model, &frontier, part)));

@@ -1,6 +1,7 @@
 //! Checking while it happens. Calls and returns come in as they occur, in the order of time; the
 //! first return after which no order explains what was seen goes out, when it comes. Knows no
-//! traces; what may be forgotten on the way is [`super::forget`]'s business.
+//! traces; what may be forgotten on the way is [`super::forget`]'s business, and of transactions that
+//! of [`super::transactions`].
 //!
 //! What is held is a window of the history, judged by the same checkers as a whole one: every
 //! operation that is not explained for good yet, and for the rest a few that leave the same state.
@@ -9,9 +10,9 @@
 use std::borrow::Cow;
 
 use super::forget::forget;
-use super::{Limits, Verdict, Witness, check};
+use super::{Limits, Verdict, Witness, check, transactions};
 use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
-use crate::model::Spec;
+use crate::model::{Kind, Spec};
 use crate::operation::{Op, Status};
 
 /// What an operation takes in the window, at the least.
@@ -70,13 +71,16 @@ pub struct Online {
     /// Operations that the last look left.
     held: usize,
     held_max: usize,
+    /// Of transactions with timestamps: what reads at an earlier one cannot be judged any more.
+    floor: i64,
     found: Option<Found>,
     /// Why nothing is judged any more, if so.
     given_up: Option<String>,
 }
 
 impl Online {
-    /// Looks after every return: whatever is wrong is told with the return that makes it so.
+    /// Looks after every return: whatever is wrong is told with the return that makes it so; of
+    /// transactions, with the return after which none is under way.
     /// `limits` are those of each look; one that reaches them leaves the matter to later looks,
     /// when the answers of more calls are known.
     pub fn new(spec: Spec, limits: Limits) -> Online {
@@ -91,6 +95,7 @@ impl Online {
             fresh: Vec::new(),
             held: 0,
             held_max: 0,
+            floor: i64::MIN,
             found: None,
             given_up: None,
         }
@@ -220,6 +225,9 @@ impl Online {
         if let Some(found) = self.found {
             return (Verdict::Violation(found.witness), found.history);
         }
+        if let Some(why) = self.given_up.take().or_else(|| self.unknown_past()) {
+            return (Verdict::Inconclusive(why), History::default());
+        }
         let mut all = self.known(|_| true).into_owned();
         all.drained = drained;
         (check(&all, &self.spec, &self.limits), all)
@@ -263,23 +271,53 @@ impl Online {
         Cow::Owned(known)
     }
 
+    fn is_of_transactions(&self) -> bool {
+        matches!(self.spec.kind, Kind::Snapshot | Kind::Serializable)
+    }
+
+    /// Whether nothing that may come changes what the history was up to `time`: of a transaction
+    /// that is under way it is not known whether it commits, and what.
+    fn is_told(&self, time: u64) -> bool {
+        if !self.is_of_transactions() {
+            return true;
+        }
+        let called = self.open.iter().any(|open| open.start <= time);
+        !called && transactions::is_over(&self.window, time)
+    }
+
+    fn unknown_past(&self) -> Option<String> {
+        let floor = Some(self.floor).filter(|floor| *floor > i64::MIN)?;
+        transactions::unknown_past(&self.window, floor)
+    }
+
     /// Judges what is known. What is explained without the removals under way stays explained
     /// whatever these take, so that what is over of it may be forgotten.
     fn look(&mut self) {
         self.held_max = self.held_max.max(self.window.len());
+        if self.is_told(self.now) {
+            self.given_up = self.unknown_past();
+            if self.given_up.is_none() {
+                self.judge();
+            }
+        }
+        if self.given_up.is_none()
+            && self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max
+        {
+            self.given_up = Some(format!(
+                "more than {} MiB of operations were held, none of which could be forgotten: \
+                 check shorter rounds, or raise the limit",
+                self.limits.memory_max >> 20
+            ));
+        }
+    }
+
+    fn judge(&mut self) {
         let without = check(self.known(|op| !op.removes()).as_ref(), &self.spec, &self.limits);
         if without == Verdict::Consistent {
             self.forget();
         } else if self.is_impossible() {
             self.fresh.sort_unstable();
             self.found = Some(self.earliest());
-        }
-        if self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max {
-            self.given_up = Some(format!(
-                "more than {} MiB of operations were held, none of which could be forgotten: \
-                 check shorter rounds, or raise the limit",
-                self.limits.memory_max >> 20
-            ));
         }
         self.fresh.clear();
         self.held = self.window.len();
@@ -294,17 +332,28 @@ impl Online {
         // What was called when the last return came overlaps it.
         let calls = self.open.iter().map(|open| open.start);
         let settled = calls.min().unwrap_or(self.now).min(self.now);
-        self.window = forget(&self.window, &self.spec, settled).0;
+        if !self.is_of_transactions() {
+            self.window = forget(&self.window, &self.spec, settled).0;
+            return;
+        }
+        let kind = self.spec.kind;
+        if let Some(rest) = transactions::rest(&self.window, kind, settled, &self.limits) {
+            self.floor = self.floor.max(rest.floor);
+            self.window = rest.history;
+        }
     }
 
     /// The earliest return since the last look after which no order explains what is known.
     fn earliest(&self) -> Found {
         let all = self.known(|_| true);
+        // The last is among them, or nobody had looked.
+        let told: Vec<u64> =
+            self.fresh.iter().copied().filter(|time| self.is_told(*time)).collect();
         let judged = |at: usize| {
-            let history = until(&all, self.fresh[at]);
+            let history = until(&all, told[at]);
             (check(&history, &self.spec, &self.limits), history)
         };
-        let (mut good, mut bad) = (0, self.fresh.len() - 1);
+        let (mut good, mut bad) = (0, told.len() - 1);
         while good < bad {
             let middle = (good + bad) / 2;
             match judged(middle).0 {
@@ -312,7 +361,7 @@ impl Online {
                 _ => good = middle + 1,
             }
         }
-        let time = self.fresh[bad];
+        let time = told[bad];
         let later = self.fresh.iter().filter(|other| **other > time).count();
         let returned = self.returned - later as u64;
         match judged(bad) {

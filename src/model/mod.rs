@@ -24,6 +24,7 @@ pub use cell::{Cell, Dictionary, Effect, key};
 pub use contract::Model;
 pub use counter::Counter;
 pub use log::Log;
+pub(crate) use object::values_or_empty;
 pub use object::{Call, Expect, added, most};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;

@@ -110,7 +110,7 @@ pub fn most(call: &Call) -> usize {
 }
 
 /// `7, 8`, or `empty` where there are none.
-pub(super) fn values_or_empty(values: &[i64]) -> String {
+pub(crate) fn values_or_empty(values: &[i64]) -> String {
     if values.is_empty() {
         return "empty".to_string();
     }

@@ -13,5 +13,6 @@ mod shares;
 mod store;
 mod story;
 mod transactions;
+mod transactions_online;
 mod users;
 mod verdicts;

@@ -228,7 +228,8 @@ fn restamp(records: &mut [Vec<Record>], random: &mut Random) {
     }
 }
 
-fn random_history(random: &mut Random) -> History {
+/// A history of a few transactions, sometimes wrong, and of so many more.
+pub fn random_history(random: &mut Random, more: usize) -> History {
     let threads = 2 + random.below(2);
     let store = STORES[random.below(4)];
     let stamped = random.percent(50);
@@ -243,7 +244,7 @@ fn random_history(random: &mut Random) -> History {
         clock: 0,
         value: 0,
     };
-    let transactions = 2 + simulation.random.below(4);
+    let transactions = 2 + more + simulation.random.below(4);
     simulation.run(transactions);
     let mut records = simulation.records;
     if random.percent(60) {
@@ -275,7 +276,7 @@ fn compare(text: &str) {
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(17));
     let mut shares = Shares::default();
     for number in 0..100_000 {
-        let history = random_history(&mut random);
+        let history = random_history(&mut random, 0);
         let explained = brute::explained(&history, &spec);
         shares.note(explained);
         let verdict = check(&history, &spec, &Limits::default());

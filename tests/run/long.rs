@@ -80,6 +80,26 @@ fn broken_twins_are_found_in_some_long_round() {
     }
 }
 
+/// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
+/// the time is over.
+#[test]
+fn long_rounds_of_transactions_end_in_time() {
+    let tool = Tool::new();
+    let more = ["--engine", "native", "--calls", ENDLESS, "--for", "8s", "--threads", "3"];
+    let began = std::time::Instant::now();
+    let answer = tool.run(&[&["fuzz", "versioned_store", "--json"][..], &more[..]].concat());
+    let took = began.elapsed().as_secs();
+    answer.expect(0, &[]);
+    let undecided = answer.json()["inconclusive"].as_object().map_or(0, |all| all.len());
+    assert_eq!(undecided, 0, "{}", answer.all());
+    assert!(took < 60, "it took {took} s");
+}
+
+#[test]
+fn an_update_that_is_lost_in_a_long_round_is_found() {
+    found("versioned_store_lost_update", "1000000", &[]);
+}
+
 /// A counter that dies, loses additions or goes on for ever, late in a long round.
 fn counter(late: &str) -> String {
     format!(

@@ -4,6 +4,7 @@
 
 use super::transaction::{Outcome, Transaction};
 use super::{explained, witness};
+use crate::check::hash::FastSet;
 use crate::check::witness as words;
 use crate::check::{Limits, Verdict, Witness};
 use crate::history::{History, OperationId};
@@ -12,6 +13,9 @@ use crate::operation::{Op, Status};
 
 /// Most transactions that are cut down one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;
+
+/// Most transactions that are told one by one, of such as could not be cut down.
+const TOLD_MAX: usize = 10;
 
 /// Steps of a search that only cuts a witness down.
 const CUT_DOWN_STEPS: u64 = 200_000;
@@ -24,13 +28,44 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
     };
     let each = || transactions.iter().filter(judged);
     each().find_map(|t| torn(history, t)).or_else(|| {
+        let writers = Writers::of(transactions);
         each().find_map(|reader| {
-            let found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
-            found
-                .into_iter()
-                .find_map(|(key, value)| bad_read(history, kind, transactions, reader, key, value))
+            let mut found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
+            found.find_map(|(key, value)| bad_read(history, kind, &writers, reader, key, value))
         })
     })
+}
+
+/// Who wrote what: by key and value, those that may have committed first, and of these the earliest
+/// timestamps. So what excuses a read is found at once, however many wrote the same.
+struct Writers<'a> {
+    transactions: &'a [Transaction],
+    sorted: Vec<Written>,
+}
+
+/// Key and value, whether it did not commit, its timestamp, and its number.
+type Written = (i64, i64, bool, Option<i64>, usize);
+
+impl<'a> Writers<'a> {
+    fn of(transactions: &'a [Transaction]) -> Writers<'a> {
+        let written = |(number, t): (usize, &'a Transaction)| {
+            let each = move |&(key, value): &(i64, i64)| {
+                (key, value, !t.may_commit(), t.commit_at, number)
+            };
+            t.written.iter().map(each)
+        };
+        let mut sorted: Vec<Written> = transactions.iter().enumerate().flat_map(written).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        Writers { transactions, sorted }
+    }
+
+    fn of_value(&self, key: i64, value: i64) -> impl Iterator<Item = &'a Transaction> + Clone {
+        let first = self.sorted.partition_point(|written| (written.0, written.1) < (key, value));
+        let those = self.sorted[first..].iter();
+        let those = those.take_while(move |written| (written.0, written.1) == (key, value));
+        those.map(|written| &self.transactions[written.4])
+    }
 }
 
 /// Two answers within one transaction that no snapshot explains.
@@ -51,23 +86,23 @@ fn torn(history: &History, transaction: &Transaction) -> Option<Witness> {
 fn bad_read(
     history: &History,
     kind: Kind,
-    transactions: &[Transaction],
+    writers: &Writers,
     reader: &Transaction,
     key: i64,
     value: i64,
 ) -> Option<Witness> {
-    let wrote = |t: &&Transaction| t.written.contains(&(key, value));
-    let writers: Vec<&Transaction> = transactions.iter().filter(wrote).collect();
-    if let Some(witness) = too_new(history, kind, &writers, reader, key, value) {
+    let writers = writers.of_value(key, value);
+    let mut others = writers.clone().filter(|t| !std::ptr::eq(*t, reader));
+    if let Some(witness) = too_new(history, kind, others.clone().next(), reader, key, value) {
         return Some(witness);
     }
     let last = |t: &Transaction| t.writes.get(&key) == Some(&Some(value));
-    if writers.iter().any(|t| t.may_commit() && last(t) && !std::ptr::eq(*t, reader)) {
+    if others.clone().any(|t| t.may_commit() && last(t)) {
         return None;
     }
     let read = read_of(history, reader, key);
     let call = words::call(history, read);
-    let (rule, explanation) = match writers.iter().find(|t| !std::ptr::eq(**t, reader)) {
+    let (rule, explanation) = match others.next() {
         None => ("from-nowhere", format!("{call}: no other transaction wrote {value} there.")),
         Some(writer) if !writer.may_commit() => {
             let by = words::thread(history, writer.operations[0]);
@@ -83,7 +118,7 @@ fn bad_read(
         }
     };
     let mut operations: Vec<OperationId> =
-        writers.iter().flat_map(|t| t.operations.iter().copied()).collect();
+        writers.flat_map(|t| t.operations.iter().copied()).collect();
     operations.push(read);
     operations.dedup();
     Some(Witness { rule, explanation, operations })
@@ -91,32 +126,28 @@ fn bad_read(
 
 /// A value that was committed with a later timestamp than that at which the reader reads. Where the
 /// whole transaction happens at its commit, only one that changes nothing reads at the other.
+/// `writer` is the one with the earliest timestamp.
 fn too_new(
     history: &History,
     kind: Kind,
-    writers: &[&Transaction],
+    writer: Option<&Transaction>,
     reader: &Transaction,
     key: i64,
     value: i64,
 ) -> Option<Witness> {
     let reads_there = kind == Kind::Snapshot || reader.writes.is_empty();
     let at = reader.read_at.filter(|_| reads_there)?;
-    let others: Vec<_> =
-        writers.iter().filter(|t| t.may_commit() && !std::ptr::eq(**t, reader)).collect();
-    let later = |t: &&&Transaction| t.commit_at.is_some_and(|commit| commit > at);
-    if others.is_empty() || !others.iter().all(later) {
-        return None;
-    }
+    let writer = writer.filter(|writer| writer.may_commit())?;
+    let commit = writer.commit_at.filter(|commit| *commit > at)?;
     let read = read_of(history, reader, key);
-    let commit = others[0].commit_at.expect("it is later");
     let explanation = format!(
         "{}, at the read timestamp {at}; a transaction of {} wrote {value} there and committed at \
          the timestamp {commit}.",
         words::call(history, read),
-        words::thread(history, others[0].operations[0])
+        words::thread(history, writer.operations[0])
     );
     let mut operations: Vec<OperationId> =
-        others[0].operations.iter().chain([&reader.operations[0]]).copied().collect();
+        writer.operations.iter().chain([&reader.operations[0]]).copied().collect();
     operations.push(read);
     Some(Witness { rule: "future-read", explanation, operations })
 }
@@ -130,66 +161,113 @@ fn read_of(history: &History, transaction: &Transaction, key: i64) -> OperationI
     *transaction.operations.iter().find(reads).expect("it found something there")
 }
 
+/// A transaction, and what is asked to be explained of it: no more than all.
+type Asked<'a> = (&'a Transaction, &'a Transaction);
+
 /// The witness of transactions that the search has refused: as few as it refuses still.
 pub fn named(
     history: &History,
     kind: Kind,
-    mut all: Vec<&Transaction>,
+    transactions: &[Transaction],
     failed: usize,
     limits: &Limits,
 ) -> Witness {
     let limits = Limits { steps_max: CUT_DOWN_STEPS.min(limits.steps_max), ..limits.clone() };
-    let refused =
-        |some: &[&Transaction]| matches!(explained(kind, some, &limits), Verdict::Violation(_));
-    // What began after the failed one was over cannot have a part in it.
-    let end = match (kind, all[failed].outcome) {
-        (_, Outcome::Committed { end, .. }) => end,
-        _ => all[failed].snapshot_end,
+    let refused = |some: &[Asked]| {
+        let asked: Vec<&Transaction> = some.iter().map(|(_, asked)| *asked).collect();
+        matches!(explained(kind, &asked, &limits), Verdict::Violation(_))
     };
-    let (earlier, later): (Vec<_>, Vec<_>) = all.iter().copied().partition(|t| t.start <= end);
-    if !later.iter().any(|t| is_read(t, &earlier)) && refused(&earlier) {
+    // What began after the failed one was over cannot have a part in it.
+    let end = match (kind, transactions[failed].outcome) {
+        (_, Outcome::Committed { end, .. }) => end,
+        _ => transactions[failed].snapshot_end,
+    };
+    let mut all: Vec<Asked> = transactions.iter().map(|t| (t, t)).collect();
+    let (earlier, later): (Vec<_>, Vec<_>) = all.iter().copied().partition(|(t, _)| t.start <= end);
+    let read = found_by(&earlier);
+    if !later.iter().any(|(t, _)| is_read(t, &read)) && refused(&earlier) {
         all = earlier;
     }
-    if all.len() <= CUT_DOWN_MAX {
-        let mut at = all.len();
-        while at > 0 {
-            at -= 1;
-            let mut rest = all.clone();
-            let without = rest.remove(at);
-            if !is_read(without, &rest) && refused(&rest) {
-                all = rest;
-            }
+    let count = all.len();
+    all.sort_by_key(|(t, _)| t.start);
+    let is_long = count > CUT_DOWN_MAX;
+    let sizes = [CUT_DOWN_MAX / 16, CUT_DOWN_MAX].into_iter().filter(|_| is_long);
+    let last: Vec<Vec<Transaction>> = sizes.map(|size| last_alone(&all, size)).collect();
+    for last in &last {
+        let of_all = all[count - last.len()..].iter().map(|(t, _)| *t);
+        let last: Vec<Asked> = of_all.zip(last).collect();
+        if refused(&last) {
+            all = last;
+            break;
         }
     }
+    if all.len() > CUT_DOWN_MAX {
+        return told(history, kind, &all[count - CUT_DOWN_MAX..], count);
+    }
+    let mut at = all.len();
+    while at > 0 {
+        at -= 1;
+        let mut rest = all.clone();
+        let (_, without) = rest.remove(at);
+        if !is_read(without, &found_by(&rest)) && refused(&rest) {
+            all = rest;
+        }
+    }
+    told(history, kind, &all, all.len())
+}
+
+/// The last `size` of these, without what they may have found that others left behind: refused
+/// like that, they are for nobody's want.
+fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
+    let (others, last) = all.split_at(all.len() - size);
+    let others = others.iter().filter(|(t, _)| t.may_commit());
+    let left: FastSet<Found> =
+        others.flat_map(|(t, _)| t.writes.iter().map(|(key, value)| (*key, *value))).collect();
+    let alone = |(t, _): &Asked| {
+        let mut alone = (*t).clone();
+        alone.reads.retain(|key, value| !left.contains(&(*key, *value)));
+        alone
+    };
+    last.iter().map(alone).collect()
+}
+
+/// The witness of these, the last of `count` that are refused.
+fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
+    let all: Vec<&Transaction> = all.iter().map(|(t, _)| *t).collect();
     let rule = name(kind, &all);
-    let who: Vec<String> = all
-        .iter()
-        .map(|t| {
-            let began = history.operation(t.operations[0]).start;
-            format!("{} (begun at {began})", words::thread(history, t.operations[0]))
-        })
-        .collect();
+    let who = |t: &&Transaction| {
+        let began = history.operation(t.operations[0]).start;
+        format!("{} (begun at {began})", words::thread(history, t.operations[0]))
+    };
+    let (last, rest) =
+        if count > all.len() { (TOLD_MAX, "; the last are ") } else { (count, ": ") };
+    let who: Vec<String> = all[all.len() - last..].iter().map(who).collect();
     let promise = match kind {
         Kind::Serializable => "No order of whole transactions",
         _ => "No choice of snapshots and commits",
     };
     let explanation = format!(
-        "{promise} within their timeboxes explains what these {} transactions read and that they \
-         committed: {}.{}",
-        all.len(),
+        "{promise} within their timeboxes explains what these {count} transactions read and that \
+         they committed{rest}{}.{}",
         who.join(", "),
         meaning(rule)
     );
     witness(rule, explanation, &all)
 }
 
-/// Whether one of `others` may have found what `transaction` left behind: then they may be refused
-/// for want of it.
-fn is_read(transaction: &Transaction, others: &[&Transaction]) -> bool {
-    let left = |reader: &&Transaction| {
-        transaction.writes.iter().any(|(key, value)| reader.reads.get(key) == Some(value))
-    };
-    transaction.may_commit() && others.iter().any(left)
+/// What was found under a key.
+type Found = (i64, Option<i64>);
+
+fn found_by(readers: &[Asked]) -> FastSet<Found> {
+    let found = readers.iter().flat_map(|(_, asked)| asked.reads.iter());
+    found.map(|(key, value)| (*key, *value)).collect()
+}
+
+/// Whether some may have found what `transaction` left behind: then they may be refused for want of
+/// it.
+fn is_read(transaction: &Transaction, found: &FastSet<Found>) -> bool {
+    let mut left = transaction.writes.iter();
+    transaction.may_commit() && left.any(|(key, value)| found.contains(&(*key, *value)))
 }
 
 fn name(kind: Kind, all: &[&Transaction]) -> &'static str {

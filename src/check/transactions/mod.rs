@@ -21,6 +21,7 @@
 //! that never came to its commit did not commit.
 
 mod anomaly;
+mod rest;
 mod stamped;
 mod store;
 mod transaction;
@@ -29,6 +30,7 @@ use super::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER};
 use crate::journal::Journal;
 use crate::model::{Kind, Spec};
+pub use rest::{is_over, rest, unknown_past};
 use stamped::{Place, place};
 use store::{Isolated, Point, Serial};
 use transaction::{Outcome, Transaction};
@@ -46,7 +48,13 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match explained(kind, &all, limits) {
         Verdict::Violation(found) => {
             let failed = found.operations.last().expect("a search names what failed").thread;
-            Verdict::Violation(anomaly::named(history, kind, all, failed as usize, limits))
+            Verdict::Violation(anomaly::named(
+                history,
+                kind,
+                &transactions,
+                failed as usize,
+                limits,
+            ))
         }
         verdict => verdict,
     }
@@ -68,9 +76,11 @@ fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verd
     }
 }
 
-/// Each transaction that may have committed, as one operation.
+/// Each transaction that may have committed, as one operation. A read of the past may have happened
+/// before it was begun, but not before any commit was called that it sees for certain: without
+/// that, all of them would be open from the beginning on.
 fn serial(transactions: &[&Transaction]) -> Journal<usize> {
-    let mut journal = Journal::default();
+    let (mut journal, seen) = (Journal::default(), Seen::of(transactions));
     for (number, transaction) in transactions.iter().enumerate() {
         let end = match transaction.outcome {
             Outcome::Committed { end, .. } => Some(end),
@@ -78,13 +88,63 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
             // It promises nothing, and changes nothing: as if it began and never went on.
             Outcome::Aborted => None,
         };
-        // A read of the past happened then.
-        let past = matches!(place(transaction), Place::Read(_));
-        let start = if past { 0 } else { transaction.start };
+        let start = match place(transaction) {
+            Place::Read(at) => seen.start(transaction, at).min(end.unwrap_or(NEVER - 1)),
+            _ => transaction.start,
+        };
         let pushed = journal.push(number as u32, number, start, end);
         pushed.expect("the only operation of its client");
     }
     journal
+}
+
+/// What the timestamps of others say about when a read of the past happened.
+struct Seen {
+    /// The commits with timestamps that certainly happened, in the order of these: each with the
+    /// latest start of a transaction up to there.
+    commits: Vec<(i64, u64)>,
+    /// When certain transactions were over, oldest first: each with the latest timestamp up to
+    /// there. None if some have no timestamp.
+    over: Option<Vec<(u64, i64)>>,
+}
+
+impl Seen {
+    fn of(transactions: &[&Transaction]) -> Seen {
+        let (mut commits, mut over, mut all) = (Vec::new(), Vec::new(), true);
+        for transaction in transactions.iter().filter(|t| t.may_commit()) {
+            let (place, outcome) = (place(transaction), transaction.outcome);
+            all &= !matches!(place, Place::Anywhere);
+            let (Place::Read(at) | Place::Commit(at)) = place else { continue };
+            let Outcome::Committed { end, .. } = outcome else { continue };
+            over.push((end, at));
+            if matches!(place, Place::Commit(_)) {
+                commits.push((at, transaction.start));
+            }
+        }
+        commits.sort_unstable();
+        over.sort_unstable();
+        commits.iter_mut().fold(0, |latest, (_, start)| {
+            *start = latest.max(*start);
+            *start
+        });
+        over.iter_mut().fold(i64::MIN, |latest, (_, at)| {
+            *at = latest.max(*at);
+            *at
+        });
+        Seen { commits, over: all.then_some(over) }
+    }
+
+    /// Who reads at this timestamp does so after this instant. Where nothing with a later one was
+    /// over when it was begun, and nothing is without, it happened no earlier than that: whatever
+    /// else has a later timestamp and came before can as well have come right after it.
+    fn start(&self, transaction: &Transaction, at: i64) -> u64 {
+        let behind = self.commits.partition_point(|(commit, _)| *commit <= at);
+        let seen = self.commits[..behind].last().map_or(0, |(_, start)| *start);
+        let Some(over) = &self.over else { return seen };
+        let before = over.partition_point(|(end, _)| *end < transaction.start);
+        let is_past = over[..before].last().is_some_and(|(_, latest)| *latest > at);
+        if is_past { seen } else { seen.max(transaction.start) }
+    }
 }
 
 /// Each transaction as the instant of its snapshot and that of its commit, if it may have one.

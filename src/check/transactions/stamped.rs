@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::rest::{Leaves, Left};
 use super::store::{Point, meet};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
@@ -41,6 +42,12 @@ fn write(transaction: &Transaction, versions: &mut Versions, floor: i64) {
         let found = of_key.iter().rposition(|(other, _)| *other <= floor);
         of_key.drain(..found.unwrap_or(0));
     }
+}
+
+/// The latest version of each key.
+fn latest(versions: &Versions) -> BTreeMap<i64, i64> {
+    let last = |of_key: &Vec<Version>| of_key.last().and_then(|(_, value)| *value);
+    versions.iter().filter_map(|(key, of_key)| Some((*key, last(of_key)?))).collect()
 }
 
 /// By number: no snapshot that may be taken after this transaction's commit reads any earlier.
@@ -80,6 +87,12 @@ pub struct Store {
     versions: Versions,
     /// Ascending.
     running: Vec<usize>,
+}
+
+impl Leaves for Store {
+    fn left(&self) -> Left {
+        Left::of(latest(&self.versions))
+    }
 }
 
 impl<'a> Isolated<'a> {
@@ -167,6 +180,12 @@ pub struct Line {
     read: i64,
 }
 
+impl Leaves for Line {
+    fn left(&self) -> Left {
+        Left::stamped(latest(&self.versions), self.committed, self.read)
+    }
+}
+
 impl Model<usize> for Serial<'_> {
     type State = Line;
 
@@ -200,7 +219,8 @@ impl Model<usize> for Serial<'_> {
     fn reads(&self, number: &usize) -> bool {
         let transaction = self.transactions[*number];
         let free = matches!(place(transaction), Place::Anywhere);
-        free && (transaction.writes.is_empty() || !transaction.may_commit())
+        // One that did not commit never takes effect, wherever it stands.
+        !transaction.may_commit() || free && transaction.writes.is_empty()
     }
 
     fn weight(&self, line: &Line) -> usize {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::rest::{Leaves, Left};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
@@ -72,6 +73,18 @@ pub struct Store {
     committed: Committed,
     /// Ascending.
     running: Vec<usize>,
+}
+
+impl Leaves for Committed {
+    fn left(&self) -> Left {
+        Left::of(self.clone())
+    }
+}
+
+impl Leaves for Store {
+    fn left(&self) -> Left {
+        Left::of(self.committed.clone())
+    }
 }
 
 impl Isolated<'_> {
