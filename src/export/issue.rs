@@ -95,7 +95,7 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
                  happened. `#3+8` is byte 8 of the third block of memory that was \
                  allocated.\n\n```\n";
-        text += &interleaving::draw(table, stored.round.start.threads, false, ROWS_MAX);
+        text += &interleaving::draw(table, stored.round.history.drain, false, ROWS_MAX);
         text += "```\n";
     }
     text += "\n## To reproduce\n\n";
@@ -116,10 +116,9 @@ fn explanation(stored: &Stored) -> String {
                 stored.finding.model
             );
             if !operations.is_empty() && operations.len() <= crate::finding::SHOWN_MAX {
-                let (unit, name) = stored.hello.clock.shown();
-                let drain = stored.round.start.threads;
-                let picture = timeline::draw(history, operations, drain, unit);
-                write!(text, "\n```\n{picture}\n  [begin, end] in {name}\n```\n")
+                let unit = stored.hello.clock.shown();
+                let picture = timeline::draw(history, operations, unit);
+                write!(text, "\n```\n{picture}\n  [begin, end] in {}\n```\n", unit.name)
                     .expect("writing to a string");
             }
             text

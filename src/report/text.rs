@@ -57,7 +57,7 @@ pub fn render(stored: &Stored) -> String {
         }
     }
     if let Some(table) = &stored.interleaving {
-        let drain = stored.round.start.threads;
+        let drain = stored.round.history.drain;
         text +=
             "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
@@ -182,9 +182,8 @@ fn culprit(stored: &Stored) -> Option<char> {
 
 fn picture(stored: &Stored) -> String {
     let (history, operations) = (&stored.round.history, stored.shown());
-    let drain = stored.round.start.threads;
-    let (unit, name) = stored.hello.clock.shown();
-    let mut text = timeline::draw(history, &operations, drain, unit);
+    let unit = stored.hello.clock.shown();
+    let mut text = timeline::draw(history, &operations, unit);
     let all = match &stored.finding.what {
         What::Violation { operations, .. } => operations.len(),
         What::Fault { .. } => operations.len(),
@@ -193,7 +192,8 @@ fn picture(stored: &Stored) -> String {
         writeln!(text, "\n  The last {SHOWN_MAX} of {all} operations.")
             .expect("writing to a string");
     }
-    text + &format!("\n  Time runs to the right, not to scale; [start, end] in {name}.\n")
+    text += &format!("\n  Time runs to the right, not to scale; [start, end] in {}.\n", unit.name);
+    text
 }
 
 /// Breaks a paragraph into lines of at most 80 columns.
