@@ -5,7 +5,6 @@ use super::Found;
 use super::chart::Chart;
 use super::html::{Cell, Section, facts, grouped, paragraph, percent, table};
 use crate::fuzz::{Coverage, Point, Statistics};
-use crate::history::Unit;
 use crate::ledger::{Circumstances, Ledger, Part};
 use crate::report::coverage;
 use crate::report::progress::short;
@@ -172,7 +171,7 @@ fn rows(ledger: &Ledger, part: &Part) -> Vec<(&'static str, String)> {
         rows.push(("Capacity", format!("{} values", target.capacity)));
     }
     rows.push(("Machine", machine.sentence()));
-    let Unit { factor, name: unit, .. } = clock.shown();
+    let (factor, unit) = (clock.shown().factor, clock.shown().name);
     rows.push((
         "Clock",
         match clock.nanoseconds_per_unit {

@@ -117,7 +117,8 @@ impl Data {
             story: explained.story,
             order: explained.order,
             missing: explained.missing,
-            interleaving: interleaving.map(|steps| interleaved(steps, subject.history.drain, &numbers)),
+            interleaving: interleaving
+                .map(|steps| interleaved(steps, subject.history.drain, &numbers)),
         }
     }
 }
@@ -157,7 +158,8 @@ impl Rows {
         let mut clients: Vec<u32> = subject.history.threads.iter().map(|t| t.client).collect();
         clients.sort_unstable();
         clients.dedup();
-        let names = clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
+        let names =
+            clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
         Rows { names, clients }
     }
 

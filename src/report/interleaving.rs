@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::interleaving::{Interleaving, Place, Row, What};
 use crate::history::client_name;
+use crate::interleaving::{Interleaving, Place, Row, What};
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -32,6 +32,15 @@ pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize
         text.push('\n');
     }
     text
+}
+
+/// What the signs mean that the table has.
+pub fn key(table: &Interleaving) -> &'static str {
+    let names_blocks = table.rows.iter().any(|row| match &row.what {
+        What::Act { text, .. } => row.matters && text.contains('#'),
+        _ => false,
+    });
+    if names_blocks { "  (#2 is the second block of memory that was allocated)\n\n" } else { "" }
 }
 
 fn line(row: &Row, drain: Option<u32>) -> String {

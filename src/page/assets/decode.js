@@ -131,6 +131,14 @@ class Operations {
     return this.names[this.row[op]];
   }
 
+  /** "2 threads, and a drain that took out what was left". */
+  clients() {
+    const threads = this.names.filter((name) => name !== 'drain').length;
+    const words = `${threads} thread${threads === 1 ? '' : 's'}`;
+    if (threads === this.names.length) return words;
+    return `${words}, and a drain: what was left when all of them were done`;
+  }
+
   /** The same within a sentence. */
   by(op) {
     const name = this.thread(op);
