@@ -160,6 +160,7 @@ impl Fault {
         self.part = snapshot.part;
         self.grown = snapshot.grown;
         self.threads = snapshot.records.len().saturating_sub(1) as u32;
+        self.history.drain = Some(self.threads);
         if let Some(note) = snapshot.signal {
             self.thread = note.thread;
             let memory = matches!(note.signal, libc::SIGSEGV | libc::SIGBUS);

@@ -15,7 +15,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
 use crate::interleaving::{Interleaving, Place as Line};
 use crate::measured::Measured;
-use crate::plan::Plan;
+use crate::plan::{Engine, Plan};
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
 use crate::trace::area::Stage;
@@ -34,6 +34,8 @@ pub const SCRIPT_FILE: &str = "debug.gdb";
 pub const ORIGINAL_FILE: &str = "original.mpk";
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
+/// Of a round with no more operations than this all are shown: each may have a part in it.
+const SHOWN_WHOLE: usize = 12;
 /// Operations of each thread shown of a round that ended in a fault: its last.
 const LAST_OPERATIONS: usize = 3;
 /// What its threads did.
@@ -308,10 +310,13 @@ impl Stored {
     }
 
     /// The operations that its report shows, in the order in which they are numbered, from 1, or
-    /// lettered: those that cannot be explained, or the last ones of a round that ended in a fault.
+    /// lettered: those that cannot be explained, or the last ones of a round that ended in a fault;
+    /// all of a small round, but of a recording, whose places are those of the first.
     pub fn shown(&self) -> Vec<OperationId> {
         let history = &self.round.history;
+        let whole = history.len() <= SHOWN_WHOLE && self.finding.plan.engine != Engine::Rr;
         let mut shown = match &self.finding.what {
+            _ if whole => history.ids().collect(),
             What::Violation { operations, .. } => operations.clone(),
             What::Fault { .. } => last_operations(history),
         };

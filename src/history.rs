@@ -73,6 +73,20 @@ pub struct History {
     /// Whether, after all other calls had returned, one thread took out everything until the
     /// structure answered empty: what was added and never taken is then lost.
     pub drained: bool,
+    /// The client that is none of the threads that called at once: it made the structure, and took
+    /// out what was left in it.
+    pub drain: Option<u32>,
+}
+
+/// What people are shown of a stamp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// How many of these a stamp is.
+    pub factor: f64,
+    pub name: &'static str,
+    /// Stamps are small numbers that people meet elsewhere, too, as steps of a schedule: they are
+    /// shown as they are. Others count from the first one that is shown.
+    pub is_absolute: bool,
 }
 
 /// A call and its answer, before it is stored.
@@ -221,6 +235,7 @@ impl History {
 
     /// Appends what the same clients did later.
     pub fn append(&mut self, later: History) -> Result<(), Misfit> {
+        self.drain = self.drain.or(later.drain);
         for thread in later.threads {
             let own = |own: &&mut Thread| own.client == thread.client && !own.is_retired();
             match self.threads.iter_mut().rfind(own) {
@@ -233,6 +248,16 @@ impl History {
             }
         }
         Ok(())
+    }
+
+    /// What is known of it besides its operations.
+    pub fn without_threads(&self) -> History {
+        History { threads: Vec::new(), drained: self.drained, drain: self.drain }
+    }
+
+    /// "thread 2", or "drain": what people are told of the operation's client.
+    pub fn client_name(&self, id: OperationId) -> String {
+        client_name(self.threads[id.thread as usize].client, self.drain)
     }
 
     pub fn len(&self) -> usize {
@@ -259,7 +284,7 @@ impl History {
     pub fn only(&self, ids: &[OperationId]) -> History {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
-        let mut only = History { threads: Vec::new(), drained: self.drained };
+        let mut only = self.without_threads();
         let threads = self.threads.iter().map(|thread| Thread::new(thread.client));
         only.threads.extend(threads);
         for id in ids {
@@ -282,6 +307,11 @@ impl History {
                 .map(move |index| OperationId { thread: thread as u32, index })
         })
     }
+}
+
+/// "thread 2", or "drain" for the client of that number.
+pub fn client_name(client: u32, drain: Option<u32>) -> String {
+    if drain == Some(client) { "drain".to_string() } else { format!("thread {client}") }
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Count
 fn in_one_thread(history: &History) -> Option<History> {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
-    let mut one = History { threads: vec![Thread::new(0)], drained: history.drained };
+    let mut one = History { threads: vec![Thread::new(0)], ..history.without_threads() };
     for id in ids {
         one.threads[0].push(history.entry(id)).ok()?;
     }

@@ -92,7 +92,7 @@ impl Cut<'_> {
     /// The history with these values alone: operations that add or take none of them are left out,
     /// "empty" answers and the end too. Also which operations remain.
     fn rest(&self, keep: &[i64]) -> (History, Vec<OperationId>) {
-        let mut rest = History { threads: Vec::new(), drained: false };
+        let mut rest = History { drained: false, ..self.history.without_threads() };
         let mut ids = Vec::new();
         let keep: HashSet<i64> = keep.iter().copied().collect();
         let kept = |values: &[i64]| -> Vec<i64> {

@@ -83,7 +83,7 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
 /// What remains, and the place that each operation had in its thread.
 fn rest(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
     let threads = history.threads.iter().map(|thread| Thread::new(thread.client)).collect();
-    let mut rest = History { threads, drained: history.drained };
+    let mut rest = History { threads, ..history.without_threads() };
     let mut places = vec![Vec::new(); history.threads.len()];
     for id in history.ids().filter(|id| !fates.goes(*id)) {
         let entry = history.entry(id);

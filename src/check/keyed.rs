@@ -105,11 +105,15 @@ where
         }
     }
     answers.truncate(4);
+    let way = match others.len() {
+        0 => String::new(),
+        1 => "; the call still under way does not change that".to_string(),
+        n => format!("; the {n} calls still under way do not change that"),
+    };
     let explanation = format!(
-        "No order explains {}. Without the {} others on the same key then under way it should have \
-         answered {}.",
+        "No order explains {}. In every order that explains the answers until then, it should have \
+         answered {}{way}.",
         witness::call(history, failed),
-        others.len(),
         answers.join(" or ")
     );
     let operations = others.into_iter().chain([failed]).collect();

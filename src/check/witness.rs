@@ -6,9 +6,12 @@ use super::values::{added_by, taken_by};
 use crate::history::{History, OperationId};
 use crate::operation::{Status, listed};
 
-/// "thread 3": the client that made the call.
+/// "thread 3", or "the drain": the client that made the call.
 pub fn thread(history: &History, id: OperationId) -> String {
-    format!("thread {}", history.threads[id.thread as usize].client)
+    match history.client_name(id) {
+        name if name == "drain" => "the drain".to_string(),
+        name => name,
+    }
 }
 
 /// "insert(7) by thread 3, which answered failed".

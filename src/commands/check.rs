@@ -190,8 +190,7 @@ fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict, partials: Op
         Verdict::Violation(witness) => {
             println!("{name}: violates {model} ({})", witness.rule);
             println!("{}\n", witness.explanation);
-            let (history, drain) = (&subject.history, subject.drain);
-            let drawn = timeline::draw(history, &witness.operations, drain, subject.ns_per_unit);
+            let drawn = timeline::draw(&subject.history, &witness.operations, subject.unit);
             println!("{}", subject.strings.render(&drawn));
         }
     }

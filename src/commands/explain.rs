@@ -30,7 +30,7 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     if args.run.format.json {
         print_json(&table)?;
     } else {
-        let drain = stored.round.start.threads;
+        let drain = stored.round.history.drain;
         println!("{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
         print!("{}", interleaving::draw(&table, drain, args.all, usize::MAX));
     }

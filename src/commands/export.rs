@@ -13,7 +13,7 @@ use super::{Outcome, explain, print_json, stop_flag};
 use crate::availability::{installed, packages_in_use};
 use crate::cli;
 use crate::commands::fuzz::rerun;
-use crate::compile::{Language, Request};
+use crate::compile::{Language, Request, needs_libatomic};
 use crate::export::{Build, Material, Tried, Versions, Written, search};
 use crate::finding::Stored;
 use crate::interleaving::Interleaving;
@@ -42,7 +42,7 @@ pub fn run(args: &cli::Export) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let table = table(&stored, args)?;
     let request = request(&workshop, &stored)?;
-    let material = Material::new(&stored, table.as_ref(), build(&workshop, &request)?)?;
+    let material = Material::new(&stored, table.as_ref(), build(&workshop, &stored, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if budget.is_some() && !args.format.json {
         eprintln!("compiling and running what may reproduce it ...");
@@ -114,11 +114,14 @@ fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
     Ok(Request { flags: [own.anchored(folder).flags, request.flags.clone()].concat(), ..request })
 }
 
-fn build(workshop: &Workshop, request: &Request) -> Result<Build> {
+fn build(workshop: &Workshop, stored: &Stored, request: &Request) -> Result<Build> {
     let toolchain = workshop.toolchain();
     // Its own flags are read from the source again.
     let search_path = toolchain.search_path(&Request { flags: Vec::new(), ..request.clone() })?;
+    // What does not compile any more is found out below.
+    let library = workshop.compile(&stored.finding.plan).ok();
     Ok(Build {
+        needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
         adapter: request.source.clone(),
         include_dirs: request.include_dirs.clone(),
         search_path,

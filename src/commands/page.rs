@@ -13,7 +13,7 @@ use crate::check::{Partials, Verdict};
 use crate::finding::SHOWN_MAX;
 use crate::history::OperationId;
 use crate::model::Spec;
-use crate::page::{self, Judgement, Unit};
+use crate::page::{self, Judgement};
 
 /// A history that was judged.
 pub struct Judged<'a> {
@@ -57,8 +57,7 @@ impl Judged<'_> {
             model: Some(*model),
             judgement,
             lettered,
-            drain: subject.drain,
-            unit: Unit { factor: subject.ns_per_unit, name: subject.unit },
+            unit: subject.unit,
             facts: Vec::new(),
             strings: &subject.strings,
             interleaving: None,

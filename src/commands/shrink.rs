@@ -125,10 +125,10 @@ fn smaller(
         return Ok(None);
     };
     stored.keep_original()?;
+    let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
+    let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
+    shrunk.finding.explain(partials);
     if stored.finding.plan.engine == Engine::Native {
-        let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
-        let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
-        shrunk.finding.explain(partials);
         fuzz::save(&shrunk)?;
         return Ok(Some(shrunk));
     }

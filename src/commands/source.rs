@@ -9,7 +9,7 @@ use crate::check::{Verdict, Witness};
 use crate::cli;
 use crate::exchange::strings::{Strings, Value};
 use crate::exchange::{self, Format, Options};
-use crate::history::History;
+use crate::history::{History, Unit};
 use crate::model::Spec;
 use crate::operation::Family;
 use crate::trace::rounds;
@@ -27,11 +27,7 @@ pub struct Subject {
     pub strings: Strings,
     /// What was not read, and why.
     pub notes: Vec<String>,
-    /// Client that drained the structure.
-    pub drain: u32,
-    pub ns_per_unit: f64,
-    /// What that many of a stamp's units are.
-    pub unit: &'static str,
+    pub unit: Unit,
 }
 
 impl Subject {
@@ -82,9 +78,7 @@ pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
             model,
             strings,
             notes,
-            drain: u32::MAX,
-            ns_per_unit: 1.0,
-            unit: "units of the file's stamps",
+            unit: Unit { factor: 1.0, name: "units of the file's stamps", is_absolute: false },
         }],
         None,
     ))
@@ -96,7 +90,7 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
     let hello = &trace.hello;
     let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
     let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
-    let (ns_per_unit, unit) = hello.clock.shown();
+    let unit = hello.clock.shown();
     let subject = |round: rounds::Round| Subject {
         name: format!("{name}, round {}", round.start.round),
         round: Some(round.start.round),
@@ -104,8 +98,6 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
         model: Some(model),
         strings: Strings::default(),
         notes: Vec::new(),
-        drain: round.start.threads,
-        ns_per_unit,
         unit,
     };
     Ok((trace.rounds.into_iter().map(subject).collect(), trace.truncated))

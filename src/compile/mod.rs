@@ -8,6 +8,7 @@ mod compiler;
 mod error;
 mod flags;
 mod record;
+mod wide;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub use compiler::{Compiler, Language};
 pub use error::Error;
 pub use flags::words as flag_words;
 use record::Record;
+pub use wide::needs_libatomic;
 
 /// What a library is built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

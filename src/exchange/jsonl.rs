@@ -3,7 +3,7 @@
 //! history goes out, and back. `docs/histories.md` has the schema.
 //!
 //! ```text
-//! {"interlap": 1, "model": "fifo", "drained": true}                       optional first line
+//! {"interlap": 1, "model": "fifo", "drained": true, "drain": 4}           optional first line
 //! {"thread": 0, "op": "enqueue", "args": [7], "start": 10, "end": 14}
 //! {"thread": 1, "op": "dequeue", "start": 12, "end": 19, "status": "ok", "results": [7]}
 //! {"thread": 1, "op": "dequeue", "start": 20, "end": null, "status": "pending"}
@@ -27,6 +27,8 @@ struct Header {
     model: Option<String>,
     #[serde(default)]
     drained: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    drain: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,7 +116,7 @@ fn values(scalars: Vec<Scalar>) -> Vec<Value> {
 pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let mut named = None;
-    let mut drained = false;
+    let (mut drained, mut drain) = (false, None);
     if let Some((number, line)) = lines.peek().filter(|(_, line)| line.contains("\"interlap\"")) {
         let header: Header = parse(*number, line)?;
         if header.interlap != FORMAT_VERSION {
@@ -123,7 +125,7 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
         }
         let spec = header.model.map(|model| model.parse::<Spec>()).transpose();
         named = spec.map_err(|error| at(*number + 1, &error))?;
-        drained = header.drained;
+        (drained, drain) = (header.drained, header.drain);
         lines.next();
     }
     let model = model.or(named).ok_or("the file names no model; say which with --model")?;
@@ -132,7 +134,7 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
         true => events_of(lines, model)?,
         false => operations_of(lines, model)?,
     };
-    imported.history.drained = drained;
+    (imported.history.drained, imported.history.drain) = (drained, drain);
     Ok(imported)
 }
 
@@ -252,7 +254,8 @@ pub fn write_events(history: &History, model: &str, strings: &Strings) -> String
 
 fn header(history: &History, model: &str) -> String {
     let (interlap, model) = (FORMAT_VERSION, Some(model.to_string()));
-    json(&Header { interlap, model, drained: history.drained })
+    let (drained, drain) = (history.drained, history.drain);
+    json(&Header { interlap, model, drained, drain })
 }
 
 /// Arguments and results, the pieces of a string put together.
@@ -277,7 +280,7 @@ fn json(value: &impl Serialize) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"{"interlap": 1, "model": "fifo", "drained": true}
+    const TEXT: &str = r#"{"interlap": 1, "model": "fifo", "drained": true, "drain": 1}
 {"thread": 0, "op": "enqueue", "args": [7], "start": 10, "end": 14}
 {"thread": 1, "op": "dequeue", "start": 12, "end": 19, "status": "ok", "results": [7]}
 

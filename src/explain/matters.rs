@@ -30,14 +30,18 @@ pub struct Under {
     pub steps: RangeInclusive<u64>,
 }
 
+impl Under {
+    /// Whether its thread did that in it.
+    pub fn has(&self, event: &Event) -> bool {
+        self.thread == event.thread && self.steps.contains(&event.step)
+    }
+}
+
 /// Whether an event matters, and whether it is news as well.
 pub type Mark = (bool, bool);
 
 pub fn of(trail: &[Event], calls: &[Under]) -> Vec<Mark> {
-    let meanwhile = |event: &Event| {
-        let mut own = calls.iter().filter(|call| call.thread == event.thread);
-        own.any(|call| call.steps.contains(&event.step))
-    };
+    let meanwhile = |event: &Event| calls.iter().any(|call| call.has(event));
     let mut uses: HashMap<u64, Use> = HashMap::new();
     for event in trail.iter().filter(|event| meanwhile(event)) {
         let thread = 1u64 << (event.thread % 64);

@@ -31,6 +31,8 @@ pub struct Memory<'a> {
     known: HashMap<usize, Pointee>,
     /// The number of the block that is the structure.
     structure: Option<usize>,
+    /// Of blocks that lie where others did, both by their numbers.
+    formers: HashMap<usize, usize>,
 }
 
 impl<'a> Memory<'a> {
@@ -40,14 +42,23 @@ impl<'a> Memory<'a> {
         let (mut known, mut structure) = (HashMap::new(), None);
         for _ in 0..LOOKS {
             let before = known.len();
-            let mut memory = Memory { blocks: BTreeMap::new(), count: 0, types, known, structure };
+            let mut memory = Memory::knowing(types, known, structure);
             trail.iter().for_each(|event| memory.learn(event));
             (known, structure) = (memory.known, memory.structure);
             if known.len() == before {
                 break;
             }
         }
-        Memory { blocks: BTreeMap::new(), count: 0, types, known, structure }
+        Memory::knowing(types, known, structure)
+    }
+
+    fn knowing(
+        types: &'a Types,
+        known: HashMap<usize, Pointee>,
+        structure: Option<usize>,
+    ) -> Memory<'a> {
+        let (blocks, formers) = (BTreeMap::new(), HashMap::new());
+        Memory { blocks, count: 0, types, known, structure, formers }
     }
 
     fn learn(&mut self, event: &Event) {
@@ -100,6 +111,8 @@ impl<'a> Memory<'a> {
     pub fn note(&mut self, event: &Event) {
         if event.act == Act::Allocate {
             self.count += 1;
+            let former = self.blocks.get(&event.address).map(|block| block.number);
+            self.formers.extend(former.map(|former| (self.count, former)));
             let end = event.address + u64::from(event.size);
             // What lay there before is named no more.
             let gone: Vec<u64> = self.blocks.range(event.address..end).map(|(at, _)| *at).collect();
@@ -109,6 +122,12 @@ impl<'a> Memory<'a> {
             let block = Block { number: self.count, size: event.size.into() };
             self.blocks.insert(event.address, block);
         }
+    }
+
+    /// The number of the block that lay where this one begins, which was freed.
+    pub fn former(&self, address: u64) -> Option<usize> {
+        let (block, _) = self.find(address)?;
+        self.formers.get(&block.number).copied()
     }
 
     /// The block that holds the address, and how far behind its start that is.
@@ -183,6 +202,7 @@ mod tests {
             memory.note(&allocate(at, size));
         }
         assert_eq!(memory.place(0x1000), "#3");
+        assert_eq!((memory.former(0x1000), memory.former(0x2000)), (Some(1), None));
         assert_eq!(memory.place(0x100f), "#3+15");
         assert_eq!(memory.place(0x1010), "0x1010");
         assert_eq!(memory.value(0x2008, 8), "#2+8");

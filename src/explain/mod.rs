@@ -59,19 +59,27 @@ impl Story<'_> {
         let mut rows = self.calls();
         let types = Types::of(lines.library());
         let (mut memory, mut texts) = (Memory::of(self.trail, &types), Texts::default());
-        let matters = matters::of(self.trail, &self.under_way());
+        let told = self.under_way();
+        let matters = matters::of(self.trail, &told);
         let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
         let sources = lines.sources(&codes);
         for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
             memory.note(event);
+            if is_point_of_release(&self.trail[at..]) {
+                continue;
+            }
             let text = words(event, &memory);
+            // Who holds its address may take it for what was there before.
+            let reuses = event.act == Act::Allocate
+                && memory.former(event.address).is_some()
+                && told.iter().any(|call| call.has(event));
             let place = source.filter(|_| event.code != 0).map(|source| texts.place(source));
             let row = Row {
                 step: event.step,
                 thread: event.thread,
                 what: What::Act { text, times: 1, place },
-                matters: matters[at].0,
-                is_news: matters[at].1,
+                matters: matters[at].0 || reuses,
+                is_news: matters[at].1 || reuses,
             };
             rows.push(((event.step, 1, at), row));
         }
@@ -130,6 +138,15 @@ impl Story<'_> {
     }
 }
 
+/// Whether the first of these is but the point before a release, where others may go first: the
+/// thread holds what it seems to ask for.
+fn is_point_of_release(events: &[Event]) -> bool {
+    let Some((first, later)) = events.split_first() else { return false };
+    let next = later.iter().find(|event| event.thread == first.thread);
+    let same = |next: &Event| (next.address, next.code) == (first.address, first.code);
+    first.act == Act::Acquire && next.is_some_and(|next| next.act == Act::Release && same(next))
+}
+
 fn words(event: &Event, memory: &Memory) -> String {
     let place = || memory.place(event.address);
     let value = |value| memory.value(value, event.size);
@@ -149,7 +166,11 @@ fn words(event: &Event, memory: &Memory) -> String {
             format!("{} is {}, not {}: not changed", place(), value(before), value(after))
         }
         Act::Fence => "fence".to_string(),
-        Act::Allocate => format!("allocates {}, {} bytes", memory.whole(event.address), event.size),
+        Act::Allocate => {
+            let former = memory.former(event.address);
+            let where_was = former.map_or(String::new(), |old| format!(", where #{old} was"));
+            format!("allocates {}, {} bytes{where_was}", memory.whole(event.address), event.size)
+        }
         Act::Free => format!("frees {}", memory.whole(event.address)),
         Act::Acquire => format!("asks for {}", place()),
         Act::Release => format!("releases {}", place()),

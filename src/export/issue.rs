@@ -8,7 +8,7 @@ use super::{Draft, Material, calls, readme};
 use crate::finding::{Stored, What};
 use crate::history::OperationId;
 use crate::plan::Engine;
-use crate::report::{interleaving, timeline};
+use crate::report::{interleaving, text};
 
 /// Rows of the table of what happened.
 const ROWS_MAX: usize = 40;
@@ -95,7 +95,7 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
                  happened. `#3+8` is byte 8 of the third block of memory that was \
                  allocated.\n\n```\n";
-        text += &interleaving::draw(table, stored.round.start.threads, false, ROWS_MAX);
+        text += &interleaving::draw(table, stored.round.history.drain, false, ROWS_MAX);
         text += "```\n";
     }
     text += "\n## To reproduce\n\n";
@@ -106,7 +106,7 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
 
 fn explanation(stored: &Stored) -> String {
     match &stored.finding.what {
-        What::Violation { explanation, operations, .. } => {
+        What::Violation { explanation, partials, .. } => {
             let history = &stored.round.history;
             let mut text = format!(
                 "{explanation}\n\nEach call takes effect at one moment between its begin and its \
@@ -115,11 +115,10 @@ fn explanation(stored: &Stored) -> String {
                  comes first. There is none (judged as `{}`).\n",
                 stored.finding.model
             );
-            if !operations.is_empty() && operations.len() <= crate::finding::SHOWN_MAX {
-                let (unit, name) = stored.hello.clock.shown();
-                let drain = stored.round.start.threads;
-                let picture = timeline::draw(history, operations, drain, unit);
-                write!(text, "\n```\n{picture}\n  [begin, end] in {name}\n```\n")
+            let picture = text::picture(stored);
+            write!(text, "\n```\n{picture}```\n").expect("writing to a string");
+            if let Some(partials) = partials {
+                write!(text, "\n```\n{}```\n", partials.sentences(history))
                     .expect("writing to a string");
             }
             text

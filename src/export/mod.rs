@@ -62,6 +62,8 @@ pub struct Build {
     pub search_path: Vec<PathBuf>,
     pub flags: Vec<String>,
     pub libraries: Vec<String>,
+    /// Whether its atomics are calls of a library that only the engine's hooks spare.
+    pub needs_libatomic: bool,
     /// The directory of interlap.h and interlap.hpp.
     pub contract: PathBuf,
 }
@@ -229,6 +231,10 @@ fn flags(build: &Build, source: &Source) -> Vec<String> {
         flags.push(word);
     }
     flags.extend(build.libraries.iter().map(|library| format!("-l{library}")));
+    let atomics = "-latomic".to_string();
+    if build.needs_libatomic && !flags.contains(&atomics) {
+        flags.push(atomics);
+    }
     flags
 }
 

@@ -13,6 +13,8 @@ pub enum Place {
     Expression(usize),
     /// Around an argument, from here to there: behind what it reads, before it is passed on.
     Argument(usize, usize),
+    /// Before an operand or an initializer that reaches from here to there.
+    Operand(usize, usize),
 }
 
 impl Place {
@@ -26,6 +28,7 @@ impl Place {
             Place::Argument(at, end) => {
                 vec![(at, format!("REPRODUCER_AFTER({name}, ")), (end, ")".to_string())]
             }
+            Place::Operand(at, end) => vec![(at, format!("({call}, ")), (end, ")".to_string())],
         }
     }
 
@@ -33,7 +36,7 @@ impl Place {
     pub fn at(self) -> usize {
         match self {
             Place::Statement(at) | Place::Expression(at) => at,
-            Place::Body(at, _) | Place::Argument(at, _) => at,
+            Place::Body(at, _) | Place::Argument(at, _) | Place::Operand(at, _) => at,
         }
     }
 }
@@ -135,6 +138,9 @@ impl Code {
         if matches!(self.bytes[at], b';' | b'{') && self.is_flat(at) {
             return self.statement(next(at + 1)?);
         }
+        if self.begins_operand(at) {
+            return self.operand(next(at + if self.bytes[at] == b'=' { 1 } else { 2 })?);
+        }
         if self.word_at(at, "return") {
             let value = next(at + 6)?;
             let is_value = !matches!(self.bytes[value], b';' | b'{');
@@ -150,6 +156,38 @@ impl Code {
         let begin = if head == "for" { self.find(open + 1, b';')? + 1 } else { open + 1 };
         let condition = next(begin)?;
         (self.bytes[condition] != b';').then_some(Place::Expression(condition))
+    }
+
+    /// Whether the second operand of a condition follows, or the initializer of what is not the
+    /// first to be declared here: code runs before each of them.
+    fn begins_operand(&self, at: usize) -> bool {
+        let rest = &self.bytes[at..];
+        if rest.starts_with(b"&&") || rest.starts_with(b"||") {
+            return true;
+        }
+        let is_operator = |byte: &u8| b"=!<>+-*/%&|^[".contains(byte);
+        let assigns = rest.first() == Some(&b'=')
+            && rest.get(1) != Some(&b'=')
+            && !at.checked_sub(1).is_some_and(|before| is_operator(&self.bytes[before]));
+        let depth = self.depths[at];
+        let mut before = (0..at).rev().filter(|at| self.depths[*at] == depth);
+        assigns
+            && before
+                .find(|at| b",;{}".contains(&self.bytes[*at]))
+                .is_some_and(|at| self.bytes[at] == b',')
+    }
+
+    /// What reaches from here to the next operator of a condition, or to the end of what it is in.
+    fn operand(&self, start: usize) -> Option<Place> {
+        let depth = self.depths[start];
+        let ends = |at: &usize| {
+            let rest = &self.bytes[*at..];
+            let joins = rest.starts_with(b"&&") || rest.starts_with(b"||");
+            self.depths[*at] == depth && (joins || b",;)?]}".contains(&rest[0]))
+        };
+        let end = (start + 1..self.bytes.len()).find(ends)?;
+        let spaces = self.bytes[start..end].iter().rev().take_while(|b| b.is_ascii_whitespace());
+        Some(Place::Operand(start, end - spaces.count()))
     }
 
     /// The bodies without braces of conditions and loops on this line.
@@ -383,6 +421,17 @@ mod tests {
         let found = each("{\nreturn a;\n}", 2);
         assert_eq!(found, ["{\nP(); return a;\n}", "{\nreturn P(), a;\n}"]);
         assert_eq!(each("{\nelse\n  return;\n}", 3), Vec::<String>::new());
+    }
+
+    #[test]
+    fn before_operands_and_later_initializers() {
+        let found = each("{\n  int a = f(), b = g(1, 2);\n}", 2);
+        let expected =
+            ["{\n  P(); int a = f(), b = g(1, 2);\n}", "{\n  int a = f(), b = (P(), g(1, 2));\n}"];
+        assert_eq!(found, expected);
+        let found = each("{\nif (!a || b(c) && d == e) return;\n}", 2);
+        assert_eq!(found[2], "{\nif (!a || (P(), b(c)) && d == e) return;\n}");
+        assert_eq!(found[3], "{\nif (!a || b(c) && (P(), d == e)) return;\n}");
     }
 
     #[test]

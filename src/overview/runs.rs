@@ -171,7 +171,7 @@ fn rows(ledger: &Ledger, part: &Part) -> Vec<(&'static str, String)> {
         rows.push(("Capacity", format!("{} values", target.capacity)));
     }
     rows.push(("Machine", machine.sentence()));
-    let (factor, unit) = clock.shown();
+    let (factor, unit) = (clock.shown().factor, clock.shown().name);
     rows.push((
         "Clock",
         match clock.nanoseconds_per_unit {

@@ -10,7 +10,7 @@ use super::explained::{Linearization, PartialsData, StoryData, explained};
 use super::pack::Packed;
 use super::{Interleaving, Judgement, Subject};
 use crate::exchange::strings::Value;
-use crate::history::{NEVER, OperationId};
+use crate::history::{NEVER, OperationId, client_name};
 
 /// Most operations that a page holds: those around the failure.
 const OPERATIONS_MAX: usize = 300_000;
@@ -21,7 +21,8 @@ pub struct Data {
     pub model: String,
     /// `consistent`, `inconclusive`, `violation` or `fault`.
     pub verdict: &'static str,
-    pub unit: (f64, &'static str),
+    /// How many, of what, and whether stamps are shown as they are.
+    pub unit: (f64, &'static str, bool),
     /// Stamp of the first start, as text: numbers of a script have 53 bits.
     pub zero: String,
     pub rows: Vec<String>,
@@ -101,7 +102,7 @@ impl Data {
             title: subject.title.clone(),
             model: subject.model.map_or(String::new(), |model| model.to_string()),
             verdict,
-            unit: (subject.unit.factor, subject.unit.name),
+            unit: (subject.unit.factor, subject.unit.name, subject.unit.is_absolute),
             zero: numbers
                 .ids
                 .first()
@@ -116,7 +117,8 @@ impl Data {
             story: explained.story,
             order: explained.order,
             missing: explained.missing,
-            interleaving: interleaving.map(|steps| interleaved(steps, subject.drain, &numbers)),
+            interleaving: interleaving
+                .map(|steps| interleaved(steps, subject.history.drain, &numbers)),
         }
     }
 }
@@ -156,17 +158,14 @@ impl Rows {
         let mut clients: Vec<u32> = subject.history.threads.iter().map(|t| t.client).collect();
         clients.sort_unstable();
         clients.dedup();
-        let names = clients.iter().map(|client| thread_name(*client, subject.drain)).collect();
+        let names =
+            clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
         Rows { names, clients }
     }
 
     fn at(&self, client: u32) -> u64 {
         self.clients.binary_search(&client).expect("each client has a row") as u64
     }
-}
-
-fn thread_name(client: u32, drain: u32) -> String {
-    if client == drain { "drain".to_string() } else { format!("thread {client}") }
 }
 
 fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
@@ -211,10 +210,10 @@ fn strings(subject: &Subject, numbers: &Numbers) -> BTreeMap<String, String> {
     strings
 }
 
-fn interleaved(all: &Interleaving, drain: u32, numbers: &Numbers) -> InterleavingData {
+fn interleaved(all: &Interleaving, drain: Option<u32>, numbers: &Numbers) -> InterleavingData {
     let steps = all.steps.iter().map(|step| InterleavedData {
         step: step.step,
-        thread: thread_name(step.thread, drain),
+        thread: client_name(step.thread, drain),
         operation: step.operation.and_then(|id| numbers.of(id)),
         what: step.what.clone(),
         file: step.file.clone(),

@@ -9,7 +9,7 @@ mod stored;
 
 use crate::check::Partials;
 use crate::exchange::strings::Strings;
-use crate::history::{History, OperationId};
+use crate::history::{History, OperationId, Unit};
 use crate::model::Spec;
 
 pub use stored::of_finding;
@@ -52,8 +52,6 @@ pub struct Subject<'a> {
     pub judgement: Judgement<'a>,
     /// The operations that bear letters, in the order of their letters.
     pub lettered: Vec<OperationId>,
-    /// The client that drained the structure.
-    pub drain: u32,
     pub unit: Unit,
     /// What else there is to know: names and values, the values mostly commands.
     pub facts: Vec<(String, String)>,
@@ -61,14 +59,6 @@ pub struct Subject<'a> {
     pub strings: &'a Strings,
     /// What happened in the round, step by step, where that is known.
     pub interleaving: Option<Interleaving>,
-}
-
-/// What people are shown of a stamp.
-#[derive(Clone, Copy, Debug)]
-pub struct Unit {
-    /// How many of these a stamp is.
-    pub factor: f64,
-    pub name: &'static str,
 }
 
 /// What was made of the history.

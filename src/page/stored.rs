@@ -1,6 +1,6 @@
 //! The page of a finding. A stored finding comes in, the page's text goes out.
 
-use super::{Interleaved, Interleaving, Judgement, Subject, Unit, render};
+use super::{Interleaved, Interleaving, Judgement, Subject, render};
 use crate::check::{Partials, Witness, partials};
 use crate::exchange::strings::Strings;
 use crate::finding::{self, Stored};
@@ -27,7 +27,6 @@ pub fn of_finding(stored: &Stored) -> String {
             Judgement::Fault { sentence: sentence.clone(), more }
         }
     };
-    let (factor, name) = stored.hello.clock.shown();
     render(&Subject {
         title: finding.name.clone(),
         about: text::subject(&finding.plan, &stored.hello.target, &finding.model),
@@ -35,8 +34,7 @@ pub fn of_finding(stored: &Stored) -> String {
         model: finding.model.parse().ok(),
         judgement,
         lettered: stored.shown(),
-        drain: stored.round.start.threads,
-        unit: Unit { factor, name },
+        unit: stored.hello.clock.shown(),
         facts: text::facts(stored),
         strings: &Strings::default(),
         interleaving: stored.interleaving.as_ref().map(|table| interleaving(stored, table)),

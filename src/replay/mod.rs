@@ -103,8 +103,7 @@ fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
 fn operation(stored: &Stored, id: OperationId) -> Operation {
     let history = &stored.round.history;
     let boxed = history.operation(id);
-    let client = history.threads[id.thread as usize].client;
-    let name = timeline::thread_name(client, stored.round.start.threads);
+    let name = history.client_name(id);
     let call = timeline::call(history, id);
     let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
     let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::history::client_name;
 use crate::interleaving::{Interleaving, Place, Row, What};
-use crate::report::timeline;
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -14,7 +14,7 @@ pub const ROWS_MAX: usize = 40;
 
 /// The rows that matter, or `all` of them; at most `rows_max`: of more, news, and the last.
 /// `drain` is the number of the thread that drains.
-pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> String {
+pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize) -> String {
     let mut told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
     if told.len() > rows_max {
         told.retain(|row| row.is_news);
@@ -34,8 +34,17 @@ pub fn draw(table: &Interleaving, drain: u32, all: bool, rows_max: usize) -> Str
     text
 }
 
-fn line(row: &Row, drain: u32) -> String {
-    let (step, thread) = (row.step, timeline::thread_name(row.thread, drain));
+/// What the signs mean that the table has.
+pub fn key(table: &Interleaving) -> &'static str {
+    let names_blocks = table.rows.iter().any(|row| match &row.what {
+        What::Act { text, .. } => row.matters && text.contains('#'),
+        _ => false,
+    });
+    if names_blocks { "  (#2 is the second block of memory that was allocated)\n\n" } else { "" }
+}
+
+fn line(row: &Row, drain: Option<u32>) -> String {
+    let (step, thread) = (row.step, client_name(row.thread, drain));
     match &row.what {
         What::Call(call) => format!("{step:>6}  {thread:<9} {call}"),
         What::Answer(answer) => format!("{step:>6}  {thread:<9} {answer}"),

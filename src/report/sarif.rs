@@ -135,7 +135,7 @@ fn of_finding(stored: &Stored, results: &Results, files: &Files) -> Value {
         result["relatedLocations"] = related.collect();
     }
     if let Some(table) = &stored.interleaving {
-        let drain = stored.round.start.threads;
+        let drain = stored.round.history.drain;
         let flows = flow::threads(table, drain, &|place| location(place, files));
         if !flows.is_empty() {
             let text = "What the threads did, in the order of execution";

@@ -57,9 +57,10 @@ pub fn render(stored: &Stored) -> String {
         }
     }
     if let Some(table) = &stored.interleaving {
-        let drain = stored.round.start.threads;
+        let drain = stored.round.history.drain;
         text +=
             "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
+        text += interleaving::key(table);
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
     }
@@ -170,21 +171,49 @@ fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
     }
 }
 
-/// The letter of the operation to look at first: the last of the callers' to begin, whose answer
-/// the others' make impossible more often than not.
+/// The letter of the operation to look at first: of those that cannot be explained, the last of the
+/// callers' to begin, whose answer the others' make impossible more often than not.
 fn culprit(stored: &Stored) -> Option<char> {
     let (history, shown) = (&stored.round.history, stored.shown());
     let of_caller =
-        |id: &OperationId| history.threads[id.thread as usize].client < stored.round.start.threads;
-    let at = shown.iter().rposition(of_caller).or(shown.len().checked_sub(1))?;
+        |id: &&OperationId| history.threads[id.thread as usize].client < stored.round.start.threads;
+    let told = witness(stored);
+    let told = shown.iter().filter(|id| told.contains(id));
+    let first = told.clone().rfind(of_caller).or(told.clone().next_back()).or(shown.last())?;
+    letter(&shown, *first)
+}
+
+/// Those that cannot be explained; of a fault none.
+fn witness(stored: &Stored) -> &[OperationId] {
+    match &stored.finding.what {
+        What::Violation { operations, .. } => operations,
+        What::Fault { .. } => &[],
+    }
+}
+
+fn letter(shown: &[OperationId], id: OperationId) -> Option<char> {
+    let at = shown.iter().position(|other| *other == id)?;
     ('A'..='Z').nth(at)
 }
 
-fn picture(stored: &Stored) -> String {
+/// Which of the operations in the picture cannot be explained, where it has others too.
+fn told(stored: &Stored) -> Option<String> {
+    let (shown, told) = (stored.shown(), witness(stored));
+    let letters: Vec<String> = shown
+        .iter()
+        .filter(|id| told.contains(id))
+        .filter_map(|id| letter(&shown, *id))
+        .map(String::from)
+        .collect();
+    let others = !letters.is_empty() && letters.len() < shown.len();
+    others.then(|| format!("What is said above is about {}.", letters.join(", ")))
+}
+
+/// The operations in time, with what is to be known of them.
+pub fn picture(stored: &Stored) -> String {
     let (history, operations) = (&stored.round.history, stored.shown());
-    let drain = stored.round.start.threads;
-    let (unit, name) = stored.hello.clock.shown();
-    let mut text = timeline::draw(history, &operations, drain, unit);
+    let unit = stored.hello.clock.shown();
+    let mut text = timeline::draw(history, &operations, unit);
     let all = match &stored.finding.what {
         What::Violation { operations, .. } => operations.len(),
         What::Fault { .. } => operations.len(),
@@ -193,7 +222,15 @@ fn picture(stored: &Stored) -> String {
         writeln!(text, "\n  The last {SHOWN_MAX} of {all} operations.")
             .expect("writing to a string");
     }
-    text + &format!("\n  Time runs to the right, not to scale; [start, end] in {name}.\n")
+    text += &format!("\n  Time runs to the right, not to scale; [start, end] in {}.\n", unit.name);
+    let of_drain = |id: &OperationId| history.client_name(*id) == "drain";
+    if operations.iter().any(of_drain) {
+        text += "  Drain: when all threads are done, what is left is looked at or taken out.\n";
+    }
+    if let Some(line) = told(stored) {
+        text += &format!("  {line}\n");
+    }
+    text
 }
 
 /// Breaks a paragraph into lines of at most 80 columns.

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::history::{History, NEVER, OperationId};
+use crate::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::operation::{Status, listed};
 
 /// Columns between two neighbouring instants.
@@ -11,9 +11,9 @@ const STEP: usize = 4;
 /// More operations than letters are not drawn; the last ones are.
 pub const OPERATIONS_MAX: usize = 26;
 
-/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times
-/// after the first start, a unit of a stamp being `ns_per_unit` of what it is told in.
-pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64) -> String {
+/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times in
+/// this unit, after the first start unless they are absolute.
+pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
@@ -29,15 +29,16 @@ pub fn draw(history: &History, ids: &[OperationId], drain: u32, ns_per_unit: f64
     rows.dedup();
     let mut text = String::new();
     for row in rows {
-        let name = thread_name(row, drain);
+        let name = client_name(row, history.drain);
         let on_row = ids.iter().enumerate().filter(|(_, id)| client(history, **id) == row);
         let line = boxes(history, on_row, &instants);
         writeln!(text, "  {name:<10} {line}").expect("writing to a string");
     }
     text.push('\n');
-    let zero = instants.first().copied().unwrap_or(0);
+    let first = instants.first().copied().unwrap_or(0);
+    let zero = if unit.is_absolute { 0 } else { first };
     for (letter, id) in letters().zip(ids) {
-        let line = legend(history, *id, drain, zero, ns_per_unit);
+        let line = legend(history, *id, zero, unit.factor);
         writeln!(text, "  {letter}  {line}").expect("writing to a string");
     }
     text
@@ -49,11 +50,6 @@ fn letters() -> impl Iterator<Item = char> {
 
 fn client(history: &History, id: OperationId) -> u32 {
     history.threads[id.thread as usize].client
-}
-
-/// "thread 2", or "drain".
-pub fn thread_name(client: u32, drain: u32) -> String {
-    if client == drain { "drain".to_string() } else { format!("thread {client}") }
 }
 
 fn boxes<'a>(
@@ -75,16 +71,16 @@ fn boxes<'a>(
     line.into_iter().collect::<String>().trim_end().to_string()
 }
 
-fn legend(history: &History, id: OperationId, drain: u32, zero: u64, ns_per_unit: f64) -> String {
+fn legend(history: &History, id: OperationId, zero: u64, factor: f64) -> String {
     let operation = history.operation(id);
-    let ns = |stamp: u64| ((stamp - zero) as f64 * ns_per_unit).round();
+    let shown = |stamp: u64| ((stamp - zero) as f64 * factor).round();
     let end = match operation.end {
         NEVER => "…".to_string(),
-        end => format!("{}", ns(end)),
+        end => format!("{}", shown(end)),
     };
-    let name = thread_name(client(history, id), drain);
+    let name = history.client_name(id);
     let call = call(history, id);
-    format!("{name:<10} {call:<34} [{}, {end}]", ns(operation.start))
+    format!("{name:<10} {call:<34} [{}, {end}]", shown(operation.start))
 }
 
 /// "dequeue() -> 1000003", as people write calls.
@@ -114,9 +110,11 @@ mod tests {
 {"thread": 1, "op": "dequeue", "start": 12, "end": 19, "results": [7]}
 {"thread": 2, "op": "dequeue", "start": 30, "end": null, "status": "pending"}
 "#;
-        let history = jsonl::read(text, None).expect("good").history;
+        let mut history = jsonl::read(text, None).expect("good").history;
+        history.drain = Some(2);
         let ids: Vec<_> = history.ids().collect();
-        let drawn = draw(&history, &ids, 2, 2.0);
+        let unit = Unit { factor: 2.0, name: "nanoseconds", is_absolute: false };
+        let drawn = draw(&history, &ids, unit);
         let expected = "  \
   thread 0   ├───A───┤
   thread 1       ├───B───┤
@@ -127,5 +125,15 @@ mod tests {
   C  drain      dequeue() -> pending               [40, …]
 ";
         assert_eq!(drawn.trim_start(), expected.trim_start());
+    }
+
+    /// As in the table of what happened.
+    #[test]
+    fn steps_of_a_schedule_are_not_counted_anew() {
+        let text = r#"{"thread": 0, "op": "pop", "start": 135, "end": 151, "status": "empty"}"#;
+        let history = jsonl::read(text, "lifo".parse().ok()).expect("good").history;
+        let ids: Vec<_> = history.ids().collect();
+        let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
+        assert!(draw(&history, &ids, unit).contains("[135, 151]"));
     }
 }

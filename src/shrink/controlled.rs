@@ -7,7 +7,8 @@
 //! stay, and the schedule with the fewest preemptions is looked for: few delays first (Emmi,
 //! Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then turns of the best are left out
 //! (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging of Concurrent Programs,
-//! FSE 2010).
+//! FSE 2010). What is still not small is looked for among short rounds of its plan (see
+//! [`super::short`]).
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use anyhow::Result;
 
 use super::calls::{Reducer, Trial};
 use super::search::{Search, Shown};
+use super::short::Short;
 use super::{Smallest, schedule};
 use crate::finding::{Finding, Size, Stored};
 use crate::fuzz::Options;
@@ -35,6 +37,19 @@ const CALLS_PERCENT: u32 = 60;
 /// many, before it counts as a livelock: many candidates of a broken structure never end.
 const STEPS_FACTOR: u64 = 20;
 const STEPS_MIN: u64 = 2_000;
+/// So much can be followed at a glance; what is larger is looked for in short rounds, too.
+const CALLS_FEW: usize = 6;
+const PREEMPTIONS_FEW: u64 = 3;
+/// Of more calls than this, a short round is looked for first, in this part of the time, in
+/// percent: it spares leaving them out.
+const CALLS_MANY: usize = 12;
+const SHORT_FIRST_PERCENT: u32 = 15;
+/// The part of the time that is left in which a short round must show the finding, in percent, and
+/// how often none may be of use until it is given up.
+const SHORT_PERCENT: u32 = 25;
+const SHORT_IDLE_MAX: u32 = 4;
+/// Steps after which a candidate counts as a livelock, where that is what is shrunk.
+const LIVELOCK_STEPS: u64 = 5_000;
 /// Time for the last run, which is done even when all time is used up.
 const FINISH_MAX: Duration = Duration::from_secs(60);
 
@@ -64,29 +79,101 @@ pub(super) fn shrink(
     let until = Instant::now() + budget;
     let search = Search::new(&stored.finding, options, until)?;
     let Some(best) = first(&search, stored)? else { return Ok(None) };
-    let mut best = with_its_heap(&search, best)?;
+    let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
+    let mut best = with_fewer_steps(&search, with_its_heap(&search, best)?)?;
+    let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
+    let mut short = Short::new(found_with);
+    if best.scenario().calls() > CALLS_MANY {
+        search.set_until(Instant::now() + budget * SHORT_FIRST_PERCENT / 100);
+        let found = short.look(&search, &best, PREEMPTIONS_FEW)?;
+        search.set_until(until);
+        best = found.map(|found| listed(&search, found)).transpose()?.flatten().unwrap_or(best);
+    }
     // Of a schedule that has only what matters, more is left when calls are left out.
     search.set_until(Instant::now() + budget * TURNS_PERCENT / 100);
     schedule::fewer_turns(&search, &mut best)?;
     search.set_until(until);
     let trial = Schedules { search: &search, each: 0 };
     let mut reducer = Reducer::new(trial, best, tell);
-    let mut smallest = None::<Shown>;
+    let mut smallest = reducer.best.clone();
+    let mut idle = 0;
     for schedules in SCHEDULES {
         let before = reducer.best.size();
         level(&search, &mut reducer, schedules, until)?;
+        let mut stuck = schedules >= SCHEDULES_FIRST && reducer.best.size() == before;
         // Fewer calls may need more preemptions: what is easier to follow is kept.
-        let best = &reducer.best;
-        let weight = best.size().weight();
-        if smallest.as_ref().is_none_or(|smallest| weight <= smallest.size().weight()) {
-            smallest = Some(best.clone());
+        keep(&mut smallest, &reducer.best);
+        while !search.is_over() && !is_small(smallest.size()) && idle < SHORT_IDLE_MAX {
+            let better = match reducer.best.size().calls > CALLS_FEW {
+                true => shorter(&search, &mut short, &mut reducer, until)?,
+                false => calmer(&search, &mut reducer)?,
+            };
+            keep(&mut smallest, &reducer.best);
+            (stuck, idle) = if better { (false, 0) } else { (stuck, idle + 1) };
+            if !better && schedules < SCHEDULES_FIRST {
+                break;
+            }
         }
-        let stuck = schedules >= SCHEDULES_FIRST && best.size() == before;
         if stuck || search.is_over() {
             break;
         }
     }
-    finish(&search, smallest.unwrap_or(reducer.best))
+    finish(&search, smallest, steps_max)
+}
+
+/// Whether it can be followed at a glance; then only what is easy is tried.
+fn is_small(size: Size) -> bool {
+    excess(size) == 0
+}
+
+/// Calls and preemptions beyond what can be followed at a glance.
+fn excess(size: Size) -> u64 {
+    let preemptions = size.preemptions.map_or(0, |n| n.saturating_sub(PREEMPTIONS_FEW));
+    (size.calls.saturating_sub(CALLS_FEW) as u64).saturating_add(preemptions)
+}
+
+/// Keeps the one that is easier to follow.
+fn keep(smallest: &mut Shown, shown: &Shown) {
+    let rank = |shown: &Shown| (excess(shown.size()), shown.size().weight());
+    if rank(shown) <= rank(smallest) {
+        *smallest = shown.clone();
+    }
+}
+
+/// Looks on for fewer preemptions of the reducer's best; whether there are.
+fn calmer(search: &Search, reducer: &mut Reducer<Schedules>) -> Result<bool> {
+    let before = reducer.best.cost();
+    schedule::fewer_preemptions(search, &mut reducer.best, SCHEDULES_FIRST)?;
+    reducer.told();
+    Ok(reducer.best.cost() < before)
+}
+
+/// Has the reducer go on with a short round, if one shows the finding and becomes easier to follow
+/// than its best; whether it did.
+fn shorter(
+    search: &Search,
+    short: &mut Short,
+    reducer: &mut Reducer<Schedules>,
+    until: Instant,
+) -> Result<bool> {
+    let now = Instant::now();
+    search.set_until(now + until.saturating_duration_since(now) * SHORT_PERCENT / 100);
+    let found = short.look(search, &reducer.best, PREEMPTIONS_FEW)?;
+    search.set_until(until);
+    let Some(found) = found.map(|found| listed(search, found)).transpose()?.flatten() else {
+        return Ok(false);
+    };
+    let before = std::mem::replace(&mut reducer.best, found);
+    reducer.told();
+    level(search, reducer, SCHEDULES[0], until)?;
+    let mut better = before.clone();
+    keep(&mut better, &reducer.best);
+    let is_better = better.size() != before.size();
+    if !is_better {
+        reducer.best = before;
+        reducer.told();
+    }
+    Ok(is_better)
 }
 
 fn level(
@@ -117,14 +204,21 @@ fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
         return Ok(Some(recorded));
     }
     let round = &recorded.sighting.round;
-    plan.scenarios = vec![scenario::of(&round.history, round.start.threads)];
     if let (Some(steps), false) = (&round.end.steps, search.is_about_steps()) {
         let enough = (steps.steps * STEPS_FACTOR).max(STEPS_MIN);
         plan.control.steps_max = plan.control.steps_max.min(enough);
     }
+    listed(search, Shown { plan, ..recorded })
+}
+
+/// A round that was drawn, with its calls listed.
+fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
+    let (number, round) = (drawn.round(), &drawn.sighting.round);
+    let mut plan = drawn.plan.clone();
+    plan.scenarios = vec![scenario::of(&round.history, round.start.threads)];
     // Of the same seed and number, the round has the same schedule, unless the target refused some
     // calls, which are not listed.
-    if let Some(same) = search.look(&plan, alone, u64::MAX)? {
+    if let Some(same) = search.look(&plan, number..number + 1, u64::MAX)? {
         return Ok(Some(same));
     }
     plan.control.policy = None;
@@ -146,11 +240,24 @@ fn with_its_heap(search: &Search, shown: Shown) -> Result<Shown> {
     Ok(shown)
 }
 
-/// The best, run once more as it will be stored: it must be the identical round.
-fn finish(search: &Search, best: Shown) -> Result<Option<Smallest>> {
+/// A livelock, as one of fewer steps: each candidate that shows it takes all of them.
+fn with_fewer_steps(search: &Search, shown: Shown) -> Result<Shown> {
+    let mut plan = shown.plan.clone();
+    if !search.is_about_steps() || plan.control.steps_max <= LIVELOCK_STEPS {
+        return Ok(shown);
+    }
+    plan.control.steps_max = LIVELOCK_STEPS;
+    let same = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)?;
+    Ok(same.unwrap_or(shown))
+}
+
+/// The best, run once more as it will be stored: it must be the identical round. A livelock takes
+/// all its steps again.
+fn finish(search: &Search, best: Shown, steps_max: Option<u64>) -> Result<Option<Smallest>> {
     search.set_until(Instant::now() + FINISH_MAX);
     let mut plan = best.plan.clone();
     plan.control.records = false;
+    plan.control.steps_max = steps_max.unwrap_or(plan.control.steps_max);
     let last = search.look_anyway(&plan, best.round())?;
     let same = last.filter(|last| last.sighting.round.history == best.sighting.round.history);
     // What a schedule costs is known of rounds that were recorded.

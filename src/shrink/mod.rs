@@ -11,6 +11,7 @@ mod controlled;
 mod native;
 mod schedule;
 mod search;
+mod short;
 mod smaller;
 mod turns;
 mod window;

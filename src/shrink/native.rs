@@ -7,6 +7,9 @@
 //! missed costs size, never truth. When nothing more can be left out, slots become longer, for what
 //! shows the finding less often. A part of the time is kept for counting how often the smallest one
 //! does; what does not show it again then gives way to the next larger one.
+//!
+//! A hang is one after a short while as long as it is but a candidate's. The smallest one has to
+//! last for as long as the user says that a hang takes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -50,6 +53,10 @@ const LEFT_PART: u32 = 3;
 const CALLS_MIN: usize = 2;
 /// Sightings after which enough is known of a candidate.
 const ENOUGH: u64 = 4;
+/// What hangs is waited for each time: once is enough.
+const ENOUGH_HANGS: u64 = 1;
+/// The most time in which the smallest one must hang again.
+const HANGS_AGAIN_MAX: Duration = Duration::from_secs(5);
 
 /// The smallest calls that show the finding, and how often; none where it does not recur.
 pub(super) fn shrink(
@@ -68,7 +75,7 @@ pub(super) fn shrink(
     let mut reducer = Reducer::new(slots, first, tell);
     while !search.is_over() {
         let before = reducer.best.size();
-        let longest = reducer.trial.slot(&reducer.best) >= reducer.trial.max;
+        let longest = reducer.trial.slot(&reducer.best) >= reducer.trial.max + search.waits();
         reducer.reduce();
         if reducer.best.size() != before {
             ladder.push(reducer.best.clone());
@@ -105,7 +112,13 @@ impl Trial for Slots<'_> {
 
 impl Slots<'_> {
     fn slot(&self, best: &Shown) -> Duration {
-        slot(best.per_second, self.level, self.max)
+        slot(best.per_second, self.level, self.max) + self.search.waits()
+    }
+
+    /// The time of a search in which so many rounds showed the finding, without that in which these
+    /// did nothing.
+    fn busy(&self, elapsed: Duration, shown: u64) -> f64 {
+        elapsed.as_secs_f64() - self.search.waits().as_secs_f64() * shown as f64
     }
 
     /// Calls that show the finding, not yet made smaller: those of its own round that matter, or of
@@ -119,8 +132,9 @@ impl Slots<'_> {
         let (few, many): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|scenario| scenario.calls() <= FEW_CALLS);
         let until = Instant::now() + self.search.left() * FIRST_PERCENT / 100;
-        let (mut time, mut pass) = (budget / FIRST_PART, 0);
+        let (mut busy, mut pass) = (budget / FIRST_PART, 0);
         while Instant::now() < until && !self.search.is_over() {
+            let time = busy + self.search.waits();
             if let Some(shown) = self.first_of_few(plan, &few, time)? {
                 return Ok(Some(shown));
             }
@@ -129,7 +143,7 @@ impl Slots<'_> {
             {
                 return Ok(Some(shown));
             }
-            (time, pass) = (time * 2, pass + 1);
+            (busy, pass) = (busy * 2, pass + 1);
         }
         Ok(None)
     }
@@ -193,6 +207,7 @@ impl Slots<'_> {
     /// one did.
     fn try_for(&mut self, plan: &Plan, time: Duration) -> Result<Vec<Option<Shown>>> {
         let count = plan.scenarios.len() as u64;
+        let enough = if self.search.waits().is_zero() { ENOUGH } else { ENOUGH_HANGS };
         let mut tried: Vec<(u64, Option<Shown>)> =
             plan.scenarios.iter().map(|_| (0, None)).collect();
         let searched = self.search.take(plan, self.round, (time, false), &mut |seen| {
@@ -201,10 +216,11 @@ impl Slots<'_> {
                 *shown += 1;
                 first.get_or_insert(seen);
             }
-            tried.iter().any(|(shown, _)| *shown < ENOUGH)
+            tried.iter().any(|(shown, _)| *shown < enough)
         })?;
         self.round += searched.rounds;
-        let share = searched.elapsed.as_secs_f64() / count as f64;
+        let shown = tried.iter().map(|(shown, _)| shown).sum();
+        let share = self.busy(searched.elapsed, shown) / count as f64;
         let rated = |(shown, first): (u64, Option<Shown>)| {
             first.map(|first| Shown { per_second: per_second(shown, share), ..first })
         };
@@ -241,11 +257,23 @@ impl Slots<'_> {
         })?;
         self.round += searched.rounds;
         let most = seen.into_values().max_by_key(|(times, _)| *times);
-        Ok(most.map(|(times, shown)| {
-            let seconds = searched.elapsed.as_secs_f64();
-            let measured = Measured { rounds: searched.rounds, shown: times, seconds };
-            Smallest { size: shown.size(), shown, measured: Some(measured) }
-        }))
+        let Some((times, shown)) = most else { return Ok(None) };
+        let seconds = self.busy(searched.elapsed, times).max(0.0);
+        let measured = Some(Measured { rounds: searched.rounds, shown: times, seconds });
+        let shown = self.lasting(shown, seconds / times as f64)?;
+        Ok(shown.map(|shown| Smallest { size: shown.size(), shown, measured }))
+    }
+
+    /// The same, of a hang one that lasts; they come every so many seconds.
+    fn lasting(&mut self, shown: Shown, seconds: f64) -> Result<Option<Shown>> {
+        if self.search.waits().is_zero() {
+            return Ok(Some(shown));
+        }
+        let time = Duration::try_from_secs_f64(seconds * WHILES).unwrap_or(HANGS_AGAIN_MAX);
+        let time = time.clamp(SLOT_MIN, HANGS_AGAIN_MAX) + self.search.waits();
+        let lasting = self.search.hangs_for_long(&shown.plan, self.round, time)?;
+        self.round += 1;
+        Ok(lasting)
     }
 }
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::turns;
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Searched, Sighting};
-use crate::plan::{Plan, Scenario};
+use crate::plan::{Engine, Plan, Scenario};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
@@ -23,6 +23,10 @@ const FAULTS_MAX: u32 = 16;
 const TURNS_MAX: usize = 4096;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
+/// The same of native threads where hanging is the finding, as long as it is but a candidate: far
+/// more than a thread waits for its turn on a busy machine, and the smallest one is run again with
+/// all the patience that the user asked for.
+const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
 
 /// What a finding must have in common with the one that is shrunk, to be the same: its signature;
 /// or, of violations, the same rule, broken by no operation that the first did not name. (A witness
@@ -120,6 +124,8 @@ impl Shown {
 
 pub(super) struct Search {
     options: Options,
+    /// Time without progress that counts as a hang in the end.
+    hang_max: Duration,
     identity: Identity,
     scratch: TempDir,
     until: Cell<Instant>,
@@ -129,9 +135,14 @@ impl Search {
     pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
         let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
         let hangs = finding.signature.starts_with("hang");
-        let hang_max = if hangs { options.hang_max } else { options.hang_max.min(HANG_MAX) };
+        let hang_max = options.hang_max.min(match (hangs, finding.plan.engine) {
+            (false, _) => HANG_MAX,
+            (true, Engine::Native) => HANG_OF_TRIAL,
+            (true, _) => options.hang_max,
+        });
         Ok(Search {
             options: Options { hang_max, trace: None, ..options.clone() },
+            hang_max: options.hang_max,
             identity: Identity::of(finding),
             scratch,
             until: Cell::new(until),
@@ -141,6 +152,12 @@ impl Search {
     /// Whether the finding is that a round took too many steps, so that their limit must stay.
     pub fn is_about_steps(&self) -> bool {
         self.identity.signature.starts_with("livelock")
+    }
+
+    /// How long a candidate that shows the finding does nothing before it counts.
+    pub fn waits(&self) -> Duration {
+        let hangs = self.identity.signature.starts_with("hang");
+        if hangs { self.options.hang_max } else { Duration::ZERO }
     }
 
     /// Time that is left.
@@ -218,7 +235,33 @@ impl Search {
         take: &mut dyn FnMut(Option<Shown>) -> bool,
     ) -> Result<Searched> {
         let stop = if anyway { Default::default() } else { self.options.stop.clone() };
-        let options = Options { stop, plan: plan.clone(), ..self.options.clone() };
+        let options = Options { stop, ..self.options.clone() };
+        self.take_with(&options, plan, first, (time, anyway), take)
+    }
+
+    /// The first round of the plan, from `first` on, that hangs for as long as the user said that a
+    /// hang takes; none in `time`.
+    pub fn hangs_for_long(&self, plan: &Plan, first: u64, time: Duration) -> Result<Option<Shown>> {
+        let (stop, hang_max) = (Default::default(), self.hang_max);
+        let options = Options { stop, hang_max, ..self.options.clone() };
+        let mut found = None;
+        let time = time + hang_max;
+        self.take_with(&options, plan, first, (time, true), &mut |seen| {
+            found = found.take().or(seen);
+            found.is_none()
+        })?;
+        Ok(found)
+    }
+
+    fn take_with(
+        &self,
+        options: &Options,
+        plan: &Plan,
+        first: u64,
+        (time, anyway): (Duration, bool),
+        take: &mut dyn FnMut(Option<Shown>) -> bool,
+    ) -> Result<Searched> {
+        let options = Options { plan: plan.clone(), ..options.clone() };
         // Loading the target does not count.
         let mut started = None::<Instant>;
         let mut sift = |seen: Option<Sighting>| {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trail::Event;
 pub use super::wire::{FrameError, FrameReader, write, write_records};
+use crate::history::Unit;
 use crate::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
@@ -91,13 +92,14 @@ pub struct ClockInfo {
 }
 
 impl ClockInfo {
-    /// What people are shown of one unit of a stamp: how many, and of what.
-    pub fn shown(&self) -> (f64, &'static str) {
-        match self.clock {
+    /// What people are shown of a stamp.
+    pub fn shown(&self) -> Unit {
+        let (factor, name) = match self.clock {
             Clock::Steps => (1.0, "steps of the schedule"),
             Clock::Counter => (1.0, "stamps of all threads"),
             _ => (self.nanoseconds_per_unit, "nanoseconds"),
-        }
+        };
+        Unit { factor, name, is_absolute: self.clock == Clock::Steps }
     }
 }
 

@@ -94,7 +94,7 @@ impl Assembler {
             _ => return Err(RoundError::Damaged("a pause in no round, or of another part".into())),
         };
         self.parts += 1;
-        let history = self.history(start.round, false)?;
+        let history = self.history(&start, false)?;
         Ok(Part { start, number: pause.part, history, end: None })
     }
 
@@ -140,19 +140,19 @@ impl Assembler {
             _ => return Err(RoundError::Damaged("the end of a round that did not begin".into())),
         };
         self.parts = 0;
-        let history = self.history(start.round, end.drained)?;
+        let history = self.history(&start, end.drained)?;
         Ok(Round { start, history, end })
     }
 
     /// What was read since the round began, or since this was asked for last.
-    fn history(&mut self, round: u64, drained: bool) -> Result<History, RoundError> {
+    fn history(&mut self, start: &RoundStart, drained: bool) -> Result<History, RoundError> {
         let mut threads = Vec::with_capacity(self.readers.len());
         for (thread, reader) in self.readers.iter_mut().enumerate() {
             let read = reader.hand_out(&mut threads);
-            read.map_err(|error| in_round(error, round, thread as u32))?;
+            read.map_err(|error| in_round(error, start.round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
-        Ok(History { threads, drained })
+        Ok(History { threads, drained, drain: Some(start.threads) })
     }
 }
 

@@ -150,7 +150,7 @@ fn in_turn(history: &History, ids: &[OperationId]) -> History {
         }
     }
     turns.sort_unstable();
-    let mut in_turn = History { threads: Vec::new(), drained: history.drained };
+    let mut in_turn = history.without_threads();
     let threads = history.threads.iter();
     in_turn.threads.extend(threads.map(|t| interlap::history::Thread::new(t.client)));
     for (id, start, end) in turns {

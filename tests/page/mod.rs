@@ -8,9 +8,9 @@ mod sizes;
 use interlap::check::{Limits, Verdict, check, partials};
 use interlap::exchange::jsonl;
 use interlap::exchange::strings::Strings;
-use interlap::history::History;
+use interlap::history::{History, Unit};
 use interlap::model::Spec;
-use interlap::page::{self, Interleaved, Interleaving, Judgement, Subject, Unit};
+use interlap::page::{self, Interleaved, Interleaving, Judgement, Subject};
 
 use crate::run::tool::Tool;
 
@@ -70,8 +70,7 @@ fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
         model: "fifo".parse().ok(),
         judgement: Judgement::Consistent,
         lettered: Vec::new(),
-        drain: u32::MAX,
-        unit: Unit { factor: 1.0, name: "units" },
+        unit: Unit { factor: 1.0, name: "units", is_absolute: false },
         facts: vec![("Reproduce with".to_string(), "interlap replay x".to_string())],
         strings: &STRINGS,
         interleaving: None,

@@ -181,6 +181,39 @@ fn points_in_a_librarys_headers_are_put_into_copies() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
 }
 
+/// Whose atomics are calls of a library, but for the engine's hooks.
+#[test]
+fn a_structure_with_wide_atomics_is_linked_with_their_library() {
+    let tool = Tool::new();
+    let text = "#include <interlap.hpp>
+#include <atomic>
+struct Pair { int64_t value, count; };
+struct Register {
+    std::atomic<Pair> pair{Pair{0, 0}};
+    int64_t read() { return pair.load().value; }
+    void write(int64_t value) { pair.store(Pair{value, 0}); }
+    bool compare_exchange(int64_t old, int64_t value) {
+        Pair seen = pair.load();
+        if (seen.value != old) return false;
+        pair.store(Pair{value, seen.count + 1});
+        return true;
+    }
+};
+INTERLAP_TARGET(Register)
+";
+    let adapter = tool.adapter("wide.cpp", text);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &[]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in "]);
+    let export = finding.join("export");
+    let readme = std::fs::read_to_string(export.join("README.md")).expect("the README");
+    let line = readme.lines().find(|line| line.starts_with("g++ ")).expect("a command");
+    assert!(line.ends_with(" -latomic"), "{line}");
+    let output = run("sh", &["-c", line], &export);
+    assert!(output.status.success(), "{}", self::text(&output));
+    assert_eq!(run("./reproducer", &[], &export).status.code(), Some(1));
+}
+
 /// A counter in C, some of whose names are those that a reproducer has itself.
 const COUNTER: &str = "#include <interlap.h>
 #include <stdatomic.h>

@@ -109,6 +109,35 @@ fn a_crash_of_native_threads_becomes_small() {
     is_small(&tool, &found, 6);
 }
 
+/// Each sighting costs a process and the time in which it does nothing.
+#[test]
+fn a_deadlock_of_native_threads_becomes_small() {
+    let tool = Tool::new();
+    let text = "#include <interlap.hpp>
+#include <mutex>
+struct Accounts {
+    std::mutex a, b;
+    int64_t sum = 0;
+    void add(int64_t amount) {
+        std::lock_guard<std::mutex> one(a);
+        for (volatile int turn = 0; turn < 3000; turn = turn + 1) {}
+        std::lock_guard<std::mutex> two(b);
+        sum += amount;
+    }
+    int64_t read() {
+        std::lock_guard<std::mutex> one(b), two(a);
+        return sum;
+    }
+};
+INTERLAP_TARGET(Accounts)
+";
+    let hang = ["--hang", "2s", "--shrink", "10s"];
+    let (answer, stored) = found(&tool, text, &hang);
+    answer.expect(1, &["Shrunk to", "Shown in", "No progress for 2 s"]);
+    assert!(stored.finding.signature.starts_with("hang"), "{}", stored.finding.signature);
+    is_small(&tool, &stored, 4);
+}
+
 /// Only the first process has the bug.
 #[test]
 fn what_does_not_recur_is_left_as_it_is() {

@@ -48,8 +48,10 @@ class Operations {
     this.count = count;
     this.shapes = shapes.map(([name, status, args, results]) => ({ name, status, args, results }));
     this.strings = data.strings;
-    this.unit = { factor: data.unit[0], name: data.unit[1] };
     this.zero = BigInt(data.zero);
+    const [factor, name, absolute] = data.unit;
+    // Times count from the first start, but those that are steps, as in the interleaving.
+    this.unit = { factor, name, absolute, zero: absolute ? Number(data.zero) * factor : 0 };
     this.names = data.rows;
     this.start = new Float64Array(count);
     this.end = new Float64Array(count);
@@ -129,15 +131,34 @@ class Operations {
     return this.names[this.row[op]];
   }
 
+  /** "2 threads, and a drain that took out what was left". */
+  clients() {
+    const threads = this.names.filter((name) => name !== 'drain').length;
+    const words = `${threads} thread${threads === 1 ? '' : 's'}`;
+    if (threads === this.names.length) return words;
+    return `${words}, and a drain: what was left when all of them were done`;
+  }
+
+  /** The same within a sentence. */
+  by(op) {
+    const name = this.thread(op);
+    return name === 'drain' ? 'the drain' : name;
+  }
+
   /** "B dequeue() → 7 by thread 1". */
   full(op) {
     const letter = this.letters.get(op);
-    return `${letter ? letter + ' ' : ''}${this.label(op)} by ${this.thread(op)}`;
+    return `${letter ? letter + ' ' : ''}${this.label(op)} by ${this.by(op)}`;
   }
 
-  /** A time since the first start, in the unit for people. */
+  /** A time, in the unit for people. */
   time(stamp) {
-    return stamp === Infinity ? '…' : grouped(stamp * this.unit.factor);
+    return stamp === Infinity ? '…' : grouped(this.unit.zero + stamp * this.unit.factor);
+  }
+
+  /** How long something took, in that unit. */
+  lasting(stamps) {
+    return grouped(stamps * this.unit.factor);
   }
 
   /** The stamp as it was recorded. */

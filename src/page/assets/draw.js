@@ -87,7 +87,7 @@ class Picture {
       const width = Math.max(1, (to - from) * this.per);
       context.fillStyle = this.colors.weak;
       context.fillRect(left, AXIS, width, view.height);
-      const text = `idle ${this.page.operations.time(time)}`;
+      const text = `idle ${this.page.operations.lasting(time)}`;
       if (width > context.measureText(text).width + 8) {
         context.fillStyle = this.colors.muted;
         context.fillText(text, left + 4, view.height - 8);
@@ -256,11 +256,13 @@ class Picture {
     context.fillStyle = colors.ground;
     context.fillRect(0, 0, view.width, AXIS);
     context.fillStyle = colors.muted;
-    const { factor } = page.operations.unit;
+    const { factor, zero } = page.operations.unit;
     let free = GUTTER - 40;
-    const [low, high] = [view.low, view.high].map((place) => page.scale.time(place) * factor);
+    const [low, high] = [view.low, view.high].map(
+      (place) => zero + page.scale.time(place) * factor,
+    );
     for (const tick of ticks(low, high, view.width / 110)) {
-      const x = this.x(tick / factor);
+      const x = this.x((tick - zero) / factor);
       if (x < Math.max(free, GUTTER)) continue;
       const text = grouped(tick);
       context.fillRect(x, AXIS - 6, 1, 6);

@@ -51,7 +51,7 @@ class Page {
     }
     const { count, left_out: left } = data.operations;
     byId('count').textContent =
-      `${grouped(count)} operations of ${this.operations.names.length} threads` +
+      `${grouped(count)} operations of ${this.operations.clients()}` +
       (left ? `, those around the failure; ${grouped(left)} more were recorded` : '') +
       `. Times in ${this.operations.unit.name}.`;
     byId('timeline').setAttribute(

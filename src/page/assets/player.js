@@ -150,7 +150,7 @@ class Player {
     const { search } = this;
     const label = step === undefined ? '' : search.label(step);
     const by =
-      step === undefined ? '' : ` of ${this.page.operations.thread(search.steps[step].op)}`;
+      step === undefined ? '' : ` of ${this.page.operations.by(search.steps[step].op)}`;
     const state = search.state(node);
     return {
       begin: () => `Begins in state ${state}.`,

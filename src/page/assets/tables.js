@@ -66,7 +66,7 @@ class OperationsTable {
     const { page } = this;
     const { operations } = page;
     const [start, end] = [operations.start[op], operations.end[op]];
-    const took = end === Infinity ? 'never returned' : operations.time(end - start);
+    const took = end === Infinity ? 'never returned' : operations.lasting(end - start);
     const remarks = page
       .notes(op)
       .map(([, text]) => text)

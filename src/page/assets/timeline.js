@@ -313,14 +313,15 @@ function details(page, op) {
   const { operations } = page;
   const { args, results } = operations.all(op);
   const [start, end] = [operations.start[op], operations.end[op]];
-  const { name } = operations.unit;
+  const { name, absolute } = operations.unit;
+  const stamp = (stamp) => (absolute ? '' : ` (stamp ${operations.stamp(stamp)})`);
   const open = end === Infinity;
   const rows = [
     ['arguments', args.length ? args.join(', ') : 'none'],
     ['result', operations.status(op) + (results.length ? `: ${results.join(', ')}` : '')],
-    ['called at', `${operations.time(start)} ${name} (stamp ${operations.stamp(start)})`],
-    ['returned at', open ? 'never' : `${operations.time(end)} (stamp ${operations.stamp(end)})`],
-    ['took', open ? 'no end' : `${operations.time(end - start)} ${name}`],
+    ['called at', `${operations.time(start)} ${name}${stamp(start)}`],
+    ['returned at', open ? 'never' : `${operations.time(end)}${stamp(end)}`],
+    ['took', open ? 'no end' : `${operations.lasting(end - start)} ${name}`],
     ...page.notes(op),
   ];
   return el(

@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::history::client_name;
 use crate::interleaving::{Interleaving, Place, Row, What};
-use crate::report::timeline;
 
 /// Steps of all threads that are told; of more, the last.
 const STEPS_MAX: usize = 500;
 
 /// The steps that matter and whose line is known. A call begins at the first line of it that
 /// matters, and ends at the last.
-pub fn threads(table: &Interleaving, drain: u32, location: &dyn Fn(&Place) -> Value) -> Vec<Value> {
+pub fn threads(
+    table: &Interleaving,
+    drain: Option<u32>,
+    location: &dyn Fn(&Place) -> Value,
+) -> Vec<Value> {
     let mut told: Vec<&Row> = table.rows.iter().filter(|row| row.matters).collect();
     if told.len() > STEPS_MAX {
         told.retain(|row| row.is_news);
@@ -34,7 +38,7 @@ pub fn threads(table: &Interleaving, drain: u32, location: &dyn Fn(&Place) -> Va
         }));
     }
     let flow = |(thread, locations): (u32, Vec<Value>)| {
-        let name = timeline::thread_name(thread, drain);
+        let name = client_name(thread, drain);
         json!({"id": name, "locations": locations})
     };
     flows.into_iter().map(flow).collect()
