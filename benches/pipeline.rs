@@ -46,7 +46,7 @@ fn calls(thread: u32) -> Thread {
 /// Nanoseconds for what a round exercised to be counted, beside its check: a mean over rounds of
 /// which some are looked at closely.
 fn counting() -> f64 {
-    let history = History { threads: (0..3).map(calls).collect(), drained: true };
+    let history = History { threads: (0..3).map(calls).collect(), drained: true, drain: None };
     let (mut counter, mut all) = (Counter::default(), Counter::default());
     let before = cpu_seconds();
     for round in LOOKED_FIRST..LOOKED_FIRST + ROUNDS {

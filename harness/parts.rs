@@ -30,8 +30,8 @@ pub struct Parts<'a> {
     gate: Barrier,
     /// The thread that sends.
     speaker: u32,
-    /// Whether it can empty the structure, too, or tell all that it holds, and after how many values
-    /// it does.
+    /// Whether it can empty the structure, too, or tell all that it holds, and after how many
+    /// values it does.
     added_max: Option<u64>,
     /// Values added by when the structure was emptied.
     emptied: AtomicU64,

@@ -1,7 +1,7 @@
 //! Checking while it happens. Calls and returns come in as they occur, in the order of time; the
 //! first return after which no order explains what was seen goes out, when it comes. Knows no
-//! traces; what may be forgotten on the way is [`super::forget`]'s business, and of transactions that
-//! of [`super::transactions`].
+//! traces; what may be forgotten on the way is [`super::forget`]'s business, and of transactions
+//! that of [`super::transactions`].
 //!
 //! What is held is a window of the history, judged by the same checkers as a whole one: every
 //! operation that is not explained for good yet, and for the rest a few that leave the same state.

@@ -71,7 +71,8 @@ pub fn assert_agrees(
             }
             !explained
         }
-        Verdict::Inconclusive(_) => false,
+        // Of a commit without an answer the enumeration takes one timestamp to be the only one.
+        Verdict::Inconclusive(why) => !explained && why.contains("may have had any timestamp"),
     };
     assert!(agrees, "{who} under {spec}: {verdict:?}, explained: {explained}\n{}", show(history));
 }

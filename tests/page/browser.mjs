@@ -130,7 +130,8 @@ test('the page of a finding says how to reproduce it and counts in steps', async
   assert.match(await tab.textContent('#count'), /Times in steps of the schedule/);
   await tab.getByRole('button', { name: 'Jump to first error' }).click();
   // What the drain answered, though a value that was pushed had not been popped.
-  assert.match(await live(tab), /^[A-Z] pop\(\) → empty by the drain.*no order explains its answer/);
+  const said = /^[A-Z] pop\(\) → empty by the drain.*no order explains its answer/;
+  assert.match(await live(tab), said);
   assert.match(await tab.locator('#selected').innerText(), /called at\s+\d+ steps of the schedule/);
   await close(tab);
 });

@@ -8,8 +8,9 @@
 //! at once and nobody has read it yet, all are held. So they are for good where a commit has no
 //! answer: it may happen at any later time.
 //!
-//! Timestamps let transactions read the past, which is not kept: an instant is good only if all that
-//! was committed before it is as old as, going by what was read so far, nobody will read any more.
+//! Timestamps let transactions read the past, which is not kept: an instant is good only if all
+//! that was committed before it is as old as, going by what was read so far, nobody will read any
+//! more.
 //! Who does nevertheless cannot be judged ([`unknown_past`]).
 
 use std::collections::BTreeMap;
@@ -254,7 +255,7 @@ fn stand_in(history: &History, left: &Left, instant: Instant) -> Option<History>
         return None;
     }
     let stands = history.threads.iter().position(|thread| before(thread) > 0);
-    let mut rest = History { threads: Vec::new(), drained: history.drained };
+    let mut rest = history.without_threads();
     for (at, thread) in history.threads.iter().enumerate() {
         let mut kept = Thread::new(thread.client);
         for (time, (op, args, results)) in (first..).zip(&calls).filter(|_| stands == Some(at)) {
