@@ -314,15 +314,25 @@ impl Stored {
     /// all of a small round, but of a recording, whose places are those of the first.
     pub fn shown(&self) -> Vec<OperationId> {
         let history = &self.round.history;
-        let whole = history.len() <= SHOWN_WHOLE && self.finding.plan.engine != Engine::Rr;
-        let mut shown = match &self.finding.what {
-            _ if whole => history.ids().collect(),
+        match history.len() <= SHOWN_WHOLE && self.finding.plan.engine != Engine::Rr {
+            true => self.in_order(history.ids().collect()),
+            false => self.told(),
+        }
+    }
+
+    /// The operations that it is about: of those that are shown, without the others of a small
+    /// round.
+    pub fn told(&self) -> Vec<OperationId> {
+        self.in_order(match &self.finding.what {
             What::Violation { operations, .. } => operations.clone(),
-            What::Fault { .. } => last_operations(history),
-        };
-        shown.sort_by_key(|id| (history.operation(*id).start, *id));
-        shown.dedup();
-        shown.split_off(shown.len().saturating_sub(SHOWN_MAX))
+            What::Fault { .. } => last_operations(&self.round.history),
+        })
+    }
+
+    fn in_order(&self, mut operations: Vec<OperationId>) -> Vec<OperationId> {
+        operations.sort_by_key(|id| (self.round.history.operation(*id).start, *id));
+        operations.dedup();
+        operations.split_off(operations.len().saturating_sub(SHOWN_MAX))
     }
 
     /// The boxes of the operations that its report shows.

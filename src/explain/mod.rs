@@ -86,14 +86,14 @@ impl Story<'_> {
         rows
     }
 
-    /// The calls to tell about: those that the report shows, and all that were under way meanwhile;
-    /// of a small round all, for what went wrong may show long after it happened.
+    /// The calls to tell about: those that the report is about, and all under way meanwhile; of a
+    /// small round all, for what went wrong may show long after it happened.
     fn told(&self) -> Vec<OperationId> {
         let history = &self.stored.round.history;
         let drain = self.stored.round.start.threads;
         let of_caller = |id: &OperationId| history.threads[id.thread as usize].client < drain;
         let all: Vec<OperationId> = history.ids().filter(of_caller).collect();
-        let (shown, operation) = (self.stored.shown(), |id: &OperationId| history.operation(*id));
+        let (shown, operation) = (self.stored.told(), |id: &OperationId| history.operation(*id));
         let first = shown.iter().map(|id| operation(id).start).min().unwrap_or(0);
         let last = shown.iter().map(|id| operation(id).end).max().unwrap_or(NEVER);
         let small = all.len() <= SMALL_ROUND;
