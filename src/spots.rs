@@ -44,7 +44,8 @@ pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
         false => inside(rows),
     };
     let acts = || told.iter().filter_map(|at| Some((*at, &rows[*at], act(&rows[*at])?)));
-    acts().filter(|(at, ..)| is_stop(rows, *at)).for_each(|(.., (what, place))| add(what, place));
+    let stops = stops(rows);
+    acts().filter(|(at, ..)| stops[*at]).for_each(|(.., (what, place))| add(what, place));
     acts().filter(|(_, row, _)| row.is_news).for_each(|(.., (what, place))| add(what, place));
     acts().for_each(|(.., (what, place))| add(what, place));
     spots
@@ -76,8 +77,16 @@ fn inside(rows: &[Row]) -> Vec<usize> {
     found
 }
 
-/// Whether the row's thread is stopped behind it, inside of a call.
-fn is_stop(rows: &[Row], at: usize) -> bool {
-    let mut next = rows[at + 1..].iter().filter(|row| row.matters);
-    next.next().is_some_and(|row| matches!(row.what, Done::Stopped(_)))
+/// Of each row whether its thread is stopped behind it, inside of a call. A livelock has 100,000
+/// rows and more, none of which may matter.
+fn stops(rows: &[Row]) -> Vec<bool> {
+    let mut stops = vec![false; rows.len()];
+    let mut is_stop = false;
+    for (row, stop) in rows.iter().zip(&mut stops).rev() {
+        *stop = is_stop;
+        if row.matters {
+            is_stop = matches!(row.what, Done::Stopped(_));
+        }
+    }
+    stops
 }

@@ -7,17 +7,19 @@
 //! stay, and the schedule with the fewest preemptions is looked for: few delays first (Emmi,
 //! Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then turns of the best are left out
 //! (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging of Concurrent Programs,
-//! FSE 2010). What is still not small is looked for among short rounds of its plan (see
-//! [`super::short`]).
+//! FSE 2010). What is still not small is looked for among its calls, dealt out anew (see
+//! [`super::deal`]), and among short rounds of its plan (see [`super::short`]). Of what is small,
+//! all schedules of few switches are tried in the end (see [`super::bounded`]).
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::calls::{Reducer, Trial};
+use super::deal::Dealer;
 use super::search::{Search, Shown};
 use super::short::Short;
-use super::{Smallest, schedule};
+use super::{Smallest, bounded, schedule};
 use crate::finding::{Finding, Size, Stored};
 use crate::fuzz::Options;
 use crate::plan::{Heap, Plan};
@@ -48,6 +50,9 @@ const SHORT_FIRST_PERCENT: u32 = 15;
 /// how often none may be of use until it is given up.
 const SHORT_PERCENT: u32 = 25;
 const SHORT_IDLE_MAX: u32 = 4;
+/// Rounds that are dealt for one process, and schedules of each.
+const DEALS: usize = 512;
+const SCHEDULES_OF_DEAL: u64 = 40;
 /// Steps after which a candidate counts as a livelock, where that is what is shrunk.
 const LIVELOCK_STEPS: u64 = 5_000;
 /// Time for the last run, which is done even when all time is used up.
@@ -80,6 +85,8 @@ pub(super) fn shrink(
     let search = Search::new(&stored.finding, options, until)?;
     let Some(best) = first(&search, stored)? else { return Ok(None) };
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
+    let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
+    let mut ladder = Ladder(vec![best.clone()]);
     let mut best = with_fewer_steps(&search, with_its_heap(&search, best)?)?;
     let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
     let mut short = Short::new(found_with);
@@ -95,20 +102,26 @@ pub(super) fn shrink(
     search.set_until(until);
     let trial = Schedules { search: &search, each: 0 };
     let mut reducer = Reducer::new(trial, best, tell);
-    let mut smallest = reducer.best.clone();
+    ladder.keep(&reducer.best);
     let mut idle = 0;
     for schedules in SCHEDULES {
         let before = reducer.best.size();
         level(&search, &mut reducer, schedules, until)?;
         let mut stuck = schedules >= SCHEDULES_FIRST && reducer.best.size() == before;
         // Fewer calls may need more preemptions: what is easier to follow is kept.
-        keep(&mut smallest, &reducer.best);
-        while !search.is_over() && !is_small(smallest.size()) && idle < SHORT_IDLE_MAX {
+        ladder.keep(&reducer.best);
+        while !search.is_over() && !is_small(ladder.smallest().size()) && idle < SHORT_IDLE_MAX {
             let better = match reducer.best.size().calls > CALLS_FEW {
-                true => shorter(&search, &mut short, &mut reducer, until)?,
-                false => calmer(&search, &mut reducer)?,
+                true => {
+                    dealt(&search, &mut dealer, &mut reducer, until)?
+                        || shorter(&search, &mut short, &mut reducer, until)?
+                }
+                false => {
+                    calmer(&search, &mut reducer)?
+                        || dealt(&search, &mut dealer, &mut reducer, until)?
+                }
             };
-            keep(&mut smallest, &reducer.best);
+            ladder.keep(&reducer.best);
             (stuck, idle) = if better { (false, 0) } else { (stuck, idle + 1) };
             if !better && schedules < SCHEDULES_FIRST {
                 break;
@@ -118,7 +131,11 @@ pub(super) fn shrink(
             break;
         }
     }
-    finish(&search, smallest, steps_max)
+    let mut smallest = ladder.smallest().clone();
+    if bounded::fewest(&search, &mut smallest)? {
+        ladder.keep(&smallest);
+    }
+    finish(&search, ladder, steps_max)
 }
 
 /// Whether it can be followed at a glance; then only what is easy is tried.
@@ -132,11 +149,23 @@ fn excess(size: Size) -> u64 {
     (size.calls.saturating_sub(CALLS_FEW) as u64).saturating_add(preemptions)
 }
 
-/// Keeps the one that is easier to follow.
-fn keep(smallest: &mut Shown, shown: &Shown) {
-    let rank = |shown: &Shown| (excess(shown.size()), shown.size().weight());
-    if rank(shown) <= rank(smallest) {
-        *smallest = shown.clone();
+/// How hard it is to follow.
+fn rank(shown: &Shown) -> impl Ord + use<> {
+    (excess(shown.size()), shown.size().weight())
+}
+
+/// What showed the finding, each easier to follow than those before; never empty.
+struct Ladder(Vec<Shown>);
+
+impl Ladder {
+    fn smallest(&self) -> &Shown {
+        self.0.last().expect("what was found is its first")
+    }
+
+    fn keep(&mut self, shown: &Shown) {
+        if rank(shown) <= rank(self.smallest()) {
+            self.0.push(shown.clone());
+        }
     }
 }
 
@@ -144,8 +173,43 @@ fn keep(smallest: &mut Shown, shown: &Shown) {
 fn calmer(search: &Search, reducer: &mut Reducer<Schedules>) -> Result<bool> {
     let before = reducer.best.cost();
     schedule::fewer_preemptions(search, &mut reducer.best, SCHEDULES_FIRST)?;
+    if reducer.best.cost().0 > PREEMPTIONS_FEW {
+        bounded::fewest(search, &mut reducer.best)?;
+    }
     reducer.told();
     Ok(reducer.best.cost() < before)
+}
+
+/// Has the reducer go on with a few of the first round's calls, dealt out anew, if they show the
+/// finding and become easier to follow than its best; whether it did.
+fn dealt(
+    search: &Search,
+    dealer: &mut Dealer,
+    reducer: &mut Reducer<Schedules>,
+    until: Instant,
+) -> Result<bool> {
+    let (now, mut found) = (Instant::now(), None);
+    search.set_until(now + until.saturating_duration_since(now) * SHORT_PERCENT / 100);
+    while found.is_none() && !search.is_over() {
+        let scenarios = dealer.deal(DEALS, CALLS_FEW.min(reducer.best.scenario().calls()));
+        if scenarios.is_empty() {
+            break;
+        }
+        let rounds = 0..scenarios.len() as u64 * SCHEDULES_OF_DEAL;
+        let mut plan = Plan { scenarios, ..reducer.best.plan.clone() };
+        plan.control.policy = None;
+        match search.look(&plan, rounds, PREEMPTIONS_FEW) {
+            Ok(shown) => found = shown,
+            // Some calls are not for every thread.
+            Err(_) if !dealer.in_place => dealer.in_place = true,
+            Err(_) => break,
+        }
+    }
+    search.set_until(until);
+    match found {
+        Some(found) => goes_on_with(search, reducer, found, until),
+        None => Ok(false),
+    }
 }
 
 /// Has the reducer go on with a short round, if one shows the finding and becomes easier to follow
@@ -163,12 +227,20 @@ fn shorter(
     let Some(found) = found.map(|found| listed(search, found)).transpose()?.flatten() else {
         return Ok(false);
     };
+    goes_on_with(search, reducer, found, until)
+}
+
+/// The same with a round that was found.
+fn goes_on_with(
+    search: &Search,
+    reducer: &mut Reducer<Schedules>,
+    found: Shown,
+    until: Instant,
+) -> Result<bool> {
     let before = std::mem::replace(&mut reducer.best, found);
     reducer.told();
     level(search, reducer, SCHEDULES[0], until)?;
-    let mut better = before.clone();
-    keep(&mut better, &reducer.best);
-    let is_better = better.size() != before.size();
+    let is_better = rank(&reducer.best) < rank(&before);
     if !is_better {
         reducer.best = before;
         reducer.told();
@@ -251,16 +323,20 @@ fn with_fewer_steps(search: &Search, shown: Shown) -> Result<Shown> {
     Ok(same.unwrap_or(shown))
 }
 
-/// The best, run once more as it will be stored: it must be the identical round. A livelock takes
-/// all its steps again.
-fn finish(search: &Search, best: Shown, steps_max: Option<u64>) -> Result<Option<Smallest>> {
+/// The smallest, run once more as it will be stored: it must be the identical round. A livelock
+/// takes all its steps again; what only looked like one gives way to the next larger.
+fn finish(search: &Search, ladder: Ladder, steps_max: Option<u64>) -> Result<Option<Smallest>> {
     search.set_until(Instant::now() + FINISH_MAX);
-    let mut plan = best.plan.clone();
-    plan.control.records = false;
-    plan.control.steps_max = steps_max.unwrap_or(plan.control.steps_max);
-    let last = search.look_anyway(&plan, best.round())?;
-    let same = last.filter(|last| last.sighting.round.history == best.sighting.round.history);
-    // What a schedule costs is known of rounds that were recorded.
-    let size = best.size();
-    Ok(same.map(|shown| Smallest { shown, size, measured: None }))
+    for best in ladder.0.into_iter().rev() {
+        let mut plan = best.plan.clone();
+        plan.control.records = false;
+        plan.control.steps_max = steps_max.unwrap_or(plan.control.steps_max);
+        let last = search.look_anyway(&plan, best.round())?;
+        let same = last.filter(|last| last.sighting.round.history == best.sighting.round.history);
+        if let Some(shown) = same {
+            // What a schedule costs is known of rounds that were recorded.
+            return Ok(Some(Smallest { shown, size: best.size(), measured: None }));
+        }
+    }
+    Ok(None)
 }

@@ -6,8 +6,10 @@
 //! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
 //! nothing.
 
+mod bounded;
 mod calls;
 mod controlled;
+mod deal;
 mod native;
 mod schedule;
 mod search;

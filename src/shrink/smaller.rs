@@ -71,13 +71,13 @@ pub(super) const SIMPLIFICATIONS: [fn(&Scenario) -> Scenario; 6] = [
 ];
 
 /// Every key is 0.
-fn with_one_key(scenario: &Scenario) -> Scenario {
+pub(super) fn with_one_key(scenario: &Scenario) -> Scenario {
     let simple = with_keys(scenario, &|_| 0);
     Scenario { keys: scenario.keys.min(1), ..simple }
 }
 
 /// Keys counted from 0, in their order.
-fn with_small_keys(scenario: &Scenario) -> Scenario {
+pub(super) fn with_small_keys(scenario: &Scenario) -> Scenario {
     let keys = || each(scenario).flat_map(|call| call.args[..keys_of(call)].iter().copied());
     let used: BTreeSet<i64> = keys().collect();
     let simple = with_keys(scenario, &|key| used.range(..key).count() as i64);

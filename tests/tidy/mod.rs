@@ -108,6 +108,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "measured",
             "operation",
             "plan",
+            "random",
             "scenario",
             "schedule",
             "trace",
