@@ -54,11 +54,13 @@ static COVERAGE: Coverage = Coverage {
     new_count: Cell::new(0),
 };
 
-/// Where the target's library lies.
+/// Where the target's library lies, and how large it is.
 static BASE: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-pub fn set_base(base: usize) {
+pub fn set_library(base: usize, end: usize) {
     BASE.store(base, Ordering::Relaxed);
+    BYTES.store(end.saturating_sub(base), Ordering::Relaxed);
 }
 
 /// A round begins. Of later rounds those are counted whose drawn number says so: policies take
@@ -83,11 +85,14 @@ pub fn new_pairs() -> Vec<u64> {
 }
 
 /// The address, as a number that is the same in all processes: libraries lie elsewhere in each.
+/// None of what other libraries have, which lie at another distance now and then.
 #[inline]
-fn key(address: usize) -> u64 {
+fn key(address: usize) -> Option<u64> {
     let relative = address.wrapping_sub(BASE.load(Ordering::Relaxed));
-    let key = if layout::is_fixed(address) { address } else { relative };
-    key as u64 & ((1 << KEY_BITS) - 1)
+    let fixed = layout::is_fixed(address);
+    let key = if fixed { address } else { relative };
+    let known = fixed || relative < BYTES.load(Ordering::Relaxed);
+    known.then_some(key as u64 & ((1 << KEY_BITS) - 1))
 }
 
 /// An access of shared memory by an instruction before `place`. Whether others wrote there last,
@@ -95,7 +100,8 @@ fn key(address: usize) -> u64 {
 #[inline]
 pub fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
-    let (place, key) = (number_of(place), key(address));
+    let Some(key) = key(address) else { return };
+    let place = number_of(place);
     // SAFETY: see Coverage.
     let (writers, seen) = unsafe { (&mut *c.writers.get(), &*c.seen.get()) };
     let writer = &mut writers[scatter(key, WRITERS_LOG)];

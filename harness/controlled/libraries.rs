@@ -30,6 +30,7 @@ static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
 
 /// Start and end of the adapter's code.
 static TARGET_CODE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+static TARGET_LAST: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a library of this name (or path) is the system's.
 pub fn is_system(name: &str) -> bool {
@@ -52,6 +53,11 @@ pub fn is_target_code(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
 }
 
+/// One past all that the adapter's library has in memory.
+pub fn target_last() -> usize {
+    TARGET_LAST.load(Relaxed)
+}
+
 /// A loaded library.
 #[derive(Debug)]
 struct Library {
@@ -59,6 +65,8 @@ struct Library {
     /// Of its code.
     start: usize,
     end: usize,
+    /// One past all that it has in memory.
+    last: usize,
     /// Libraries that it asks for itself, by name.
     needs: Vec<String>,
     /// It names a hook.
@@ -88,6 +96,7 @@ pub fn note_target(path: &Path) -> Vec<String> {
     };
     TARGET_CODE[0].store(target.start, Relaxed);
     TARGET_CODE[1].store(target.end, Relaxed);
+    TARGET_LAST.store(target.last, Relaxed);
     let hooked = |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.hooked);
     let needs = target.needs.iter();
     let named = needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect();
@@ -116,9 +125,12 @@ unsafe extern "C" fn note(
     // SAFETY: the loader's table of this length.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr as usize;
-    let mut library = Library { path, start: 0, end: 0, needs: Vec::new(), hooked: false };
+    let mut library = Library { path, start: 0, end: 0, last: 0, needs: Vec::new(), hooked: false };
     for header in headers {
         let at = base + header.p_vaddr as usize;
+        if header.p_type == libc::PT_LOAD {
+            library.last = library.last.max(at + header.p_memsz as usize);
+        }
         if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
             (library.start, library.end) = (at, at + header.p_memsz as usize);
         } else if header.p_type == libc::PT_DYNAMIC {

@@ -133,7 +133,7 @@ pub fn rounds(
     area: &mut Area,
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
-    coverage::set_base(base as usize);
+    coverage::set_library(base as usize, libraries::target_last());
     if let Err(error) = watchdog::start(Duration::from_millis(job.hang_milliseconds)) {
         return Ok(Frame::Problem(format!("{CANNOT} no clock of processor time: {error}")));
     }
