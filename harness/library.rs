@@ -53,9 +53,16 @@ pub struct Functions {
     pub call: CallFunction,
 }
 
-/// What the loader says of a library.
+/// What the loader says of a library, and what helps where it has a use for that.
 fn why(error: &dyn std::error::Error) -> String {
-    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+    let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    match lacks_static_storage(&text) {
+        true => format!(
+            "{text}; set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=262144 in the environment, \
+             or a larger number"
+        ),
+        false => text,
+    }
 }
 
 /// Whether a library could not be loaded because it wants thread-local storage that is there from

@@ -85,11 +85,11 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     crate::library::load_cxx_library();
     libraries::note_system();
     heap::set_allocates(true);
-    environment::mappings::set_loads(true);
+    environment::set_loads(true);
     let threads = threads_now();
     let target = Target::load(library);
     heap::set_allocates(false);
-    environment::mappings::set_loads(false);
+    environment::set_loads(false);
     let target = target?.map_functions(gate::wrap);
     if !(0..50).any(|_| no_more_than(threads)) {
         return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));
@@ -163,8 +163,10 @@ pub fn rounds(
         write_round(&shape, &done, area, &mut frames)?;
         area.post(&mut frames, pipe)?;
         let grown = growth::look(rounds);
-        // Threads that outlive their round would be in the way of the next.
-        if done.counted.left_running > 0 || grown.is_some() {
+        // Threads that outlive their round would be in the way of the next, and so would be what it
+        // did to memory that was mapped before.
+        let outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
+        if outlived || grown.is_some() {
             area.flush(pipe)?;
             return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown }));
         }

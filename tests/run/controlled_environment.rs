@@ -113,6 +113,14 @@ fn chance_time_printing_and_wide_words_are_controlled() {
     clean(&["chance", "prints", "cas128"]);
 }
 
+/// Code that is made when linking would have no hooks.
+#[test]
+fn hooks_stay_where_a_project_optimizes_when_linking() {
+    let tool = Tool::new();
+    let more = ["--cflag", "-flto", "--rounds", "50"];
+    fuzz(&tool, "treiber_stack", &more).expect(0, &["50 rounds", "Nothing found"]);
+}
+
 /// The same seed gives the same run, whatever the target asks the system for.
 #[test]
 fn chance_is_the_seeds() {

@@ -1,11 +1,11 @@
 //! Memory that the target maps itself: while it is loaded and under control, where the kernel would
 //! choose the place, it is chosen here, so that it is the same in all processes. What a round has
 //! left mapped is gone when the next one begins; what was mapped while the target was loaded stays,
-//! and is put back as it was then (`storage` has the pages that were in use). Pages between two
-//! mappings fault.
+//! and holds again what it held then (`storage` has the pages that were in use). Where a round has
+//! changed that mapping itself, its process ends. Pages between two mappings fault.
 
 use std::ffi::c_void;
-use std::ptr::{self, with_exposed_provenance_mut};
+use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use libc::{
@@ -13,7 +13,7 @@ use libc::{
     MREMAP_MAYMOVE, c_int, off_t, size_t,
 };
 
-use super::{engine, real};
+use super::{engine, loads, real};
 use crate::controlled::layout::{MAPPINGS, MAPPINGS_BYTES, is_mapping};
 
 const PAGE: usize = 4096;
@@ -24,23 +24,24 @@ const LARGE: usize = 2 << 20;
 /// End of the last mapping, and of the page behind it.
 static END: AtomicUsize = AtomicUsize::new(MAPPINGS);
 
-/// The target is being loaded.
-static LOADS: AtomicBool = AtomicBool::new(false);
-
 /// What [`END`] was when it had been loaded.
 static LOADED: AtomicUsize = AtomicUsize::new(MAPPINGS);
 
-/// The protection of what was mapped by then has been changed in a round.
-static PROTECTED: AtomicBool = AtomicBool::new(false);
+/// What was mapped by then has been unmapped, moved, or given another protection, in part.
+static CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// Before and after the target is loaded.
-pub fn set_loads(loads: bool) {
-    LOADS.store(loads, Relaxed);
+/// The target has been loaded.
+pub(super) fn note_loaded() {
     LOADED.store(END.load(Relaxed), Relaxed);
 }
 
+/// Whether another round would not find mapped what the first one did.
+pub fn are_changed() -> bool {
+    CHANGED.load(Relaxed)
+}
+
 /// Unmaps what the last round has left, and empties what was mapped while the target was loaded
-/// but for these stretches of it, which are writable then.
+/// but for these stretches of it.
 pub fn reset(kept: impl Iterator<Item = (usize, usize)>) {
     let (loaded, end) = (LOADED.load(Relaxed), END.load(Relaxed));
     if end != loaded {
@@ -51,17 +52,11 @@ pub fn reset(kept: impl Iterator<Item = (usize, usize)>) {
     if loaded == MAPPINGS {
         return;
     }
-    let protected = PROTECTED.swap(false, Relaxed);
     let mut from = MAPPINGS;
     for (at, bytes) in kept.filter(|(at, _)| is_mapping(*at)).chain([(loaded, 0)]) {
+        let gap = with_exposed_provenance_mut(from);
         // SAFETY: private memory of the target, none of whose code runs.
-        unsafe {
-            libc::madvise(with_exposed_provenance_mut(from), at - from, libc::MADV_DONTNEED);
-            if protected {
-                let both = libc::PROT_READ | libc::PROT_WRITE;
-                real::mprotect(with_exposed_provenance_mut(at), bytes, both);
-            }
-        }
+        unsafe { libc::madvise(gap, at - from, libc::MADV_DONTNEED) };
         from = at + bytes;
     }
 }
@@ -102,12 +97,15 @@ fn residence(at: usize, bytes: usize, into: &mut [u8]) -> bool {
 
 /// Whether places are chosen here now.
 fn chooses() -> bool {
-    engine::controls() || LOADS.load(Relaxed)
+    engine::controls() || loads()
 }
 
-/// Whether memory was mapped while the target was loaded.
-fn is_of_loading(address: usize) -> bool {
-    is_mapping(address) && address < LOADED.load(Relaxed)
+/// The target maps anew what is at this address, in one way or another.
+fn note_change(address: *mut c_void) {
+    let address = address.addr();
+    if engine::controls() && is_mapping(address) && address < LOADED.load(Relaxed) {
+        CHANGED.store(true, Relaxed);
+    }
 }
 
 /// Where the next mapping goes and the one after that; none if there is no room.
@@ -147,6 +145,9 @@ unsafe extern "C" fn mmap(
                 return mapped;
             }
         }
+        if flags & MAP_FIXED != 0 {
+            note_change(address);
+        }
         real::mmap(address, bytes, protection, flags, descriptor, offset)
     }
 }
@@ -169,10 +170,7 @@ unsafe extern "C" fn mmap64(
 /// address again too soon then shows.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
-    if engine::controls() && is_of_loading(address.addr()) {
-        // SAFETY: the caller's memory, which it wants no more; the next round has it back.
-        return unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) };
-    }
+    note_change(address);
     // SAFETY: the caller's arguments.
     let answer = unsafe { real::munmap(address, bytes) };
     let is_last = || {
@@ -187,9 +185,7 @@ unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, protection: c_int) -> c_int {
-    if engine::controls() && is_of_loading(address.addr()) {
-        PROTECTED.store(true, Relaxed);
-    }
+    note_change(address);
     // SAFETY: the caller's arguments.
     unsafe { real::mprotect(address, bytes, protection) }
 }
@@ -203,17 +199,12 @@ unsafe extern "C" fn mremap(
     flags: c_int,
     new_address: *mut c_void,
 ) -> *mut c_void {
-    let moves = flags & MREMAP_MAYMOVE != 0 && flags & MREMAP_FIXED == 0;
+    note_change(address);
+    let moves = flags & MREMAP_MAYMOVE != 0 && flags & MREMAP_FIXED == 0 && new_bytes > bytes;
     // SAFETY: the caller's arguments, but for the place, where nothing is mapped.
     unsafe {
         if !engine::controls() || !moves || !is_mapping(address.addr()) {
             return real::mremap(address, bytes, new_bytes, flags, new_address);
-        }
-        if is_of_loading(address.addr()) {
-            engine::cannot_control("mremap of memory that it mapped while it was loaded");
-        }
-        if new_bytes <= bytes {
-            return real::mremap(address, bytes, new_bytes, 0, ptr::null_mut());
         }
         let Some((start, end)) = place(new_bytes, 0) else {
             *libc::__errno_location() = libc::ENOMEM;

@@ -37,6 +37,8 @@ pub mod threads;
 mod time;
 pub mod time_stamp;
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use interlap::trace::trail::Act;
 use libc::c_int;
 
@@ -48,6 +50,22 @@ const THREADS: usize = 64;
 
 /// Number of a virtual thread, or this: outside of control.
 const OUTSIDE: usize = THREADS;
+
+/// The target is being loaded.
+static LOADS: AtomicBool = AtomicBool::new(false);
+
+/// Before and after the target is loaded: what it maps then, and handlers that it installs, are
+/// kept from then on as they are under control.
+pub fn set_loads(loads: bool) {
+    LOADS.store(loads, Relaxed);
+    if !loads {
+        mappings::note_loaded();
+    }
+}
+
+fn loads() -> bool {
+    LOADS.load(Relaxed)
+}
 
 /// Forgets what belongs to one round. Allocates nothing. `seed` decides what the target's sources
 /// of random numbers give.

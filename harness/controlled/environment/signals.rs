@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, c_int, sighandler_t, siginfo_t};
 
-use super::{engine, fails, real};
+use super::{engine, fails, loads, real};
 
 const SIGNALS: usize = 65;
 
@@ -58,7 +58,9 @@ unsafe extern "C" fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    outside_control!(sigaction(signal, new, old));
+    if !loads() {
+        outside_control!(sigaction(signal, new, old));
+    }
     if !(1..SIGNALS as c_int).contains(&signal) {
         return fails(libc::EINVAL);
     }
@@ -83,7 +85,9 @@ unsafe extern "C" fn sigaction(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t {
-    outside_control!(signal(signal, handler));
+    if !loads() {
+        outside_control!(signal(signal, handler));
+    }
     // SAFETY: structures made here.
     unsafe {
         let mut new: libc::sigaction = std::mem::zeroed();

@@ -10,8 +10,7 @@
 //!
 //! Timestamps let transactions read the past, which is not kept: an instant is good only if all
 //! that was committed before it is as old as, going by what was read so far, nobody will read any
-//! more.
-//! Who does nevertheless cannot be judged ([`unknown_past`]).
+//! more. Who does nevertheless cannot be judged ([`unknown_past`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

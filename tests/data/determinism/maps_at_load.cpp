@@ -29,6 +29,7 @@ struct Stack {
 
     Stack() {
         if (state->used) abort();
+        state->region[(64 << 20) - 1] = 1;
     }
     bool push(int64_t value) {
         std::lock_guard<std::mutex> guard(mutex);
@@ -48,10 +49,13 @@ struct Stack {
         value = node->value;
         return true;
     }
-    // For good: the library's own rounds begin anew.
+    // Now and then for good, as far as this round can tell.
     ~Stack() {
-        munmap(state->region, 8192);
-        mprotect(state, 4096, PROT_READ);
+        char *end = state->region + (64 << 20);
+        if (state->used % 3 == 0) munmap(state->region, 8192);
+        if (state->used % 3 == 1) mprotect(state->region, 16 << 20, PROT_READ);
+        if (state->used % 7 == 0)
+            mmap(end - 4096, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
 };
 INTERLAP_TARGET(Stack)
