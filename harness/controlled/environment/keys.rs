@@ -8,7 +8,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use libc::{EAGAIN, EINVAL, c_int, pthread_key_t};
 
@@ -63,6 +63,9 @@ static SET: [AtomicU32; THREADS] = [const { AtomicU32::new(0) }; THREADS];
 /// Counts the threads that had this number.
 static LIVES: [AtomicU32; THREADS + 1] = [const { AtomicU32::new(0) }; THREADS + 1];
 
+/// A value was set since the last [`reset`].
+static USED: AtomicBool = AtomicBool::new(false);
+
 /// A thread of this number begins: it has no values.
 pub(super) fn begin_life(thread: usize) {
     LIVES[thread].fetch_add(1, Relaxed);
@@ -103,6 +106,7 @@ impl Key {
     }
 
     fn set(&self, thread: usize, pointer: *mut c_void) {
+        USED.store(true, Relaxed);
         let value = &self.values[thread];
         if let (false, Some(set)) = (pointer.is_null(), SET.get(thread)) {
             set.fetch_add(1, Relaxed);
@@ -219,5 +223,7 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
 pub(super) fn reset() {
     let made = REAL_KEYS..KEYS_END.load(Relaxed).max(REAL_KEYS);
     ALL[made].iter().for_each(Key::end);
-    (0..=OUTSIDE).for_each(begin_life);
+    if USED.swap(false, Relaxed) {
+        (0..=OUTSIDE).for_each(begin_life);
+    }
 }
