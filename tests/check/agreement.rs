@@ -5,8 +5,8 @@ use interlap::history::{History, Operation, OperationId};
 use interlap::model::{Kind, Spec};
 use interlap::operation::Op;
 
-use super::brute;
 use super::random::{Random, Shape, history};
+use super::{brute, streams, transactions};
 
 /// Small histories: enumeration decides them.
 pub const SMALL: Shape = Shape {
@@ -247,9 +247,9 @@ fn medium() {
     compare_medium(20_000);
 }
 
-/// The long run, an hour or so: `make test-long`. Every model and option, ten times as often.
+/// The long run: `make test-long`. Every model and option, ten times as often.
 #[test]
-#[ignore = "takes an hour"]
+#[ignore = "takes ten minutes"]
 fn a_million_of_each() {
     const MILLION: usize = 1_000_000;
     let free = [
@@ -280,6 +280,9 @@ fn a_million_of_each() {
         compare_small(&specs, bulk, MILLION);
     }
     compare_small(&["pool"], bulk, MILLION);
+    streams::compare(MILLION);
+    transactions::compare("snapshot", MILLION);
+    transactions::compare("serializable", MILLION);
     compare_medium(MILLION / 10);
 }
 

@@ -11,7 +11,7 @@ use interlap::model::{
 };
 use interlap::operation::{Family, Op, Status};
 
-use super::store;
+use super::{store, streams};
 
 /// One instant of an operation.
 struct Part<'a> {
@@ -45,6 +45,7 @@ pub fn explained(history: &History, spec: &Spec) -> bool {
         Kind::RangeSet => some_order(history, &parts, &OrderedSet),
         Kind::Kv => some_order(history, &parts, &Texts),
         Kind::Counter => some_order(history, &parts, &Counter),
+        Kind::Log if streams::is_one(history) => some_order(history, &parts, &streams::Records),
         Kind::Log => some_order(history, &parts, &Log),
         Kind::Register => some_order(history, &parts, &Cell { initial }),
         _ => some_order(history, &parts, &Dictionary { initial }),

@@ -66,10 +66,13 @@ fn flip(record: &mut Record, wrong: i64, forget: bool) {
         Op::SetRangeCount | Op::SetRank | Op::SetSize | Op::CounterRead | Op::LogCheckTail => {
             record.results = vec![small];
         }
-        Op::LogAppend if forget => {
+        Op::LogAppend | Op::LogAppendBatch if forget => {
             (record.status, record.results) = (Status::Failed, Vec::new());
         }
-        Op::LogAppend => (record.status, record.results) = (Status::Ok, vec![small]),
+        Op::LogAppend | Op::LogAppendBatch => {
+            (record.status, record.results) = (Status::Ok, vec![small]);
+        }
+        Op::LogReadAll => record.results[usize::from(forget)] = small,
         Op::CounterAdd => record.results = if forget { Vec::new() } else { vec![small] },
         Op::LogRead if forget => (record.status, record.results) = (Status::Empty, Vec::new()),
         Op::SetSelect if forget => (record.status, record.results) = (Status::Failed, Vec::new()),

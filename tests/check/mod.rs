@@ -12,6 +12,7 @@ mod random;
 mod shares;
 mod store;
 mod story;
+mod streams;
 mod transactions;
 mod transactions_online;
 mod users;

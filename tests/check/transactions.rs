@@ -272,10 +272,11 @@ pub fn random_history(random: &mut Random, more: usize) -> History {
     history
 }
 
-fn compare(text: &str) {
+/// Compares `check` with the enumeration.
+pub fn compare(text: &str, histories: usize) {
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(17));
     let mut shares = Shares::default();
-    for number in 0..100_000 {
+    for number in 0..histories {
         let history = random_history(&mut random, 0);
         let explained = brute::explained(&history, &spec);
         shares.note(explained);
@@ -310,12 +311,12 @@ fn whole(history: &History, spec: &Spec, witness: &Witness) {
 
 #[test]
 fn snapshot() {
-    compare("snapshot");
+    compare("snapshot", 100_000);
 }
 
 #[test]
 fn serializable() {
-    compare("serializable");
+    compare("serializable", 100_000);
 }
 
 type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);

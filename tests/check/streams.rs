@@ -1,0 +1,177 @@
+//! Streams of S2 against the enumeration: batches appended on conditions, of which some are refused
+//! and of some nobody knows what became. The object here keeps every record.
+
+use interlap::check::{Limits, check};
+use interlap::history::{Entry, History};
+use interlap::model::{Call, Model};
+use interlap::operation::{Op, Status};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::agreement::{Shares, assert_agrees};
+use super::brute;
+use super::corrupt::{corrupt, tie};
+use super::random::{Random, Record};
+
+/// Stands for "none" among the conditions.
+const NONE: i64 = i64::MIN;
+
+/// The hash of S2's verifier.
+fn hash(records: &[i64]) -> i64 {
+    let chain = |hash: u64, record: &i64| xxh3_64_with_seed(&record.to_le_bytes(), hash);
+    records.iter().fold(0, chain) as i64
+}
+
+pub fn is_one(history: &History) -> bool {
+    history.ids().any(|id| history.operation(id).op.is_of_streams())
+}
+
+/// The object: all records, and the fencing token.
+pub struct Records;
+
+impl Model<Call<'_>> for Records {
+    type State = (Vec<i64>, i64);
+
+    fn init(&self) -> Self::State {
+        (Vec::new(), NONE)
+    }
+
+    fn step(&self, (records, token): &Self::State, call: &Call, next: &mut Vec<Self::State>) {
+        let (mut records, mut token) = (records.clone(), *token);
+        if call.op == Op::LogAppendBatch && call.status != Status::Failed {
+            if call.args[0] != NONE && call.args[0] != records.len() as i64
+                || call.args[1] != NONE && call.args[1] != token
+            {
+                return;
+            }
+            records.extend_from_slice(&call.args[3..]);
+            if call.args[2] != NONE {
+                token = call.args[2];
+            }
+        }
+        let right = match call.results {
+            [] => true,
+            [tail] => *tail == records.len() as i64,
+            told => told == [records.len() as i64, hash(&records)],
+        };
+        if right {
+            next.push((records, token));
+        }
+    }
+}
+
+/// Draws a call of a stream in this state; its conditions hold more often than not.
+fn call((records, token): &(Vec<i64>, i64), value: &mut i64, random: &mut Random) -> Record {
+    let op = match random.below(5) {
+        0..=2 => Op::LogAppendBatch,
+        3 => Op::LogReadAll,
+        _ => Op::LogCheckTail,
+    };
+    let mut args = Vec::new();
+    if op == Op::LogAppendBatch {
+        let at = records.len() as i64 + i64::from(random.percent(15));
+        args.push(if random.percent(40) { at } else { NONE });
+        let wanted = if random.percent(85) { *token } else { 1 };
+        args.push(if random.percent(40) { wanted } else { NONE });
+        args.push(if random.percent(25) { random.below(3) as i64 } else { NONE });
+        for _ in 0..random.below(3) {
+            // Some records are alike.
+            *value += i64::from(random.percent(80));
+            args.push(*value);
+        }
+    }
+    Record { op, status: Status::Ok, start: 0, end: 0, args, results: Vec::new() }
+}
+
+/// What the call answers and leaves behind in its one instant.
+fn answer(record: &mut Record, state: &mut (Vec<i64>, i64), random: &mut Random) {
+    let call = |record: &Record| -> Vec<(Vec<i64>, i64)> {
+        let Record { op, status, args, .. } = record;
+        let call = Call { op: *op, status: *status, args, results: &[], thread: 0, queue: None };
+        let mut next = Vec::new();
+        Records.step(state, &call, &mut next);
+        next
+    };
+    let after =
+        call(record).pop().filter(|_| record.op != Op::LogAppendBatch || !random.percent(8));
+    match after {
+        Some(after) => *state = after,
+        None => record.status = Status::Failed,
+    }
+    let tail = state.0.len() as i64;
+    record.results = match (record.op, record.status) {
+        (_, Status::Failed) => Vec::new(),
+        (Op::LogReadAll, _) => vec![tail, hash(&state.0)],
+        _ => vec![tail],
+    };
+}
+
+/// Calls of some clients, each of one instant, sometimes wrong.
+fn random_history(random: &mut Random, (least, more): (usize, usize)) -> History {
+    let (clients, calls) = (2 + random.below(3), least + random.below(more));
+    let mut records: Vec<Vec<Record>> = vec![Vec::new(); clients];
+    let mut open: Vec<Option<(Record, bool)>> = vec![None; clients];
+    let (mut state, mut value, mut clock, mut begun) = ((Vec::new(), NONE), 0, 0, 0);
+    while begun < calls || open.iter().any(Option::is_some) {
+        let at = random.below(clients);
+        clock += 1;
+        open[at] = match open[at].take() {
+            None if begun == calls => None,
+            None => {
+                begun += 1;
+                Some((Record { start: clock, ..call(&state, &mut value, random) }, false))
+            }
+            Some((mut record, false)) => {
+                answer(&mut record, &mut state, random);
+                Some((record, true))
+            }
+            Some((record, true)) => {
+                records[at].push(Record { end: clock, ..record });
+                None
+            }
+        };
+    }
+    for last in records.iter_mut().filter_map(|records| records.last_mut()) {
+        if random.percent(30) {
+            last.status = [Status::Pending, Status::Unknown][random.below(2)];
+            last.results.clear();
+        }
+    }
+    for _ in 0..random.below(3) {
+        let wrong = random.below(4) as i64;
+        corrupt(&mut records, wrong, random);
+    }
+    if random.percent(30) {
+        tie(&mut records);
+    }
+    written(&records)
+}
+
+fn written(records: &[Vec<Record>]) -> History {
+    let mut history = History::default();
+    for (client, records) in records.iter().enumerate() {
+        for Record { op, status, start, end, args, results } in records.iter().cloned() {
+            let entry = Entry { op, status, start, end, args: &args, results: &results };
+            history.push(client as u32, entry).expect("a record is well formed");
+        }
+    }
+    history
+}
+
+/// Compares `check` with the enumeration.
+pub fn compare(histories: usize) {
+    let spec = "log".parse().expect("a model");
+    let (mut random, mut shares) = (Random::new(31), Shares::default());
+    for _ in 0..histories {
+        let history = random_history(&mut random, (3, 6));
+        let explained = brute::explained(&history, &spec);
+        shares.note(explained);
+        let verdict = check(&history, &spec, &Limits::default());
+        assert_agrees(&verdict, explained, &spec, &history, "check");
+    }
+    shares.assert_healthy("log, batches");
+}
+
+#[test]
+fn batches() {
+    compare(100_000);
+}
