@@ -1,6 +1,7 @@
 //! Histories of Jepsen and Knossos: invocations and completions in their order, as EDN, or as the
-//! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`), strings
-//! under keys (`get`, `put`, `append`, with `:key`). Text comes in, a history goes out, and back.
+//! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`), locks
+//! (`acquire`, `release`), queues (`enqueue`, `dequeue`), strings under keys (`get`, `put`,
+//! `append`, with `:key`). Text comes in, a history goes out, and back.
 //!
 //! ```text
 //! {:process 0, :type :invoke, :f :cas, :value [3 4]}           EDN, a map for each event
@@ -10,7 +11,8 @@
 //! `:info` leaves the effect open for ever. `:fail` of anything but a `cas` in a log had no effect
 //! and says nothing; the log's `cas` that fails found another value (as Porcupine reads it, and
 //! unlike Knossos, to which any failure only means that nothing happened). A read that answers
-//! `nil` found `nil` in the log, and says nothing in EDN (as Knossos's models have it).
+//! `nil` found `nil` in the log, and says nothing in EDN (as Knossos's models have it). A lock is a
+//! register that `acquire` changes from `nil` to `:held`, and `release` back.
 
 use super::Imported;
 use super::edn::{Edn, Reader};
@@ -158,6 +160,9 @@ fn take(
     }
     match event.kind.as_str() {
         ":ok" if notation == Notation::Edn && reads_nil(op, &event) => recorder.forget(process),
+        ":ok" if op == Op::Dequeue && event.value.word() == Some("nil") => {
+            recorder.finish(process, Status::Empty, Vec::new());
+        }
         ":ok" => {
             let results = answer(op, &event, record)?;
             recorder.finish(process, Status::Ok, results);
@@ -175,6 +180,11 @@ fn take(
     Ok(())
 }
 
+/// What a lock holds that is taken.
+fn held() -> Value {
+    Value::Word(":held".to_string())
+}
+
 fn reads_nil(op: Op, event: &Event) -> bool {
     matches!(op, Op::RegisterRead | Op::KvGet) && event.value.word() == Some("nil")
 }
@@ -183,13 +193,15 @@ fn operation(event: &Event) -> Result<Op, String> {
     match (event.f.as_str(), &event.key) {
         (":read", None) => Ok(Op::RegisterRead),
         (":write", None) => Ok(Op::RegisterWrite),
-        (":cas", None) => Ok(Op::RegisterCompareExchange),
+        (":cas" | ":acquire" | ":release", None) => Ok(Op::RegisterCompareExchange),
+        (":enqueue", None) => Ok(Op::Enqueue),
+        (":dequeue", None) => Ok(Op::Dequeue),
         (":get", Some(_)) => Ok(Op::KvGet),
         (":put", Some(_)) => Ok(Op::KvPut),
         (":append", Some(_)) => Ok(Op::KvAppend),
         (f, key) => Err(format!(
-            "{f} {} :key; expected :read, :write or :cas without one, or :get, :put or :append \
-             with one",
+            "{f} {} :key; expected :read, :write, :cas, :acquire, :release, :enqueue or :dequeue \
+             without one, or :get, :put or :append with one",
             if key.is_some() { "with a" } else { "without" }
         )),
     }
@@ -202,7 +214,9 @@ fn arguments(op: Op, event: &Event) -> Result<Vec<Value>, String> {
         args.push(value(key)?);
     }
     match op {
-        Op::RegisterRead | Op::KvGet => {}
+        Op::RegisterRead | Op::KvGet | Op::Dequeue => {}
+        Op::RegisterCompareExchange if event.f == ":acquire" => args.extend([Value::nil(), held()]),
+        Op::RegisterCompareExchange if event.f == ":release" => args.extend([held(), Value::nil()]),
         Op::RegisterCompareExchange => match pair(&event.value) {
             Some([old, new]) => args.extend([value(old)?, value(new)?]),
             None => return Err(format!("cas of {}; expected [old new]", shown(&event.value))),
@@ -214,7 +228,7 @@ fn arguments(op: Op, event: &Event) -> Result<Vec<Value>, String> {
 
 /// What a completion answers; it repeats what the invocation passed.
 fn answer(op: Op, event: &Event, invoked: &Record) -> Result<Vec<Value>, String> {
-    if matches!(op, Op::RegisterRead | Op::KvGet) {
+    if matches!(op, Op::RegisterRead | Op::KvGet | Op::Dequeue) {
         return Ok(vec![value(&event.value)?]);
     }
     let nothing = event.value.word() == Some("nil") && op == Op::RegisterCompareExchange;
@@ -313,13 +327,15 @@ fn written(
         Op::RegisterCompareExchange if results.is_empty() => {
             (":cas", None, format!("[{} {}]", one(&args[0]), one(&args[1])))
         }
+        Op::Enqueue => (":enqueue", None, one(&args[0])),
+        Op::Dequeue => (":dequeue", None, if answered { one(&results[0]) } else { nil() }),
         Op::KvGet => (":get", Some(one(&args[0])), if answered { text(results) } else { nil() }),
         Op::KvPut => (":put", Some(one(&args[0])), text(&args[1..])),
         Op::KvAppend => (":append", Some(one(&args[0])), text(&args[1..])),
         op => {
             return Err(format!(
                 "'{}' of a {} has no form there; expected read, write and cas that do not answer \
-                 the value before, or get, put and append",
+                 the value before, enqueue and dequeue, or get, put and append",
                 op.name(),
                 op.family().name()
             ));
@@ -327,8 +343,8 @@ fn written(
     };
     let kind = match operation.status {
         _ if !ends => ":invoke",
-        Status::Ok => ":ok",
-        Status::Failed => ":fail",
+        Status::Ok | Status::Empty => ":ok",
+        Status::Failed | Status::Full => ":fail",
         _ => ":info",
     };
     if notation == Notation::Log && key.is_some() {

@@ -106,6 +106,36 @@ fn a_failure_had_no_effect_and_only_a_cas_of_the_log_says_why() {
 }
 
 #[test]
+fn locks_are_taken_by_one_at_a_time() {
+    let taken = ["0 invoke acquire nil", "0 ok acquire nil", "1 invoke acquire nil"];
+    let then = |more: &[&str]| events(&[&taken[..], more].concat());
+    assert!(is_good(&then(&["1 fail acquire nil"])));
+    assert!(!is_good(&then(&["1 ok acquire nil"])));
+    assert!(is_good(&then(&["0 invoke release nil", "1 ok acquire nil"])));
+    // Nobody knows what became of the release.
+    let unknown = ["0 invoke release nil", "0 info release nil", "1 ok acquire nil"];
+    assert!(is_good(&then(&unknown)));
+    let not_held = ["0 invoke release nil", "0 ok release nil"];
+    assert!(!is_good(&events(&not_held)));
+}
+
+#[test]
+fn queues_are_first_in_first_out() {
+    let added = ["0 invoke enqueue 1", "0 ok enqueue 1", "0 invoke enqueue 2", "0 ok enqueue 2"];
+    let then = |more: &[&str]| events(&[&added[..], more].concat());
+    let (one, two) = (["1 invoke dequeue nil", "1 ok dequeue 1"], ["2 invoke dequeue nil"]);
+    assert!(is_good(&then(&[&one[..], &two, &["2 ok dequeue 2"]].concat())));
+    assert!(!is_good(&then(&["1 invoke dequeue nil", "1 ok dequeue 2"])));
+    assert!(!is_good(&then(&["1 invoke dequeue nil", "1 ok dequeue nil"])), "it is not empty");
+    assert!(is_good(&then(&["1 invoke dequeue nil", "1 fail dequeue nil"])));
+    // What never came back may have taken the first.
+    let lost = ["1 invoke dequeue nil", "1 info dequeue :timed-out"];
+    let good = then(&[&lost[..], &two, &["2 ok dequeue 2"]].concat());
+    assert!(is_good(&good));
+    assert_eq!(told(&through(&good, Format::Edn)), told(&good));
+}
+
+#[test]
 fn a_process_that_is_used_again_after_an_unknown_outcome_is_another_thread() {
     let imported =
         events(&["0 invoke write 1", "0 info write 1", "0 invoke read nil", "0 ok read 1"]);
