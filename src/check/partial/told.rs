@@ -43,7 +43,7 @@ impl Partial {
         };
         let mut text = format!("from {}\n", brief(self.before.clone(), STATE_MAX));
         if skipped > 0 {
-            text += &format!("       ({skipped} steps)\n");
+            text += &format!("       ({skipped} steps not shown)\n");
         }
         for Effect { operation, state } in shown {
             text += &line(operation, "leaves", state);
