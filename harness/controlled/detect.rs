@@ -13,8 +13,10 @@ use super::{coverage, environment, hooks, libraries, trail};
 pub struct Act {
     /// Address of the code.
     code: usize,
-    thread: u32,
-    /// How many calls of the structure the thread had begun.
+    thread: u16,
+    /// Whether it was in a call of the structure.
+    calling: bool,
+    /// How many of these it had begun.
     call: u32,
 }
 
@@ -31,20 +33,22 @@ impl Act {
     /// What the running thread does now.
     pub fn now(code: usize) -> Act {
         let thread = engine::current();
-        let call = if thread < engine::callers() + 1 { engine::calls(thread) } else { 0 };
-        Act { code, thread: thread as u32, call }
+        let of_caller = thread < engine::callers() + 1;
+        let (call, calling) = if of_caller { engine::calls(thread) } else { (0, false) };
+        Act { code, thread: thread as u16, calling, call }
     }
 
     fn who(self) -> String {
-        who(self.thread as usize, self.call)
+        who(self.thread.into(), self.call, self.calling)
     }
 }
 
 /// "thread 2 in its call 5".
-fn who(thread: usize, call: u32) -> String {
+fn who(thread: usize, call: u32, calling: bool) -> String {
+    let when = if calling { "in" } else { "after" };
     match thread.cmp(&engine::callers()) {
         std::cmp::Ordering::Less if call == 0 => format!("thread {thread} before its first call"),
-        std::cmp::Ordering::Less => format!("thread {thread} in its call {call}"),
+        std::cmp::Ordering::Less => format!("thread {thread} {when} its call {call}"),
         std::cmp::Ordering::Equal => "the thread that creates, drains and destroys".to_string(),
         std::cmp::Ordering::Greater => format!("thread {thread}, which the target started,"),
     }
@@ -62,7 +66,7 @@ pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, cod
         place(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), now.code),
         place(format!("{} had freed the block", freed.who()), freed.code),
     ];
-    fault(DetectedKind::UseAfterFree, Some(now.thread), places)
+    fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
 }
 
 pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
@@ -71,13 +75,13 @@ pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
         place(format!("{} freed a block that was freed already", now.who()), now.code),
         place(format!("{} had freed it", freed.who()), freed.code),
     ];
-    fault(DetectedKind::DoubleFree, Some(now.thread), places)
+    fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
 }
 
 pub fn bad_free(address: usize, code: usize) -> ! {
     let now = Act::reported(code);
     let what = format!("{} freed {address:#x}, where no block begins", now.who());
-    fault(DetectedKind::BadFree, Some(now.thread), vec![place(what, now.code)])
+    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place(what, now.code)])
 }
 
 /// `near`: the block before the address, its size and who allocated it.
@@ -101,7 +105,7 @@ pub fn out_of_bounds(
             vec![place(what, now.code)]
         }
     };
-    fault(DetectedKind::OutOfBounds, Some(now.thread), places)
+    fault(DetectedKind::OutOfBounds, Some(now.thread.into()), places)
 }
 
 pub fn livelock(_step: u64) -> ! {
@@ -126,7 +130,8 @@ fn everybody(first: usize) -> Vec<Place> {
     let doing = doing.into_iter();
     doing
         .map(|doing| {
-            let who = who(doing.thread, engine::calls(doing.thread));
+            let (call, calling) = engine::calls(doing.thread);
+            let who = who(doing.thread, call, calling);
             let what = match doing.waits {
                 Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
                 Some((why, on)) => {

@@ -67,7 +67,7 @@ pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), 
     let event = Event {
         step: engine::step(),
         thread: thread as u32,
-        call: if thread <= engine::callers() { engine::calls(thread) } else { 0 },
+        call: if thread <= engine::callers() { engine::calls(thread).0 } else { 0 },
         act,
         address: address as u64,
         size: size as u32,

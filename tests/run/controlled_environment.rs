@@ -182,6 +182,7 @@ fn memory_faults_name_both_who_did_it_and_who_came_before() {
         &[],
         &["freed memory, byte 8 of a block, in ", "had freed the block, in ", "free.cpp:29"],
     );
+    faulty("freed_by_who_leaves", &[], &[" after its call ", " had freed the block, in "]);
     faulty(
         "double_free",
         &[],

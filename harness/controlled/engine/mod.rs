@@ -349,9 +349,10 @@ pub fn thread_of(pthread: libc::pthread_t) -> Option<usize> {
     carrier::thread_of(pthread)
 }
 
-/// How many calls of the structure a thread has begun.
-pub fn calls(thread: usize) -> u32 {
-    ENGINE.threads[thread].calls.get()
+/// How many calls of the structure a thread has begun, and whether it is in the latest.
+pub fn calls(thread: usize) -> (u32, bool) {
+    let thread = &ENGINE.threads[thread];
+    (thread.calls.get(), thread.boundaries.get() == thread.calls.get())
 }
 
 /// A stamp: later than all before it.
