@@ -84,6 +84,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
     libraries::note_system();
+    set_up_unwinder();
     heap::set_allocates(true);
     environment::set_loads(true);
     let threads = threads_now();
@@ -96,6 +97,14 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     }
     storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
     Ok((target, libraries::note_target(library)))
+}
+
+/// The first exception of a process sets up the compiler's own library, through `pthread_once`.
+/// That library's variables are not put back, so only a process's first round with an exception
+/// would have those steps, and a finding of a later one would not come back alone.
+fn set_up_unwinder() {
+    let thrown = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
+    debug_assert!(thrown.is_err());
 }
 
 /// Threads of this process.

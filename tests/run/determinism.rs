@@ -133,6 +133,13 @@ fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
     repeats(folder.join("leaves_traces.cpp").to_str().expect("UTF-8"), 200);
 }
 
+/// Of an adapter that throws, and draws random numbers from the C library.
+#[test]
+fn the_first_exception_of_a_process_is_as_any_other() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
+    repeats(folder.join("throws.cpp").to_str().expect("UTF-8"), 200);
+}
+
 /// Neither the machine nor the process shows in a round, nor memory that rounds before have mapped.
 #[test]
 fn what_the_machine_answers_is_the_same_everywhere() {

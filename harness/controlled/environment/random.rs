@@ -1,7 +1,8 @@
 //! Random numbers under control: the functions of the C library and the device of the C++ library
-//! give what the round's seed decides, in the order in which the target asks. `rand_r`, `drand48`
-//! and the C++ engines have the target's own seeds and need no care. The processor's own
-//! instructions cannot be replaced.
+//! give what the round's seed decides, in the order in which the target asks. `rand_r`, `erand48`
+//! and the C++ engines have the target's own seeds and need no care; `drand48` and its like have
+//! one in the C library, which is set for each round. The processor's own instructions cannot be
+//! replaced.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,6 +22,12 @@ static SEEDED: AtomicU64 = AtomicU64::new(0);
 pub(super) fn reset(seed: u64) {
     ENTROPY.store(mix(seed), Relaxed);
     SEEDED.store(mix(seed ^ STEP), Relaxed);
+    // SAFETY: writes the C library's own variables; no code of the target runs now.
+    unsafe { srand48(mix(seed) as c_long) };
+}
+
+unsafe extern "C" {
+    fn srand48(seed: c_long);
 }
 
 fn next(state: &AtomicU64) -> u64 {
