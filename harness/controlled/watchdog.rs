@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use libc::c_int;
@@ -21,6 +21,9 @@ const TICKS: u32 = 5;
 /// Round and step at the last tick, and ticks since they changed.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static SINCE: AtomicU32 = AtomicU32::new(0);
+
+/// The main program has asked: the process uses no processor time.
+static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Begins to watch; `limit` of processor time without a step is a hang.
 pub fn start(limit: Duration) -> io::Result<()> {
@@ -61,6 +64,9 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     if SINCE.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
         return;
     }
+    if asked {
+        ASKED.store(true, Relaxed);
+    }
     let running = carrier::pthread(engine::current());
     // SAFETY: pthread_self has no preconditions.
     if unsafe { libc::pthread_self() } == running {
@@ -73,8 +79,21 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
                 "code of {library}, which has no hooks and does not come to an end"
             ));
         }
+        if ASKED.load(Relaxed) && is_system_call(at) {
+            // Only a thread that cannot be gone on with could end what the kernel waits for.
+            engine::cannot_control("a system call that waits in the kernel and that has no hook");
+        }
         detect::hang();
     }
     SINCE.store(TICKS, Relaxed);
     carrier::signal(running, SIGNAL);
+}
+
+/// Whether a thread that goes on here comes out of a system call, or begins it again.
+fn is_system_call(at: usize) -> bool {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    // SAFETY: code is read where the thread was interrupted: an instruction lies there, in a
+    // mapping of whole pages of which it is neither the first nor the last one.
+    let code: [u8; 4] = unsafe { ptr::with_exposed_provenance::<[u8; 4]>(at - 2).read() };
+    code[..2] == SYSCALL || code[2..] == SYSCALL
 }

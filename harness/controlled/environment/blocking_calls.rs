@@ -66,6 +66,14 @@ unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -
     unsafe { real::read(descriptor, into, bytes) }
 }
 
+/// The C library's own reads without asking for `read`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn eventfd_read(descriptor: c_int, into: *mut u64) -> c_int {
+    // SAFETY: the caller's room for one number.
+    let bytes = unsafe { read(descriptor, into.cast(), size_of::<u64>()) };
+    if bytes == size_of::<u64>() as ssize_t { 0 } else { -1 }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn readv(descriptor: c_int, into: *const libc::iovec, count: c_int) -> ssize_t {
     if engine::controls() {
