@@ -1,12 +1,11 @@
-//! How the target leaves a thread early, and how a process becomes two. `pthread_exit` unwinds the
-//! thread's stack first, as in the C library, so that destructors of local objects and cleanup
-//! handlers run: a lock that one of them holds would stay locked for ever.
+//! How the target leaves a thread early. `pthread_exit` unwinds the thread's stack first, as in the
+//! C library, so that destructors of local objects and cleanup handlers run: a lock that one of
+//! them holds would stay locked for ever.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::super::hooks;
 use super::{THREADS, engine, real, threads};
 
 /// `_Unwind_Exception` of the Itanium C++ ABI: a class, which is 0 as the C library's own has it,
@@ -70,15 +69,4 @@ unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
         unsafe { real::pthread_exit(result) }
     }
     exit(result)
-}
-
-/// A child has but the thread that forked: there is nobody to switch to.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> libc::pid_t {
-    // SAFETY: has no preconditions.
-    let process = unsafe { real::fork() };
-    if process == 0 {
-        hooks::set_controls(false);
-    }
-    process
 }

@@ -19,6 +19,7 @@ mod barrier;
 mod blocking_calls;
 mod c11;
 mod condition;
+mod forking;
 mod futex;
 mod keys;
 mod leaving;
@@ -73,6 +74,7 @@ pub fn reset(seed: u64) {
     random::reset(seed);
     time::reset();
     threads::reset();
+    forking::reset();
     futex::reset();
     sending::reset();
 }

@@ -135,6 +135,7 @@ macro_rules! functions {
     };
 }
 
+type Handler = super::forking::Handler;
 type AtExit = super::loader::AtExit;
 type Start = super::threads::Start;
 type Destructor = super::keys::Destructor;
@@ -146,6 +147,12 @@ functions! {
     fn __cxa_thread_atexit_impl(
         destructor: Destructor,
         object: *mut c_void,
+        library: *mut c_void
+    ) -> c_int;
+    fn __register_atfork(
+        before: Handler,
+        parent: Handler,
+        child: Handler,
         library: *mut c_void
     ) -> c_int;
     fn accept(socket: c_int, from: *mut sockaddr, from_bytes: *mut socklen_t) -> c_int;
