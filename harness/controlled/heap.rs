@@ -422,11 +422,19 @@ extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
         Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
         None => crate::record::abandon("out of memory".to_string()),
     };
-    let before = hooks::set_controls(false);
+    // The exception, too, goes back to code that is under control.
+    let _controls = Controls(hooks::set_controls(false));
     // More than there can be, so that it throws std::bad_alloc.
-    let allocated = new(isize::MAX as usize);
-    hooks::set_controls(before);
-    allocated
+    new(isize::MAX as usize)
+}
+
+/// Sets control back to what it was, however the function is left.
+struct Controls(bool);
+
+impl Drop for Controls {
+    fn drop(&mut self) {
+        hooks::set_controls(self.0);
+    }
 }
 
 /// For allocator.c: `malloc_usable_size` of the C library.

@@ -58,7 +58,15 @@ fn loops_that_wait_are_controlled() {
 
 #[test]
 fn threads_of_the_target_are_controlled() {
-    clean(&["worker_pool", "async_stack", "pipe_wakeup", "leaves_early", "forks"]);
+    clean(&[
+        "worker_pool",
+        "async_stack",
+        "pipe_wakeup",
+        "leaves_early",
+        "forks",
+        "at_fork",
+        "event_lock",
+    ]);
 }
 
 /// As natively: eight MiB, of which the thread itself can tell where they are.
@@ -85,6 +93,21 @@ fn what_goes_beyond_the_engine_is_left_to_native_threads() {
         let answer = tool.run(&["fuzz", &data(name), "--rounds", "20", "--calls", "20"]);
         answer.expect(0, &["going on with native threads", "Nothing found"]);
     }
+}
+
+/// As natively; and what comes after the exception is under control again.
+#[test]
+fn a_lack_of_memory_is_the_targets_to_bear() {
+    clean(&["no_memory"]);
+}
+
+/// Nobody is accused of a wait that only a thread which cannot go on would end.
+#[test]
+fn a_system_call_that_waits_cannot_be_controlled() {
+    let tool = Tool::new();
+    let more = ["--rounds", "100", "--hang", "2s"];
+    let answer = fuzz(&tool, &data("system_semaphore"), &more);
+    answer.expect(2, &["cannot control", "a system call that waits in the kernel"]);
 }
 
 /// It may hold memory: on its stack, for one.
