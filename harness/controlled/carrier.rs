@@ -182,14 +182,6 @@ pub fn pthread(thread: usize) -> libc::pthread_t {
     CONTEXTS[thread].pthread.load(Ordering::Relaxed) as libc::pthread_t
 }
 
-/// Sends a signal to a thread that carries the target.
-pub fn signal(pthread: libc::pthread_t, signal: libc::c_int) {
-    let before = super::hooks::set_controls(false);
-    // SAFETY: parked threads never end.
-    unsafe { libc::pthread_kill(pthread, signal) };
-    super::hooks::set_controls(before);
-}
-
 /// The virtual thread with this descriptor.
 pub fn thread_of(pthread: libc::pthread_t) -> Option<usize> {
     let parked = PARKED.load(Ordering::Acquire);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
-use super::{carrier, detect, engine, hooks, libraries};
+use super::{carrier, detect, engine, environment, hooks, libraries};
 
 const SIGNAL: c_int = libc::SIGPROF;
 
@@ -86,7 +86,7 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         detect::hang();
     }
     SINCE.store(TICKS, Relaxed);
-    carrier::signal(running, SIGNAL);
+    environment::sending::signal_carrier(running, SIGNAL);
 }
 
 /// Whether a thread that goes on here comes out of a system call, or begins it again.

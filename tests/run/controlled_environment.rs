@@ -105,9 +105,11 @@ fn a_lack_of_memory_is_the_targets_to_bear() {
 #[test]
 fn a_system_call_that_waits_cannot_be_controlled() {
     let tool = Tool::new();
-    let more = ["--rounds", "100", "--hang", "2s"];
-    let answer = fuzz(&tool, &data("system_semaphore"), &more);
-    answer.expect(2, &["cannot control", "a system call that waits in the kernel"]);
+    for carrier in ["fiber", "thread"] {
+        let more = ["--rounds", "100", "--hang", "2s", "--carrier", carrier];
+        let answer = fuzz(&tool, &data("system_semaphore"), &more);
+        answer.expect(2, &["cannot control", "a system call that waits in the kernel"]);
+    }
 }
 
 /// It may hold memory: on its stack, for one.

@@ -157,6 +157,13 @@ unsafe extern "C" fn raise(signal: c_int) -> c_int {
     0
 }
 
+/// Sends a signal to a carrier's thread, which may take it before this returns: control, which is
+/// all threads', stays as it is.
+pub fn signal_carrier(pthread: pthread_t, signal: c_int) {
+    // SAFETY: parked threads never end.
+    unsafe { real::pthread_kill(pthread, signal) };
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
     outside_control!(pthread_kill(pthread, signal));
