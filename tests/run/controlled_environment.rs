@@ -107,7 +107,7 @@ fn a_system_call_that_waits_cannot_be_controlled() {
     let tool = Tool::new();
     for carrier in ["fiber", "thread"] {
         let more = ["--rounds", "100", "--hang", "2s", "--carrier", carrier];
-        let answer = fuzz(&tool, &data("system_semaphore"), &more);
+        let answer = fuzz(&tool, &data("pipe_room"), &more);
         answer.expect(2, &["cannot control", "a system call that waits in the kernel"]);
     }
 }
