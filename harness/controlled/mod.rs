@@ -95,6 +95,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     if !(0..50).any(|_| no_more_than(threads)) {
         return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));
     }
+    environment::settings::remember();
     storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
     Ok((target, libraries::note_target(library)))
 }

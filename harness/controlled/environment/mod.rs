@@ -32,6 +32,7 @@ mod random;
 mod rwlock;
 mod semaphore;
 pub mod sending;
+pub mod settings;
 mod signals;
 mod spin;
 pub mod threads;
@@ -77,6 +78,7 @@ pub fn reset(seed: u64) {
     forking::reset();
     futex::reset();
     sending::reset();
+    settings::reset();
 }
 
 /// Number of the running virtual thread, [`OUTSIDE`] outside of control.
