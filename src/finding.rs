@@ -15,7 +15,6 @@ use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
 use crate::interleaving::{Interleaving, Place as Line};
 use crate::measured::Measured;
-use crate::operation::Status;
 use crate::plan::{Engine, Plan};
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -335,9 +334,8 @@ impl Stored {
         let (history, told) = (&self.round.history, self.told());
         let start = |id: &OperationId| history.operation(*id).start;
         let last = told.iter().map(start).max().unwrap_or(0);
-        let is_done = |id: &OperationId| history.operation(*id).status == Status::Ok;
         let until = history.ids().filter(|id| start(id) <= last);
-        let until = until.filter(|id| is_done(id) || told.contains(id)).collect();
+        let until = until.filter(|id| history.is_done(*id) || told.contains(id)).collect();
         let until = self.in_order(until);
         let shown = until.len().min(SHOWN_WHOLE.max(told.len()));
         until[until.len() - shown..].to_vec()

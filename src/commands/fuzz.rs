@@ -390,8 +390,9 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
         _ if !summary.findings.is_empty() => "Nothing new was found.",
         _ if summary.statistics.coverage.is_some() && !plan.control.plain_points => {
             "Nothing found. (Threads were switched between atomic accesses, locks and \
-             allocations, under sequential consistency. What takes a switch between plain loads and stores needs \
-             --plain-points; what only a processor's store buffer shows, --engine native.)"
+             allocations, under sequential consistency. What takes a switch between plain \
+             loads and stores needs --plain-points; what only a processor's store buffer \
+             shows, --engine native.)"
         }
         _ if summary.statistics.coverage.is_some() => {
             "Nothing found. (Threads were switched between accesses, under sequential \

@@ -1,9 +1,9 @@
-//! What plain writes left in memory. A trail comes in, the same with values that were not known when
-//! it was noted goes out.
+//! What plain writes left in memory. A trail comes in, the same with values that were not known
+//! when it was noted goes out.
 //!
 //! A write is noted before it is made, and what it left is read at the next event. Of `*to = *from`
-//! that may be too soon: the compiler tells of the write, then of the read, and copies then. What was
-//! there when somebody next had to do with that memory is what the write left.
+//! that may be too soon: the compiler tells of the write, then of the read, and copies then. What
+//! was there when somebody next had to do with that memory is what the write left.
 
 use std::collections::BTreeMap;
 

@@ -12,8 +12,8 @@ const TEXT_MAX: usize = 100;
 /// Rows of a report; the rest is told by `interlap explain`.
 pub const ROWS_MAX: usize = 40;
 
-/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, of those what was done
-/// first and last before something else began, and of those the last.
+/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, of those what was
+/// done first and last before something else began, and of those the last.
 /// `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize) -> String {
     let mut told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
