@@ -311,13 +311,34 @@ impl Stored {
 
     /// The operations that its report shows, in the order in which they are numbered, from 1, or
     /// lettered: those that cannot be explained, or the last ones of a round that ended in a fault;
-    /// all of a small round, but of a recording, whose places are those of the first.
+    /// all of a small round, or the calls before where there was but one at a time; but of a
+    /// recording those that cannot be explained, for its places are those of the first.
     pub fn shown(&self) -> Vec<OperationId> {
         let history = &self.round.history;
-        match history.len() <= SHOWN_WHOLE && self.finding.plan.engine != Engine::Rr {
-            true => self.in_order(history.ids().collect()),
-            false => self.told(),
+        match self.finding.plan.engine {
+            Engine::Rr => self.told(),
+            _ if history.len() <= SHOWN_WHOLE => self.in_order(history.ids().collect()),
+            _ if self.is_violated_alone() => self.until_told(),
+            _ => self.told(),
         }
+    }
+
+    /// Whether it is a violation of one call at a time.
+    fn is_violated_alone(&self) -> bool {
+        self.round.start.sequential && matches!(self.finding.what, What::Violation { .. })
+    }
+
+    /// What it is about, with those of the calls before that did something: one of them made the
+    /// answer wrong.
+    fn until_told(&self) -> Vec<OperationId> {
+        let (history, told) = (&self.round.history, self.told());
+        let start = |id: &OperationId| history.operation(*id).start;
+        let last = told.iter().map(start).max().unwrap_or(0);
+        let until = history.ids().filter(|id| start(id) <= last);
+        let until = until.filter(|id| history.is_done(*id) || told.contains(id)).collect();
+        let until = self.in_order(until);
+        let shown = until.len().min(SHOWN_WHOLE.max(told.len()));
+        until[until.len() - shown..].to_vec()
     }
 
     /// The operations that it is about: of those that are shown, without the others of a small

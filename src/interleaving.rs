@@ -24,6 +24,10 @@ pub struct Row {
     pub matters: bool,
     /// Whether it matters and is more than a look at what its thread has seen already.
     pub is_news: bool,
+    /// Whether it looks at memory that another thread changes before the look's call is over, or is
+    /// that change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub crosses: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

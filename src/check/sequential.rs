@@ -76,7 +76,7 @@ fn contradicted<'a, M: Expect<Call<'a>>>(
 ) -> Witness {
     let explanation = format!(
         "With no other call under way, {}; it should have answered {}.",
-        witness::call(history, id),
+        witness::call(history, id).replacen(", which answered", " answered", 1),
         model.expected(state, call)
     );
     Witness { rule: "sequential", explanation, operations: vec![id] }

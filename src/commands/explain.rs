@@ -8,7 +8,7 @@ use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::explain;
 use crate::finding::Stored;
-use crate::fuzz::{self, Options};
+use crate::fuzz::{self, Options, Sighting};
 use crate::interleaving::Interleaving;
 use crate::plan::Engine;
 use crate::report::{interleaving, text};
@@ -39,13 +39,32 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     Ok(Outcome::Found)
 }
 
+/// Steps of a livelock that are told: it begins before most of them, and trails end with what was
+/// done last.
+const LIVELOCK_STEPS: u64 = 4096;
+
+fn is_livelock(stored: &Stored) -> bool {
+    stored.finding.signature.starts_with("livelock")
+}
+
 /// What the threads of a finding's round did, if it goes as it went and does not end the process.
 pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
     let name = &stored.finding.name;
     let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     options.plan.control.trail = true;
-    let seen = fuzz::again(&options, stored.finding.round)?;
-    let same = seen.into_iter().find(|seen| seen.round.history == stored.round.history);
+    let again = |options: &Options| -> Result<Option<Sighting>> {
+        let seen = fuzz::again(options, stored.finding.round)?;
+        Ok(seen.into_iter().find(|seen| seen.round.history == stored.round.history))
+    };
+    let mut same = None;
+    if is_livelock(stored) {
+        let mut short = options.clone();
+        short.plan.control.steps_max = LIVELOCK_STEPS.min(short.plan.control.steps_max);
+        same = again(&short)?;
+    }
+    if same.is_none() {
+        same = again(&options)?;
+    }
     let same = same.with_context(|| {
         format!(
             "{name} did not recur as it was found; `interlap replay` says whether it still does: \

@@ -69,7 +69,7 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     if args.run.format.json {
         print_json(&Json::of(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
-        print_summary(&summary, &ledger);
+        print_summary(&summary, &ledger, &options.plan);
         let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
         seen.iter().for_each(|known| println!("{}", listed::seen(known)));
@@ -149,7 +149,11 @@ fn told(summary: &Summary, plan: &Plan) -> Run {
             Outcome::NotDecided => Ended::NotDecided(triage::why(&statistics.inconclusive)),
             Outcome::Found | Outcome::NothingFound => Ended::Well,
         },
-        text: format!("{}\n{}", summary_line(statistics), ending(summary).unwrap_or_default()),
+        text: format!(
+            "{}\n{}",
+            summary_line(statistics),
+            ending(summary, plan).unwrap_or_default()
+        ),
     }
 }
 
@@ -340,7 +344,7 @@ fn fresh_seed() -> u64 {
 }
 
 /// The run in a few lines, on standard output.
-fn print_summary(summary: &Summary, ledger: &Ledger) {
+fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan) {
     println!("{}", summary_line(&summary.statistics));
     if let Some(covered) = &summary.statistics.coverage {
         println!("{}", coverage::table(covered).trim_end());
@@ -358,11 +362,11 @@ fn print_summary(summary: &Summary, ledger: &Ledger) {
         let lost = if is_there { "" } else { " (not written)" };
         println!("{directory}{lost}: {signature}, after {after:.1} s, seen {seen} times");
     }
-    ending(summary).into_iter().for_each(|why| println!("{why}"));
+    ending(summary, plan).into_iter().for_each(|why| println!("{why}"));
 }
 
 /// Why the run ended, where that is not what was found.
-fn ending(summary: &Summary) -> Option<String> {
+fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
     if no_round(summary) {
         let why = "Nothing was tried: no round was over in time. Give it more (--for), or see what \
                    holds it up with another --engine.";
@@ -384,6 +388,12 @@ fn ending(summary: &Summary) -> Option<String> {
             return None;
         }
         _ if !summary.findings.is_empty() => "Nothing new was found.",
+        _ if summary.statistics.coverage.is_some() && !plan.control.plain_points => {
+            "Nothing found. (Threads were switched between atomic accesses, locks and \
+             allocations, under sequential consistency. What takes a switch between plain \
+             loads and stores needs --plain-points; what only a processor's store buffer \
+             shows, --engine native.)"
+        }
         _ if summary.statistics.coverage.is_some() => {
             "Nothing found. (Threads were switched between accesses, under sequential \
              consistency; what only a processor's store buffer shows needs --engine native.)"

@@ -168,6 +168,12 @@ impl<'a> Memory<'a> {
             let place = self.whole(address);
             return if tag == 0 { place } else { format!("{place} with tag {tag}") };
         }
+        // As iterators have it that are behind the last element.
+        if size >= 8
+            && let Some((block, offset)) = value.checked_sub(1).and_then(|last| self.find(last))
+        {
+            return format!("#{}+{}", block.number, offset + 1);
+        }
         match value {
             0..0x1_0000_0000 => value.to_string(),
             _ if value as i64 > -0x1_0000 && (value as i64) < 0 => (value as i64).to_string(),
@@ -207,6 +213,10 @@ mod tests {
         assert_eq!(memory.place(0x1010), "0x1010");
         assert_eq!(memory.value(0x2008, 8), "#2+8");
         assert_eq!(memory.value(0x2008, 4), "8200");
+        assert_eq!(
+            (memory.value(0x2018, 8), memory.value(0x2019, 8)),
+            ("#2+24".into(), "8217".into())
+        );
         assert_eq!(memory.value(7 << 48 | 0x2000, 8), "#2 with tag 7");
         assert_eq!(memory.value(0, 8), "0");
         assert_eq!(memory.value(-2i64 as u64, 8), "-2");

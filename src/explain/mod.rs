@@ -9,6 +9,7 @@
 mod matters;
 mod memory;
 mod source;
+mod written;
 
 use crate::finding::{FaultLine, Stored};
 use crate::history::{NEVER, OperationId};
@@ -31,7 +32,7 @@ pub fn interleaving(
     again: &Round,
     lines: &mut SourceLines,
 ) -> Option<Interleaving> {
-    let trail = again.end.steps.as_ref()?.trail.as_ref()?;
+    let trail = &written::settled(again.end.steps.as_ref()?.trail.as_ref()?);
     let story = Story { stored, trail };
     let mut rows = story.rows(lines);
     rows.sort_by_key(|(at, _)| *at);
@@ -78,8 +79,9 @@ impl Story<'_> {
                 step: event.step,
                 thread: event.thread,
                 what: What::Act { text, times: 1, place },
-                matters: matters[at].0 || reuses,
-                is_news: matters[at].1 || reuses,
+                matters: matters[at].matters || reuses,
+                is_news: matters[at].is_news || reuses,
+                crosses: matters[at].crosses,
             };
             rows.push(((event.step, 1, at), row));
         }
@@ -120,7 +122,8 @@ impl Story<'_> {
             let operation = history.operation(id);
             let matters = told.contains(&id);
             let thread = history.threads[id.thread as usize].client;
-            let row = |step, what| Row { step, thread, what, matters, is_news: matters };
+            let row =
+                |step, what| Row { step, thread, what, matters, is_news: matters, crosses: false };
             let call = self.call(id);
             rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
             if operation.end != NEVER {
@@ -153,6 +156,8 @@ fn words(event: &Event, memory: &Memory) -> String {
     let (before, after) = (event.before, event.after);
     match event.act {
         Act::Load | Act::Read => format!("{} is {}", place(), value(before)),
+        // What a block is filled with: what was written came later, and nobody looked at it.
+        Act::Write if memory.is_junk(after, event.size) => format!("{} is written", place()),
         Act::Store | Act::Write if before == after || memory.is_junk(before, event.size) => {
             format!("{} = {}", place(), value(after))
         }
@@ -191,7 +196,9 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
                 && let Some((_, call)) = inside.iter().find(|(of, _)| *of == thread && !waits)
             {
                 let what = What::Stopped(call.clone());
-                told.push(Row { step: row.step, thread, what, matters: true, is_news: true });
+                let (step, matters) = (row.step, true);
+                let row = Row { step, thread, what, matters, is_news: true, crosses: false };
+                told.push(row);
             }
             let waits = matches!(&row.what, What::Act { text, .. } if text == "waits");
             last = Some((row.thread, waits));

@@ -340,8 +340,9 @@ impl<'a> Worker<'a> {
         let sequential = alone.is_some();
         if let Some(history) = alone {
             round.history = history;
-            witness.explanation += " The calls did not overlap: either the adapter or the model it \
-                                    names does not fit the structure.";
+            witness.explanation += " The calls did not overlap: the structure fails even without \
+                                    concurrency, or the adapter or the model it names does not \
+                                    fit it.";
         }
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, &round.history, plan, &model);

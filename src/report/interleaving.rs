@@ -12,26 +12,97 @@ const TEXT_MAX: usize = 100;
 /// Rows of a report; the rest is told by `interlap explain`.
 pub const ROWS_MAX: usize = 40;
 
-/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, and the last.
+/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, of those what was
+/// done first and last before something else began, and of those the last.
 /// `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize) -> String {
     let mut told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
     if told.len() > rows_max {
-        told.retain(|row| row.is_news);
+        told = news(told);
     }
+    let lines = shortened(&told, rows_max);
     let mut text = String::new();
-    if table.cut && all {
+    if table.cut {
         text.push_str("  (what came before is not known: too many steps)\n");
     }
-    let before = told.len().saturating_sub(rows_max);
+    let before = lines.len().saturating_sub(rows_max);
     if before > 0 {
         writeln!(text, "  ... {before} before").expect("writing to a string");
     }
-    for row in &told[before..] {
-        text.push_str(line(row, drain).trim_end());
+    for told in &lines[before..] {
+        let words = match told {
+            Line::Row(row) => line(row, drain),
+            Line::LeftOut(rows) => format!("        ({rows} rows left out)"),
+        };
+        text.push_str(words.trim_end());
         text.push('\n');
     }
     text
+}
+
+/// Those that are more than a look at what was seen before. Between some of those that are not,
+/// threads may have been stopped any number of times.
+fn news(rows: Vec<&Row>) -> Vec<&Row> {
+    let news: Vec<&Row> = rows.into_iter().filter(|row| row.is_news).collect();
+    let is_stop = |at: usize| news.get(at).is_none_or(|row| matches!(row.what, What::Stopped(_)));
+    let idle = |at: usize| is_stop(at) && is_stop(at + 1);
+    (0..news.len()).filter(|at| !idle(*at)).map(|at| news[at]).collect()
+}
+
+enum Line<'a> {
+    Row(&'a Row),
+    /// So many rows are not shown.
+    LeftOut(usize),
+}
+
+/// Of everything that a thread does in one go, as little of the middle is left out as will do.
+fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
+    let is_act = |row: &Row| matches!(row.what, What::Act { .. });
+    let goes_on =
+        |one: &&Row, next: &&Row| is_act(one) && is_act(next) && one.thread == next.thread;
+    let goes: Vec<&[&Row]> = rows.chunk_by(goes_on).collect();
+    let with = |ends: usize| goes.iter().flat_map(|go| ends_of(go, ends)).collect::<Vec<_>>();
+    let longest = goes.iter().map(|go| go.len()).max().unwrap_or(0);
+    if rows.len() <= rows_max {
+        return with(longest);
+    }
+    // Longer ends never make it shorter.
+    let (mut fits, mut longer) = (0, longest.div_ceil(2));
+    while fits + 1 < longer {
+        let middle = fits.midpoint(longer);
+        match with(middle).len() <= rows_max {
+            true => fits = middle,
+            false => longer = middle,
+        }
+    }
+    with(fits)
+}
+
+/// The first and the last so many of these, and those in between that cross what others do.
+fn ends_of<'a>(go: &[&'a Row], ends: usize) -> Vec<Line<'a>> {
+    let mut lines = Vec::new();
+    let is_end = |at: usize| at < ends || at + ends >= go.len();
+    let mut left_out = Vec::new();
+    for (at, &row) in go.iter().enumerate() {
+        if is_end(at) || row.crosses || !matches!(row.what, What::Act { .. }) {
+            lines.extend(put_down(&mut left_out));
+            lines.push(Line::Row(row));
+        } else {
+            left_out.push(row);
+        }
+    }
+    lines.extend(put_down(&mut left_out));
+    lines
+}
+
+/// A line for rows that are left out, or the only one itself.
+fn put_down<'a>(rows: &mut Vec<&'a Row>) -> Option<Line<'a>> {
+    let rows = std::mem::take(rows);
+    match rows[..] {
+        [] => None,
+        [row] => Some(Line::Row(row)),
+        _ => Some(Line::LeftOut(rows.len())),
+    }
 }
 
 /// What the signs mean that the table has.
@@ -70,4 +141,63 @@ fn place_words(place: &Place) -> String {
         format!(" in {file}:{}", within.line)
     });
     format!("{file}:{}{within}  {text}", place.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(step: u64, thread: u32, what: What) -> Row {
+        Row { step, thread, what, matters: true, is_news: true, crosses: false }
+    }
+
+    fn acts(steps: std::ops::Range<u64>, thread: u32) -> impl Iterator<Item = Row> {
+        let act = move |step| What::Act { text: format!("does {step}"), times: 1, place: None };
+        steps.map(move |step| row(step, thread, act(step)))
+    }
+
+    /// What was done right before a thread was stopped, and right behind, is what is to be seen.
+    #[test]
+    fn long_tables_lose_the_middle_of_what_threads_did() {
+        let begins = |step, thread, call: &str| [row(step, thread, What::Call(call.into()))];
+        let rows = begins(0, 0, "get(2)")
+            .into_iter()
+            .chain(acts(1..30, 0))
+            .chain([row(30, 0, What::Stopped("get(2)".into()))])
+            .chain(begins(30, 1, "put(2, 3)"))
+            .chain(acts(31..33, 1));
+        let table = Interleaving { rows: rows.collect(), cut: false };
+        let drawn = draw(&table, None, false, 12);
+        let expected = "     \
+     0  thread 0  get(2)
+     1  thread 0    does 1
+     2  thread 0    does 2
+     3  thread 0    does 3
+        (23 rows left out)
+    27  thread 0    does 27
+    28  thread 0    does 28
+    29  thread 0    does 29
+        ────────── thread 0 is stopped inside of get(2) ──────────
+    30  thread 1  put(2, 3)
+    31  thread 1    does 31
+    32  thread 1    does 32
+";
+        assert_eq!(drawn.trim_start(), expected.trim_start());
+        assert_eq!(draw(&table, None, false, 100).lines().count(), 34);
+        let mut table = table;
+        table.rows[15].crosses = true;
+        let drawn = draw(&table, None, false, 9);
+        assert!(drawn.contains("(14 rows left out)\n    15  thread 0    does 15\n"), "{drawn}");
+        assert!(drawn.contains("does 15\n        (14 rows left out)\n"), "{drawn}");
+        assert!(draw(&table, None, false, 5).starts_with("  ... 2 before\n"), "{drawn}");
+    }
+
+    /// Of threads that wait for each other in turns, it is enough to be told once.
+    #[test]
+    fn stops_without_anything_new_in_between_are_one() {
+        let stop = |thread| row(9, thread, What::Stopped("write(1)".into()));
+        let rows = acts(1..3, 0).chain((0..50).map(|at| stop(at % 2))).chain(acts(60..61, 1));
+        let table = Interleaving { rows: rows.collect(), cut: false };
+        assert_eq!(draw(&table, None, false, 12).lines().count(), 4);
+    }
 }

@@ -12,6 +12,7 @@ use anyhow::Result;
 use super::search::Shown;
 use super::smaller;
 use crate::finding::Size;
+use crate::operation::Op;
 use crate::plan::{Plan, Scenario};
 
 /// Candidates that are tried in one process.
@@ -30,6 +31,13 @@ pub(super) trait Trial {
 
     /// Whether nothing more is to be tried.
     fn is_over(&self) -> bool;
+}
+
+/// The numbers of the calls that may get by with fewer values: there may be 100,000 others.
+fn bulks_of(scenario: &Scenario) -> Vec<usize> {
+    let calls = scenario.threads.iter().flatten().enumerate();
+    let bulks = calls.filter(|(_, call)| matches!(call.op, Op::EnqueueBulk | Op::DequeueBulk));
+    bulks.map(|(number, _)| number).collect()
 }
 
 /// What is made smaller.
@@ -135,6 +143,9 @@ impl<'a, T: Trial> Reducer<'a, T> {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut single = Vec::new();
         for parts in parts.chunks(self.batch()) {
+            if self.trial.is_over() {
+                break;
+            }
             let each = parts.iter().map(|part| vec![part.clone()]).collect();
             single.extend(self.try_without(each));
         }
@@ -177,14 +188,17 @@ impl<'a, T: Trial> Reducer<'a, T> {
 
     fn simpler_arguments(&mut self) {
         for simplify in smaller::SIMPLIFICATIONS {
+            if self.trial.is_over() {
+                return;
+            }
             let candidate = simplify(self.scenario());
             if candidate != *self.scenario() {
                 self.attempt(candidate);
             }
         }
-        for call in 0..self.scenario().calls() {
+        for call in bulks_of(self.scenario()) {
             while let Some(candidate) = smaller::smaller_bulk(self.scenario(), call) {
-                if !self.attempt(candidate) {
+                if self.trial.is_over() || !self.attempt(candidate) {
                     break;
                 }
             }

@@ -109,13 +109,14 @@ fn with_small_bulks(scenario: &Scenario) -> Scenario {
 
 /// One bulk call, by its number, with half the values; none where it has but one, or is none.
 pub(super) fn smaller_bulk(scenario: &Scenario, call: usize) -> Option<Scenario> {
-    let mut smaller = scenario.clone();
-    let call = smaller.threads.iter_mut().flatten().nth(call)?;
-    match (call.op, &mut call.args) {
-        (Op::EnqueueBulk, values) if values.len() > 1 => values.truncate(values.len() / 2),
-        (Op::DequeueBulk, most) if most[0] > 1 => most[0] /= 2,
+    let old = each(scenario).nth(call)?;
+    let args = match (old.op, &old.args[..]) {
+        (Op::EnqueueBulk, values) if values.len() > 1 => values[..values.len() / 2].to_vec(),
+        (Op::DequeueBulk, most) if most[0] > 1 => vec![most[0] / 2],
         _ => return None,
-    }
+    };
+    let mut smaller = scenario.clone();
+    smaller.threads.iter_mut().flatten().nth(call)?.args = args;
     Some(smaller)
 }
 

@@ -246,9 +246,11 @@ fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
         Kind::Serializable => "No order of whole transactions",
         _ => "No choice of snapshots and commits",
     };
+    let is_committed = |t: &&Transaction| matches!(t.outcome, Outcome::Committed { .. });
+    let which = if all.iter().all(is_committed) { "that they" } else { "which of them" };
     let explanation = format!(
-        "{promise} within their timeboxes explains what these {count} transactions read and that \
-         they committed{rest}{}.{}",
+        "{promise} within their timeboxes explains what these {count} transactions read and \
+         {which} committed{rest}{}.{}",
         who.join(", "),
         meaning(rule)
     );
