@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exchange::Format as HistoryFormat;
 use crate::model::Spec;
-use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, Shard};
+use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, PlainPoints, Shard};
 use crate::trace::area::THREADS_MAX;
 
 pub use finding::{Explain, Export, Replay, Show, Shrink, Stop};
@@ -244,9 +244,17 @@ pub struct Control {
     /// What becomes of freed memory: handed out again at once, never, or some rounds each
     #[arg(long, value_enum, default_value = "some")]
     pub heap: Heap,
-    /// Switch threads at plain loads and stores too
-    #[arg(long)]
-    pub plain_points: bool,
+    /// Switch threads at plain loads and stores too: in some rounds, all (also without a value), none
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ROUNDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "some",
+        default_missing_value = "all"
+    )]
+    pub plain_points: PlainPoints,
     /// Steps of a round after which it counts as a livelock
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub steps: u64,

@@ -62,6 +62,17 @@ pub enum Heap {
     Keep,
 }
 
+/// Whether plain loads and stores are scheduling points, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlainPoints {
+    /// In one round of eight, as the seed says: they are many, and only races need them.
+    Some,
+    /// In each round.
+    All,
+    None,
+}
+
 /// How the controlled engine schedules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Control {
@@ -69,8 +80,7 @@ pub struct Control {
     pub policy: Option<String>,
     pub carrier: Carrier,
     pub heap: Heap,
-    /// Plain loads and stores are scheduling points too.
-    pub plain_points: bool,
+    pub plain_points: PlainPoints,
     /// Steps of a round after which it counts as a livelock.
     pub steps_max: u64,
     /// Rounds tell their schedule as a list of switches, which is a policy again.
@@ -241,7 +251,7 @@ impl Plan {
                 policy: None,
                 carrier: Carrier::Fiber,
                 heap: Heap::Some,
-                plain_points: false,
+                plain_points: PlainPoints::Some,
                 steps_max: 100_000,
                 records: false,
                 trail: false,
@@ -347,8 +357,8 @@ impl fmt::Display for Plan {
         if self.memory_mib_max != default.memory_mib_max {
             option("--memory", &self.memory_mib_max.to_string())?;
         }
-        if self.control.plain_points {
-            write!(f, " --plain-points")?;
+        if self.control.plain_points != default.control.plain_points {
+            write!(f, " --plain-points={}", value_name(&self.control.plain_points))?;
         }
         if !self.pin {
             write!(f, " --no-pin")?;

@@ -29,7 +29,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use interlap::plan::{Heap, Job, Plan};
+use interlap::plan::{Heap, Job, PlainPoints, Plan};
 use interlap::random::{Random, mix};
 use interlap::schedule::{Outlook, Policy, Spec};
 use interlap::trace::area::Stage;
@@ -49,6 +49,7 @@ pub const CANNOT: &str = "cannot control:";
 const OF_POLICY: u64 = 1 << 40;
 const OF_HEAP: u64 = OF_POLICY + 1;
 const OF_WAKES: u64 = OF_POLICY + 2;
+const OF_PLAIN: u64 = OF_POLICY + 3;
 
 /// The round under way, for reports of faults.
 static ROUND: AtomicU64 = AtomicU64::new(0);
@@ -78,7 +79,6 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     layout::reserve().map_err(cannot)?;
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
-    hooks::set_plain(control.plain_points, control.trail);
     environment::time_stamp::install();
     environment::machine::set();
     // The C++ library's own memory must not be the target's, so it is loaded before.
@@ -241,11 +241,17 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
         Heap::Keep => false,
         Heap::Some => Random::new(part(OF_HEAP)).one_in(2),
     };
+    let plain_points = match control.plain_points {
+        PlainPoints::All => true,
+        PlainPoints::None => false,
+        PlainPoints::Some => Random::new(part(OF_PLAIN)).one_in(8),
+    };
     *POLICY.lock().expect("no thread panics holding it") = Some(spec.clone());
     heap::reset(reuse);
     storage::restore();
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
+    hooks::set_plain(plain_points, control.trail);
     let callers = shape.threads as usize;
     let outlook = Outlook { threads: callers, operations: shape.operations() };
     Order {

@@ -20,7 +20,7 @@ use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
-use crate::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
+use crate::plan::{Build, Control, Engine, PlainPoints, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::results::{Ended, Run};
@@ -388,7 +388,9 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
             return None;
         }
         _ if !summary.findings.is_empty() => "Nothing new was found.",
-        _ if summary.statistics.coverage.is_some() && !plan.control.plain_points => {
+        _ if summary.statistics.coverage.is_some()
+            && plan.control.plain_points == PlainPoints::None =>
+        {
             "Nothing found. (Threads were switched between atomic accesses, locks and \
              allocations, under sequential consistency. What takes a switch between plain \
              loads and stores needs --plain-points; what only a processor's store buffer \

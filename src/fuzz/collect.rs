@@ -18,7 +18,7 @@ use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::known::Judgement;
 use crate::model::Spec;
 use crate::page;
-use crate::plan::Engine;
+use crate::plan::{Engine, PlainPoints};
 use crate::replay;
 use crate::report::text;
 use crate::rr::recording::Recording;
@@ -338,7 +338,7 @@ impl<'a> Collector<'a> {
 
     fn refuse_blindness(&self) -> Result<()> {
         // Where every access is a scheduling point, a target may well have no other kind.
-        if self.options.plan.control.plain_points {
+        if self.options.plan.control.plain_points == PlainPoints::All {
             return Ok(());
         }
         bail!(Uncontrolled::Blind)

@@ -22,7 +22,7 @@ use super::short::Short;
 use super::{Smallest, bounded, schedule};
 use crate::finding::{Finding, Size, Stored};
 use crate::fuzz::Options;
-use crate::plan::{Heap, Plan};
+use crate::plan::{Heap, PlainPoints, Plan};
 use crate::scenario;
 
 /// Schedules that each candidate gets, level by level: most need few, and what the first level
@@ -87,7 +87,8 @@ pub(super) fn shrink(
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
-    let mut best = with_fewer_steps(&search, with_its_heap(&search, best)?)?;
+    let best = with_its_points(&search, with_its_heap(&search, best)?)?;
+    let mut best = with_fewer_steps(&search, best)?;
     let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
     let mut short = Short::new(found_with);
     if best.scenario().calls() > CALLS_MANY {
@@ -305,6 +306,21 @@ fn with_its_heap(search: &Search, shown: Shown) -> Result<Shown> {
     }
     for heap in [Heap::Keep, Heap::Reuse] {
         plan.control.heap = heap;
+        if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
+            return Ok(same);
+        }
+    }
+    Ok(shown)
+}
+
+/// Likewise with or without plain accesses as scheduling points.
+fn with_its_points(search: &Search, shown: Shown) -> Result<Shown> {
+    let mut plan = shown.plan.clone();
+    if plan.control.plain_points != PlainPoints::Some {
+        return Ok(shown);
+    }
+    for points in [PlainPoints::None, PlainPoints::All] {
+        plan.control.plain_points = points;
         if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
             return Ok(same);
         }
