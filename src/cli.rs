@@ -244,7 +244,7 @@ pub struct Control {
     /// What becomes of freed memory: handed out again at once, never, or some rounds each
     #[arg(long, value_enum, default_value = "some")]
     pub heap: Heap,
-    /// Switch threads at plain loads and stores too: in some rounds, all (also without a value), none
+    /// Switch threads at plain loads and stores: in some rounds, all (also without a value) or none
     #[arg(
         long,
         value_enum,

@@ -82,7 +82,7 @@ extern "C" fn il_fence(_order: u32, caller: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn il_plain(address: usize, size: usize, access: u32, caller: usize) {
     if PLAIN_POINTS.load(Ordering::Relaxed) && !layout::is_stack(address) {
-        engine::point(address, access_of(access));
+        engine::plain_point(address, access_of(access));
     }
     trail::plain(address, size, access == 2, caller);
 }

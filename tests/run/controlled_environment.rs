@@ -420,8 +420,31 @@ fn long_work_that_nobody_waits_for_is_no_livelock() {
     ";
     let tool = Tool::new();
     let adapter = tool.adapter("tables.cpp", text);
-    let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), &["--rounds", "40"]);
-    answer.expect(0, &["Nothing found."]);
+    for more in [&["--rounds", "40"][..], &["--rounds", "20", "--plain-points"]] {
+        let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), more);
+        answer.expect(0, &["Nothing found."]);
+    }
+}
+
+/// Nothing but plain accesses lies between those that race.
+#[test]
+fn a_lock_that_was_forgotten_shows_by_itself() {
+    let text = "
+        #include <mutex>
+        #include <interlap.hpp>
+        struct Counter {
+            std::mutex mutex;
+            int64_t value = 0;
+            void add(int64_t amount) { value += amount; }
+            int64_t read() { std::lock_guard<std::mutex> guard(mutex); return value; }
+        };
+        INTERLAP_TARGET(Counter)
+    ";
+    let tool = Tool::new();
+    let adapter = tool.adapter("forgotten.cpp", text);
+    let run = |more: &[&str]| fuzz(&tool, adapter.to_str().expect("UTF-8"), more);
+    run(&["--rounds", "2000", "--findings", "1"]).expect(1, &["not-linearizable of read"]);
+    run(&["--rounds", "2000", "--plain-points=none"]).expect(0, &["--plain-points"]);
 }
 
 /// Their handlers would run anywhere, also inside of the engine.

@@ -43,6 +43,10 @@ const CALL_STEPS_MAX: u32 = 1_000;
 /// change memory.
 const BUSY_FACTOR: u64 = 100;
 
+/// Plain accesses of a round that are no sign of a livelock: where they are scheduling points,
+/// filling a table takes a step for each.
+const PLAIN_MAX: u64 = 1 << 24;
+
 /// Blocks of memory that a thread which gets nowhere does not gain or lose on balance.
 const BLOCKS_MIN: u64 = 64;
 
@@ -98,6 +102,8 @@ struct Engine {
     changed_at: Cell<u64>,
     /// Step of the last operation boundary of any thread.
     boundary_at: Cell<u64>,
+    /// Plain accesses that were scheduling points.
+    plain: Cell<u64>,
     /// What blocked threads skipped, in virtual nanoseconds.
     skipped: Cell<u64>,
     deadline_next: Cell<u64>,
@@ -149,6 +155,7 @@ static ENGINE: Engine = Engine {
     schedule: Cell::new(0),
     changed_at: Cell::new(0),
     boundary_at: Cell::new(0),
+    plain: Cell::new(0),
     skipped: Cell::new(0),
     deadline_next: Cell::new(u64::MAX),
     steps_max: Cell::new(0),
@@ -204,7 +211,7 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
         thread.boundaries.set(0);
         thread.place.set(0);
     }
-    for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped] {
+    for count in [&e.step, &e.switches, &e.schedule, &e.changed_at, &e.skipped, &e.plain] {
         count.set(0);
     }
     for count in [&e.atomics, &e.blocking, &e.runnable, &e.blocked] {
@@ -435,6 +442,19 @@ pub fn point(address: usize, access: Access) {
     } else if pace::asks_at_each() {
         ask(pending());
     }
+}
+
+/// A scheduling point before a plain access. It is work and no waiting, unless there are very many:
+/// who waits looks at atomic variables, mostly.
+pub fn plain_point(address: usize, access: Access) {
+    let e = &ENGINE;
+    let plain = e.plain.get() + 1;
+    if plain < PLAIN_MAX {
+        e.plain.set(plain);
+        e.changed_at.set(e.changed_at.get() + 1);
+        e.boundary_at.set(e.boundary_at.get() + 1);
+    }
+    point(address, access);
 }
 
 /// A scheduling point at which the others go first.
