@@ -167,12 +167,16 @@ fn unexplained(
             && operation.op == Op::CounterAdd
     };
     let others: Vec<_> = history.ids().filter(under_way).collect();
+    let under_way = match others.len() {
+        0 => "no addition was".to_string(),
+        1 => "one addition was".to_string(),
+        more => format!("{more} additions were"),
+    };
     let explanation = format!(
-        "No order of the calls explains {}. The counter can have been no less than {} then, and {} \
-         additions were under way.",
+        "No order of the calls explains {}. The counter can have been no less than {} then, and \
+         {under_way} under way.",
         witness::call(history, failed),
         (before as i64).wrapping_mul(amount),
-        others.len()
     );
     let operations = others.into_iter().chain([failed]).collect();
     Witness { rule: "not-linearizable", explanation, operations }
