@@ -75,8 +75,9 @@ fn contradicted<'a, M: Expect<Call<'a>>>(
     call: &Call<'a>,
 ) -> Witness {
     let explanation = format!(
-        "With no other call under way, {}; it should have answered {}.",
-        witness::call(history, id).replacen(", which answered", " answered", 1),
+        "With no other call under way, {} {}; it should have answered {}.",
+        witness::called(history, id),
+        witness::answered(history, id),
         model.expected(state, call)
     );
     Witness { rule: "sequential", explanation, operations: vec![id] }

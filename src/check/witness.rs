@@ -16,24 +16,23 @@ pub fn thread(history: &History, id: OperationId) -> String {
 
 /// "insert(7) by thread 3, which answered failed".
 pub fn call(history: &History, id: OperationId) -> String {
-    let operation = history.operation(id);
-    let mut text = format!(
-        "{}({}) by {}, which ",
-        operation.op.name(),
-        listed(history.args(id).iter()),
-        thread(history, id)
-    );
-    match operation.status {
-        Status::Pending => text += "never returned",
-        Status::Unknown => text += "returned without an answer",
-        status => {
-            text += &format!("answered {}", status.name());
-            if !history.results(id).is_empty() {
-                text += &format!(" {}", listed(history.results(id).iter()));
-            }
-        }
+    format!("{}, which {}", called(history, id), answered(history, id))
+}
+
+/// "insert(7) by thread 3".
+pub fn called(history: &History, id: OperationId) -> String {
+    let (name, args) = (history.operation(id).op.name(), listed(history.args(id).iter()));
+    format!("{name}({args}) by {}", thread(history, id))
+}
+
+/// "answered failed".
+pub fn answered(history: &History, id: OperationId) -> String {
+    match (history.operation(id).status, history.results(id)) {
+        (Status::Pending, _) => "never returned".to_string(),
+        (Status::Unknown, _) => "returned without an answer".to_string(),
+        (status, []) => format!("answered {}", status.name()),
+        (status, results) => format!("answered {} {}", status.name(), listed(results.iter())),
     }
-    text
 }
 
 /// "insert(7) = failed by thread 3".

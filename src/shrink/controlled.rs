@@ -22,7 +22,7 @@ use super::short::Short;
 use super::{Smallest, bounded, schedule};
 use crate::finding::{Finding, Size, Stored};
 use crate::fuzz::Options;
-use crate::plan::{Heap, PlainPoints, Plan};
+use crate::plan::{Control, Heap, PlainPoints, Plan};
 use crate::scenario;
 
 /// Schedules that each candidate gets, level by level: most need few, and what the first level
@@ -87,8 +87,7 @@ pub(super) fn shrink(
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
-    let best = with_its_points(&search, with_its_heap(&search, best)?)?;
-    let mut best = with_fewer_steps(&search, best)?;
+    let mut best = with_fewer_steps(&search, with_its_draws(&search, best)?)?;
     let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
     let mut short = Short::new(found_with);
     if best.scenario().calls() > CALLS_MANY {
@@ -298,29 +297,25 @@ fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
     search.look(&plan, 0..SCHEDULES_FIRST, u64::MAX)
 }
 
-/// The same with the kind of heap that its round drew, so that candidates need not draw it again.
-fn with_its_heap(search: &Search, shown: Shown) -> Result<Shown> {
-    let mut plan = shown.plan.clone();
-    if plan.control.heap != Heap::Some {
-        return Ok(shown);
+/// The same with what its round drew, so that candidates need not draw it again: the kind of heap,
+/// and whether plain accesses are scheduling points.
+fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
+    if shown.plan.control.heap == Heap::Some {
+        let heaps = [|c: &mut Control| c.heap = Heap::Keep, |c: &mut Control| c.heap = Heap::Reuse];
+        shown = with_one_of(search, shown, heaps)?;
     }
-    for heap in [Heap::Keep, Heap::Reuse] {
-        plan.control.heap = heap;
-        if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
-            return Ok(same);
-        }
+    if shown.plan.control.plain_points == PlainPoints::Some {
+        let none = |c: &mut Control| c.plain_points = PlainPoints::None;
+        shown = with_one_of(search, shown, [none, |c| c.plain_points = PlainPoints::All])?;
     }
     Ok(shown)
 }
 
-/// Likewise with or without plain accesses as scheduling points.
-fn with_its_points(search: &Search, shown: Shown) -> Result<Shown> {
-    let mut plan = shown.plan.clone();
-    if plan.control.plain_points != PlainPoints::Some {
-        return Ok(shown);
-    }
-    for points in [PlainPoints::None, PlainPoints::All] {
-        plan.control.plain_points = points;
+/// The same with the first of these changes that still shows the finding.
+fn with_one_of(search: &Search, shown: Shown, changes: [fn(&mut Control); 2]) -> Result<Shown> {
+    for change in changes {
+        let mut plan = shown.plan.clone();
+        change(&mut plan.control);
         if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
             return Ok(same);
         }

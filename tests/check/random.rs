@@ -83,6 +83,18 @@ enum Doing {
     Done(Record),
 }
 
+/// The history of these records, a list for each client.
+pub fn written(records: &[Vec<Record>]) -> History {
+    let mut history = History::default();
+    for (client, records) in records.iter().enumerate() {
+        for Record { op, status, start, end, args, results } in records.iter().cloned() {
+            let entry = Entry { op, status, start, end, args: &args, results: &results };
+            history.push(client as u32, entry).expect("a record is well formed");
+        }
+    }
+    history
+}
+
 pub fn history(shape: Shape, random: &mut Random) -> History {
     let (least, most) = shape.threads;
     let threads = least + random.below(most - least + 1);
@@ -285,14 +297,7 @@ impl Simulation<'_> {
         if self.random.percent(30) {
             tie(&mut self.records);
         }
-        let mut history = History { drained: drains, ..History::default() };
-        for (client, records) in self.records.iter().enumerate() {
-            for Record { op, status, start, end, args, results } in records.iter().cloned() {
-                let entry = Entry { op, status, start, end, args: &args, results: &results };
-                history.push(client as u32, entry).expect("a record is well formed");
-            }
-        }
-        history
+        History { drained: drains, ..written(&self.records) }
     }
 
     fn drain(&mut self) {

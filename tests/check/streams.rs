@@ -2,7 +2,7 @@
 //! and of some nobody knows what became. The object here keeps every record.
 
 use interlap::check::{Limits, check};
-use interlap::history::{Entry, History};
+use interlap::history::History;
 use interlap::model::{Call, Model};
 use interlap::operation::{Op, Status};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::agreement::{Shares, assert_agrees};
 use super::brute;
 use super::corrupt::{corrupt, tie};
-use super::random::{Random, Record};
+use super::random::{Random, Record, written};
 
 /// Stands for "none" among the conditions.
 const NONE: i64 = i64::MIN;
@@ -144,17 +144,6 @@ fn random_history(random: &mut Random, (least, more): (usize, usize)) -> History
         tie(&mut records);
     }
     written(&records)
-}
-
-fn written(records: &[Vec<Record>]) -> History {
-    let mut history = History::default();
-    for (client, records) in records.iter().enumerate() {
-        for Record { op, status, start, end, args, results } in records.iter().cloned() {
-            let entry = Entry { op, status, start, end, args: &args, results: &results };
-            history.push(client as u32, entry).expect("a record is well formed");
-        }
-    }
-    history
 }
 
 /// Compares `check` with the enumeration.

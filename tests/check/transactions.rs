@@ -11,7 +11,7 @@ use interlap::operation::{Op, Status};
 use super::agreement::{Shares, assert_agrees};
 use super::brute;
 use super::corrupt::tie;
-use super::random::{Random, Record};
+use super::random::{Random, Record, written};
 
 /// How well a simulated store isolates transactions.
 #[derive(Clone, Copy, PartialEq)]
@@ -262,14 +262,7 @@ pub fn random_history(random: &mut Random, more: usize) -> History {
     if random.percent(30) {
         tie(&mut records);
     }
-    let mut history = History::default();
-    for (client, records) in records.iter().enumerate() {
-        for Record { op, status, start, end, args, results } in records.iter().cloned() {
-            let entry = Entry { op, status, start, end, args: &args, results: &results };
-            history.push(client as u32, entry).expect("a record is well formed");
-        }
-    }
-    history
+    written(&records)
 }
 
 /// Compares `check` with the enumeration.
