@@ -15,7 +15,6 @@ use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
 use crate::interleaving::{Interleaving, Place as Line};
 use crate::measured::Measured;
-use crate::operation::Status;
 use crate::plan::{Engine, Plan};
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -336,8 +335,7 @@ impl Stored {
         let start = |id: &OperationId| history.operation(*id).start;
         let last = told.iter().map(start).max().unwrap_or(0);
         let until = history.ids().filter(|id| start(id) <= last);
-        let did = |id: &OperationId| history.operation(*id).status == Status::Ok;
-        let until = until.filter(|id| did(id) || told.contains(id)).collect();
+        let until = until.filter(|id| history.is_done(*id) || told.contains(id)).collect();
         let until = self.in_order(until);
         let shown = until.len().min(SHOWN_WHOLE.max(told.len()));
         until[until.len() - shown..].to_vec()

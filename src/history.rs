@@ -272,6 +272,11 @@ impl History {
         &self.threads[id.thread as usize].operations[id.index as usize]
     }
 
+    /// Whether it was answered that it was done.
+    pub fn is_done(&self, id: OperationId) -> bool {
+        self.operation(id).status == Status::Ok
+    }
+
     pub fn args(&self, id: OperationId) -> &[i64] {
         self.threads[id.thread as usize].args(self.operation(id))
     }
