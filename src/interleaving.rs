@@ -57,6 +57,9 @@ pub struct Place {
     /// Where the library calls that, if it is an inlined wrapper in a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Place>>,
+    /// The line of the same file that calls it, of a helper that is called from several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
 }
 
 impl Place {

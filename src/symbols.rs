@@ -26,6 +26,8 @@ pub struct Source {
     pub line: u32,
     /// The line of another file that it was inlined into, the nearest one.
     pub within: Option<(PathBuf, u32)>,
+    /// The line of the same file that it was inlined into, the nearest one.
+    pub from: Option<u32>,
 }
 
 /// "Stack::pop at stack.hpp:31".
@@ -125,7 +127,10 @@ fn place(frames: &[(&str, &str)]) -> Option<Place> {
     let (file, number) = file_and_line(line);
     let outer = known().map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
     let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
-    let source = Source { function: readable(function), file, line: number, within };
+    let around = known().skip_while(|frame| frame.1 != *line).nth(1);
+    let around = around.map(|(_, of)| file_and_line(of)).filter(|place| place.0 == file);
+    let from = around.map(|place| place.1);
+    let source = Source { function: readable(function), file, line: number, within, from };
     Some(Place { source, own: innermost.is_some() })
 }
 
@@ -227,6 +232,19 @@ mod tests {
         assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4"]), None);
+    }
+
+    #[test]
+    fn a_helper_is_told_with_the_line_that_calls_it() {
+        let from = |list: &[&'static str]| -> Option<u32> {
+            let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
+            place(&frames).expect("known").source.from
+        };
+        let frames =
+            ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
+        assert_eq!(from(&frames), Some(9));
+        assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
+        assert_eq!(from(&["/l/list.h:2"]), None);
     }
 
     #[test]

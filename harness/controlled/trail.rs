@@ -59,9 +59,19 @@ pub fn taken() -> Option<Vec<Event>> {
 
 /// An event at this place of the target's code, a return address.
 pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
-    if !is_wanted() || !engine::controls() || layout::is_stack(address) {
-        return;
+    if is_wanted() && engine::controls() && !layout::is_stack(address) {
+        push(act, address, size, (before, after), code);
     }
+}
+
+/// The running thread ends the process, by this signal or 0.
+pub fn crash(signal: i32, address: usize, code: usize) {
+    if is_wanted() {
+        push(Act::Crash, address, signal as usize, (0, 0), code);
+    }
+}
+
+fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
     finish_write();
     let thread = engine::current();
     let event = Event {

@@ -28,7 +28,8 @@ pub fn settled(trail: &[Event]) -> Vec<Event> {
                 });
                 continue;
             }
-            Act::Fence | Act::Acquire | Act::Release | Act::Block => continue,
+            Act::Fence | Act::Acquire | Act::Release => continue,
+            Act::Block | Act::Wake | Act::Crash => continue,
             Act::Write if event.before == event.after => {
                 if let Some((found, bytes)) = next.get(&event.address)
                     && *bytes >= size

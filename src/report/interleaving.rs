@@ -140,7 +140,8 @@ fn place_words(place: &Place) -> String {
         let file = within.file.file_name().unwrap_or_default().to_string_lossy();
         format!(" in {file}:{}", within.line)
     });
-    format!("{file}:{}{within}  {text}", place.line)
+    let from = place.from.map_or(String::new(), |line| format!(" from :{line}"));
+    format!("{file}:{}{within}{from}  {text}", place.line)
 }
 
 #[cfg(test)]

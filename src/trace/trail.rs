@@ -27,13 +27,18 @@ pub enum Act {
     /// It asks for a lock, or waits for something of the kind.
     Acquire,
     Release,
-    /// It cannot go on until another thread lets it.
+    /// It cannot go on until another thread lets it; `address` is what it waits for, if that is in
+    /// memory.
     Block,
+    /// It wakes those that wait for this.
+    Wake,
+    /// Signal number `size`, on what it did to `address` or by itself, ends the process.
+    Crash,
 }
 
 impl Act {
     /// All of them, in the order of their numbers: the hooks know these.
-    pub const ALL: [Act; 13] = [
+    pub const ALL: [Act; 15] = [
         Act::Load,
         Act::Store,
         Act::Exchange,
@@ -47,6 +52,8 @@ impl Act {
         Act::Acquire,
         Act::Release,
         Act::Block,
+        Act::Wake,
+        Act::Crash,
     ];
 }
 

@@ -94,10 +94,17 @@ fn identity(thread: usize) -> u32 {
 
 /// At the start of each function that acquires or waits: counts it, and lets others run first.
 fn before(address: usize, access: Access) {
+    before_meeting(address, access);
+    if address != 0 {
+        trail::note_lock(Act::Acquire, address);
+    }
+}
+
+/// The same where threads only meet, and there is nothing to acquire.
+fn before_meeting(address: usize, access: Access) {
     engine::blocking_call();
     time::did_something();
     engine::point(address, access);
-    trail::note_lock(Act::Acquire, address);
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
@@ -106,6 +113,12 @@ fn released(address: usize, most: usize) {
     engine::wake(address, most);
     engine::changed();
     engine::point(address, Access::None);
+}
+
+/// Wakes up to `most` of those that wait for `address`; how many.
+fn wake(address: usize, most: usize) -> usize {
+    trail::note_lock(Act::Wake, address);
+    engine::wake(address, most)
 }
 
 /// Which virtual thread holds what another waits for, where that can be told.
