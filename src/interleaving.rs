@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interleaving {
     pub rows: Vec<Row>,
-    /// Earlier events were not kept.
+    /// There were so many events that those in the middle were not kept.
     pub cut: bool,
 }
 

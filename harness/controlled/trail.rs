@@ -4,7 +4,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use interlap::trace::trail::{Act, EVENTS_MAX, Event};
+use interlap::trace::trail::{Act, EVENTS_FIRST, EVENTS_MAX, Event};
 
 use super::{coverage, engine, layout};
 
@@ -13,7 +13,7 @@ use super::{coverage, engine, layout};
 static il_trails: AtomicU8 = AtomicU8::new(0);
 
 struct Trail {
-    /// The last [`EVENTS_MAX`], the oldest at `noted` if there were more.
+    /// Those that are kept. The last ones are a ring, as soon as there are more.
     events: UnsafeCell<Vec<Event>>,
     noted: Cell<usize>,
     /// The last event is a plain write, whose value is in memory only when the next one comes.
@@ -51,10 +51,18 @@ pub fn taken() -> Option<Vec<Event>> {
         // SAFETY: no thread of the target runs now, or the caller is the one that does.
         let mut events = unsafe { (*TRAIL.events.get()).clone() };
         if TRAIL.noted.get() > EVENTS_MAX {
-            events.rotate_left(TRAIL.noted.get() % EVENTS_MAX);
+            events[EVENTS_FIRST..].rotate_left(place(TRAIL.noted.get()) - EVENTS_FIRST);
         }
         events
     })
+}
+
+/// Where the event of this number is kept.
+fn place(number: usize) -> usize {
+    match number.checked_sub(EVENTS_MAX) {
+        None => number,
+        Some(later) => EVENTS_FIRST + later % (EVENTS_MAX - EVENTS_FIRST),
+    }
 }
 
 /// An event at this place of the target's code, a return address.
@@ -90,7 +98,7 @@ fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code
     let events = unsafe { &mut *TRAIL.events.get() };
     match noted < EVENTS_MAX {
         true => events.push(event),
-        false => events[noted % EVENTS_MAX] = event,
+        false => events[place(noted)] = event,
     }
     TRAIL.noted.set(noted + 1);
     TRAIL.writes.set(act == Act::Write);
@@ -123,7 +131,7 @@ pub fn plain(address: usize, size: usize, write: bool, code: usize) {
 
 fn finish_write() {
     if TRAIL.writes.replace(false) {
-        let last = (TRAIL.noted.get() - 1) % EVENTS_MAX;
+        let last = place(TRAIL.noted.get() - 1);
         // SAFETY: see Trail.
         let event = unsafe { &mut (&mut *TRAIL.events.get())[last] };
         event.after = bytes(event.address as usize, event.size as usize);

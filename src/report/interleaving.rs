@@ -23,7 +23,7 @@ pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize
     let lines = shortened(&told, rows_max);
     let mut text = String::new();
     if table.cut {
-        text.push_str("  (what came before is not known: too many steps)\n");
+        text.push_str("  (what came in the middle is not known: too many steps)\n");
     }
     let before = lines.len().saturating_sub(rows_max);
     if before > 0 {

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Most events of a trail: the last ones.
+/// Most events of a trail. Of more, those in the middle are not kept.
 pub const EVENTS_MAX: usize = 1 << 16;
+/// So many are the first ones, all others the last.
+pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 
 /// What a thread did, with what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
