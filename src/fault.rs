@@ -348,7 +348,14 @@ mod tests {
     use crate::trace::records::encode;
 
     fn source(function: &str, file: &str, line: u32) -> Source {
-        Source { function: function.to_string(), file: file.into(), line, within: None, from: None }
+        Source {
+            function: function.to_string(),
+            file: file.into(),
+            line,
+            within: None,
+            from: None,
+            is_own: true,
+        }
     }
 
     #[test]

@@ -4,9 +4,9 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use interlap::trace::trail::{Act, EVENTS_FIRST, EVENTS_MAX, Event};
+use interlap::trace::trail::{AROUND_MAX, Act, EVENTS_FIRST, EVENTS_MAX, Event};
 
-use super::{coverage, engine, layout};
+use super::{coverage, engine, hooks, layout};
 
 /// Whether events are noted. For hooks.c, too.
 #[unsafe(no_mangle)]
@@ -72,6 +72,15 @@ pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), 
     }
 }
 
+/// The functions around the event's, as far as the library's code goes. To look is slow: not for
+/// those that a loop without end makes.
+fn around(code: usize) -> [u64; AROUND_MAX] {
+    let controls = hooks::set_controls(false);
+    let around = engine::around(code).map(coverage::in_library);
+    hooks::set_controls(controls);
+    around
+}
+
 /// The running thread ends the process, by this signal or 0.
 pub fn crash(signal: i32, address: usize, code: usize) {
     if is_wanted() {
@@ -81,7 +90,7 @@ pub fn crash(signal: i32, address: usize, code: usize) {
 
 fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
     finish_write();
-    let thread = engine::current();
+    let (thread, noted) = (engine::current(), TRAIL.noted.get());
     let event = Event {
         step: engine::step(),
         thread: thread as u32,
@@ -92,8 +101,8 @@ fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code
         before,
         after,
         code: coverage::in_library(code),
+        around: if noted < EVENTS_FIRST { around(code) } else { Default::default() },
     };
-    let noted = TRAIL.noted.get();
     // SAFETY: see Trail; there is room, so nothing is allocated.
     let events = unsafe { &mut *TRAIL.events.get() };
     match noted < EVENTS_MAX {
@@ -107,9 +116,9 @@ fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code
 /// A lock is asked for or released, or a thread blocks.
 pub fn note_lock(act: Act, address: usize) {
     if is_wanted() && engine::controls() {
-        let controls = super::hooks::set_controls(false);
+        let controls = hooks::set_controls(false);
         let here = engine::here();
-        super::hooks::set_controls(controls);
+        hooks::set_controls(controls);
         note(act, address, 0, (0, 0), here);
     }
 }

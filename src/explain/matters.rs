@@ -166,7 +166,7 @@ mod tests {
 
     fn event(step: u64, thread: u32, act: Act, address: u64) -> Event {
         let (size, before, after) = (8, 0, 0);
-        Event { step, thread, call: 1, act, address, size, before, after, code: 0 }
+        Event { step, thread, call: 1, act, address, size, before, after, code: 0, around: [0; 4] }
     }
 
     /// A look that tells its thread nothing new is told all the same where what was seen is changed

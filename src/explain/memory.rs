@@ -198,6 +198,7 @@ mod tests {
             before: 0,
             after: 0,
             code: 0,
+            around: [0; 4],
         }
     }
 

@@ -66,8 +66,7 @@ impl Story<'_> {
         let (mut memory, mut texts) = (Memory::of(self.trail, &types), Texts::default());
         let told = self.under_way();
         let matters = matters::of(self.trail, &told);
-        let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
-        let sources = source::without_known_callers(lines.sources(&codes));
+        let sources = source::without_known_callers(source::of_events(self.trail, lines));
         for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
             memory.note(event);
             if is_point_of_release(&self.trail[at..]) {

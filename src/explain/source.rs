@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::interleaving::Place;
-use crate::symbols::Source;
+use crate::symbols::{Source, SourceLines};
+use crate::trace::trail::Event;
 
 /// The files that were read.
 #[derive(Default)]
@@ -14,10 +15,10 @@ pub struct Texts {
 
 impl Texts {
     pub fn place(&mut self, source: Source) -> Place {
-        let Source { function, file, line, within, from } = source;
+        let Source { function, file, line, within, from, .. } = source;
         let within = within.map(|(file, line)| {
             let function = String::new();
-            let outer = Source { function, file, line, within: None, from: None };
+            let outer = Source { function, file, line, within: None, from: None, is_own: true };
             Box::new(self.place(outer))
         });
         let read = |file: &PathBuf| {
@@ -28,6 +29,27 @@ impl Texts {
         let text = (line as usize).checked_sub(1).and_then(|at| lines.get(at));
         Place { function, line, text: text.cloned().unwrap_or_default(), file, within, from }
     }
+}
+
+/// Where each event happened: in a function of the library's own, not in one of the compiler's
+/// headers that it calls, as far as that is known.
+pub fn of_events(trail: &[Event], lines: &mut SourceLines) -> Vec<Option<Source>> {
+    let codes = |event: &Event| {
+        let known = std::iter::once(event.code).chain(event.around).take_while(|code| *code != 0);
+        // The call before the place where it goes on.
+        known.map(|code| code - 1).collect::<Vec<u64>>()
+    };
+    lines.sources(&trail.iter().flat_map(codes).collect::<Vec<u64>>());
+    let mut place = |event: &Event| {
+        let mut found = lines.sources(&codes(event)).into_iter().flatten();
+        let innermost = found.next()?;
+        if innermost.is_own {
+            Some(innermost)
+        } else {
+            found.find(|of| of.is_own).or(Some(innermost))
+        }
+    };
+    trail.iter().map(&mut place).collect()
 }
 
 /// Of functions that are only ever inlined into one line it need not be said which.

@@ -54,7 +54,18 @@ mod tests {
     use super::*;
 
     fn event(act: Act, address: u64, size: u32, before: u64, after: u64) -> Event {
-        Event { step: 1, thread: 0, call: 1, act, address, size, before, after, code: 0 }
+        Event {
+            step: 1,
+            thread: 0,
+            call: 1,
+            act,
+            address,
+            size,
+            before,
+            after,
+            code: 0,
+            around: [0; 4],
+        }
     }
 
     #[test]

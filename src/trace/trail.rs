@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Most events of a trail. Of more, those in the middle are not kept.
 pub const EVENTS_MAX: usize = 1 << 16;
+/// Most functions around an event that are told.
+pub const AROUND_MAX: usize = 4;
 /// So many are the first ones, all others the last.
 pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 
@@ -76,6 +78,10 @@ pub struct Event {
     /// is what it expected.
     pub before: u64,
     pub after: u64,
-    /// The code, as an address in the library's file; 0: not known.
+    /// The code, as an address in the library's file, where it goes on; 0: not known.
     pub code: u64,
+    /// Where the functions of the library around it go on, the innermost first; 0: no more. Of the
+    /// first [`EVENTS_FIRST`].
+    #[serde(default)]
+    pub around: [u64; AROUND_MAX],
 }
