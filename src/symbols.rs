@@ -118,7 +118,7 @@ fn place(frames: &[(&str, &str)]) -> Option<Source> {
         cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     };
     let innermost = known().find(|(_, file)| !of_compiler(file));
-    let (function, line) = innermost.or_else(|| known().last())?;
+    let (function, line) = innermost.or_else(|| known().next_back())?;
     let (file, number) = file_and_line(line);
     let outer = known().map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
     let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
