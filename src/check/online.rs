@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use super::forget::forget;
-use super::{Limits, Verdict, Witness, check, transactions};
+use super::{Limits, Verdict, Witness, check, is_stream, stream, transactions};
 use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
 use crate::model::{Kind, Spec};
 use crate::operation::{Op, Status};
@@ -332,6 +332,12 @@ impl Online {
         // What was called when the last return came overlaps it.
         let calls = self.open.iter().map(|open| open.start);
         let settled = calls.min().unwrap_or(self.now).min(self.now);
+        if is_stream(&self.window, &self.spec) {
+            if let Some(rest) = stream::rest(&self.window, settled, &self.limits) {
+                self.window = rest;
+            }
+            return;
+        }
         if !self.is_of_transactions() {
             self.window = forget(&self.window, &self.spec, settled).0;
             return;

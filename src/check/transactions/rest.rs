@@ -133,10 +133,13 @@ where
     M::State: Leaves,
 {
     let (mut ahead, mut found) = (instants.iter().peekable(), None);
-    let followed = general::follow(journal, model, limits, |last, next, frontier| {
-        while let Some(instant) = ahead.next_if(|instant| instant.next <= next) {
-            let mut states = frontier.configurations.iter().map(|c| c.state.left());
-            if last <= instant.end
+    let followed = general::follow(journal, model, limits, |cut| {
+        if !cut.open.is_empty() {
+            return;
+        }
+        while let Some(instant) = ahead.next_if(|instant| instant.next <= cut.next) {
+            let mut states = cut.frontier.configurations.iter().map(|c| c.state.left());
+            if cut.last <= instant.end
                 && let Some(first) = states.next()
                 && states.all(|other| other == first)
             {
