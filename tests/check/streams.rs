@@ -133,8 +133,8 @@ pub fn answer(record: &mut Record, state: &mut Held, random: &mut Random) {
     };
 }
 
-/// Calls of some clients, each of one instant, sometimes wrong; of so many percent nobody knows what
-/// became, besides the last ones.
+/// Calls of some clients, each of one instant, sometimes wrong; of so many percent nobody knows
+/// what became, besides the last ones.
 pub fn random_history(
     random: &mut Random,
     (least, more): (usize, usize),

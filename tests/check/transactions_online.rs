@@ -162,13 +162,21 @@ fn compare(text: &str, histories: usize, more: usize) {
 #[test]
 fn snapshots_as_they_come() {
     compare("snapshot", 100_000, 0);
-    compare("snapshot", 10_000, 12);
+}
+
+#[test]
+fn longer_snapshots_as_they_come() {
+    compare("snapshot", 5_000, 12);
 }
 
 #[test]
 fn serializable_transactions_as_they_come() {
     compare("serializable", 100_000, 0);
-    compare("serializable", 10_000, 12);
+}
+
+#[test]
+fn longer_serializable_transactions_as_they_come() {
+    compare("serializable", 5_000, 12);
 }
 
 /// A transaction of a long run.

@@ -4,8 +4,8 @@
 //!
 //! At a time at which the search can have come there in one way only, one transaction that writes
 //! the same stands for all that has happened by then. What was under way and has not happened yet
-//! stays, after that one; of a transaction whose snapshot was taken by then its changes stay and its
-//! commit, with begin and first change right after the one that stands for the others: what it
+//! stays, after that one; of a transaction whose snapshot was taken by then its changes stay and
+//! its commit, with begin and first change right after the one that stands for the others: what it
 //! found is explained. While there are several ways, as where two wrote one key at once and nobody
 //! has read it yet, all is held that came since; and all that came since the begin of a transaction
 //! that is not over.
