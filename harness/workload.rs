@@ -503,7 +503,7 @@ impl<'a> Caller<'a> {
             StoreWrite => args.extend([self.key(), self.value()]),
             StoreBegin | StoreCommit | StoreAbort => {}
             // No target offers these.
-            LogAppendBatch | LogReadAll => {}
+            LogAppendBatch | LogReadAll | LogRestore => {}
         }
         op
     }

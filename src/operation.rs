@@ -121,6 +121,7 @@ operations! {
     LogCheckTail = 0x92, Log, "check_tail";
     LogAppendBatch = 0x93, Log, "append_batch";
     LogReadAll = 0x94, Log, "read_all";
+    LogRestore = 0x95, Log, "restore";
     KvGet = 0xa0, Kv, "get";
     KvPut = 0xa1, Kv, "put";
     KvAppend = 0xa2, Kv, "append";
@@ -254,7 +255,7 @@ impl Op {
     /// Whether only streams have the operation: logs of which batches are appended on conditions,
     /// and which are read as a whole (see `crate::model`'s stream).
     pub fn is_of_streams(self) -> bool {
-        matches!(self, Op::LogAppendBatch | Op::LogReadAll)
+        matches!(self, Op::LogAppendBatch | Op::LogReadAll | Op::LogRestore)
     }
 
     fn arguments(self) -> Count {
@@ -268,6 +269,8 @@ impl Op {
             Op::StoreAbort | Op::LogReadAll => Count::Exactly(0),
             // A timestamp.
             Op::StoreBegin | Op::StoreCommit => Count::AtMost(1),
+            // Tail, hash and token.
+            Op::LogRestore => Count::Exactly(3),
             // Three conditions, then the records.
             Op::LogAppendBatch => Count::AtLeast(3),
             Op::EnqueueBulk => Count::Any,
@@ -311,6 +314,7 @@ impl Op {
             Op::LogRead => &[(Status::Ok, Exactly(1)), (Status::Empty, Exactly(0))],
             Op::LogAppendBatch => &[(Status::Ok, Exactly(1)), (Status::Failed, Exactly(0))],
             Op::LogReadAll => &[(Status::Ok, Exactly(2))],
+            Op::LogRestore => &[(Status::Ok, Exactly(0))],
             Op::KvPut | Op::KvAppend | Op::StoreAbort => &[(Status::Ok, Exactly(0))],
             Op::StoreBegin => &[(Status::Ok, AtMost(1))],
             Op::StoreWrite => &[(Status::Ok, Exactly(0)), (Status::Failed, Exactly(0))],

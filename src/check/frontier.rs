@@ -119,6 +119,11 @@ impl<O: Debug, S> Frontier<O, S> {
         }
     }
 
+    /// The operation of an open step.
+    pub fn operation(&self, bit: u64) -> &O {
+        &self.open[bit.trailing_zeros() as usize].operation
+    }
+
     /// The call of this step never returns, and no other step comes after it.
     pub fn need_not_happen(&mut self, bit: u64) {
         self.optional |= bit;
@@ -254,9 +259,8 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         self.visited.clear();
         self.met.clear();
         self.weight = 0;
-        let optional = frontier.optional;
         for configuration in &frontier.configurations {
-            self.sort_in(configuration.clone(), mask, optional, &goal);
+            self.sort_in(frontier, configuration.clone(), mask, &goal);
         }
         let mut at = 0;
         while at < self.visited.items.len() {
@@ -276,7 +280,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
                 for state in states.drain(..) {
                     let mut to = Configuration { done: from.done | 1 << place, state };
                     frontier.read(self.model, &mut to, &mut self.next);
-                    self.sort_in(to, mask, optional, &goal);
+                    self.sort_in(frontier, to, mask, &goal);
                 }
                 self.next = states;
             }
@@ -287,14 +291,18 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
 
     fn sort_in(
         &mut self,
+        frontier: &Frontier<O, M::State>,
         mut configuration: Configuration<M::State>,
         mask: u64,
-        optional: u64,
         goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
     ) {
+        let optional = frontier.optional;
         let reached = goal(self.model, &configuration);
         if reached {
             configuration.done &= !mask;
+        }
+        if !reached && self.is_dead(frontier, &configuration) {
+            return;
         }
         if optional != 0 && self.is_needless(&configuration, reached, optional) {
             return;
@@ -302,6 +310,23 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         self.weight += self.model.weight(&configuration.state);
         let sorted = if reached { &mut self.reached } else { &mut self.visited };
         sorted.insert(configuration);
+    }
+
+    /// Whether some open step can never take effect any more, and must: see [`Model::is_too_late`].
+    fn is_dead(
+        &self,
+        frontier: &Frontier<O, M::State>,
+        configuration: &Configuration<M::State>,
+    ) -> bool {
+        let mut rest = frontier.used & !configuration.done;
+        while rest != 0 {
+            let open = &frontier.open[rest.trailing_zeros() as usize];
+            rest &= rest - 1;
+            if self.model.is_too_late(&configuration.state, &open.operation) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether one was met that is as good: the same state, and of the optional steps none has

@@ -37,7 +37,7 @@ where
                 break;
             }
             let search = Search::new(model, &limits).unless(&lowest, at);
-            let verdict = match walk(journal, &parts[at], search, |_, _, _| {}) {
+            let verdict = match walk(journal, &parts[at], search, |_| {}) {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {
                     lowest.fetch_min(at, Ordering::Relaxed);
@@ -72,20 +72,30 @@ fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
     parts
 }
 
-/// Searches all of `journal` as one part. Where no operation is under way, `idle` is told when the
-/// last event was, when the next one is, and what the frontier is then.
+/// A time between two events: all before `last` included, none from `next` on.
+pub struct Cut<'a, O, S> {
+    pub last: u64,
+    pub next: u64,
+    /// The ways in which it can have gone up to there.
+    pub frontier: &'a Frontier<O, S>,
+    /// The operations under way, each with the bits of its steps in `frontier`.
+    pub open: &'a [(OperationId, u64)],
+}
+
+/// Searches all of `journal` as one part, and tells `look` of every time between two events, and of
+/// that after the last.
 pub fn follow<O, M>(
     journal: &Journal<O>,
     model: &M,
     limits: &Limits,
-    idle: impl FnMut(u64, u64, &Frontier<O, M::State>),
+    look: impl FnMut(Cut<O, M::State>),
 ) -> Result<Option<Witness>, Exhausted>
 where
     O: Clone + Debug,
     M: Model<O>,
 {
     let all = journal.operations().map(|(id, _)| id).collect();
-    walk(journal, &all, Search::new(model, limits), idle)
+    walk(journal, &all, Search::new(model, limits), look)
 }
 
 /// The calls (false) and returns (true) of a part, oldest first; calls first at equal stamps.
@@ -106,14 +116,14 @@ fn walk<O: Clone + Debug, M: Model<O>>(
     journal: &Journal<O>,
     part: &Part,
     mut search: Search<O, M>,
-    mut idle: impl FnMut(u64, u64, &Frontier<O, M::State>),
+    mut look: impl FnMut(Cut<O, M::State>),
 ) -> Result<Option<Witness>, Exhausted> {
     let mut frontier = Frontier::new(search.model.init());
     let mut open: Vec<(OperationId, u64)> = Vec::new();
     let (mut steps, mut last) = (Vec::new(), 0);
     for (time, returns, id) in events(journal, part) {
-        if open.is_empty() {
-            idle(last, time, &frontier);
+        if last < time {
+            look(Cut { last, next: time, frontier: &frontier, open: &open });
         }
         last = time;
         if !returns {
@@ -139,9 +149,7 @@ fn walk<O: Clone + Debug, M: Model<O>>(
             return Ok(Some(unexplained(journal, search.model, &frontier, id, &open)));
         }
     }
-    if open.is_empty() {
-        idle(last, NEVER, &frontier);
-    }
+    look(Cut { last, next: NEVER, frontier: &frontier, open: &open });
     if journal.drained && !search.can_be_empty(&frontier)? {
         return Ok(Some(left_over(journal, search.model, &frontier, part)));
     }

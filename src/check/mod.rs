@@ -41,6 +41,7 @@ mod sift;
 mod slots;
 mod small;
 mod steps;
+mod stream;
 mod strings;
 mod tally;
 mod transactions;

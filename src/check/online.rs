@@ -10,13 +10,16 @@
 use std::borrow::Cow;
 
 use super::forget::forget;
-use super::{Limits, Verdict, Witness, check, transactions};
+use super::{Limits, Verdict, Witness, check, is_stream, stream, transactions};
 use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
 use crate::model::{Kind, Spec};
 use crate::operation::{Op, Status};
 
 /// What an operation takes in the window, at the least.
 const OPERATION_BYTES: usize = 2 * size_of::<crate::history::Operation>();
+
+/// Threads of which some may be idle.
+const IDLE_MAX: usize = 64;
 
 /// A call under way.
 struct Open {
@@ -79,8 +82,8 @@ pub struct Online {
 }
 
 impl Online {
-    /// Looks after every return: whatever is wrong is told with the return that makes it so; of
-    /// transactions, with the return after which none is under way.
+    /// Looks after every return: whatever is wrong is told with the return after which nothing that
+    /// may come makes it right.
     /// `limits` are those of each look; one that reaches them leaves the matter to later looks,
     /// when the answers of more calls are known.
     pub fn new(spec: Spec, limits: Limits) -> Online {
@@ -275,14 +278,12 @@ impl Online {
         matches!(self.spec.kind, Kind::Snapshot | Kind::Serializable)
     }
 
-    /// Whether nothing that may come changes what the history was up to `time`: of a transaction
-    /// that is under way it is not known whether it commits, and what.
-    fn is_told(&self, time: u64) -> bool {
-        if !self.is_of_transactions() {
-            return true;
+    /// The verdict on what is known, which what is to come leaves a violation if it is one.
+    fn judged(&self, history: &History) -> Verdict {
+        match self.is_of_transactions() {
+            true => transactions::check_so_far(history, &self.spec, &self.limits),
+            false => check(history, &self.spec, &self.limits),
         }
-        let called = self.open.iter().any(|open| open.start <= time);
-        !called && transactions::is_over(&self.window, time)
     }
 
     fn unknown_past(&self) -> Option<String> {
@@ -294,11 +295,9 @@ impl Online {
     /// whatever these take, so that what is over of it may be forgotten.
     fn look(&mut self) {
         self.held_max = self.held_max.max(self.window.len());
-        if self.is_told(self.now) {
-            self.given_up = self.unknown_past();
-            if self.given_up.is_none() {
-                self.judge();
-            }
+        self.given_up = self.unknown_past();
+        if self.given_up.is_none() {
+            self.judge();
         }
         if self.given_up.is_none()
             && self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max
@@ -312,26 +311,28 @@ impl Online {
     }
 
     fn judge(&mut self) {
-        let without = check(self.known(|op| !op.removes()).as_ref(), &self.spec, &self.limits);
+        let without = self.judged(self.known(|op| !op.removes()).as_ref());
         if without == Verdict::Consistent {
             self.forget();
-        } else if self.is_impossible() {
+            self.forget_idle();
+        } else if let Verdict::Violation(witness) = self.judged(self.known(|_| true).as_ref()) {
             self.fresh.sort_unstable();
-            self.found = Some(self.earliest());
+            self.found = Some(self.earliest(witness));
         }
         self.fresh.clear();
         self.held = self.window.len();
-    }
-
-    fn is_impossible(&self) -> bool {
-        let verdict = check(self.known(|_| true).as_ref(), &self.spec, &self.limits);
-        matches!(verdict, Verdict::Violation(_))
     }
 
     fn forget(&mut self) {
         // What was called when the last return came overlaps it.
         let calls = self.open.iter().map(|open| open.start);
         let settled = calls.min().unwrap_or(self.now).min(self.now);
+        if is_stream(&self.window, &self.spec) {
+            if let Some(rest) = stream::rest(&self.window, settled, &self.limits) {
+                self.window = rest;
+            }
+            return;
+        }
         if !self.is_of_transactions() {
             self.window = forget(&self.window, &self.spec, settled).0;
             return;
@@ -343,17 +344,34 @@ impl Online {
         }
     }
 
-    /// The earliest return since the last look after which no order explains what is known.
-    fn earliest(&self) -> Found {
+    /// A client goes on as another thread after a call of unknown outcome: of threads of which
+    /// nothing is held there may be ever more.
+    fn forget_idle(&mut self) {
+        if self.window.threads.len() <= IDLE_MAX {
+            return;
+        }
+        let threads = std::mem::take(&mut self.window.threads);
+        for (at, thread) in threads.into_iter().enumerate() {
+            let to = self.window.threads.len();
+            let mut is_held = !thread.operations().is_empty();
+            for open in self.open.iter_mut().filter(|open| open.thread == at) {
+                (open.thread, is_held) = (to, true);
+            }
+            if is_held {
+                self.window.threads.push(thread);
+            }
+        }
+    }
+
+    /// The earliest return since the last look after which no order explains what is known; of all
+    /// of it no order explains what `whole` says.
+    fn earliest(&self, whole: Witness) -> Found {
         let all = self.known(|_| true);
-        // The last is among them, or nobody had looked.
-        let told: Vec<u64> =
-            self.fresh.iter().copied().filter(|time| self.is_told(*time)).collect();
         let judged = |at: usize| {
-            let history = until(&all, told[at]);
-            (check(&history, &self.spec, &self.limits), history)
+            let history = until(&all, self.fresh[at]);
+            (self.judged(&history), history)
         };
-        let (mut good, mut bad) = (0, told.len() - 1);
+        let (mut good, mut bad) = (0, self.fresh.len() - 1);
         while good < bad {
             let middle = (good + bad) / 2;
             match judged(middle).0 {
@@ -361,13 +379,14 @@ impl Online {
                 _ => good = middle + 1,
             }
         }
-        let time = told[bad];
+        let time = self.fresh[bad];
         let later = self.fresh.iter().filter(|other| **other > time).count();
         let returned = self.returned - later as u64;
-        match judged(bad) {
-            (Verdict::Violation(witness), history) => Found { witness, history, time, returned },
-            _ => unreachable!("the whole is no violation"),
+        if let (Verdict::Violation(witness), history) = judged(bad) {
+            return Found { witness, history, time, returned };
         }
+        // A call that was made since makes it so.
+        Found { witness: whole, history: all.into_owned(), time: self.now, returned }
     }
 }
 
@@ -380,7 +399,8 @@ pub fn until(history: &History, time: u64) -> History {
         for (index, operation) in called.enumerate() {
             let id = OperationId { thread: at as u32, index: index as u32 };
             let mut entry = history.entry(id);
-            if operation.end > time {
+            // One that returned without an answer is known to say no more.
+            if operation.end > time && operation.status != Status::Unknown {
                 (entry.status, entry.end, entry.results) = (Status::Pending, NEVER, &[]);
             }
             before.threads[at].push(entry).expect("they follow each other as they did");

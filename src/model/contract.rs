@@ -89,6 +89,12 @@ pub trait Model<O: Debug> {
         false
     }
 
+    /// Whether `operation` can never happen any more once the object has come to `state`, whatever
+    /// else happens: a search goes no further there while it must. Said of nothing, all is tried.
+    fn is_too_late(&self, _state: &Self::State, _operation: &O) -> bool {
+        false
+    }
+
     /// The instants of an operation that has several within its box: appended to `steps`, each a
     /// step that comes after the one before. Nothing appended: it has one, and is its own step.
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}

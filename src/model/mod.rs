@@ -29,7 +29,7 @@ pub use object::{Call, Expect, added, most};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
-pub use stream::Stream;
+pub use stream::{Known, Stream};
 pub use text::{Text, TextCell, Texts};
 
 /// Which sequential object.

@@ -27,7 +27,22 @@ pub struct Known {
 }
 
 impl Known {
-    const EMPTY: Known = Known { tail: 0, hash: 0, token: NONE };
+    pub const EMPTY: Known = Known { tail: 0, hash: 0, token: NONE };
+
+    fn of(args: &[i64]) -> Known {
+        Known { tail: args[0], hash: args[1] as u64, token: args[2] }
+    }
+
+    /// The arguments of the call that puts an empty stream into this state.
+    pub fn restored(&self) -> [i64; 3] {
+        [self.tail, self.hash as i64, self.token]
+    }
+
+    /// Whether an append with these arguments can still change something, now or later.
+    pub fn may_grow_by(&self, args: &[i64]) -> bool {
+        let [at, _, set, records @ ..] = args else { return false };
+        (*at == NONE || *at >= self.tail) && (*set != NONE || !records.is_empty())
+    }
 
     /// What an append with these arguments leaves; none if its conditions do not hold: that the
     /// tail is the sequence number it names, and the token the one it names.
@@ -58,6 +73,8 @@ impl Model<Call<'_>> for Stream {
         let after = match call.op {
             Op::LogAppendBatch if call.status == Status::Failed => Some(*state),
             Op::LogAppendBatch => state.after(call.args),
+            // Into an empty stream only: so a tail never falls.
+            Op::LogRestore => Some(Known::of(call.args)).filter(|_| *state == Known::EMPTY),
             _ => Some(*state),
         };
         let Some(after) = after else { return };
@@ -74,6 +91,12 @@ impl Model<Call<'_>> for Stream {
 
     fn reads(&self, call: &Call) -> bool {
         call.is_read()
+    }
+
+    /// A tail never falls.
+    fn is_too_late(&self, state: &Known, call: &Call) -> bool {
+        let appended = if call.op == Op::LogAppendBatch { call.args.len() as i64 - 3 } else { 0 };
+        call.results.first().is_some_and(|tail| tail.saturating_sub(appended) < state.tail)
     }
 }
 

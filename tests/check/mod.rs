@@ -13,6 +13,7 @@ mod shares;
 mod store;
 mod story;
 mod streams;
+mod streams_online;
 mod transactions;
 mod transactions_online;
 mod users;

@@ -35,7 +35,7 @@ const SPECS: [&str; 20] = [
 ];
 
 /// What was known of `history` right after what happened at `time`.
-fn until(history: &History, time: u64) -> History {
+pub fn until(history: &History, time: u64) -> History {
     let mut before = History::default();
     for (at, thread) in history.threads.iter().enumerate() {
         before.threads.push(Thread::new(thread.client));
@@ -45,7 +45,7 @@ fn until(history: &History, time: u64) -> History {
             if entry.start > time {
                 break;
             }
-            if entry.end > time {
+            if entry.end > time && entry.status != Status::Unknown {
                 (entry.status, entry.end, entry.results) = (Status::Pending, NEVER, &[]);
             }
             before.threads[at].push(entry).expect("in order");

@@ -20,6 +20,8 @@ struct Transaction {
     commit_at: Option<i64>,
     /// In order: what was found, or written, under a key.
     steps: Vec<Step>,
+    /// It may go on.
+    under_way: bool,
 }
 
 enum Step {
@@ -62,6 +64,82 @@ fn transactions(history: &History) -> Vec<Transaction> {
         }
     }
     all
+}
+
+/// Marks the transactions that may go on.
+fn mark(history: &History, all: &mut [Transaction]) {
+    let mut all = all.iter_mut();
+    for thread in &history.threads {
+        let begins = thread.operations().iter().filter(|o| o.op == Op::StoreBegin).count();
+        let (Some(last), Some(own)) =
+            (thread.operations().last(), begins.checked_sub(1).and_then(|at| all.nth(at)))
+        else {
+            continue;
+        };
+        let is_over = matches!(last.op, Op::StoreCommit | Op::StoreAbort);
+        own.under_way = !is_over && last.status != Status::Unknown;
+    }
+}
+
+/// Whether some going on of serializable transactions may be explained: those under way may yet
+/// write anything, and commit.
+pub fn may_go_on(history: &History) -> bool {
+    let mut all = transactions(history);
+    mark(history, &mut all);
+    let boxed = |(at, this): (usize, &Transaction)| {
+        let past = this.keys().is_empty() && this.read_at.is_some() && !this.under_way;
+        let start = if past { 0 } else { this.snapshot.0 };
+        let end = if this.under_way { Some(NEVER) } else { this.commit.map(|(_, end)| end) };
+        end.map(|end| ((start, end), at))
+    };
+    let points: Vec<_> = all.iter().enumerate().filter_map(boxed).collect();
+    let left: Vec<usize> = (0..points.len()).collect();
+    goes_on(&all, &points, &left, &[])
+}
+
+fn goes_on(
+    all: &[Transaction],
+    points: &[((u64, u64), usize)],
+    left: &[usize],
+    done: &[usize],
+) -> bool {
+    let first_end = left.iter().map(|at| points[*at].0.1).min().unwrap_or(NEVER);
+    if first_end == NEVER {
+        return true;
+    }
+    left.iter().any(|&at| {
+        let ((start, _), number) = points[at];
+        let rest: Vec<usize> = left.iter().copied().filter(|other| *other != at).collect();
+        let order = [done, &[number]].concat();
+        start <= first_end && is_possible(all, &order) && goes_on(all, points, &rest, &order)
+    })
+}
+
+/// Whether transactions may have happened in this order.
+fn is_possible(all: &[Transaction], order: &[usize]) -> bool {
+    let (mut known, mut open) = (BTreeMap::<i64, Option<i64>>::new(), false);
+    for (at, number) in order.iter().enumerate() {
+        let this = &all[*number];
+        let stamped = order[..at].iter().filter(|earlier| !all[**earlier].under_way);
+        if !this.under_way && !stamped.into_iter().all(|earlier| in_order(&all[*earlier], this)) {
+            return false;
+        }
+        for step in &this.steps {
+            match *step {
+                Step::Left(key, value) => drop(known.insert(key, value)),
+                Step::Found(key, value) => {
+                    let found = *known.entry(key).or_insert(if open { value } else { None });
+                    if found != value {
+                        return false;
+                    }
+                }
+            }
+        }
+        if this.under_way {
+            (known, open) = (BTreeMap::new(), true);
+        }
+    }
+    true
 }
 
 impl Transaction {

@@ -15,52 +15,80 @@ use super::random::{Random, Record, written};
 /// Stands for "none" among the conditions.
 const NONE: i64 = i64::MIN;
 
-/// The hash of S2's verifier.
-fn hash(records: &[i64]) -> i64 {
-    let chain = |hash: u64, record: &i64| xxh3_64_with_seed(&record.to_le_bytes(), hash);
-    records.iter().fold(0, chain) as i64
+/// All records since a tail and a hash, and the fencing token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    before: (i64, i64),
+    records: Vec<i64>,
+    pub token: i64,
+}
+
+impl Held {
+    pub const NOTHING: Held = Held { before: (0, 0), records: Vec::new(), token: NONE };
+
+    pub fn tail(&self) -> i64 {
+        self.before.0 + self.records.len() as i64
+    }
+
+    /// The hash of S2's verifier.
+    pub fn hash(&self) -> i64 {
+        let chain = |hash: u64, record: &i64| xxh3_64_with_seed(&record.to_le_bytes(), hash);
+        self.records.iter().fold(self.before.1 as u64, chain) as i64
+    }
+
+    /// The same with no records left to hash.
+    pub fn hashed(self) -> Held {
+        Held { before: (self.tail(), self.hash()), records: Vec::new(), ..self }
+    }
 }
 
 pub fn is_one(history: &History) -> bool {
     history.ids().any(|id| history.operation(id).op.is_of_streams())
 }
 
-/// The object: all records, and the fencing token.
+/// The object.
 pub struct Records;
 
 impl Model<Call<'_>> for Records {
-    type State = (Vec<i64>, i64);
+    type State = Held;
 
-    fn init(&self) -> Self::State {
-        (Vec::new(), NONE)
+    fn init(&self) -> Held {
+        Held::NOTHING
     }
 
-    fn step(&self, (records, token): &Self::State, call: &Call, next: &mut Vec<Self::State>) {
-        let (mut records, mut token) = (records.clone(), *token);
+    fn step(&self, held: &Held, call: &Call, next: &mut Vec<Held>) {
+        let mut held = held.clone();
+        if call.op == Op::LogRestore {
+            if held != Held::NOTHING {
+                return;
+            }
+            let before = (call.args[0], call.args[1]);
+            held = Held { before, records: Vec::new(), token: call.args[2] };
+        }
         if call.op == Op::LogAppendBatch && call.status != Status::Failed {
-            if call.args[0] != NONE && call.args[0] != records.len() as i64
-                || call.args[1] != NONE && call.args[1] != token
+            if call.args[0] != NONE && call.args[0] != held.tail()
+                || call.args[1] != NONE && call.args[1] != held.token
             {
                 return;
             }
-            records.extend_from_slice(&call.args[3..]);
+            held.records.extend_from_slice(&call.args[3..]);
             if call.args[2] != NONE {
-                token = call.args[2];
+                held.token = call.args[2];
             }
         }
         let right = match call.results {
             [] => true,
-            [tail] => *tail == records.len() as i64,
-            told => told == [records.len() as i64, hash(&records)],
+            [tail] => *tail == held.tail(),
+            told => told == [held.tail(), held.hash()],
         };
         if right {
-            next.push((records, token));
+            next.push(held);
         }
     }
 }
 
 /// Draws a call of a stream in this state; its conditions hold more often than not.
-fn call((records, token): &(Vec<i64>, i64), value: &mut i64, random: &mut Random) -> Record {
+pub fn call(held: &Held, value: &mut i64, random: &mut Random) -> Record {
     let op = match random.below(5) {
         0..=2 => Op::LogAppendBatch,
         3 => Op::LogReadAll,
@@ -68,9 +96,9 @@ fn call((records, token): &(Vec<i64>, i64), value: &mut i64, random: &mut Random
     };
     let mut args = Vec::new();
     if op == Op::LogAppendBatch {
-        let at = records.len() as i64 + i64::from(random.percent(15));
+        let at = held.tail() + i64::from(random.percent(15));
         args.push(if random.percent(40) { at } else { NONE });
-        let wanted = if random.percent(85) { *token } else { 1 };
+        let wanted = if random.percent(85) { held.token } else { 1 };
         args.push(if random.percent(40) { wanted } else { NONE });
         args.push(if random.percent(25) { random.below(3) as i64 } else { NONE });
         for _ in 0..random.below(3) {
@@ -83,8 +111,8 @@ fn call((records, token): &(Vec<i64>, i64), value: &mut i64, random: &mut Random
 }
 
 /// What the call answers and leaves behind in its one instant.
-fn answer(record: &mut Record, state: &mut (Vec<i64>, i64), random: &mut Random) {
-    let call = |record: &Record| -> Vec<(Vec<i64>, i64)> {
+pub fn answer(record: &mut Record, state: &mut Held, random: &mut Random) {
+    let call = |record: &Record| -> Vec<Held> {
         let Record { op, status, args, .. } = record;
         let call = Call { op: *op, status: *status, args, results: &[], thread: 0, queue: None };
         let mut next = Vec::new();
@@ -97,20 +125,25 @@ fn answer(record: &mut Record, state: &mut (Vec<i64>, i64), random: &mut Random)
         Some(after) => *state = after,
         None => record.status = Status::Failed,
     }
-    let tail = state.0.len() as i64;
+    let tail = state.tail();
     record.results = match (record.op, record.status) {
         (_, Status::Failed) => Vec::new(),
-        (Op::LogReadAll, _) => vec![tail, hash(&state.0)],
+        (Op::LogReadAll, _) => vec![tail, state.hash()],
         _ => vec![tail],
     };
 }
 
-/// Calls of some clients, each of one instant, sometimes wrong.
-fn random_history(random: &mut Random, (least, more): (usize, usize)) -> History {
+/// Calls of some clients, each of one instant, sometimes wrong; of so many percent nobody knows
+/// what became, besides the last ones.
+pub fn random_history(
+    random: &mut Random,
+    (least, more): (usize, usize),
+    unknown: usize,
+) -> History {
     let (clients, calls) = (2 + random.below(3), least + random.below(more));
     let mut records: Vec<Vec<Record>> = vec![Vec::new(); clients];
     let mut open: Vec<Option<(Record, bool)>> = vec![None; clients];
-    let (mut state, mut value, mut clock, mut begun) = ((Vec::new(), NONE), 0, 0, 0);
+    let (mut state, mut value, mut clock, mut begun) = (Held::NOTHING, 0, 0, 0);
     while begun < calls || open.iter().any(Option::is_some) {
         let at = random.below(clients);
         clock += 1;
@@ -136,6 +169,12 @@ fn random_history(random: &mut Random, (least, more): (usize, usize)) -> History
             last.results.clear();
         }
     }
+    for record in records.iter_mut().flatten().filter(|record| !record.status.is_open()) {
+        if random.percent(unknown) {
+            record.status = Status::Unknown;
+            record.results.clear();
+        }
+    }
     for _ in 0..random.below(3) {
         let wrong = random.below(4) as i64;
         corrupt(&mut records, wrong, random);
@@ -151,7 +190,7 @@ pub fn compare(histories: usize) {
     let spec = "log".parse().expect("a model");
     let (mut random, mut shares) = (Random::new(31), Shares::default());
     for _ in 0..histories {
-        let history = random_history(&mut random, (3, 6));
+        let history = random_history(&mut random, (3, 6), 0);
         let explained = brute::explained(&history, &spec);
         shares.note(explained);
         let verdict = check(&history, &spec, &Limits::default());

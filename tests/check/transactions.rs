@@ -285,18 +285,20 @@ pub fn compare(text: &str, histories: usize) {
     shares.assert_healthy(text);
 }
 
+/// Rules that a read breaks by itself: the whole transactions need not contradict each other.
+pub const CERTAIN: [&str; 6] = [
+    "from-nowhere",
+    "aborted-read",
+    "intermediate-read",
+    "non-repeatable-read",
+    "own-write-lost",
+    "future-read",
+];
+
 /// The transactions of a witness alone are refused, too.
 fn whole(history: &History, spec: &Spec, witness: &Witness) {
     let begins = witness.operations.iter().any(|id| history.operation(*id).op == Op::StoreBegin);
-    let certain = [
-        "from-nowhere",
-        "aborted-read",
-        "intermediate-read",
-        "non-repeatable-read",
-        "own-write-lost",
-        "future-read",
-    ];
-    if begins && !certain.contains(&witness.rule) {
+    if begins && !CERTAIN.contains(&witness.rule) {
         let alone = history.only(&witness.operations);
         assert!(!brute::explained(&alone, spec), "{witness:?} is explained");
     }

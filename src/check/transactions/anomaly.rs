@@ -2,6 +2,7 @@
 //! a witness with the anomaly's name and the fewest transactions goes out. What is told here as
 //! certain is a violation in itself; the other names are given to what the search has refused.
 
+use super::early::first_under_way;
 use super::transaction::{Outcome, Transaction};
 use super::{explained, witness};
 use crate::check::hash::FastSet;
@@ -29,7 +30,10 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
     let each = || transactions.iter().filter(judged);
     each().find_map(|t| torn(history, t)).or_else(|| {
         let writers = Writers::of(transactions);
-        each().find_map(|reader| {
+        // One under way may yet have written anything at any instant since its begin.
+        let begun = first_under_way(transactions.iter());
+        let told = |t: &&Transaction| kind == Kind::Snapshot || end(t) < begun;
+        each().filter(told).find_map(|reader| {
             let mut found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
             found.find_map(|(key, value)| bad_read(history, kind, &writers, reader, key, value))
         })
@@ -185,7 +189,8 @@ pub fn named(
     let mut all: Vec<Asked> = transactions.iter().map(|t| (t, t)).collect();
     let (earlier, later): (Vec<_>, Vec<_>) = all.iter().copied().partition(|(t, _)| t.start <= end);
     let read = found_by(&earlier);
-    if !later.iter().any(|(t, _)| is_read(t, &read)) && refused(&earlier) {
+    let is_missed = |t: &Transaction| t.outcome != Outcome::UnderWay && is_read(t, &read);
+    if !later.iter().any(|(t, _)| is_missed(t)) && refused(&earlier) {
         all = earlier;
     }
     let count = all.len();
@@ -213,6 +218,8 @@ pub fn named(
             all = rest;
         }
     }
+    // Refused with them, they are without them.
+    all.retain(|(t, _)| t.outcome != Outcome::UnderWay);
     told(history, kind, &all, all.len())
 }
 
@@ -269,7 +276,9 @@ fn found_by(readers: &[Asked]) -> FastSet<Found> {
 /// it.
 fn is_read(transaction: &Transaction, found: &FastSet<Found>) -> bool {
     let mut left = transaction.writes.iter();
-    transaction.may_commit() && left.any(|(key, value)| found.contains(&(*key, *value)))
+    // One under way may have left anything.
+    transaction.outcome == Outcome::UnderWay
+        || transaction.may_commit() && left.any(|(key, value)| found.contains(&(*key, *value)))
 }
 
 fn name(kind: Kind, all: &[&Transaction]) -> &'static str {

@@ -21,6 +21,7 @@
 //! that never came to its commit did not commit.
 
 mod anomaly;
+mod early;
 mod rest;
 mod stamped;
 mod store;
@@ -30,7 +31,8 @@ use super::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER};
 use crate::journal::Journal;
 use crate::model::{Kind, Spec};
-pub use rest::{is_over, rest, unknown_past};
+use early::Early;
+pub use rest::{rest, unknown_past};
 use stamped::{Place, place};
 use store::{Isolated, Point, Serial};
 use transaction::{Outcome, Transaction};
@@ -39,11 +41,29 @@ const LACKS_TIMESTAMP: &str = "a commit without an answer may have had any times
                                changed was there for some readers and not for others";
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    let transactions = match transaction::all(history) {
+    judge(history, spec.kind, transaction::all(history), limits)
+}
+
+/// The verdict on a history that goes on: a violation is one whatever is to come. Under snapshot
+/// isolation that is the verdict on the history as it is: nobody can have read what a transaction
+/// commits later, so that those under way need not commit.
+pub fn check_so_far(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    match spec.kind {
+        Kind::Serializable => judge(history, spec.kind, transaction::so_far(history), limits),
+        _ => check(history, spec, limits),
+    }
+}
+
+fn judge(
+    history: &History,
+    kind: Kind,
+    transactions: Result<Vec<Transaction>, String>,
+    limits: &Limits,
+) -> Verdict {
+    let transactions = match transactions {
         Ok(transactions) => transactions,
         Err(reason) => return Verdict::Inconclusive(reason),
     };
-    let kind = spec.kind;
     if let Some(witness) = anomaly::certain(history, kind, &transactions) {
         return Verdict::Violation(witness);
     }
@@ -82,6 +102,9 @@ fn lacks_timestamp(transactions: &[&Transaction]) -> bool {
 /// the transaction as their thread.
 fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verdict {
     let stamped = transactions.iter().any(|transaction| transaction.is_stamped());
+    if transactions.iter().any(|transaction| transaction.outcome == Outcome::UnderWay) {
+        return super::check(&serial(transactions), &Early::new(transactions), limits);
+    }
     match (kind == Kind::Serializable, stamped) {
         (true, false) => super::check(&serial(transactions), &Serial { transactions }, limits),
         (true, true) => {
@@ -102,11 +125,12 @@ fn serial(transactions: &[&Transaction]) -> Journal<usize> {
     for (number, transaction) in transactions.iter().enumerate() {
         let end = match transaction.outcome {
             Outcome::Committed { end, .. } => Some(end),
-            Outcome::Unknown { .. } => None,
+            Outcome::Unknown { .. } | Outcome::UnderWay => None,
             // It promises nothing, and changes nothing: as if it began and never went on.
             Outcome::Aborted => None,
         };
         let start = match place(transaction) {
+            _ if transaction.outcome == Outcome::UnderWay => transaction.start,
             Place::Read(at) => seen.start(transaction, at).min(end.unwrap_or(NEVER - 1)),
             _ => transaction.start,
         };
@@ -131,7 +155,7 @@ impl Seen {
         let (mut commits, mut over, mut all) = (Vec::new(), Vec::new(), true);
         for transaction in transactions.iter().filter(|t| t.may_commit()) {
             let (place, outcome) = (place(transaction), transaction.outcome);
-            all &= !matches!(place, Place::Anywhere);
+            all &= !matches!(place, Place::Anywhere) && outcome != Outcome::UnderWay;
             let (Place::Read(at) | Place::Commit(at)) = place else { continue };
             let Outcome::Committed { end, .. } = outcome else { continue };
             over.push((end, at));
@@ -176,7 +200,7 @@ fn points(transactions: &[&Transaction]) -> Journal<Point> {
         let (start, end) = match transaction.outcome {
             Outcome::Committed { start, end } => (start, Some(end)),
             Outcome::Unknown { start } => (start, None),
-            Outcome::Aborted => continue,
+            Outcome::Aborted | Outcome::UnderWay => continue,
         };
         if !transaction.writes.is_empty() {
             let pushed = journal.push(client, Point::Commit(number), start, end);

@@ -2,15 +2,18 @@
 //! explained comes in, with a time that everything to come lies after; a history goes out that
 //! explains exactly the same continuations, and is shorter where it can be.
 //!
-//! At an instant at which no transaction was under way, all that were begun before happened before
-//! all that were begun later. If the search can have come there in one state only, one transaction
-//! that writes the same stands for all before; while there are several, as where two wrote one key
-//! at once and nobody has read it yet, all are held. So they are for good where a commit has no
-//! answer: it may happen at any later time.
+//! At a time at which the search can have come there in one way only, one transaction that writes
+//! the same stands for all that has happened by then. What was under way and has not happened yet
+//! stays, after that one; of a transaction whose snapshot was taken by then its changes stay and
+//! its commit, with begin and first change right after the one that stands for the others: what it
+//! found is explained. While there are several ways, as where two wrote one key at once and nobody
+//! has read it yet, all is held that came since; and all that came since the begin of a transaction
+//! that is not over.
 //!
-//! Timestamps let transactions read the past, which is not kept: an instant is good only if all
-//! that was committed before it is as old as, going by what was read so far, nobody will read any
-//! more. Who does nevertheless cannot be judged ([`unknown_past`]).
+//! Timestamps let transactions read the past, which is not kept. Where there are any, only an
+//! instant is good at which no transaction was under way, and if all that was committed before it
+//! is as old as, going by what was read so far, nobody will read any more. Who does nevertheless
+//! cannot be judged ([`unknown_past`]).
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -18,8 +21,9 @@ use std::fmt::Debug;
 use super::transaction::{self, Outcome, Transaction};
 use super::{points, serial, stamped, store};
 use crate::check::Limits;
-use crate::check::general;
-use crate::history::{Entry, History, NEVER, Thread};
+use crate::check::general::{self, Cut};
+use crate::check::hash::FastMap;
+use crate::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::journal::Journal;
 use crate::model::{Kind, Model};
 use crate::operation::{Op, Status};
@@ -57,6 +61,11 @@ pub struct Left {
 pub trait Leaves {
     /// Where no transaction is under way.
     fn left(&self) -> Left;
+
+    /// The transactions whose snapshots are taken and which may still commit changes.
+    fn running(&self) -> &[usize] {
+        &[]
+    }
 }
 
 impl Left {
@@ -91,60 +100,112 @@ impl Left {
     }
 }
 
-/// `history` without what cannot matter to transactions that are begun at `settled` or later; none
-/// if all of it can.
+/// `history` without what cannot matter to what begins at `settled` or later, nor to transactions
+/// under way; none if all of it can.
 pub fn rest(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Option<Rest> {
     let transactions = transaction::all(history).ok()?;
-    let instants = instants(history, &transactions, kind, settled);
+    let under_way = transactions.iter().filter(|t| transaction::is_under_way(history, t));
+    let settled = under_way.map(|t| t.start).fold(settled, u64::min);
     let all: Vec<&Transaction> = transactions.iter().collect();
-    let transactions = &all[..];
     let stamped = all.iter().any(|transaction| transaction.is_stamped());
-    let (instant, left) = match (kind == Kind::Serializable, stamped) {
-        (true, false) => {
-            latest(&serial(transactions), &store::Serial { transactions }, limits, &instants)
-        }
-        (true, true) => {
-            latest(&serial(transactions), &stamped::Serial { transactions }, limits, &instants)
-        }
-        (false, false) => {
-            latest(&points(transactions), &store::Isolated { transactions }, limits, &instants)
-        }
-        (false, true) => {
-            let model = stamped::Isolated::new(transactions);
-            latest(&points(transactions), &model, limits, &instants)
-        }
+    let instants = stamped.then(|| instants(history, &transactions, kind, settled));
+    let transactions = &all[..];
+    let ahead = Ahead { settled, instants: instants.as_deref(), limits };
+    let place = match (kind == Kind::Serializable, stamped) {
+        (true, false) => ahead.latest(&serial(transactions), &store::Serial { transactions }),
+        (true, true) => ahead.latest(&serial(transactions), &stamped::Serial { transactions }),
+        (false, false) => ahead.latest(&points(transactions), &store::Isolated { transactions }),
+        (false, true) => ahead.latest(&points(transactions), &stamped::Isolated::new(transactions)),
     }?;
     // Where nothing had a timestamp, a read of the past may come before any of it.
     let unstamped = kind == Kind::Serializable && !stamped;
-    let floor = if unstamped { i64::MAX } else { instant.committed };
-    Some(Rest { history: stand_in(history, &left, instant)?, floor })
+    let floor = if unstamped { i64::MAX } else { place.committed };
+    Some(Rest { history: stand_in(history, transactions, &place, settled)?, floor })
 }
 
-/// The latest of `instants` at which what is committed is certain.
-fn latest<O, M>(
-    journal: &Journal<O>,
-    model: &M,
-    limits: &Limits,
-    instants: &[Instant],
-) -> Option<(Instant, Left)>
-where
-    O: Clone + Debug,
-    M: Model<O>,
-    M::State: Leaves,
-{
-    let (mut ahead, mut found) = (instants.iter().peekable(), None);
-    let followed = general::follow(journal, model, limits, |last, next, frontier| {
-        while let Some(instant) = ahead.next_if(|instant| instant.next <= next) {
-            let mut states = frontier.configurations.iter().map(|c| c.state.left());
-            if last <= instant.end
-                && let Some(first) = states.next()
-                && states.all(|other| other == first)
-            {
-                found = Some((*instant, first));
+/// A time at which a history can be cut.
+struct Place {
+    /// When the last was before.
+    last: u64,
+    left: Left,
+    /// The latest commit timestamp before.
+    committed: i64,
+    /// Of transactions begun before, those of which something is to come.
+    fates: FastMap<usize, Fate>,
+}
+
+/// What is to come of a transaction.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    /// Nothing: it has happened, or never will.
+    Gone,
+    /// Its commit: the snapshot is taken.
+    Commit,
+    Whole,
+}
+
+/// An instant of a transaction.
+pub trait Instantly {
+    /// The transaction's number, if this is its first instant.
+    fn begins(&self) -> Option<usize>;
+}
+
+/// Where to look for places.
+struct Ahead<'a> {
+    settled: u64,
+    /// Where transactions have timestamps: these alone, and nothing is under way there.
+    instants: Option<&'a [Instant]>,
+    limits: &'a Limits,
+}
+
+impl Ahead<'_> {
+    /// The latest place at which it is certain what is committed, and what is to come.
+    fn latest<O, M>(&self, journal: &Journal<O>, model: &M) -> Option<Place>
+    where
+        O: Clone + Debug + Instantly,
+        M: Model<O>,
+        M::State: Leaves,
+    {
+        let mut found = None;
+        let mut instants = self.instants.unwrap_or_default().iter().peekable();
+        let followed = general::follow(journal, model, self.limits, |cut| {
+            if self.instants.is_none() {
+                if cut.last < self.settled {
+                    found = place(journal, &cut).or(found.take());
+                }
+                return;
             }
+            if !cut.open.is_empty() {
+                return;
+            }
+            while let Some(instant) = instants.next_if(|instant| instant.next <= cut.next) {
+                let mut states = cut.frontier.configurations.iter().map(|c| c.state.left());
+                if cut.last <= instant.end
+                    && let Some(left) = states.next()
+                    && states.all(|other| other == left)
+                {
+                    let (last, committed) = (instant.end, instant.committed);
+                    found = Some(Place { last, left, committed, fates: FastMap::default() });
+                }
+            }
+        });
+        // A place is one whatever came later, but what timestamps say is said of all together.
+        let is_whole = followed.is_ok_and(|witness| witness.is_none());
+        found.filter(|_| is_whole || self.instants.is_none())
+    }
+}
+
+/// Whether, and how, a history can be cut there.
+fn place<O: Instantly, S: Leaves>(journal: &Journal<O>, cut: &Cut<O, S>) -> Option<Place> {
+    let [way] = &cut.frontier.configurations[..] else { return None };
+    let mut fates: FastMap<usize, Fate> =
+        way.state.running().iter().map(|number| (*number, Fate::Commit)).collect();
+    for (id, _) in cut.open.iter().filter(|(_, bit)| way.done & bit == 0) {
+        if let Some(number) = journal.get(*id).operation.begins() {
+            fates.insert(number, Fate::Whole);
         }
-    });
-    followed.is_ok_and(|witness| witness.is_none()).then_some(found).flatten()
+    }
+    Some(Place { last: cut.last, left: way.state.left(), committed: i64::MIN, fates })
 }
 
 /// The good instants, oldest first.
@@ -217,19 +278,6 @@ fn settled_at(history: &History, transaction: &Transaction) -> u64 {
     }
 }
 
-/// Whether every transaction is over at `time`, but for what became of commits without an answer.
-pub fn is_over(history: &History, time: u64) -> bool {
-    history.threads.iter().all(|thread| {
-        let called = thread.operations().partition_point(|operation| operation.start <= time);
-        let last = called.checked_sub(1).map(|last| thread.operations()[last]);
-        last.is_none_or(|last| match last.op {
-            _ if last.end == NEVER => true,
-            Op::StoreCommit | Op::StoreAbort => last.end <= time,
-            _ => false,
-        })
-    })
-}
-
 /// Why a transaction cannot be judged that reads before `floor`, if there is one.
 pub fn unknown_past(history: &History, floor: i64) -> Option<String> {
     let begins = history.ids().filter(|id| history.operation(*id).op == Op::StoreBegin);
@@ -241,31 +289,68 @@ pub fn unknown_past(history: &History, floor: i64) -> Option<String> {
     ))
 }
 
-/// `history` from `instant` on, after transactions that leave what those before did.
-fn stand_in(history: &History, left: &Left, instant: Instant) -> Option<History> {
-    let before = |thread: &Thread| {
-        thread.operations().partition_point(|operation| operation.start <= instant.end)
+/// `history` from `place` on, after transactions that leave what those before did.
+fn stand_in(
+    history: &History,
+    transactions: &[&Transaction],
+    place: &Place,
+    settled: u64,
+) -> Option<History> {
+    let fate = |number: usize| match transactions[number].start > place.last {
+        true => Fate::Whole,
+        false => place.fates.get(&number).copied().unwrap_or(Fate::Gone),
     };
-    let calls = left.calls();
-    let gone: usize = history.threads.iter().map(before).sum();
+    let kept: Vec<Vec<OperationId>> = (0..transactions.len())
+        .map(|number| still(history, transactions[number], fate(number)))
+        .collect();
+    let (mut next, mut begun) = (settled, 0);
+    for (number, kept) in kept.iter().enumerate() {
+        // Of one whose snapshot is taken begin and first change come before all that is kept.
+        let moved = if fate(number) == Fate::Commit { 2 } else { 0 };
+        begun = begun.max(moved);
+        let rest = kept[moved.min(kept.len())..].iter();
+        next = rest.map(|id| history.operation(*id).start).fold(next, u64::min);
+    }
+    let calls = place.left.calls();
+    let stays: usize = kept.iter().map(Vec::len).sum();
     // Each has a time of its own.
-    let first = (instant.end + 1).checked_sub(calls.len() as u64)?;
-    if gone <= calls.len() {
+    let first = next.checked_sub((begun + calls.len()) as u64)?;
+    if history.len() - stays <= calls.len() {
         return None;
     }
-    let stands = history.threads.iter().position(|thread| before(thread) > 0);
     let mut rest = history.without_threads();
-    for (at, thread) in history.threads.iter().enumerate() {
-        let mut kept = Thread::new(thread.client);
-        for (time, (op, args, results)) in (first..).zip(&calls).filter(|_| stands == Some(at)) {
-            let (op, start, end) = (*op, time, time);
-            let entry = Entry { op, status: Status::Ok, start, end, args, results };
-            kept.push(entry).expect("they follow each other");
+    rest.threads.extend(history.threads.iter().map(|thread| Thread::new(thread.client)));
+    let gone = (0..transactions.len()).find(|number| kept[*number].is_empty());
+    let stands = transactions[gone.or((0..transactions.len()).next())?].operations[0].thread;
+    for (time, (op, args, results)) in (first..).zip(&calls) {
+        let (op, start, end) = (*op, time, time);
+        let entry = Entry { op, status: Status::Ok, start, end, args, results };
+        rest.threads[stands as usize].push(entry).expect("they follow each other");
+    }
+    for (number, kept) in kept.iter().enumerate() {
+        for (at, id) in kept.iter().enumerate() {
+            let mut entry = history.entry(*id);
+            if fate(number) == Fate::Commit && at < 2 {
+                (entry.start, entry.end) = (next - 2 + at as u64, next - 2 + at as u64);
+            }
+            rest.threads[id.thread as usize].push(entry).expect("they follow each other");
         }
-        for entry in thread.entries().skip(before(thread)) {
-            kept.push(entry).expect("they follow each other as they did");
-        }
-        rest.threads.push(kept);
     }
     Some(rest)
+}
+
+/// The operations of a transaction of which something is to come.
+fn still(history: &History, transaction: &Transaction, fate: Fate) -> Vec<OperationId> {
+    let counts = |id: &&OperationId| {
+        let operation = history.operation(**id);
+        match operation.op {
+            Op::StoreWrite | Op::StoreRemove => operation.status == Status::Ok,
+            op => op != Op::StoreRead,
+        }
+    };
+    match fate {
+        Fate::Gone => Vec::new(),
+        Fate::Commit => transaction.operations.iter().filter(counts).copied().collect(),
+        Fate::Whole => transaction.operations.clone(),
+    }
 }

@@ -55,7 +55,7 @@ fn latest(versions: &Versions) -> BTreeMap<i64, i64> {
 fn floors(transactions: &[&Transaction]) -> Vec<i64> {
     let commit = |number: &usize| match transactions[*number].outcome {
         Outcome::Committed { start, .. } | Outcome::Unknown { start } => start,
-        Outcome::Aborted => u64::MAX,
+        Outcome::Aborted | Outcome::UnderWay => u64::MAX,
     };
     let mut commits: Vec<usize> = (0..transactions.len()).collect();
     commits.sort_unstable_by_key(|number| Reverse(commit(number)));

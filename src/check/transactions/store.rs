@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rest::{Leaves, Left};
+use super::rest::{Instantly, Leaves, Left};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
@@ -62,6 +62,21 @@ pub enum Point {
     Commit(usize),
 }
 
+impl Instantly for usize {
+    fn begins(&self) -> Option<usize> {
+        Some(*self)
+    }
+}
+
+impl Instantly for Point {
+    fn begins(&self) -> Option<usize> {
+        match *self {
+            Point::Snapshot(number) => Some(number),
+            Point::Commit(_) => None,
+        }
+    }
+}
+
 /// Transactions under snapshot isolation.
 pub struct Isolated<'a> {
     pub transactions: &'a [&'a Transaction],
@@ -84,6 +99,10 @@ impl Leaves for Committed {
 impl Leaves for Store {
     fn left(&self) -> Left {
         Left::of(self.committed.clone())
+    }
+
+    fn running(&self) -> &[usize] {
+        &self.running
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Outcome {
     Unknown { start: u64 },
     /// Or it never came to its end.
     Aborted,
+    /// It may go on: see [`so_far`].
+    UnderWay,
 }
 
 /// What one transaction did.
@@ -74,6 +76,27 @@ pub fn all(history: &History) -> Result<Vec<Transaction>, String> {
         }
     }
     Ok(transactions)
+}
+
+/// All transactions of a history that goes on: those that are neither over nor came to a call of
+/// unknown outcome are under way.
+pub fn so_far(history: &History) -> Result<Vec<Transaction>, String> {
+    let mut transactions = all(history)?;
+    for transaction in &mut transactions {
+        if is_under_way(history, transaction) {
+            transaction.outcome = Outcome::UnderWay;
+        }
+    }
+    Ok(transactions)
+}
+
+pub fn is_under_way(history: &History, transaction: &Transaction) -> bool {
+    let last = *transaction.operations.last().expect("its begin");
+    let operation = history.operation(last);
+    let own = history.threads[last.thread as usize].operations().len() as u32;
+    last.index + 1 == own
+        && !matches!(operation.op, Op::StoreCommit | Op::StoreAbort)
+        && operation.status != Status::Unknown
 }
 
 fn begun(id: OperationId, start: u64, end: u64) -> Transaction {
