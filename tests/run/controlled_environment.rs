@@ -181,6 +181,15 @@ fn a_lost_wakeup_is_a_deadlock() {
     faulty("lost_wakeup", &[], &words);
 }
 
+/// As natively: the C++ library says what it was.
+#[test]
+fn an_exception_that_leaves_a_thread_ends_the_process() {
+    for carrier in ["fiber", "thread"] {
+        let words = ["crashed with SIGABRT", "two at once"];
+        faulty("thread_throws", &["--carrier", carrier], &words);
+    }
+}
+
 #[test]
 fn threads_that_wait_for_nothing_are_a_livelock() {
     faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);
