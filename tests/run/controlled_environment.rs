@@ -190,6 +190,13 @@ fn an_exception_that_leaves_a_thread_ends_the_process() {
     }
 }
 
+/// Locks have no hooks.
+#[test]
+fn freed_memory_is_not_used_by_what_has_no_hooks() {
+    let words = ["wrote to freed memory, byte 0", "in Set::remove at freed_lock.cpp:38"];
+    faulty("freed_lock", &[], &words);
+}
+
 #[test]
 fn threads_that_wait_for_nothing_are_a_livelock() {
     faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);

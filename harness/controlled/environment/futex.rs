@@ -11,7 +11,9 @@ use libc::{
     timespec,
 };
 
-use super::{THREADS, before, engine, fails, identity, machine, random, real, sending, time};
+use super::{
+    THREADS, before, before_of_any, engine, fails, identity, machine, random, real, sending, time,
+};
 use engine::{Access, Wait, Woken};
 
 const ANY: u32 = u32::MAX;
@@ -184,9 +186,10 @@ unsafe fn wait_deadline(operation: c_int, until: usize) -> Result<Option<u64>, c
     }
 }
 
-/// Wakes up to `most` threads that wait for `address` and one of `bits`.
+/// Wakes up to `most` threads that wait for `address` and one of `bits`. The kernel does not look
+/// at the word, which may be gone: whoever was let through by it may have freed it.
 fn wake(address: usize, most: usize, bits: u32) -> c_long {
-    before(address, Access::Write);
+    before_of_any(address, Access::Write);
     let mut woken = engine::wake(address, most);
     let waiting = WAITING.load(Relaxed);
     for (thread, waiter) in WAITERS.iter().enumerate().filter(|(t, _)| waiting >> t & 1 != 0) {
