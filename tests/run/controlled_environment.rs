@@ -130,6 +130,7 @@ fn what_each_thread_has_for_itself_stays_its_own() {
         "errno_own",
         "signals",
         "signals_between",
+        "many_thread_locals",
     ]);
 }
 
