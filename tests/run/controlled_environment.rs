@@ -130,6 +130,7 @@ fn what_each_thread_has_for_itself_stays_its_own() {
         "errno_own",
         "signals",
         "signals_between",
+        "signal_waits",
         "many_thread_locals",
     ]);
 }
@@ -180,6 +181,12 @@ fn a_deadlock_names_who_waits_where() {
 fn a_lost_wakeup_is_a_deadlock() {
     let words = ["Deadlock", "waits for the condition variable", "lost_wakeup.cpp:47"];
     faulty("lost_wakeup", &[], &words);
+}
+
+#[test]
+fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
+    let words = ["Deadlock", "waits for a signal, in Counter::add at never_signalled.cpp:21"];
+    faulty("never_signalled", &[], &words);
 }
 
 /// As natively: the C++ library says what it was.
