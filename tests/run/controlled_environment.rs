@@ -208,6 +208,11 @@ fn freed_memory_is_not_used_by_what_has_no_hooks() {
 }
 
 #[test]
+fn a_lock_that_was_written_over_fails() {
+    faulty("overwritten_lock", &[], &["crashed with SIGABRT", "Invalid argument"]);
+}
+
+#[test]
 fn threads_that_wait_for_nothing_are_a_livelock() {
     faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);
     faulty(
