@@ -138,6 +138,9 @@ pub(super) fn set_awaited(thread: usize, set: Set) {
 
 /// A signal for a thread that has not ended; an error if there is no room for it.
 fn post(thread: usize, sent: Sent) -> c_int {
+    if sent.signal == SIGSTOP {
+        engine::cannot_control("SIGSTOP, and only another process would have it go on");
+    }
     let own = &ALL[thread];
     let sent_bit = bit(sent.signal);
     if !queued::push(thread, sent, own.pending.load(Relaxed) & sent_bit != 0) {
