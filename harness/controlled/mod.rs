@@ -69,6 +69,11 @@ pub fn release() {
     hooks::set_controls(false);
 }
 
+/// Whether a thread with this stack pointer is under control and has used all of its stack.
+pub fn is_stack_used_up(stack_pointer: u64) -> bool {
+    layout::is_used_up(stack_pointer as usize)
+}
+
 /// Address space needed beyond the target's own.
 pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
 

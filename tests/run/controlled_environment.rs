@@ -208,6 +208,12 @@ fn freed_memory_is_not_used_by_what_has_no_hooks() {
 }
 
 #[test]
+fn a_stack_that_is_used_up_is_called_that() {
+    let words = ["crashed with SIGSEGV", "deeper at endless_recursion.cpp", "stack overflow"];
+    faulty("endless_recursion", &[], &words);
+}
+
+#[test]
 fn a_lock_that_was_written_over_fails() {
     faulty("overwritten_lock", &[], &["crashed with SIGABRT", "Invalid argument"]);
 }
