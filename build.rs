@@ -29,7 +29,10 @@ fn compile_hooks(out: &Path) {
     let folder = Path::new("harness/controlled");
     println!("cargo::rerun-if-changed={}", folder.display());
     cc::Build::new()
-        .files(["hooks.c", "allocator.c", "annotations.c"].map(|name| folder.join(name)))
+        .files(
+            ["hooks.c", "containers.c", "allocator.c", "annotations.c"]
+                .map(|name| folder.join(name)),
+        )
         .flags(["-std=gnu11", "-mcx16", "-fno-builtin", "-fno-strict-aliasing"])
         .opt_level(2)
         .force_frame_pointer(false)

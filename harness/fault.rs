@@ -48,8 +48,9 @@ pub fn install() {
 }
 
 /// Runs on the faulting thread. Only stores to memory, looks at the process with plain calls of the
-/// kernel, and calls `raise`, all async-signal-safe. SA_RESETHAND has restored the default action,
-/// so the signal raised here ends the process as soon as this returns.
+/// kernel, and calls `raise`, all async-signal-safe; but for the controlled engine's last words,
+/// which may do more (see there) and come behind what must be noted. SA_RESETHAND has restored the
+/// default action, so the signal raised here ends the process as soon as this returns.
 pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let header = HEADER.load(Ordering::Acquire);
     if !header.is_null() {
@@ -64,6 +65,11 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         store(area::WORD_PC, register(context, PROGRAM));
         store(area::WORD_THREAD, THREAD.get());
         store(area::WORD_SIGNAL, signal as u64);
+        let of_memory = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+        let address = if of_memory { address as usize } else { 0 };
+        if let Some(place) = crate::controlled::last_words(signal, address) {
+            store(area::WORD_PC, place);
+        }
     }
     if signal == libc::SIGSEGV && crate::controlled::is_stack_used_up(register(context, STACK)) {
         say(b"fatal runtime error: stack overflow\n");

@@ -274,10 +274,17 @@ pub fn abandon(problem: String) -> ! {
 /// Sends what is in the outbox and this frame, and ends the process.
 pub fn send_last(last: &Frame) -> ! {
     crate::controlled::release();
+    send(last);
+    // SAFETY: ends the process at once: exit handlers of the target could crash or wait.
+    unsafe { libc::_exit(0) }
+}
+
+/// Sends what is in the outbox and this frame; who reads knows rounds that it has seen.
+pub fn send(frame: &Frame) {
     let header = HEADER.load(Ordering::Acquire);
     let mut bytes = if header.is_null() { Vec::new() } else { outbox(header).to_vec() };
     let pipe = PIPE.load(Ordering::Acquire);
-    if pipe >= 0 && frame::write(&mut bytes, last).is_ok() {
+    if pipe >= 0 && frame::write(&mut bytes, frame).is_ok() {
         // SAFETY: the descriptor is open as long as the process lives (see Pipe::new).
         let pipe = unsafe { BorrowedFd::borrow_raw(pipe) };
         let mut rest = &bytes[..];
@@ -285,8 +292,6 @@ pub fn send_last(last: &Frame) -> ! {
             rest = &rest[written..];
         }
     }
-    // SAFETY: ends the process at once: exit handlers of the target could crash or wait.
-    unsafe { libc::_exit(0) }
 }
 
 /// The way out for frames.

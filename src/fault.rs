@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::History;
 use crate::symbols::{Source, SourceLines};
-use crate::trace::area::{Snapshot, Stage};
+use crate::trace::area::{SIGNALS, Snapshot, Stage, signal_name};
 use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
 use crate::trace::records::Reader;
 
@@ -336,23 +336,6 @@ fn assertion(line: &str) -> Option<String> {
     Some(format!("{} at {place}", what.trim_end_matches('.')))
 }
 
-/// The signals that end a process.
-const SIGNALS: [(i32, &str); 9] = [
-    (libc::SIGSEGV, "SIGSEGV"),
-    (libc::SIGBUS, "SIGBUS"),
-    (libc::SIGFPE, "SIGFPE"),
-    (libc::SIGILL, "SIGILL"),
-    (libc::SIGABRT, "SIGABRT"),
-    (libc::SIGTRAP, "SIGTRAP"),
-    (libc::SIGKILL, "SIGKILL"),
-    (libc::SIGTERM, "SIGTERM"),
-    (libc::SIGPIPE, "SIGPIPE"),
-];
-
-fn signal_name(signal: i32) -> &'static str {
-    SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -365,7 +348,14 @@ mod tests {
     use crate::trace::records::encode;
 
     fn source(function: &str, file: &str, line: u32) -> Source {
-        Source { function: function.to_string(), file: file.into(), line, within: None }
+        Source {
+            function: function.to_string(),
+            file: file.into(),
+            line,
+            within: None,
+            from: None,
+            is_own: true,
+        }
     }
 
     #[test]

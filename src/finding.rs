@@ -35,7 +35,7 @@ pub const ORIGINAL_FILE: &str = "original.mpk";
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
 /// Of a round with no more operations than this all are shown: each may have a part in it.
-const SHOWN_WHOLE: usize = 12;
+pub const SHOWN_WHOLE: usize = 12;
 /// Operations of each thread shown of a round that ended in a fault: its last.
 const LAST_OPERATIONS: usize = 3;
 /// What its threads did.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interleaving {
     pub rows: Vec<Row>,
-    /// Earlier events were not kept.
+    /// There were so many events that those in the middle were not kept.
     pub cut: bool,
 }
 
@@ -57,6 +57,9 @@ pub struct Place {
     /// Where the library calls that, if it is an inlined wrapper in a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Place>>,
+    /// The line of the same file that calls it, of a helper that is called from several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
 }
 
 impl Place {

@@ -26,6 +26,10 @@ pub struct Source {
     pub line: u32,
     /// The line of another file that it was inlined into, the nearest one.
     pub within: Option<(PathBuf, u32)>,
+    /// The line of the same file that it was inlined into, the nearest one.
+    pub from: Option<u32>,
+    /// Not in a header of the compiler's.
+    pub is_own: bool,
 }
 
 /// "Stack::pop at stack.hpp:31".
@@ -63,12 +67,12 @@ impl SourceLines {
             let both: Vec<u64> = new.iter().flat_map(|at| [*at, at + 1]).collect();
             let lines = parse(&self.ask(&both).unwrap_or_default());
             for at in new {
-                let next = lines.get(&(at + 1)).filter(|next| next.own).cloned();
+                let next = lines.get(&(at + 1)).filter(|next| next.is_own).cloned();
                 let place = match lines.get(&at).cloned() {
-                    Some(place) if place.own => Some(place),
+                    Some(place) if place.is_own => Some(place),
                     place => next.or(place),
                 };
-                self.known.insert(at, place.map(|place| place.source));
+                self.known.insert(at, place);
             }
         }
         addresses.iter().map(|at| self.known[at].clone()).collect()
@@ -85,17 +89,9 @@ impl SourceLines {
     }
 }
 
-/// A source line.
-#[derive(Clone, Debug)]
-struct Place {
-    source: Source,
-    /// Not in a header of the compiler's.
-    own: bool,
-}
-
 /// The answer: for each address its own line, then function and file:line of the innermost inlined
 /// function and of each around it.
-fn parse(answer: &str) -> HashMap<u64, Place> {
+fn parse(answer: &str) -> HashMap<u64, Source> {
     let mut found = HashMap::new();
     let mut lines = answer.lines().peekable();
     while let Some(line) = lines.next() {
@@ -112,8 +108,9 @@ fn parse(answer: &str) -> HashMap<u64, Place> {
     found
 }
 
-/// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything.
-fn place(frames: &[(&str, &str)]) -> Option<Place> {
+/// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything. If
+/// all are, the outermost, which says what it is for.
+fn place(frames: &[(&str, &str)]) -> Option<Source> {
     let known = || frames.iter().filter(|(function, _)| !function.starts_with("??"));
     // GCC has those of one machine in /usr/include/x86_64-linux-gnu/c++.
     let of_compiler = |file: &str| {
@@ -121,12 +118,15 @@ fn place(frames: &[(&str, &str)]) -> Option<Place> {
         cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     };
     let innermost = known().find(|(_, file)| !of_compiler(file));
-    let (function, line) = innermost.or_else(|| known().next())?;
+    let (function, line) = innermost.or_else(|| known().next_back())?;
     let (file, number) = file_and_line(line);
     let outer = known().map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
     let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
-    let source = Source { function: readable(function), file, line: number, within };
-    Some(Place { source, own: innermost.is_some() })
+    let around = known().skip_while(|frame| frame.1 != *line).nth(1);
+    let around = around.map(|(_, of)| file_and_line(of)).filter(|place| place.0 == file);
+    let from = around.map(|place| place.1);
+    let (function, is_own) = (readable(function), innermost.is_some());
+    Some(Source { function, file, line: number, within, from, is_own })
 }
 
 /// The first of these places, from the inside out, unless it is the adapter's, which interlap.hpp
@@ -208,15 +208,15 @@ mod tests {
                       /usr/include/c++/12/bits/atomic_base.h:818\nStack::pop(long&)\n\
                       /home/me/stack.hpp:31 (discriminator 2)\n0x0000000000001200\n??\n??:0\n";
         let found = parse(answer);
-        assert_eq!(found[&0x1139].source.to_string(), "Stack::pop at stack.hpp:31");
-        assert!(found[&0x1139].own && !found.contains_key(&0x1200));
+        assert_eq!(found[&0x1139].to_string(), "Stack::pop at stack.hpp:31");
+        assert!(found[&0x1139].is_own && !found.contains_key(&0x1200));
     }
 
     #[test]
     fn a_wrapper_is_told_with_where_it_is_used() {
         let frames = |list: &[&'static str]| -> Option<String> {
             let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
-            let source = place(&frames).expect("known").source;
+            let source = place(&frames).expect("known");
             source.within.map(|(file, line)| format!("{}:{line}", file.display()))
         };
         let of_library =
@@ -227,6 +227,18 @@ mod tests {
         assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4"]), None);
+    }
+
+    #[test]
+    fn a_helper_is_told_with_the_line_that_calls_it() {
+        let from = |list: &[&'static str]| -> Option<u32> {
+            let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
+            place(&frames).expect("known").from
+        };
+        let frames = ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
+        assert_eq!(from(&frames), Some(9));
+        assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
+        assert_eq!(from(&["/l/list.h:2"]), None);
     }
 
     #[test]

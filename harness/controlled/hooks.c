@@ -6,18 +6,10 @@
  * The interface is that of LLVM's compiler-rt (lib/tsan/rtl/tsan_interface.h and
  * tsan_interface_atomic.h); GCC calls the same functions. Memory orders are those of <stdatomic.h>.
  */
+#include "hooks.h"
+
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-/* Of this program alone: reached without a look at the table of symbols. */
-#define HIDDEN __attribute__((visibility("hidden")))
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define CALLER ((uintptr_t)__builtin_return_address(0))
-
-enum { READ = 1, WRITE = 2 };
 
 /* What il_note is told: as `interlap::trace::trail::Act::ALL`. */
 enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
@@ -29,32 +21,19 @@ enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
         }                                                                                          \
     } while (0)
 
-/* Owned by the engine: whether the target's code runs under control; whether a store has changed
- * memory since the last scheduling point; whether il_plain is to be called; whether what is done is
- * to be told to il_note. */
-extern uint8_t il_controls HIDDEN;
+/* Owned by the engine: whether a store has changed memory since the last scheduling point; whether
+ * what is done is to be told to il_note. */
 extern uint8_t il_changed HIDDEN;
-extern uint8_t il_plain_calls HIDDEN;
 extern uint8_t il_trails HIDDEN;
-
-/* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see
- * layout.rs and heap.rs). */
-#define ARENA UINT64_C(0x100000000000)
-#define ARENA_SIZE UINT64_C(0x40000000)
-#define SHADOW ((const uint8_t *)UINT64_C(0x180000000000))
-#define ALLOCATED 1
-#define PARTLY 0x10
 
 /* An atomic or volatile access: a scheduling point. On return the access may be made. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
 void il_fence(uint32_t order, uintptr_t caller);
-/* A plain access that is about to be made; a volatile one, after il_access. */
-void il_plain(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+/* A volatile access that is about to be made, after il_access. */
 void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
 /* An atomic access that was made: what was there before and after (first 8 bytes). */
 void il_note(uint32_t act, uintptr_t address, uint32_t size, uint64_t before, uint64_t after,
              uintptr_t caller);
-void il_bad_access(uintptr_t address, uint32_t size, uint32_t access, uintptr_t caller);
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller);
 size_t il_block_size(const void *block);
@@ -64,30 +43,6 @@ size_t il_block_size(const void *block);
  * has no counters. */
 static inline void countable(void) {
     __asm__ volatile(".byte 0x0f, 0x84, 0, 0, 0, 0");
-}
-
-static inline int is_bad_byte(uint64_t offset) {
-    uint8_t state = SHADOW[offset >> 4];
-    if (__builtin_expect(state == ALLOCATED, 1)) return 0;
-    return !(state & PARTLY) || (offset & 15) >= (state & 15u);
-}
-
-static inline int is_bad(uintptr_t address, size_t size) {
-    uint64_t offset = address - ARENA;
-    /* Outside of control there may be no shadow: rr puts any memory there. */
-    if (offset >= ARENA_SIZE || !il_controls) return 0;
-    int in_one = (offset & 15) + size <= 16;
-    if (__builtin_expect(in_one && SHADOW[offset >> 4] == ALLOCATED, 1)) return 0;
-    return is_bad_byte(offset) || is_bad_byte(offset + size - 1);
-}
-
-/* By far the most calls end here: what is known without asking anybody comes first. */
-static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
-    uintptr_t address = (uintptr_t)at;
-    if (UNLIKELY(il_plain_calls) && il_controls) il_plain(address, size, access, caller);
-    if (UNLIKELY(size && is_bad(address, size))) {
-        il_bad_access(address, (uint32_t)size, access, caller);
-    }
 }
 
 static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {

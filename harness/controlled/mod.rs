@@ -45,6 +45,9 @@ use engine::Order;
 /// How a target says that this engine is not for it. The main program knows the words.
 pub const CANNOT: &str = "cannot control:";
 
+/// More than enough to look up where a thread stands, and to write what a round counted.
+const SIGNAL_STACK_BYTES: usize = 512 << 10;
+
 /// Parts of a round's seed.
 const OF_POLICY: u64 = 1 << 40;
 const OF_HEAP: u64 = OF_POLICY + 1;
@@ -74,6 +77,44 @@ pub fn is_stack_used_up(stack_pointer: u64) -> bool {
     layout::is_used_up(stack_pointer as usize)
 }
 
+/// The target is about to end the process, by this signal or 0, for what it did to this address or
+/// 0: says what the round came to so far. Gives the place in the target's code, if it is known
+/// better than by where the signal came. To be called by who runs, and only once.
+///
+/// A signal handler may call this: while the target is under control, no code of ours is
+/// interrupted, so nothing that is needed here is in disorder but for what the target has
+/// overwritten; then a second fault ends the process without these words.
+pub fn last_words(signal: i32, address: usize) -> Option<u64> {
+    if !hooks::set_controls(false) {
+        return None;
+    }
+    let place = engine::here();
+    trail::crash(signal, address, place);
+    let steps = detect::steps(&engine::counted());
+    crate::record::send(&Frame::Cut(Box::new(steps)));
+    (place != 0).then(|| place as u64 - 1)
+}
+
+extern "C" fn ends_process() {
+    last_words(0, 0);
+}
+
+/// Gives the calling thread, on which all fibers run, a stack for signals that has room for
+/// [`last_words`].
+fn widen_signal_stack() -> io::Result<()> {
+    let memory = Box::leak(vec![0u8; SIGNAL_STACK_BYTES].into_boxed_slice());
+    let stack = libc::stack_t {
+        ss_sp: memory.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: SIGNAL_STACK_BYTES,
+    };
+    // SAFETY: memory that stays, and of which nobody else knows.
+    match unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Address space needed beyond the target's own.
 pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
 
@@ -82,6 +123,9 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     let control = &plan.control;
     let cannot = |error: io::Error| format!("{CANNOT} {error}");
     layout::reserve().map_err(cannot)?;
+    widen_signal_stack().map_err(cannot)?;
+    // SAFETY: a function of this program.
+    unsafe { libc::atexit(ends_process) };
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(Carrier::choose(control.carrier).map_err(cannot)?);
     environment::time_stamp::install();

@@ -4,16 +4,16 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use interlap::trace::trail::{Act, EVENTS_MAX, Event};
+use interlap::trace::trail::{AROUND_MAX, Act, EVENTS_FIRST, EVENTS_MAX, Event};
 
-use super::{coverage, engine, layout};
+use super::{coverage, engine, hooks, layout};
 
 /// Whether events are noted. For hooks.c, too.
 #[unsafe(no_mangle)]
 static il_trails: AtomicU8 = AtomicU8::new(0);
 
 struct Trail {
-    /// The last [`EVENTS_MAX`], the oldest at `noted` if there were more.
+    /// Those that are kept. The last ones are a ring, as soon as there are more.
     events: UnsafeCell<Vec<Event>>,
     noted: Cell<usize>,
     /// The last event is a plain write, whose value is in memory only when the next one comes.
@@ -51,19 +51,46 @@ pub fn taken() -> Option<Vec<Event>> {
         // SAFETY: no thread of the target runs now, or the caller is the one that does.
         let mut events = unsafe { (*TRAIL.events.get()).clone() };
         if TRAIL.noted.get() > EVENTS_MAX {
-            events.rotate_left(TRAIL.noted.get() % EVENTS_MAX);
+            events[EVENTS_FIRST..].rotate_left(place(TRAIL.noted.get()) - EVENTS_FIRST);
         }
         events
     })
 }
 
+/// Where the event of this number is kept.
+fn place(number: usize) -> usize {
+    match number.checked_sub(EVENTS_MAX) {
+        None => number,
+        Some(later) => EVENTS_FIRST + later % (EVENTS_MAX - EVENTS_FIRST),
+    }
+}
+
 /// An event at this place of the target's code, a return address.
 pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
-    if !is_wanted() || !engine::controls() || layout::is_stack(address) {
-        return;
+    if is_wanted() && engine::controls() && !layout::is_stack(address) {
+        push(act, address, size, (before, after), code);
     }
+}
+
+/// The functions around the event's, as far as the library's code goes. To look is slow: not for
+/// those that a loop without end makes.
+fn around(code: usize) -> [u64; AROUND_MAX] {
+    let controls = hooks::set_controls(false);
+    let around = engine::around(code).map(coverage::in_library);
+    hooks::set_controls(controls);
+    around
+}
+
+/// The running thread ends the process, by this signal or 0.
+pub fn crash(signal: i32, address: usize, code: usize) {
+    if is_wanted() {
+        push(Act::Crash, address, signal as usize, (0, 0), code);
+    }
+}
+
+fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
     finish_write();
-    let thread = engine::current();
+    let (thread, noted) = (engine::current(), TRAIL.noted.get());
     let event = Event {
         step: engine::step(),
         thread: thread as u32,
@@ -74,13 +101,13 @@ pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), 
         before,
         after,
         code: coverage::in_library(code),
+        around: if noted < EVENTS_FIRST { around(code) } else { Default::default() },
     };
-    let noted = TRAIL.noted.get();
     // SAFETY: see Trail; there is room, so nothing is allocated.
     let events = unsafe { &mut *TRAIL.events.get() };
     match noted < EVENTS_MAX {
         true => events.push(event),
-        false => events[noted % EVENTS_MAX] = event,
+        false => events[place(noted)] = event,
     }
     TRAIL.noted.set(noted + 1);
     TRAIL.writes.set(act == Act::Write);
@@ -89,9 +116,9 @@ pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), 
 /// A lock is asked for or released, or a thread blocks.
 pub fn note_lock(act: Act, address: usize) {
     if is_wanted() && engine::controls() {
-        let controls = super::hooks::set_controls(false);
+        let controls = hooks::set_controls(false);
         let here = engine::here();
-        super::hooks::set_controls(controls);
+        hooks::set_controls(controls);
         note(act, address, 0, (0, 0), here);
     }
 }
@@ -113,7 +140,7 @@ pub fn plain(address: usize, size: usize, write: bool, code: usize) {
 
 fn finish_write() {
     if TRAIL.writes.replace(false) {
-        let last = (TRAIL.noted.get() - 1) % EVENTS_MAX;
+        let last = place(TRAIL.noted.get() - 1);
         // SAFETY: see Trail.
         let event = unsafe { &mut (&mut *TRAIL.events.get())[last] };
         event.after = bytes(event.address as usize, event.size as usize);

@@ -12,7 +12,8 @@ use super::hash::FastMap;
 use super::strings::Strings;
 use super::{Limits, Verdict, Witness, witness};
 use crate::history::{History, OperationId};
-use crate::model::{Call, Cell, Expect, Kind, Spec, key};
+use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
+use crate::operation::Op;
 
 /// An open operation: its key, and its step's bit in that key's frontier.
 type Opened = (OperationId, i64, u64);
@@ -112,10 +113,27 @@ where
     };
     let explanation = format!(
         "No order explains {}. In every order that explains the answers until then, it should have \
-         answered {}{way}.",
+         answered {}{way}.{}",
         witness::call(history, failed),
-        answers.join(" or ")
+        answers.join(" or "),
+        nowhere(history, failed).unwrap_or_default()
     );
     let operations = others.into_iter().chain([failed]).collect();
     Witness { rule: "not-linearizable", explanation, operations }
+}
+
+/// That a call handed out what nobody had written; none where somebody had, or which this does not
+/// know.
+fn nowhere(history: &History, failed: OperationId) -> Option<String> {
+    let call = call_of(history, failed);
+    let value = *call.results.first().filter(|_| hands_out(&call))?;
+    let (of, end) = (key(call.op, call.args), history.operation(failed).end);
+    let writes = |id: OperationId| {
+        let other = call_of(history, id);
+        let begun = history.operation(id).start <= end;
+        begun && other.args.last() == Some(&value) && key(other.op, other.args) == of
+    };
+    let is_initial = call.op == Op::RegisterRead && value == 0;
+    let written = is_initial || history.ids().any(|id| id != failed && writes(id));
+    (!written).then(|| format!(" No call that had begun by then writes {value}."))
 }

@@ -11,10 +11,11 @@ use super::source::{self, Subject};
 use super::{Outcome, page, print_json, stop_flag};
 use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli;
+use crate::finding::SHOWN_WHOLE;
 use crate::history::OperationId;
 use crate::model::Spec;
 use crate::report::results::{Ended, Run};
-use crate::report::timeline;
+use crate::report::{text, timeline};
 
 #[derive(Serialize)]
 struct Judged {
@@ -190,11 +191,25 @@ fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict, partials: Op
         Verdict::Violation(witness) => {
             println!("{name}: violates {model} ({})", witness.rule);
             println!("{}\n", witness.explanation);
-            let drawn = timeline::draw(&subject.history, &witness.operations, subject.unit);
-            println!("{}", subject.strings.render(&drawn));
+            println!("{}", subject.strings.render(&picture(subject, witness)));
         }
     }
     if let Some(partials) = partials {
         println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
+    }
+}
+
+/// What cannot be explained, in time; of a short history all there is.
+fn picture(subject: &Subject, witness: &Witness) -> String {
+    let (history, told) = (&subject.history, &witness.operations);
+    if history.len() > SHOWN_WHOLE {
+        return timeline::draw(history, told, subject.unit);
+    }
+    let mut all: Vec<_> = history.ids().collect();
+    all.sort_by_key(|id| (history.operation(*id).start, *id));
+    let drawn = timeline::draw(history, &all, subject.unit);
+    match text::told(&all, told) {
+        Some(about) => format!("{drawn}\n  {about}\n"),
+        None => drawn,
     }
 }

@@ -14,6 +14,10 @@ use crate::model::Spec;
 use crate::operation::Family;
 use crate::trace::rounds;
 
+/// Stamps from here on are instants of a clock, and shown from the first on; smaller ones as they
+/// stand in the file.
+const LARGE_STAMP: u64 = 1_000_000_000;
+
 /// A history with what is needed to judge and show it.
 pub struct Subject {
     /// The file, and in a trace the round.
@@ -70,6 +74,8 @@ pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
     let options = Options { model: source.model, initial };
     let imported = exchange::read(path, format, &options).map_err(located)?;
     let exchange::Imported { history, model, strings, notes } = imported;
+    let last = history.ids().map(|id| history.operation(id).start).max();
+    let is_absolute = last.is_none_or(|last| last < LARGE_STAMP);
     Ok((
         vec![Subject {
             name,
@@ -78,7 +84,7 @@ pub fn read(source: &cli::Source) -> Result<(Vec<Subject>, Option<String>)> {
             model,
             strings,
             notes,
-            unit: Unit { factor: 1.0, name: "units of the file's stamps", is_absolute: false },
+            unit: Unit { factor: 1.0, name: "units of the file's stamps", is_absolute },
         }],
         None,
     ))

@@ -66,7 +66,7 @@ pub fn of(trail: &[Event], calls: &[Under]) -> Vec<Mark> {
     let mark = |(at, event): (usize, &Event)| match event.act {
         _ if !meanwhile(event) => Mark::default(),
         Act::Fence | Act::Allocate => Mark::default(),
-        Act::Acquire | Act::Release | Act::Block => {
+        Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => {
             Mark { matters: true, is_news: true, crosses: false }
         }
         _ => {
@@ -146,14 +146,15 @@ fn changes_memory(event: &Event) -> bool {
     match event.act {
         Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Free => true,
         Act::Load | Act::Read | Act::FailedSwap | Act::Fence | Act::Allocate => false,
-        Act::Acquire | Act::Release | Act::Block => false,
+        Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => false,
     }
 }
 
 /// The words of memory it is about. New memory is nobody else's yet.
 fn words(event: &Event) -> impl Iterator<Item = u64> {
-    let locks = matches!(event.act, Act::Acquire | Act::Release | Act::Block);
-    let none = event.address == 0 || event.act == Act::Allocate || locks;
+    let locks = matches!(event.act, Act::Acquire | Act::Release | Act::Block | Act::Wake);
+    let nobodys = matches!(event.act, Act::Allocate | Act::Crash);
+    let none = event.address == 0 || nobodys || locks;
     let bytes = if none { 0 } else { u64::from(event.size.max(1)) };
     let (first, end) = (event.address, event.address.saturating_add(bytes));
     (first >> WORD_LOG..end.div_ceil(1 << WORD_LOG)).take(if none { 0 } else { 1 << 12 })
@@ -165,7 +166,7 @@ mod tests {
 
     fn event(step: u64, thread: u32, act: Act, address: u64) -> Event {
         let (size, before, after) = (8, 0, 0);
-        Event { step, thread, call: 1, act, address, size, before, after, code: 0 }
+        Event { step, thread, call: 1, act, address, size, before, after, code: 0, around: [0; 4] }
     }
 
     /// A look that tells its thread nothing new is told all the same where what was seen is changed

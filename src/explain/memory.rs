@@ -175,6 +175,7 @@ impl<'a> Memory<'a> {
             return format!("#{}+{}", block.number, offset + 1);
         }
         match value {
+            0xffff_0000..0x1_0000_0000 if size == 4 => (value as u32 as i32).to_string(),
             0..0x1_0000_0000 => value.to_string(),
             _ if value as i64 > -0x1_0000 && (value as i64) < 0 => (value as i64).to_string(),
             _ => format!("{value:#x}"),
@@ -197,6 +198,7 @@ mod tests {
             before: 0,
             after: 0,
             code: 0,
+            around: [0; 4],
         }
     }
 
@@ -220,5 +222,7 @@ mod tests {
         assert_eq!(memory.value(7 << 48 | 0x2000, 8), "#2 with tag 7");
         assert_eq!(memory.value(0, 8), "0");
         assert_eq!(memory.value(-2i64 as u64, 8), "-2");
+        assert_eq!(memory.value((-1i32 as u32).into(), 4), "-1");
+        assert_eq!(memory.value((-1i32 as u32).into(), 8), "4294967295");
     }
 }

@@ -17,11 +17,15 @@ use crate::interleaving::{Interleaving, Row, What};
 use crate::members::Types;
 use crate::report::timeline;
 use crate::symbols::{Source, SourceLines};
+use crate::trace::area::signal_name;
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
 use matters::Under;
 use memory::Memory;
 use source::Texts;
+
+/// How the words for a thread that waits begin.
+const WAITS: &str = "waits";
 
 /// A round with no more calls is told as a whole.
 const SMALL_ROUND: usize = 12;
@@ -62,8 +66,7 @@ impl Story<'_> {
         let (mut memory, mut texts) = (Memory::of(self.trail, &types), Texts::default());
         let told = self.under_way();
         let matters = matters::of(self.trail, &told);
-        let codes: Vec<u64> = self.trail.iter().map(|event| event.code.saturating_sub(1)).collect();
-        let sources = lines.sources(&codes);
+        let sources = source::without_known_callers(source::of_events(self.trail, lines));
         for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
             memory.note(event);
             if is_point_of_release(&self.trail[at..]) {
@@ -147,7 +150,8 @@ fn is_point_of_release(events: &[Event]) -> bool {
     let Some((first, later)) = events.split_first() else { return false };
     let next = later.iter().find(|event| event.thread == first.thread);
     let same = |next: &Event| (next.address, next.code) == (first.address, first.code);
-    first.act == Act::Acquire && next.is_some_and(|next| next.act == Act::Release && same(next))
+    let releases = |next: &Event| matches!(next.act, Act::Release | Act::Wake);
+    first.act == Act::Acquire && next.is_some_and(|next| releases(next) && same(next))
 }
 
 fn words(event: &Event, memory: &Memory) -> String {
@@ -179,7 +183,15 @@ fn words(event: &Event, memory: &Memory) -> String {
         Act::Free => format!("frees {}", memory.whole(event.address)),
         Act::Acquire => format!("asks for {}", place()),
         Act::Release => format!("releases {}", place()),
-        Act::Block => "waits".to_string(),
+        Act::Block if event.address == 0 => WAITS.to_string(),
+        Act::Block => format!("{WAITS} for {}", place()),
+        Act::Wake => format!("wakes who waits for {}", place()),
+        Act::Crash if event.size == 0 => "ends the process".to_string(),
+        Act::Crash => {
+            let signal = signal_name(event.size as i32);
+            let at = if event.address == 0 { String::new() } else { format!(" at {}", place()) };
+            format!("crashes with {signal}{at}")
+        }
     }
 }
 
@@ -200,7 +212,7 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
                 let row = Row { step, thread, what, matters, is_news: true, crosses: false };
                 told.push(row);
             }
-            let waits = matches!(&row.what, What::Act { text, .. } if text == "waits");
+            let waits = matches!(&row.what, What::Act { text, .. } if text.starts_with(WAITS));
             last = Some((row.thread, waits));
         }
         match &row.what {

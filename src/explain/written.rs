@@ -28,7 +28,8 @@ pub fn settled(trail: &[Event]) -> Vec<Event> {
                 });
                 continue;
             }
-            Act::Fence | Act::Acquire | Act::Release | Act::Block => continue,
+            Act::Fence | Act::Acquire | Act::Release => continue,
+            Act::Block | Act::Wake | Act::Crash => continue,
             Act::Write if event.before == event.after => {
                 if let Some((found, bytes)) = next.get(&event.address)
                     && *bytes >= size
@@ -53,7 +54,18 @@ mod tests {
     use super::*;
 
     fn event(act: Act, address: u64, size: u32, before: u64, after: u64) -> Event {
-        Event { step: 1, thread: 0, call: 1, act, address, size, before, after, code: 0 }
+        Event {
+            step: 1,
+            thread: 0,
+            call: 1,
+            act,
+            address,
+            size,
+            before,
+            after,
+            code: 0,
+            around: [0; 4],
+        }
     }
 
     #[test]

@@ -110,7 +110,8 @@ pub enum Uncontrolled {
          or a lock. What the threads share is then accessed by inline assembly or by code in a \
          prebuilt library, between whose instructions no thread can be switched. Build the \
          library's sources into the adapter, use the compiler's atomics (std::atomic, __atomic) \
-         instead of assembly, or use --engine native"
+         instead of assembly, or use --engine native. What comes of sharing without any of these \
+         shows with --plain-points"
     )]
     Blind,
     /// What stands in the way, in the harness's words.

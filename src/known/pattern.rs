@@ -213,7 +213,7 @@ mod tests {
 
     fn at(file: &str, line: u32) -> Place {
         let (function, text) = (String::new(), String::new());
-        Place { function, file: file.into(), line, text, within: None }
+        Place { function, file: file.into(), line, text, within: None, from: None }
     }
 
     #[test]

@@ -157,12 +157,18 @@ impl Expect<Call<'_>> for Cell {
         };
         let what = if ok { "ok" } else { "failed" };
         match held {
+            Some(value) if hands_out(call) => value.to_string(),
             Some(value) if call.op.family() != crate::operation::Family::Set => {
                 format!("{what} (the value was {value})")
             }
             _ => what.to_string(),
         }
     }
+}
+
+/// Whether it answers with what is there.
+pub fn hands_out(call: &Call) -> bool {
+    matches!(call.op, Op::MapGet | Op::RegisterRead)
 }
 
 impl Dictionary {

@@ -20,7 +20,7 @@ use std::str::FromStr;
 use crate::operation::{Family, Op};
 
 pub use bag::Bag;
-pub use cell::{Cell, Dictionary, Effect, key};
+pub use cell::{Cell, Dictionary, Effect, hands_out, key};
 pub use contract::Model;
 pub use counter::Counter;
 pub use log::Log;

@@ -23,7 +23,7 @@ pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize
     let lines = shortened(&told, rows_max);
     let mut text = String::new();
     if table.cut {
-        text.push_str("  (what came before is not known: too many steps)\n");
+        text.push_str("  (what came in the middle is not known: too many steps)\n");
     }
     let before = lines.len().saturating_sub(rows_max);
     if before > 0 {
@@ -140,7 +140,8 @@ fn place_words(place: &Place) -> String {
         let file = within.file.file_name().unwrap_or_default().to_string_lossy();
         format!(" in {file}:{}", within.line)
     });
-    format!("{file}:{}{within}  {text}", place.line)
+    let from = place.from.map_or(String::new(), |line| format!(" from :{line}"));
+    format!("{file}:{}{within}{from}  {text}", place.line)
 }
 
 #[cfg(test)]

@@ -197,12 +197,11 @@ fn letter(shown: &[OperationId], id: OperationId) -> Option<char> {
 }
 
 /// Which of the operations in the picture cannot be explained, where it has others too.
-fn told(stored: &Stored) -> Option<String> {
-    let (shown, told) = (stored.shown(), witness(stored));
+pub fn told(shown: &[OperationId], told: &[OperationId]) -> Option<String> {
     let letters: Vec<String> = shown
         .iter()
         .filter(|id| told.contains(id))
-        .filter_map(|id| letter(&shown, *id))
+        .filter_map(|id| letter(shown, *id))
         .map(String::from)
         .collect();
     let others = !letters.is_empty() && letters.len() < shown.len();
@@ -227,7 +226,7 @@ pub fn picture(stored: &Stored) -> String {
     if operations.iter().any(of_drain) {
         text += "  Drain: when all threads are done, what is left is looked at or taken out.\n";
     }
-    if let Some(line) = told(stored) {
+    if let Some(line) = told(&operations, witness(stored)) {
         text += &format!("  {line}\n");
     }
     text

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::turns;
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Searched, Sighting};
-use crate::plan::{Engine, Plan, Scenario};
+use crate::plan::{Plan, Scenario};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
@@ -23,9 +23,9 @@ const FAULTS_MAX: u32 = 16;
 const TURNS_MAX: usize = 4096;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
-/// The same of native threads where hanging is the finding, as long as it is but a candidate: far
-/// more than a thread waits for its turn on a busy machine, and the smallest one is run again with
-/// all the patience that the user asked for.
+/// The same where hanging is the finding, as long as it is but a candidate: far more than a thread
+/// waits for its turn on a busy machine, and the smallest one is run again with all the patience
+/// that the user asked for.
 const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
 
 /// What a finding must have in common with the one that is shrunk, to be the same: its signature;
@@ -135,11 +135,7 @@ impl Search {
     pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
         let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
         let hangs = finding.signature.starts_with("hang");
-        let hang_max = options.hang_max.min(match (hangs, finding.plan.engine) {
-            (false, _) => HANG_MAX,
-            (true, Engine::Native) => HANG_OF_TRIAL,
-            (true, _) => options.hang_max,
-        });
+        let hang_max = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
         Ok(Search {
             options: Options { hang_max, trace: None, ..options.clone() },
             hang_max: options.hang_max,
@@ -212,9 +208,11 @@ impl Search {
         Ok(found)
     }
 
-    /// As [`Search::look`] for one round, but also when the user has had enough.
+    /// As [`Search::look`] for one round, but also when the user has had enough, and as patient as
+    /// the user asked for.
     pub fn look_anyway(&self, plan: &Plan, round: u64) -> Result<Option<Shown>> {
-        let options = Options { stop: Default::default(), ..self.options.clone() };
+        let (stop, hang_max) = (Default::default(), self.hang_max);
+        let options = Options { stop, hang_max, ..self.options.clone() };
         let mut found = None;
         self.run(&options, plan, round..round + 1, &mut |seen| {
             found = found.take().or(seen);

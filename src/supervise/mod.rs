@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::fault::{Fault, FaultKind};
 use crate::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
-use crate::trace::frame::{Bye, Hello};
+use crate::trace::frame::{Bye, Hello, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Piped, Pipes, read_frames};
 
@@ -72,6 +72,8 @@ pub struct Harness {
     asked: Option<Instant>,
     /// Hung and was killed, then; what it had left to say is still on its way.
     hung: Option<(FaultKind, Instant)>,
+    /// What the engine counted in a round that a signal cut short.
+    cut: Option<Box<Steps>>,
     round_first: u64,
 }
 
@@ -121,6 +123,7 @@ impl Harness {
             answers: job.plan.engine == Engine::Controlled,
             asked: None,
             hung: None,
+            cut: None,
             round_first: job.round_first,
         })
     }
@@ -144,6 +147,10 @@ impl Harness {
                 self.hear_out();
                 let fault = Fault::detected(*detected, self.output());
                 Ok(Event::Fault(Box::new(self.with_records(fault))))
+            }
+            Ok(Piped::Cut(steps)) => {
+                self.cut = Some(steps);
+                Ok(Event::Quiet)
             }
             Ok(Piped::Problem(text)) => Ok(Event::Problem(text)),
             Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
@@ -238,8 +245,10 @@ impl Harness {
     }
 
     /// Everything that is known about the process's end.
-    fn fault(&self, kind: FaultKind) -> Fault {
-        self.with_records(Fault::new(kind, self.output(), self.round_first))
+    fn fault(&mut self, kind: FaultKind) -> Fault {
+        let mut fault = Fault::new(kind, self.output(), self.round_first);
+        fault.steps = self.cut.take();
+        self.with_records(fault)
     }
 
     fn with_records(&self, mut fault: Fault) -> Fault {

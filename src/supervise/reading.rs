@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::SyncSender;
 
 use crate::trace::area::Snapshot;
-use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello};
+use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Steps};
 use crate::trace::rounds::{Assembler, Fed, Part, Round, RoundError};
 
 /// Operations after which rounds are handed on even if more are waiting in the pipe.
@@ -20,6 +20,7 @@ pub(super) enum Piped {
     Rounds(Vec<Round>),
     Part(Box<Part>),
     Detected(Box<Detected>),
+    Cut(Box<Steps>),
     Problem(String),
     Bye(Bye),
 }
@@ -96,6 +97,7 @@ impl Feed<'_> {
             Frame::Problem(text) => Piped::Problem(text),
             Frame::Bye(bye) => Piped::Bye(bye),
             Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
+            Frame::Cut(steps) => return self.hand_on(Piped::Cut(steps)),
             frame => match self.assembler.feed_in_parts(frame) {
                 Ok(Some(Fed::Part(part))) => return self.hand_on(Piped::Part(Box::new(part))),
                 Ok(fed) => {

@@ -175,3 +175,21 @@ impl Snapshot {
         recorded.wrapping_add(self.round << 40).wrapping_add((self.stage as u64) << 36)
     }
 }
+
+/// The signals that end a process.
+pub const SIGNALS: [(i32, &str); 9] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGPIPE, "SIGPIPE"),
+];
+
+/// As <signal.h> names it; "a signal" of those that no fault comes with.
+pub fn signal_name(signal: i32) -> &'static str {
+    SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name)
+}

@@ -33,6 +33,8 @@ pub enum Frame {
     /// The controlled engine ended the round, whose records are in the record area; nothing more
     /// follows.
     Fault(Detected),
+    /// What the controlled engine counted up to a signal that is about to end the process.
+    Cut(Box<Steps>),
     /// The adapter broke its contract or cannot go on; nothing more follows.
     Problem(String),
     /// The harness ends by its own will.

@@ -111,7 +111,8 @@ impl Assembler {
             Frame::Records(records) => self.records(&records)?,
             Frame::End(end) => return self.end(end).map(Some),
             Frame::Pause(_) => {}
-            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) | Frame::Fault(_) => {}
+            Frame::Hello(_) | Frame::Problem(_) | Frame::Bye(_) => {}
+            Frame::Fault(_) | Frame::Cut(_) => {}
         }
         Ok(None)
     }

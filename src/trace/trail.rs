@@ -3,8 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Most events of a trail: the last ones.
+/// Most events of a trail. Of more, those in the middle are not kept.
 pub const EVENTS_MAX: usize = 1 << 16;
+/// Most functions around an event that are told.
+pub const AROUND_MAX: usize = 4;
+/// So many are the first ones, all others the last.
+pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 
 /// What a thread did, with what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,13 +31,18 @@ pub enum Act {
     /// It asks for a lock, or waits for something of the kind.
     Acquire,
     Release,
-    /// It cannot go on until another thread lets it.
+    /// It cannot go on until another thread lets it; `address` is what it waits for, if that is in
+    /// memory.
     Block,
+    /// It wakes those that wait for this.
+    Wake,
+    /// Signal number `size`, on what it did to `address` or by itself, ends the process.
+    Crash,
 }
 
 impl Act {
     /// All of them, in the order of their numbers: the hooks know these.
-    pub const ALL: [Act; 13] = [
+    pub const ALL: [Act; 15] = [
         Act::Load,
         Act::Store,
         Act::Exchange,
@@ -47,6 +56,8 @@ impl Act {
         Act::Acquire,
         Act::Release,
         Act::Block,
+        Act::Wake,
+        Act::Crash,
     ];
 }
 
@@ -67,6 +78,10 @@ pub struct Event {
     /// is what it expected.
     pub before: u64,
     pub after: u64,
-    /// The code, as an address in the library's file; 0: not known.
+    /// The code, as an address in the library's file, where it goes on; 0: not known.
     pub code: u64,
+    /// Where the functions of the library around it go on, the innermost first; 0: no more. Of the
+    /// first [`EVENTS_FIRST`].
+    #[serde(default)]
+    pub around: [u64; AROUND_MAX],
 }

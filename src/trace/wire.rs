@@ -44,6 +44,7 @@ pub enum FrameError {
 enum Named<'a> {
     Hello(&'a Hello),
     Fault(&'a Detected),
+    Cut(&'a Steps),
     Problem(&'a str),
     Bye(&'a Bye),
 }
@@ -52,6 +53,7 @@ enum Named<'a> {
 enum NamedRead {
     Hello(Box<Hello>),
     Fault(Detected),
+    Cut(Box<Steps>),
     Problem(String),
     Bye(Bye),
 }
@@ -64,6 +66,7 @@ pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
         Frame::End(end) => return write_end(sink, end),
         Frame::Hello(hello) => Named::Hello(hello),
         Frame::Fault(detected) => Named::Fault(detected),
+        Frame::Cut(steps) => Named::Cut(steps),
         Frame::Problem(text) => Named::Problem(text),
         Frame::Bye(bye) => Named::Bye(bye),
     };
@@ -279,6 +282,7 @@ fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
     Ok(match named? {
         NamedRead::Hello(hello) => Frame::Hello(hello),
         NamedRead::Fault(detected) => Frame::Fault(detected),
+        NamedRead::Cut(steps) => Frame::Cut(steps),
         NamedRead::Problem(text) => Frame::Problem(text),
         NamedRead::Bye(bye) => Frame::Bye(bye),
     })

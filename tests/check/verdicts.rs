@@ -118,6 +118,31 @@ fn a_set_says_what_came_before() {
     assert!(found.explanation.contains("contains(5) by thread 2, which answered failed"));
 }
 
+/// What nobody wrote is said to be that, and what a read should have answered is its value.
+#[test]
+fn a_read_of_what_nobody_wrote_is_told_so() {
+    let of_register = |value| {
+        history(&[
+            (1, Op::RegisterWrite, &[5], OK, &[], (1, 2)),
+            (2, Op::RegisterRead, &[], OK, &[value], (3, 4)),
+            (1, Op::RegisterWrite, &[6], OK, &[], (5, 6)),
+        ])
+    };
+    for (value, nobody) in [(-1, true), (6, true), (0, false)] {
+        let found = witness(&of_register(value), "register");
+        let said = format!("No call that had begun by then writes {value}.");
+        assert_eq!(found.explanation.ends_with(&said), nobody, "{}", found.explanation);
+        assert!(found.explanation.contains("should have answered 5."), "{}", found.explanation);
+    }
+    let of_map = history(&[
+        (1, Op::MapPut, &[3, 7], OK, &[], (1, 2)),
+        (1, Op::MapPut, &[4, 8], OK, &[], (3, 4)),
+        (2, Op::MapGet, &[3], OK, &[8], (5, 6)),
+    ]);
+    let found = witness(&of_map, "map");
+    assert!(found.explanation.ends_with("begun by then writes 8."), "{}", found.explanation);
+}
+
 #[test]
 fn one_thread_is_held_to_every_answer() {
     let spec = "fifo-per-producer:empty=none".parse().expect("spec");

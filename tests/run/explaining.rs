@@ -86,14 +86,59 @@ fn only_what_the_controlled_engine_found_is_explained() {
     answer.expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
-/// What was noted is in the memory of the process that ends.
+/// A race that ends in a crash: the last words of the process have what led there.
 #[test]
-fn of_a_crash_it_is_said_where_to_look_instead() {
+fn a_crash_has_its_table() {
+    let text = r#"// A stack that looks at its top twice.
+#include <interlap.hpp>
+#include <atomic>
+struct Node { int64_t value; Node *next; };
+struct Stack {
+    std::atomic<Node *> top{nullptr};
+    bool push(int64_t value) {
+        Node *node = new Node{value, top.load()};
+        while (!top.compare_exchange_weak(node->next, node)) {}
+        return true;
+    }
+    bool pop(int64_t &value) {
+        for (;;) {
+            if (!top.load()) return false;
+            Node *node = top.load();
+            Node *next = node->next;  // BUG: there may be none any more
+            if (top.compare_exchange_strong(node, next)) {
+                value = node->value;
+                return true;
+            }
+        }
+    }
+};
+INTERLAP_TARGET(Stack)
+"#;
     let tool = Tool::new();
-    let text = super::adapters::enqueue("if (added == 3) *(volatile int *)8 = 1;");
-    let more = ["--engine", "controlled", "--rounds", "200", "--findings", "1"];
-    tool.fuzz("crash.cpp", &text, &more).expect(1, &["Finding"]);
+    let more = ["--engine", "controlled", "--rounds", "20000", "--findings", "1", "--shrink", "4s"];
+    let said = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
+    tool.fuzz("looks_twice.cpp", text, &more).expect(1, &said);
     let finding = tool.only_finding();
-    let answer = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
-    answer.expect(2, &["ends the target's process", "--gdb` stops at the fault"]);
+    let told = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
+    told.expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
+    let crash = told.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
+    assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", told.all());
+}
+
+/// An assertion that fails, and an exit: the line of the adapter that led there.
+#[test]
+fn who_ends_the_process_is_told_by_line() {
+    for (code, said, row) in [
+        ("assert(added < 3);", "crashed with SIGABRT", "crashes with SIGABRT"),
+        ("if (added == 3) exit(3);", "exit status 3", "ends the process"),
+    ] {
+        let tool = Tool::new();
+        let more = ["--engine", "controlled", "--rounds", "200", "--findings", "1"];
+        let text = super::adapters::enqueue(code);
+        tool.fuzz("ends.cpp", &text, &more).expect(1, &["Finding", said]);
+        let finding = tool.only_finding();
+        let told = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
+        let line = told.out.lines().find(|line| line.contains(row));
+        assert!(line.is_some_and(|line| line.contains(code)), "{}", told.all());
+    }
 }

@@ -4,6 +4,7 @@
 mod adapters;
 mod bad_targets;
 mod commands;
+mod containers;
 mod controlled;
 mod controlled_environment;
 mod debugger;

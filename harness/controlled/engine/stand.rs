@@ -12,6 +12,10 @@ use crate::controlled::libraries;
 /// Most frames that are looked at.
 const DEPTH_MAX: u32 = 64;
 
+/// Answers to the unwinder.
+const GO_ON: c_int = 0;
+const STOP: c_int = 5;
+
 struct Question {
     /// Who asks; [`OUTSIDE`]: nobody.
     asker: Cell<usize>,
@@ -59,9 +63,41 @@ fn innermost(wanted: fn(usize) -> bool) -> usize {
     search.found
 }
 
+/// Where the functions of the adapter's library go on that are around the one that goes on at
+/// `code`, on the stack of the caller, the innermost first; 0: no more.
+pub fn around<const N: usize>(code: usize) -> [usize; N] {
+    let mut search = Around { code, found: [0; N], count: 0, is_inside: false, depth: 0 };
+    // SAFETY: as above.
+    unsafe { _Unwind_Backtrace(look_around::<N>, (&raw mut search).cast()) };
+    search.found
+}
+
+struct Around<const N: usize> {
+    code: usize,
+    found: [usize; N],
+    count: usize,
+    /// Past the frame of `code`.
+    is_inside: bool,
+    depth: u32,
+}
+
+extern "C" fn look_around<const N: usize>(frame: *mut c_void, search: *mut c_void) -> c_int {
+    let mut before = 0;
+    // SAFETY: the unwinder's frame, and the search that `around` passed.
+    let (search, at) =
+        unsafe { (&mut *search.cast::<Around<N>>(), _Unwind_GetIPInfo(frame, &mut before)) };
+    search.depth += 1;
+    let is_target = libraries::is_target_code(at);
+    if search.is_inside && is_target {
+        search.found[search.count] = at;
+        search.count += 1;
+    }
+    let is_left = search.is_inside && !is_target;
+    search.is_inside |= is_target && at + usize::from(before != 0) == search.code;
+    if is_left || search.count == N || search.depth > DEPTH_MAX { STOP } else { GO_ON }
+}
+
 extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
-    const GO_ON: c_int = 0;
-    const STOP: c_int = 5;
     let mut before = 0;
     // SAFETY: the unwinder's frame, and the search that `innermost` passed.
     let (search, at) =

@@ -54,7 +54,9 @@ pub fn join_key(thread: usize) -> usize {
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
     pace::settle();
-    trail::note_lock(Act::Block, on);
+    // Threads and times are no memory.
+    let place = if matches!(why, Wait::Join | Wait::Sleep) { 0 } else { on };
+    trail::note_lock(Act::Block, place);
     let me = e.current.get();
     let own = &e.threads[me];
     own.state.set(State::Blocked { on, why, deadline });

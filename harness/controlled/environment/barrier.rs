@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{PTHREAD_BARRIER_SERIAL_THREAD, c_int, pthread_barrier_t};
 
-use super::{before, engine, real};
+use super::{before, before_meeting, engine, real};
 use engine::{Access, Wait};
 
 /// `struct pthread_barrier` of glibc.
@@ -32,12 +32,12 @@ impl Barrier {
     }
 
     fn wait(&self) -> c_int {
-        before(self.address(), Access::Write);
+        before_meeting(self.address(), Access::Write);
         let own = self.came.fetch_add(1, Relaxed) + 1;
         let last = own >= self.passed.load(Relaxed) + self.count;
         if last {
             self.passed.fetch_add(self.count, Relaxed);
-            engine::wake(self.address(), usize::MAX);
+            super::wake(self.address(), usize::MAX);
         }
         engine::changed();
         while self.passed.load(Relaxed) < own {

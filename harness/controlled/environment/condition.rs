@@ -10,7 +10,7 @@ use libc::{
 };
 
 use super::mutex::Mutex;
-use super::{before, engine, real, released, time};
+use super::{before_meeting, engine, real, time};
 use engine::{Access, Wait, Woken};
 
 /// The bit of glibc's word `__wrefs` that says that waits are measured by CLOCK_MONOTONIC.
@@ -25,7 +25,7 @@ pub(super) unsafe fn wait(
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { Mutex::at(mutex) };
-    before(condition.addr(), Access::Write);
+    before_meeting(condition.addr(), Access::Write);
     let released = mutex.release();
     if released != 0 {
         return released;
@@ -36,8 +36,10 @@ pub(super) unsafe fn wait(
 }
 
 pub(super) fn wake(condition: *mut pthread_cond_t, most: usize) -> c_int {
-    before(condition.addr(), Access::Write);
-    released(condition.addr(), most);
+    before_meeting(condition.addr(), Access::Write);
+    super::wake(condition.addr(), most);
+    engine::changed();
+    engine::point(condition.addr(), Access::None);
     0
 }
 

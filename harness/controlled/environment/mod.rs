@@ -100,18 +100,21 @@ fn identity(thread: usize) -> u32 {
 /// At the start of each function that acquires or waits: counts it, and lets others run first, who
 /// may free what is at the address.
 fn before(address: usize, access: Access) {
-    before_of_any(address, access);
+    before_meeting(address, access);
     if heap::is_bad(address, WORD) {
         heap::bad_access(address, WORD, access == Access::Write, engine::here());
     }
+    if address != 0 {
+        trail::note_lock(Act::Acquire, address);
+    }
 }
 
-/// The same where the address need not be that of living memory.
-fn before_of_any(address: usize, access: Access) {
+/// The same where threads only meet, and there is nothing to acquire: the address need not be that
+/// of living memory.
+fn before_meeting(address: usize, access: Access) {
     engine::blocking_call();
     time::did_something();
     engine::point(address, access);
-    trail::note_lock(Act::Acquire, address);
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
@@ -120,6 +123,12 @@ fn released(address: usize, most: usize) {
     engine::wake(address, most);
     engine::changed();
     engine::point(address, Access::None);
+}
+
+/// Wakes up to `most` of those that wait for `address`; how many.
+fn wake(address: usize, most: usize) -> usize {
+    trail::note_lock(Act::Wake, address);
+    engine::wake(address, most)
 }
 
 /// Which virtual thread holds what another waits for, where that can be told.

@@ -1,0 +1,192 @@
+//! Lists, trees and strings of the C++ library under control: what they do is seen, and is what the
+//! library's own code does.
+
+use super::tool::Tool;
+
+/// Random operations on lists and trees, with a look after each whether all is as it should be.
+const CHECKED: &str = r#"// Lists and trees of the C++ library, checked.
+#include <interlap.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+using Tree = std::_Rb_tree<int64_t, int64_t, std::_Identity<int64_t>, std::less<int64_t>>;
+static void check(bool right) { if (!right) abort(); }
+struct Set {
+    std::mutex lock;
+    Tree tree;
+    std::vector<int64_t> sorted;
+    std::list<int64_t> list, other;
+    std::vector<int64_t> in_list, in_other;
+    uint64_t seed = 1;
+    uint64_t below(uint64_t end) {
+        seed = seed * 6364136223846793005 + 1442695040888963407;
+        return (seed >> 33) % end;
+    }
+    void check_trees() {
+        check(tree.__rb_verify());
+        check(std::equal(tree.begin(), tree.end(), sorted.begin(), sorted.end()));
+        check(std::equal(tree.rbegin(), tree.rend(), sorted.rbegin(), sorted.rend()));
+    }
+    void check_lists() {
+        check(std::equal(list.begin(), list.end(), in_list.begin(), in_list.end()));
+        check(std::equal(list.rbegin(), list.rend(), in_list.rbegin(), in_list.rend()));
+        check(std::equal(other.rbegin(), other.rend(), in_other.rbegin(), in_other.rend()));
+    }
+    void work_on_lists(int64_t key) {
+        size_t at = below(in_list.size() + 1), end = at + below(in_list.size() + 1 - at);
+        auto first = std::next(list.begin(), at), last = std::next(list.begin(), end);
+        auto from = in_list.begin() + at, to = in_list.begin() + end;
+        switch (below(7)) {
+        case 0: list.insert(first, key); in_list.insert(from, key); break;
+        case 1: list.erase(first, last); in_list.erase(from, to); break;
+        case 2: list.reverse(); std::reverse(in_list.begin(), in_list.end()); break;
+        case 3: list.swap(other); in_list.swap(in_other); break;
+        case 4: list.sort(); std::sort(in_list.begin(), in_list.end()); break;
+        case 5:
+            other.splice(other.begin(), list, first, last);
+            in_other.insert(in_other.begin(), from, to);
+            in_list.erase(from, to);
+            break;
+        case 6: list.push_back(key); in_list.push_back(key); break;
+        }
+        check_lists();
+    }
+    bool insert(int64_t key) {
+        std::lock_guard guard(lock);
+        work_on_lists(key);
+        auto at = std::lower_bound(sorted.begin(), sorted.end(), key);
+        bool is_new = at == sorted.end() || *at != key;
+        if (is_new) sorted.insert(at, key);
+        check(tree._M_insert_unique(key).second == is_new);
+        check_trees();
+        return is_new;
+    }
+    bool remove(int64_t key) {
+        std::lock_guard guard(lock);
+        work_on_lists(key);
+        auto at = std::lower_bound(sorted.begin(), sorted.end(), key);
+        bool was_there = at != sorted.end() && *at == key;
+        if (was_there) sorted.erase(at);
+        check(tree.erase(key) == was_there);
+        check_trees();
+        return was_there;
+    }
+    bool contains(int64_t key) {
+        std::lock_guard guard(lock);
+        return tree.find(key) != tree.end();
+    }
+};
+INTERLAP_TARGET(Set)
+"#;
+
+/// A lock that is shared where a list changes.
+const LRU: &str = r#"// A map in order of use.
+#include <interlap.hpp>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+struct Lru {
+    using Entry = std::pair<int64_t, int64_t>;
+    std::shared_mutex lock;
+    std::list<Entry> order;
+    std::unordered_map<int64_t, std::list<Entry>::iterator> index;
+    bool get(int64_t key, int64_t &value) {
+        std::shared_lock guard(lock);
+        auto at = index.find(key);
+        if (at == index.end()) return false;
+        value = at->second->second;
+        order.splice(order.begin(), order, at->second);  // BUG: others may do so, too
+        return true;
+    }
+    void put(int64_t key, int64_t value) {
+        std::unique_lock guard(lock);
+        auto at = index.find(key);
+        if (at != index.end()) {
+            at->second->second = value;
+            return;
+        }
+        order.emplace_front(key, value);
+        index[key] = order.begin();
+    }
+    bool remove(int64_t key) {
+        std::unique_lock guard(lock);
+        auto at = index.find(key);
+        if (at == index.end()) return false;
+        order.erase(at->second);
+        index.erase(at);
+        return true;
+    }
+    ~Lru() {
+        size_t count = 0;
+        for (auto &entry : order) count += entry.first >= 0;
+        if (count != index.size()) abort();
+    }
+};
+INTERLAP_TARGET(Lru)
+"#;
+
+/// A set that is walked while it changes.
+const WALK: &str = r#"// A set whose size is counted without the lock.
+#include <interlap.hpp>
+#include <mutex>
+#include <set>
+struct Set {
+    std::mutex lock;
+    std::set<int64_t> values;
+    bool insert(int64_t key) { std::lock_guard guard(lock); return values.insert(key).second; }
+    bool remove(int64_t key) { std::lock_guard guard(lock); return values.erase(key); }
+    bool contains(int64_t key) {
+        for (auto at = values.begin(); at != values.end(); ++at) {  // BUG: no lock
+            if (*at == key) return true;
+        }
+        return false;
+    }
+};
+INTERLAP_TARGET(Set)
+"#;
+
+/// A string that is read while it changes.
+const TEXT: &str = r#"// A register that is a string.
+#include <interlap.hpp>
+#include <mutex>
+#include <string>
+struct Register {
+    std::mutex lock;
+    std::string text = "0";
+    int64_t read() {
+        std::string copy = text;  // BUG: no lock
+        return std::stoll(copy);
+    }
+    void write(int64_t value) {
+        std::string digits = "00000000000000000000" + std::to_string(value);
+        std::lock_guard guard(lock);
+        text.assign(digits);
+    }
+};
+INTERLAP_TARGET(Register)
+"#;
+
+#[test]
+fn they_do_what_the_librarys_own_do() {
+    let tool = Tool::new();
+    let more = ["--engine", "controlled", "--keys", "64", "--calls", "200", "--rounds", "400"];
+    tool.fuzz("checked.cpp", CHECKED, &more).expect(0, &["Nothing found"]);
+}
+
+#[test]
+fn races_in_them_are_seen() {
+    for (name, adapter) in [("lru.cpp", LRU), ("walk.cpp", WALK), ("text.cpp", TEXT)] {
+        let tool = Tool::new();
+        let more = ["--engine", "controlled", "--for", "60s", "--findings", "1", "--shrink", "0s"];
+        tool.fuzz(name, adapter, &more).expect(1, &["Reproduced in a fresh process"]);
+        let finding = tool.only_finding();
+        let told = tool.run(&["explain", finding.to_str().expect("UTF-8"), "--all"]);
+        told.expect(1, &["BUG: "]);
+    }
+}
