@@ -62,7 +62,7 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         // SAFETY: as above.
         let address = unsafe { (*info).si_addr() } as u64;
         store(area::WORD_ADDRESS, address);
-        store(area::WORD_PC, program_counter(context));
+        store(area::WORD_PC, register(context, PROGRAM));
         store(area::WORD_THREAD, THREAD.get());
         store(area::WORD_SIGNAL, signal as u64);
         let of_memory = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
@@ -70,6 +70,9 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         if let Some(place) = crate::controlled::last_words(signal, address) {
             store(area::WORD_PC, place);
         }
+    }
+    if signal == libc::SIGSEGV && crate::controlled::is_stack_used_up(register(context, STACK)) {
+        say(b"fatal runtime error: stack overflow\n");
     }
     note_growth();
     crate::marker::interlap_fault();
@@ -89,16 +92,30 @@ pub fn note_growth() {
     }
 }
 
+/// To standard error, which ends up in the report.
+fn say(words: &[u8]) {
+    // SAFETY: write is async-signal-safe; the bytes are there.
+    unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
+}
+
 #[cfg(target_arch = "x86_64")]
-fn program_counter(context: *mut libc::c_void) -> u64 {
+const PROGRAM: i32 = libc::REG_RIP;
+#[cfg(target_arch = "x86_64")]
+const STACK: i32 = libc::REG_RSP;
+#[cfg(not(target_arch = "x86_64"))]
+const PROGRAM: i32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const STACK: i32 = 0;
+
+/// What a register held; 0 where that is not known.
+#[cfg(target_arch = "x86_64")]
+fn register(context: *mut libc::c_void, which: i32) -> u64 {
     // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
-    unsafe {
-        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64
-    }
+    unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[which as usize] as u64 }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn program_counter(_context: *mut libc::c_void) -> u64 {
+fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
     0
 }
 

@@ -158,8 +158,9 @@ impl Carrier {
     }
 }
 
-/// The first function on a virtual thread's stack.
-extern "C" fn entry() -> ! {
+/// The first function on a virtual thread's stack. An exception that nobody catches finds the end
+/// of the stack above it, and ends the process as on any thread.
+extern "C-unwind" fn entry() -> ! {
     super::engine::run_thread()
 }
 

@@ -134,6 +134,7 @@ fn everybody(first: usize) -> Vec<Place> {
             let who = who(doing.thread, call, calling);
             let what = match doing.waits {
                 Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
+                Some((Wait::Signal, _)) => format!("{who} waits for a signal"),
                 Some((why, on)) => {
                     let holder = environment::holder(why, on);
                     let held = holder.map(|holder| format!(", which thread {holder} holds"));
@@ -158,6 +159,7 @@ fn name(why: Wait) -> &'static str {
         Wait::Futex => "the futex",
         Wait::Join => "the end of a thread",
         Wait::Sleep => "time to pass",
+        Wait::Signal => "a signal",
         Wait::Other => "something",
     }
 }

@@ -94,6 +94,12 @@ EXPORT void *__tsan_memset(void *to, int value, size_t size) {
     return memset(to, value, size);
 }
 
+/* What calls of these functions become where the target is linked (src/compile/command.rs): GCC has
+ * no hooks for them. */
+EXPORT void *__wrap_memcpy(void *, const void *, size_t) __attribute__((alias("__tsan_memcpy")));
+EXPORT void *__wrap_memmove(void *, const void *, size_t) __attribute__((alias("__tsan_memmove")));
+EXPORT void *__wrap_memset(void *, int, size_t) __attribute__((alias("__tsan_memset")));
+
 /* ----------------------------------------------------------------------------- atomic accesses */
 
 static inline void atomic(volatile const void *at, uint32_t size, uint32_t access, int order,

@@ -54,6 +54,13 @@ pub fn is_stack(address: usize) -> bool {
     address.wrapping_sub(STACKS) < THREADS_MAX * STACK_STRIDE
 }
 
+/// Whether this stack pointer is that of a fiber whose stack is used up.
+pub fn is_used_up(stack_pointer: usize) -> bool {
+    const PAGE: usize = 4096;
+    let in_stride = stack_pointer.wrapping_sub(STACKS) % STACK_STRIDE;
+    is_stack(stack_pointer) && in_stride < STACK_STRIDE - STACK_BYTES + PAGE
+}
+
 /// Whether the address is the same in all processes.
 #[inline]
 pub fn is_fixed(address: usize) -> bool {

@@ -72,6 +72,11 @@ pub fn release() {
     hooks::set_controls(false);
 }
 
+/// Whether a thread with this stack pointer is under control and has used all of its stack.
+pub fn is_stack_used_up(stack_pointer: u64) -> bool {
+    layout::is_used_up(stack_pointer as usize)
+}
+
 /// The target is about to end the process, by this signal or 0, for what it did to this address or
 /// 0: says what the round came to so far. Gives the place in the target's code, if it is known
 /// better than by where the signal came. To be called by who runs, and only once.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
-use super::{carrier, detect, engine, environment, hooks, libraries};
+use super::{carrier, detect, engine, environment, hooks};
 
 const SIGNAL: c_int = libc::SIGPROF;
 
@@ -73,7 +73,7 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
         let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
         let at = registers[libc::REG_RIP as usize] as usize;
-        if let Some(library) = libraries::unhooked_at(at) {
+        if let Some(library) = engine::unhooked_here() {
             // It may wait for a thread that cannot be gone on with.
             engine::cannot_control(&format!(
                 "code of {library}, which has no hooks and does not come to an end"

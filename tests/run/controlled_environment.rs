@@ -130,6 +130,8 @@ fn what_each_thread_has_for_itself_stays_its_own() {
         "errno_own",
         "signals",
         "signals_between",
+        "signal_waits",
+        "many_thread_locals",
     ]);
 }
 
@@ -179,6 +181,41 @@ fn a_deadlock_names_who_waits_where() {
 fn a_lost_wakeup_is_a_deadlock() {
     let words = ["Deadlock", "waits for the condition variable", "lost_wakeup.cpp:47"];
     faulty("lost_wakeup", &[], &words);
+}
+
+#[test]
+fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
+    let words = ["Deadlock", "waits for a signal, in Counter::add at never_signalled.cpp:21"];
+    faulty("never_signalled", &[], &words);
+}
+
+/// As natively: the C++ library says what it was.
+#[test]
+fn an_exception_that_leaves_a_thread_ends_the_process() {
+    for carrier in ["fiber", "thread"] {
+        let words = ["crashed with SIGABRT", "two at once"];
+        faulty("thread_throws", &["--carrier", carrier], &words);
+    }
+}
+
+/// Neither locks nor functions of the C library have hooks.
+#[test]
+fn freed_memory_is_not_used_by_what_has_no_hooks() {
+    let words = ["wrote to freed memory, byte 0", "in Set::remove at freed_lock.cpp:38"];
+    faulty("freed_lock", &[], &words);
+    let words = ["read from freed memory, byte 0", "in Register::read at copies_freed.cpp:19"];
+    faulty("copies_freed", &[], &words);
+}
+
+#[test]
+fn a_stack_that_is_used_up_is_called_that() {
+    let words = ["crashed with SIGSEGV", "deeper at endless_recursion.cpp", "stack overflow"];
+    faulty("endless_recursion", &[], &words);
+}
+
+#[test]
+fn a_lock_that_was_written_over_fails() {
+    faulty("overwritten_lock", &[], &["crashed with SIGABRT", "Invalid argument"]);
 }
 
 #[test]

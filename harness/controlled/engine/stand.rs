@@ -36,13 +36,31 @@ unsafe extern "C" {
     fn _Unwind_GetIPInfo(frame: *mut c_void, before: *mut c_int) -> usize;
 }
 
+/// A frame that is looked for on the stack of the caller.
+struct Search {
+    wanted: fn(usize) -> bool,
+    frames: u32,
+    found: usize,
+}
+
 /// The return address of the innermost frame in the adapter's code, on the stack of the caller; 0:
 /// there is none.
 pub fn here() -> usize {
-    let mut search = (0usize, 0u32);
+    innermost(libraries::is_target_code)
+}
+
+/// The library whose code the caller is in, if that has no hooks: itself, or by what it calls of
+/// the system or of the engine.
+pub fn unhooked_here() -> Option<&'static str> {
+    let of_target = |at| libraries::is_target_code(at) || libraries::unhooked_at(at).is_some();
+    libraries::unhooked_at(innermost(of_target))
+}
+
+fn innermost(wanted: fn(usize) -> bool) -> usize {
+    let mut search = Search { wanted, frames: 0, found: 0 };
     // SAFETY: `look` is of the type that the unwinder wants, and `search` outlives the call.
     unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
-    search.0
+    search.found
 }
 
 /// Where the functions of the adapter's library go on that are around the one that goes on at
@@ -81,16 +99,16 @@ extern "C" fn look_around<const N: usize>(frame: *mut c_void, search: *mut c_voi
 
 extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
     let mut before = 0;
-    // SAFETY: the unwinder's frame, and the search that `here` passed.
+    // SAFETY: the unwinder's frame, and the search that `innermost` passed.
     let (search, at) =
-        unsafe { (&mut *search.cast::<(usize, u32)>(), _Unwind_GetIPInfo(frame, &mut before)) };
-    search.1 += 1;
-    if libraries::is_target_code(at) {
+        unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIPInfo(frame, &mut before)) };
+    search.frames += 1;
+    if (search.wanted)(at) {
         // A frame that a signal interrupted has the instruction itself.
-        search.0 = at + usize::from(before != 0);
+        search.found = at + usize::from(before != 0);
         return STOP;
     }
-    if search.1 > DEPTH_MAX { STOP } else { GO_ON }
+    if search.frames > DEPTH_MAX { STOP } else { GO_ON }
 }
 
 /// The same of any thread of the round.

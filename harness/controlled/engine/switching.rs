@@ -4,7 +4,7 @@
 use interlap::schedule::{Place, View};
 
 use super::{ENGINE, now, pace, recorder, stand, waiting};
-use crate::controlled::environment::sending;
+use crate::controlled::environment::sending::{self, Taken};
 use crate::controlled::{detect, hooks};
 use crate::timebox::stop_if_forked;
 
@@ -41,22 +41,21 @@ pub(super) fn choose(yields: bool) -> usize {
     next
 }
 
-/// Goes on with another thread. What comes back has taken its signals: whether one of them is to
-/// cut short a call that waits.
-pub(super) fn switch(from: usize, to: usize) -> bool {
+/// Goes on with another thread. What comes back has taken its signals.
+pub(super) fn switch(from: usize, to: usize) -> Taken {
     let e = &ENGINE;
     note_switch(to);
     let controls = hooks::set_controls(false);
     e.carrier.get().switch(from, to);
     stand::answer(from);
-    let interrupted = sending::has_any(from) && take_signals(from);
+    let taken = if sending::has_any(from) { take_signals(from) } else { Taken::Nothing };
     hooks::set_controls(controls);
-    interrupted
+    taken
 }
 
 /// Handlers are the target's code, whatever was interrupted.
 #[cold]
-pub(super) fn take_signals(thread: usize) -> bool {
+pub(super) fn take_signals(thread: usize) -> Taken {
     hooks::set_controls(true);
     sending::take(thread)
 }

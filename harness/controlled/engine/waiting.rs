@@ -5,7 +5,7 @@ use interlap::schedule::THREADS_MAX;
 use interlap::trace::trail::Act;
 
 use super::{ENGINE, State, choose, now, pace, stop, switch};
-use crate::controlled::environment::sending;
+use crate::controlled::environment::sending::{self, Taken};
 use crate::controlled::trail;
 
 /// Why a thread waits.
@@ -21,7 +21,19 @@ pub enum Wait {
     Futex,
     Join,
     Sleep,
+    Signal,
     Other,
+}
+
+impl Wait {
+    /// Whether signals that its thread took end the wait.
+    fn is_ended_by(self, taken: Taken) -> bool {
+        match self {
+            Wait::Semaphore | Wait::Futex => taken == Taken::Interrupted,
+            Wait::Signal => taken != Taken::Nothing,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +41,7 @@ pub enum Woken {
     /// By another thread.
     Up,
     Timeout,
-    /// Its thread has taken a signal whose handler does not have the call begun again.
+    /// Its thread has taken a signal that ends the wait.
     BySignal,
 }
 
@@ -56,15 +68,16 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     stop::look(pace::next_step());
     loop {
         let next = choose(false);
-        let interrupted = match next == me {
-            true => sending::has_any(me) && sending::take(me),
+        let taken = match next == me {
+            true if sending::has_any(me) => sending::take(me),
+            true => Taken::Nothing,
             false => switch(me, next),
         };
         if own.state.get() == State::Runnable {
             return own.woken.get();
         }
         // It ran to take a signal.
-        if interrupted && matches!(why, Wait::Semaphore | Wait::Futex) {
+        if why.is_ended_by(taken) {
             unblock(me, Woken::BySignal);
             return Woken::BySignal;
         }

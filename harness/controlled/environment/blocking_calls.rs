@@ -1,4 +1,4 @@
-//! System calls that wait for a file, a socket or a signal. The kernel would stop every virtual
+//! System calls that wait for a file or a socket. The kernel would stop every virtual
 //! thread with the one that calls, so each call is first made so that it cannot wait, and again
 //! after virtual sleeps in which the others may bring about what it waits for. What does not come
 //! in that way comes from outside of the process, or never: this engine cannot control it. Files
@@ -299,7 +299,7 @@ unsafe extern "C" fn flock(descriptor: c_int, operation: c_int) -> c_int {
     answer
 }
 
-/// Calls that wait for a signal or a message from outside, or have signals come when real time has
+/// Calls that wait for a message from outside, or have signals come when real time has
 /// passed, which no seed says: they are not made under control.
 macro_rules! uncontrollable {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {$(
@@ -328,15 +328,6 @@ uncontrollable! {
         clock: libc::clockid_t,
         event: *mut libc::sigevent,
         timer: *mut libc::timer_t
-    ) -> c_int;
-    fn pause() -> c_int;
-    fn sigsuspend(mask: *const sigset_t) -> c_int;
-    fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;
-    fn sigwaitinfo(set: *const sigset_t, info: *mut libc::siginfo_t) -> c_int;
-    fn sigtimedwait(
-        set: *const sigset_t,
-        info: *mut libc::siginfo_t,
-        timeout: *const timespec
     ) -> c_int;
     fn mq_receive(
         queue: libc::mqd_t,

@@ -186,7 +186,8 @@ unsafe fn wait_deadline(operation: c_int, until: usize) -> Result<Option<u64>, c
     }
 }
 
-/// Wakes up to `most` threads that wait for `address` and one of `bits`.
+/// Wakes up to `most` threads that wait for `address` and one of `bits`. The kernel does not look
+/// at the word, which may be gone: whoever was let through by it may have freed it.
 fn wake(address: usize, most: usize, bits: u32) -> c_long {
     before_meeting(address, Access::Write);
     let mut woken = super::wake(address, most);

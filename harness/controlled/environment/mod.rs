@@ -28,11 +28,13 @@ pub mod machine;
 pub mod mappings;
 mod mutex;
 mod once;
+mod queued;
 mod random;
 mod rwlock;
 mod semaphore;
 pub mod sending;
 pub mod settings;
+mod signal_waits;
 mod signals;
 mod spin;
 pub mod threads;
@@ -45,10 +47,13 @@ use interlap::trace::trail::Act;
 use libc::c_int;
 
 use super::engine::{self, Access};
-use super::trail;
+use super::{heap, trail};
 
 /// Virtual threads; the engine's limit.
 const THREADS: usize = 64;
+
+/// Bytes at the start of a lock that every use of it needs.
+const WORD: usize = size_of::<u32>();
 
 /// Number of a virtual thread, or this: outside of control.
 const OUTSIDE: usize = THREADS;
@@ -92,15 +97,20 @@ fn identity(thread: usize) -> u32 {
     0x4000_0000 + thread as u32
 }
 
-/// At the start of each function that acquires or waits: counts it, and lets others run first.
+/// At the start of each function that acquires or waits: counts it, and lets others run first, who
+/// may free what is at the address.
 fn before(address: usize, access: Access) {
     before_meeting(address, access);
+    if heap::is_bad(address, WORD) {
+        heap::bad_access(address, WORD, access == Access::Write, engine::here());
+    }
     if address != 0 {
         trail::note_lock(Act::Acquire, address);
     }
 }
 
-/// The same where threads only meet, and there is nothing to acquire.
+/// The same where threads only meet, and there is nothing to acquire: the address need not be that
+/// of living memory.
 fn before_meeting(address: usize, access: Access) {
     engine::blocking_call();
     time::did_something();

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
+use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
 use super::{Act, before, engine, identity, real, time, trail};
 use engine::{Access, Wait, Woken};
@@ -17,6 +17,8 @@ const ERROR_CHECKING: u32 = libc::PTHREAD_MUTEX_ERRORCHECK as u32;
 const TYPE: u32 = 3;
 /// The bit of `kind` of a mutex whose `lock` has other contents.
 const PRIORITY_CEILING: u32 = 64;
+/// All bits of `kind` that have a meaning in glibc.
+const KINDS: u32 = 0x3ff;
 
 /// `struct __pthread_mutex_s` of glibc on 64-bit machines, as far as it is used here.
 #[repr(C)]
@@ -46,6 +48,11 @@ impl Mutex {
             engine::cannot_control("a mutex with a priority ceiling");
         }
         kind & TYPE
+    }
+
+    /// Whether a mutex lies here, as far as its kind tells: nobody has written over it.
+    fn is_whole(&self) -> bool {
+        self.kind.load(Relaxed) & !KINDS == 0
     }
 
     fn is_locked(&self) -> bool {
@@ -115,11 +122,17 @@ impl Mutex {
 
     pub fn lock(&self, deadline: Option<u64>) -> c_int {
         before(self.address(), Access::Write);
+        if !self.is_whole() {
+            return EINVAL;
+        }
         self.acquire(deadline)
     }
 
     pub fn try_lock(&self) -> c_int {
         before(self.address(), Access::Write);
+        if !self.is_whole() {
+            return EINVAL;
+        }
         let recursive = self.kind() == RECURSIVE;
         match self.is_locked() {
             true if recursive && self.is_own() => self.again().unwrap_or(EBUSY),
@@ -133,6 +146,9 @@ impl Mutex {
 
     pub fn unlock(&self) -> c_int {
         before(self.address(), Access::Write);
+        if !self.is_whole() {
+            return EINVAL;
+        }
         let answer = self.release();
         engine::point(self.address(), Access::None);
         answer

@@ -371,6 +371,7 @@ functions! {
     fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int;
     fn sigpending(into: *mut sigset_t) -> c_int;
     fn sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int;
+    fn sigqueue(process: pid_t, signal: c_int, value: sigval) -> c_int;
     fn sigsuspend(mask: *const sigset_t) -> c_int;
     fn sigtimedwait(set: *const sigset_t, info: *mut siginfo_t, timeout: *const timespec) -> c_int;
     fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int;

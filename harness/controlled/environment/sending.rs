@@ -2,27 +2,45 @@
 //! pending signals here, as fibers share those that the kernel keeps; the kernel's mask stays as it
 //! is. A signal that may be taken goes through the kernel, on the thread that takes it, to the
 //! handler (`signals`): when the thread goes on, or at once if it waits, which it then does again.
+//! What signals carry is in `queued`, who waits for one in `signal_waits`.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use libc::{EINVAL, ESRCH, SIGKILL, SIGSTOP, c_int, c_long, pid_t, pthread_t, sigset_t};
+use libc::{EAGAIN, EINVAL, ESRCH, SIGKILL, SIGSTOP, c_int, c_long, pid_t, pthread_t, sigset_t};
 
-use super::{THREADS, engine, fails, identity, real, row, signals};
+use super::queued::{self, Sent};
+use super::{THREADS, engine, fails, identity, real, row, signal_waits, signals};
 
 /// Signals as bits: signal s is bit s - 1, as in the first word of a `sigset_t`.
-type Set = u64;
+pub(super) type Set = u64;
 
 struct Thread {
     blocked: AtomicU64,
     pending: AtomicU64,
+    /// Those that it waits for: blocked, but nobody else need be found for them.
+    awaited: AtomicU64,
+}
+
+/// What a thread did with its signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Taken {
+    /// No handler ran.
+    Nothing,
+    Handled,
+    /// One does not have calls that wait begun again.
+    Interrupted,
 }
 
 /// The last is the mask that libraries were loaded with: each round begins with it.
-static ALL: [Thread; THREADS + 1] =
-    [const { Thread { blocked: AtomicU64::new(0), pending: AtomicU64::new(0) } }; THREADS + 1];
+static ALL: [Thread; THREADS + 1] = [const {
+    Thread { blocked: AtomicU64::new(0), pending: AtomicU64::new(0), awaited: AtomicU64::new(0) }
+}; THREADS + 1];
 
 /// Sent to the process while every thread blocked them.
 static OF_ANY: AtomicU64 = AtomicU64::new(0);
+
+/// To whom those are sent.
+const ANY: usize = THREADS;
 
 /// Bit t: thread t has a signal to take.
 static TO_TAKE: AtomicU64 = AtomicU64::new(0);
@@ -50,6 +68,7 @@ pub fn start() {
 pub(super) fn reset() {
     OF_ANY.store(0, Relaxed);
     TO_TAKE.store(0, Relaxed);
+    queued::reset();
 }
 
 /// A thread begins, with the mask of the one that began it.
@@ -57,6 +76,8 @@ pub fn thread_begins(thread: usize) {
     let blocked = ALL[engine::current()].blocked.load(Relaxed);
     ALL[thread].blocked.store(blocked, Relaxed);
     ALL[thread].pending.store(0, Relaxed);
+    ALL[thread].awaited.store(0, Relaxed);
+    queued::forget(thread);
     settle(thread);
 }
 
@@ -66,16 +87,15 @@ pub fn has_any(thread: usize) -> bool {
     TO_TAKE.load(Relaxed) >> thread & 1 != 0
 }
 
-/// The running thread takes its signals. Whether a call that waits is to be cut short by that.
+/// The running thread takes its signals.
 #[cold]
-pub fn take(thread: usize) -> bool {
-    let mut interrupts = false;
-    while let Some(signal) = next(thread) {
-        interrupts |= signals::interrupts(signal);
-        // SAFETY: takes a number.
-        unsafe { real::raise(signal) };
+pub fn take(thread: usize) -> Taken {
+    let mut taken = Taken::Nothing;
+    while let Some(sent) = remove(thread, !ALL[thread].blocked.load(Relaxed)) {
+        taken = taken.max(signals::does(sent.signal));
+        sent.deliver();
     }
-    interrupts
+    taken
 }
 
 fn takable(thread: usize) -> Set {
@@ -90,36 +110,60 @@ fn settle(thread: usize) {
     };
 }
 
-/// Removes and gives the lowest signal that the thread may take.
-fn next(thread: usize) -> Option<c_int> {
-    let set = takable(thread);
+/// Removes and gives the lowest signal of a set that was sent to the thread or to any.
+pub(super) fn remove(thread: usize, set: Set) -> Option<Sent> {
+    let own = &ALL[thread].pending;
+    let set = set & (own.load(Relaxed) | OF_ANY.load(Relaxed));
     if set == 0 {
         return None;
     }
     let lowest = set & set.wrapping_neg();
-    if ALL[thread].pending.fetch_and(!lowest, Relaxed) & lowest == 0 {
-        OF_ANY.fetch_and(!lowest, Relaxed);
+    let signal = lowest.trailing_zeros() as c_int + 1;
+    let (to, pending) = match own.load(Relaxed) & lowest {
+        0 => (ANY, &OF_ANY),
+        _ => (thread, own),
+    };
+    let (sent, more) = queued::pop(to, signal);
+    if !more {
+        pending.fetch_and(!lowest, Relaxed);
     }
     settle(thread);
-    Some(lowest.trailing_zeros() as c_int + 1)
+    Some(sent.unwrap_or(Sent { signal, code: libc::SI_USER, value: 0 }))
 }
 
-/// A signal for a thread that has not ended.
-fn post(thread: usize, signal: c_int) {
-    ALL[thread].pending.fetch_or(bit(signal), Relaxed);
+/// Says which signals the thread waits for.
+pub(super) fn set_awaited(thread: usize, set: Set) {
+    ALL[thread].awaited.store(set, Relaxed);
+}
+
+/// A signal for a thread that has not ended; an error if there is no room for it.
+fn post(thread: usize, sent: Sent) -> c_int {
+    if sent.signal == SIGSTOP {
+        engine::cannot_control("SIGSTOP, and only another process would have it go on");
+    }
+    let own = &ALL[thread];
+    let sent_bit = bit(sent.signal);
+    if !queued::push(thread, sent, own.pending.load(Relaxed) & sent_bit != 0) {
+        return EAGAIN;
+    }
+    own.pending.fetch_or(sent_bit, Relaxed);
     settle(thread);
     if thread == engine::current() {
         take(thread);
     } else if has_any(thread) {
         engine::interrupt(thread);
+    } else if own.awaited.load(Relaxed) & sent_bit != 0 {
+        engine::wake(signal_waits::key(thread), 1);
     }
+    0
 }
 
 /// The same, and lets others run.
-fn send(thread: usize, signal: c_int) {
-    post(thread, signal);
+fn send(thread: usize, sent: Sent) -> c_int {
+    let error = post(thread, sent);
     engine::changed();
     engine::point(0, engine::Access::None);
+    error
 }
 
 /// What is wrong with a signal's number, as an error.
@@ -127,19 +171,21 @@ fn misfit(signal: c_int) -> Option<c_int> {
     (!(0..=64).contains(&signal)).then_some(EINVAL)
 }
 
-fn send_if_living(thread: usize, signal: c_int) -> c_int {
-    if let Some(error) = misfit(signal) {
+fn send_if_living(thread: usize, sent: Sent) -> c_int {
+    if let Some(error) = misfit(sent.signal) {
         return error;
     }
     engine::point(0, engine::Access::None);
     match engine::has_ended(thread) {
         true => ESRCH,
-        false if signal == 0 => 0,
-        false => {
-            send(thread, signal);
-            0
-        }
+        false if sent.signal == 0 => 0,
+        false => send(thread, sent),
     }
+}
+
+/// A signal that a thread is sent, without a value.
+fn to_thread(signal: c_int) -> Sent {
+    Sent { signal, code: libc::SI_TKILL, value: 0 }
 }
 
 /// The answer of a function that returns -1 and says why in errno.
@@ -153,8 +199,7 @@ unsafe extern "C" fn raise(signal: c_int) -> c_int {
     if signal == 0 || misfit(signal).is_some() {
         return or_fails(misfit(signal).unwrap_or(0));
     }
-    post(engine::current(), signal);
-    0
+    or_fails(post(engine::current(), to_thread(signal)))
 }
 
 /// Sends a signal to a carrier's thread, which may take it before this returns: control, which is
@@ -168,38 +213,65 @@ pub fn signal_carrier(pthread: pthread_t, signal: c_int) {
 unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
     outside_control!(pthread_kill(pthread, signal));
     match engine::thread_of(pthread) {
-        Some(thread) => send_if_living(thread, signal),
+        Some(thread) => send_if_living(thread, to_thread(signal)),
         // SAFETY: the caller's arguments; to a thread started outside of control.
         None => unsafe { real::pthread_kill(pthread, signal) },
     }
 }
 
-/// To the own process: whoever does not block the signal may take it; the sender first.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
-    // SAFETY: has no preconditions.
-    if !engine::controls() || process != unsafe { libc::getpid() } {
-        // SAFETY: the caller's arguments.
-        return unsafe { real::kill(process, signal) };
-    }
-    if signal == 0 || misfit(signal).is_some() {
-        return or_fails(misfit(signal).unwrap_or(0));
+/// To the own process: whoever does not block the signal, or waits for it, may take it; the sender
+/// first.
+fn send_to_any(sent: Sent) -> c_int {
+    if sent.signal == 0 || misfit(sent.signal).is_some() {
+        return misfit(sent.signal).unwrap_or(0);
     }
     let takes = |thread: &usize| {
-        !engine::has_ended(*thread) && ALL[*thread].blocked.load(Relaxed) & bit(signal) == 0
+        let own = &ALL[*thread];
+        let refused = own.blocked.load(Relaxed) & !own.awaited.load(Relaxed);
+        !engine::has_ended(*thread) && refused & bit(sent.signal) == 0
     };
-    match std::iter::once(engine::current()).chain(0..THREADS).find(takes) {
-        Some(thread) => send(thread, signal),
-        None => _ = OF_ANY.fetch_or(bit(signal), Relaxed),
+    if let Some(thread) = std::iter::once(engine::current()).chain(0..THREADS).find(takes) {
+        return send(thread, sent);
     }
+    if !queued::push(ANY, sent, OF_ANY.load(Relaxed) & bit(sent.signal) != 0) {
+        return EAGAIN;
+    }
+    OF_ANY.fetch_or(bit(sent.signal), Relaxed);
     0
+}
+
+/// Whether a function that sends a signal to this process is ours to answer.
+fn is_own(process: pid_t) -> bool {
+    // SAFETY: has no preconditions.
+    engine::controls() && process == unsafe { libc::getpid() }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
+    match is_own(process) {
+        true => or_fails(send_to_any(Sent { signal, code: libc::SI_USER, value: 0 })),
+        // SAFETY: the caller's arguments.
+        false => unsafe { real::kill(process, signal) },
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigqueue(process: pid_t, signal: c_int, value: libc::sigval) -> c_int {
+    let sent = Sent { signal, code: libc::SI_QUEUE, value: value.sival_ptr.expose_provenance() };
+    match is_own(process) {
+        true => or_fails(send_to_any(sent)),
+        // SAFETY: the caller's arguments.
+        false => unsafe { real::sigqueue(process, signal, value) },
+    }
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int {
     outside_control!(tgkill(process, thread, signal));
     match (thread as u32).checked_sub(identity(0)) {
-        Some(own) if (own as usize) < THREADS => or_fails(send_if_living(own as usize, signal)),
+        Some(own) if (own as usize) < THREADS => {
+            or_fails(send_if_living(own as usize, to_thread(signal)))
+        }
         // SAFETY: the caller's arguments.
         _ => unsafe { real::tgkill(process, thread, signal) },
     }
@@ -212,11 +284,16 @@ unsafe extern "C" fn pthread_sigqueue(
     value: libc::sigval,
 ) -> c_int {
     outside_control!(pthread_sigqueue(pthread, signal, value));
-    engine::cannot_control("pthread_sigqueue")
+    let sent = Sent { signal, code: libc::SI_QUEUE, value: value.sival_ptr.expose_provenance() };
+    match engine::thread_of(pthread) {
+        Some(thread) => send_if_living(thread, sent),
+        // SAFETY: the caller's arguments; to a thread started outside of control.
+        None => unsafe { real::pthread_sigqueue(pthread, signal, value) },
+    }
 }
 
 /// The first word of a set: the only one that has signals.
-fn word(set: *const sigset_t) -> *const Set {
+pub(super) fn word(set: *const sigset_t) -> *const Set {
     set.cast()
 }
 
@@ -243,12 +320,17 @@ unsafe fn change_mask(how: c_int, new: *const sigset_t, old: *mut sigset_t, word
             old.cast::<Set>().write(before);
         }
     }
-    ALL[me].blocked.store(after & !NEVER, Relaxed);
-    settle(me);
-    if has_any(me) {
-        take(me);
-    }
+    replace_mask(after);
     0
+}
+
+/// Gives the running thread another mask, with which it takes its signals; gives the one before.
+pub(super) fn replace_mask(mask: Set) -> (Set, Taken) {
+    let me = engine::current();
+    let before = ALL[me].blocked.swap(mask & !NEVER, Relaxed);
+    settle(me);
+    let taken = if has_any(me) { take(me) } else { Taken::Nothing };
+    (before, taken)
 }
 
 const SET_WORDS: usize = size_of::<sigset_t>() / size_of::<Set>();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, c_int, sighandler_t, siginfo_t};
 
+use super::sending::Taken;
 use super::{engine, fails, loads, real};
 
 const SIGNALS: usize = 65;
@@ -39,9 +40,13 @@ fn is_function(handler: sighandler_t) -> bool {
     ![SIG_DFL, SIG_IGN, SIG_ERR].contains(&handler)
 }
 
-/// Whether a call that waits fails with EINTR when its thread has taken this signal.
-pub(super) fn interrupts(signal: c_int) -> bool {
-    INTERRUPTING.load(Relaxed) >> (signal - 1) & 1 != 0
+/// What taking this signal does.
+pub(super) fn does(signal: c_int) -> Taken {
+    match INTERRUPTING.load(Relaxed) >> (signal - 1) & 1 {
+        _ if !is_function(HANDLERS[signal as usize].load(Relaxed)) => Taken::Nothing,
+        0 => Taken::Handled,
+        _ => Taken::Interrupted,
+    }
 }
 
 fn note_handler(signal: c_int, handler: usize, flags: c_int) {
@@ -68,9 +73,11 @@ unsafe extern "C" fn sigaction(
     // SAFETY: the caller's structures, each null or whole.
     unsafe {
         let mut ours = new.as_ref().copied();
-        if let Some(action) = ours.as_mut().filter(|action| is_function(action.sa_sigaction)) {
+        if let Some(action) = &mut ours {
             note_handler(signal, action.sa_sigaction, action.sa_flags);
-            action.sa_sigaction = handle as *const () as usize;
+            if is_function(action.sa_sigaction) {
+                action.sa_sigaction = handle as *const () as usize;
+            }
         }
         let ours = ours.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let answer = real::sigaction(signal, ours, old);

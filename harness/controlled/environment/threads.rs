@@ -20,7 +20,7 @@ pub(super) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// Destructors of thread-local objects that a thread may have waiting.
-const DESTRUCTORS_MAX: usize = 256;
+const DESTRUCTORS_MAX: usize = 4096;
 
 /// Keys of waits for the end of a thread: one each, outside of all memory.
 const JOINS: usize = usize::MAX - THREADS;
@@ -53,7 +53,7 @@ struct Thread {
     base: AtomicUsize,
     /// The thread that waits for its end, or [`NOBODY`].
     joiner: AtomicUsize,
-    destructors: [Pending; DESTRUCTORS_MAX],
+    /// How many of its [`DESTRUCTORS`] are waiting.
     pending: AtomicUsize,
 }
 
@@ -71,14 +71,18 @@ static ALL: [Thread; THREADS] = [const {
         result: AtomicPtr::new(ptr::null_mut()),
         base: AtomicUsize::new(0),
         joiner: AtomicUsize::new(NOBODY),
-        destructors: [const {
-            Pending {
-                destructor: AtomicPtr::new(ptr::null_mut()),
-                object: AtomicPtr::new(ptr::null_mut()),
-            }
-        }; DESTRUCTORS_MAX],
         pending: AtomicUsize::new(0),
     }
+}; THREADS];
+
+/// By thread. All zero at first, so that what is never used takes no memory.
+static DESTRUCTORS: [[Pending; DESTRUCTORS_MAX]; THREADS] = [const {
+    [const {
+        Pending {
+            destructor: AtomicPtr::new(ptr::null_mut()),
+            object: AtomicPtr::new(ptr::null_mut()),
+        }
+    }; DESTRUCTORS_MAX]
 }; THREADS];
 
 /// Bit t: there may be something to forget of thread t.
@@ -103,10 +107,10 @@ pub fn may_be_reused(thread: usize) -> bool {
 /// Runs on a thread that is about to end: destructors of its thread-local objects, the latest
 /// first, then those of its keys; then whoever waits for its end goes on.
 pub fn thread_ends() {
-    let thread = &ALL[engine::current()];
-    while thread.destroy_latest() {}
+    while destroy_latest() {}
     keys::destroy_values();
-    while thread.destroy_latest() {}
+    while destroy_latest() {}
+    let thread = &ALL[engine::current()];
     match thread.state.load(Relaxed) {
         JOINABLE => thread.state.store(ENDED, Relaxed),
         _ => thread.forget(),
@@ -121,19 +125,20 @@ impl Thread {
         self.joiner.store(NOBODY, Relaxed);
         self.pending.store(0, Relaxed);
     }
+}
 
-    /// Runs the destructor that was registered last; whether there was one.
-    fn destroy_latest(&self) -> bool {
-        let Some(at) = self.pending.load(Relaxed).checked_sub(1) else { return false };
-        self.pending.store(at, Relaxed);
-        let destructor = self.destructors[at].destructor.load(Relaxed);
-        let object = self.destructors[at].object.load(Relaxed);
-        // SAFETY: stored from a destructor by `__cxa_thread_atexit`.
-        let destructor = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
-        // SAFETY: registered for this object, and run once.
-        unsafe { destructor(object) };
-        true
-    }
+/// Runs the destructor that the running thread registered last; whether there was one.
+fn destroy_latest() -> bool {
+    let thread = engine::current();
+    let Some(at) = ALL[thread].pending.load(Relaxed).checked_sub(1) else { return false };
+    ALL[thread].pending.store(at, Relaxed);
+    let latest = &DESTRUCTORS[thread][at];
+    let (destructor, object) = (latest.destructor.load(Relaxed), latest.object.load(Relaxed));
+    // SAFETY: stored from a destructor by `__cxa_thread_atexit`.
+    let destructor = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
+    // SAFETY: registered for this object, and run once.
+    unsafe { destructor(object) };
+    true
 }
 
 /// What a thread that the target started runs.
@@ -404,12 +409,13 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
     library: *mut c_void,
 ) -> c_int {
     outside_control!(__cxa_thread_atexit_impl(destructor, object, library));
-    let thread = &ALL[engine::current()];
+    let number = engine::current();
+    let thread = &ALL[number];
     let at = thread.pending.load(Relaxed);
-    let Some(pending) = thread.destructors.get(at) else {
-        engine::cannot_control("a thread with more than 256 thread-local objects");
+    let Some(pending) = DESTRUCTORS[number].get(at) else {
+        engine::cannot_control("a thread with more than 4096 thread-local objects");
     };
-    USED.fetch_or(1 << engine::current(), Relaxed);
+    USED.fetch_or(1 << number, Relaxed);
     pending.destructor.store(destructor as *mut c_void, Relaxed);
     pending.object.store(object, Relaxed);
     thread.pending.store(at + 1, Relaxed);

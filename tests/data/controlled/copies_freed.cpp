@@ -1,0 +1,28 @@
+// A register of many words, whose readers copy a version that a writer frees. Controlled: a use
+// after free, though only functions of the C library look at the memory.
+#include <interlap.hpp>
+
+#include <atomic>
+#include <cstring>
+
+struct Register {
+    static constexpr size_t words = 40;
+    struct Version {
+        int64_t values[words];
+    };
+    std::atomic<Version *> current{new Version{}};
+    size_t bytes = sizeof(Version);
+
+    ~Register() { delete current; }
+    int64_t read() {
+        Version copy;
+        memcpy(&copy, current.load(), bytes);
+        return copy.values[words - 1];
+    }
+    void write(int64_t value) {
+        auto *version = new Version{};
+        version->values[words - 1] = value;
+        delete current.exchange(version);
+    }
+};
+INTERLAP_TARGET(Register)
