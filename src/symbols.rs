@@ -240,8 +240,7 @@ mod tests {
             let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
             place(&frames).expect("known").source.from
         };
-        let frames =
-            ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
+        let frames = ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
         assert_eq!(from(&frames), Some(9));
         assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
         assert_eq!(from(&["/l/list.h:2"]), None);
