@@ -1,8 +1,7 @@
-//! The last thing that a thread did, where that was a fault that the engine saw coming: what is known
-//! of it comes in, the row of the table that tells it goes out. The trail ends before, for what the
-//! engine does not let happen is never noted as done.
+//! The last thing that a thread did, where that was a fault that the engine saw coming: what is
+//! known of it comes in, the row of the table that tells it goes out. The trail ends before, for
+//! what the engine does not let happen is never noted as done.
 
-use crate::fault::FaultKind;
 use crate::finding::{FaultLine, What};
 use crate::interleaving::{Row, What as Did};
 use crate::trace::frame::DetectedKind;
@@ -11,7 +10,7 @@ use crate::trace::frame::DetectedKind;
 pub(super) fn row(what: &What, step: u64) -> Option<Row> {
     let What::Fault { kind, thread, places, lines, .. } = what else { return None };
     let thread = (*thread)?;
-    let text = words(kind)?.to_string();
+    let text = words(kind.detected()?)?.to_string();
     // The others are of those that freed or allocated the block before.
     let of_fault =
         |line: &&FaultLine| places.first().is_none_or(|first| first.starts_with(&line.what));
@@ -26,9 +25,8 @@ pub(super) fn row(what: &What, step: u64) -> Option<Row> {
     })
 }
 
-fn words(kind: &FaultKind) -> Option<&'static str> {
+fn words(kind: DetectedKind) -> Option<&'static str> {
     use DetectedKind::*;
-    let FaultKind::Detected(kind) = kind else { return None };
     match kind {
         UseAfterFree => Some("accesses memory that was freed"),
         DoubleFree => Some("frees what was freed before"),

@@ -29,10 +29,11 @@ const HANG_MAX: Duration = Duration::from_secs(4);
 const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
 
 /// What a finding must have in common with the one that is shrunk, to be the same: its signature;
-/// or, of violations, the same rule, broken by no operation that the first did not name. (A witness
-/// found in a long history may name operations that have no part in it; that of a short one names
-/// fewer. And what is refused of transactions gets its name by what it looks like: fewer of them may
-/// look like a special case, see [`is_named_so`].) A shrunk finding has the signature of its own witness; the report says what it was.
+/// or, of violations, the same rule, broken by no operation that the first did not name. (A
+/// witness found in a long history may name operations that have no part in it; that of a short
+/// one names fewer. And what is refused of transactions gets its name by what it looks like: fewer
+/// of them may look like a special case, see [`is_named_so`].) A shrunk finding has the signature
+/// of its own witness; the report says what it was.
 pub(super) struct Identity {
     signature: String,
     /// Of a violation.
