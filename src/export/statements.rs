@@ -144,11 +144,21 @@ impl Code {
         let ends = (from..to).filter(|at| self.bytes[*at] == b';');
         let update = |end: usize| {
             let depth = self.depths[end];
-            let is_before =
-                |at: &usize| b";{})".contains(&self.bytes[*at]) && self.depths[*at + 1] <= depth;
-            let start = self.skip_space((0..end).rev().find(is_before).map_or(0, |at| at + 1))?;
-            let text = std::str::from_utf8(self.bytes.get(start..end)?).ok()?;
-            updated(text, "").map(|_| Place::Update(start, end))
+            for before in (0..end).rev().filter(|at| self.depths[*at + 1] <= depth) {
+                if !b";{})".contains(&self.bytes[before]) {
+                    continue;
+                }
+                let start = self.skip_space(before + 1)?;
+                let text = self.bytes.get(start..end).and_then(|b| std::str::from_utf8(b).ok());
+                if text.is_some_and(|text| updated(text, "").is_some()) {
+                    return Some(Place::Update(start, end));
+                }
+                // It may end the head of a condition, or be a part of the statement.
+                if self.bytes[before] != b')' {
+                    return None;
+                }
+            }
+            None
         };
         ends.filter_map(update).collect()
     }
