@@ -77,7 +77,7 @@ impl<'a> Shape<'a> {
     ) -> Shape<'a> {
         let (seed, scenario) = (plan.seed, plan.scenario(round));
         let mut random = Random::of(seed, &[round]);
-        let sequential = round < SEQUENTIAL_ROUNDS && scenario.is_none();
+        let sequential = scenario.map_or(round < SEQUENTIAL_ROUNDS, |scenario| scenario.sequential);
         let (threads, calls) = match scenario {
             Some(scenario) => size_of(scenario),
             None => size(plan, operations, info, sequential, &mut random),

@@ -89,6 +89,14 @@ impl FaultKind {
         }
     }
 
+    /// What the controlled engine saw coming; none of all else.
+    pub fn detected(&self) -> Option<DetectedKind> {
+        match self {
+            FaultKind::Detected(kind) => Some(*kind),
+            _ => None,
+        }
+    }
+
     /// Short stable name, part of a finding's signature.
     pub fn name(&self) -> String {
         match self {

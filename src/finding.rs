@@ -62,6 +62,9 @@ pub enum What {
     Fault {
         kind: FaultKind,
         stage: Stage,
+        /// The thread at fault, if it is known to be one thread's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<u32>,
         sentence: String,
         /// What happened where, the fault itself first; only of faults that the engine detected.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -232,6 +235,7 @@ impl Finding {
         let what = What::Fault {
             kind: fault.kind.clone(),
             stage: fault.stage,
+            thread: fault.thread,
             sentence: fault.sentence(),
             places: fault.place_lines(),
             lines,

@@ -47,7 +47,7 @@ pub enum What {
 }
 
 /// Where something was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     pub function: String,
     pub file: PathBuf,

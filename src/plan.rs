@@ -161,6 +161,9 @@ pub struct Scenario {
     pub keys: u64,
     /// Most values that a call carries or asks for; a drain that removes in bulk asks for so many.
     pub values: u64,
+    /// One call at a time, and held against the sequential object.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sequential: bool,
     /// How it is scheduled, where it has a schedule of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,

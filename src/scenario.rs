@@ -34,6 +34,7 @@ pub fn part_of(history: &History, callers: u32, keep: impl Fn(OperationId) -> bo
         threads,
         keys: keys.map_or(0, |keys| keys.max(0) as u64),
         values: values.unwrap_or(0).max(VALUES_MIN),
+        sequential: false,
         schedule: None,
     }
 }

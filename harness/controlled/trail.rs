@@ -12,6 +12,9 @@ use super::{coverage, engine, hooks, layout};
 #[unsafe(no_mangle)]
 static il_trails: AtomicU8 = AtomicU8::new(0);
 
+/// Nothing is mapped below.
+const PAGE: usize = 4096;
+
 struct Trail {
     /// Those that are kept. The last ones are a ring, as soon as there are more.
     events: UnsafeCell<Vec<Event>>,
@@ -147,12 +150,28 @@ fn finish_write() {
     }
 }
 
-/// The first bytes of what is there.
+/// The first bytes of what is there; 0 where nothing is: the target is about to crash, and is to do
+/// so by itself. The kernel reads, for it looks first.
 fn bytes(address: usize, size: usize) -> u64 {
     let mut bytes = [0; 8];
-    let at: *const u8 = std::ptr::with_exposed_provenance(address);
-    // SAFETY: memory that the target is about to access, or has accessed: a freed block stays
-    // mapped. What it has unmapped since is a fault of the target's, told as one.
-    unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), size.min(8)) };
+    let len = size.min(8);
+    let to = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: len };
+    let from = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: len };
+    // SAFETY: `to` is of the array, which lives; what cannot be read is refused. The target's
+    // `errno` is put back.
+    let is_unknown = unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let read = libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0);
+        let is_refused = read < 0 && *errno != libc::EFAULT;
+        *errno = before;
+        is_refused
+    };
+    if is_unknown && address >= PAGE {
+        let at: *const u8 = std::ptr::with_exposed_provenance(address);
+        // SAFETY: memory that the target is about to access, or has accessed: a freed block stays
+        // mapped. What it has unmapped since is a fault of the target's, told as one.
+        unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), len) };
+    }
     u64::from_le_bytes(bytes)
 }

@@ -87,8 +87,9 @@ pub struct Export {
     /// Do not compile and run what is written
     #[arg(long)]
     pub no_try: bool,
-    /// How long to look for the points at which threads have to be stopped
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    /// How long all trials together may take: of programs that force the order of the finding, each
+    /// compiled and run, and then of one that is left to chance
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub try_for: Duration,
     /// Time without any progress that counts as a hang, where the round is run once more
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]

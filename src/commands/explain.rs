@@ -72,7 +72,7 @@ pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
         )
     })?;
     let mut lines = SourceLines::of(&options.library);
-    explain::interleaving(stored, &same.round, &mut lines).with_context(|| {
+    explain::interleaving(stored, (&same.round, &same.finding.what), &mut lines).with_context(|| {
         format!(
             "{name} ends the target's process, and what its threads did until then is lost with \
              it; `interlap replay {} --gdb` stops at the fault, with every thread",

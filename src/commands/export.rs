@@ -19,6 +19,7 @@ use crate::finding::Stored;
 use crate::interleaving::Interleaving;
 use crate::machine::Machine;
 use crate::plan::{Engine, quoted};
+use crate::report::progress::Progress;
 
 /// What an export wrote: each file and a hash of it, so that a later one knows its own.
 const LIST: &str = "export.json";
@@ -44,10 +45,14 @@ pub fn run(args: &cli::Export) -> Result<Outcome> {
     let request = request(&workshop, &stored)?;
     let material = Material::new(&stored, table.as_ref(), build(&workshop, &stored, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
-    if budget.is_some() && !args.format.json {
-        eprintln!("compiling and running what may reproduce it ...");
+    if let Some(budget) = budget.filter(|_| !args.format.json) {
+        let seconds = budget.as_secs();
+        eprintln!("compiling and running what may reproduce it, for {seconds} s at most ...");
     }
-    let (draft, tried) = search::search(&material, budget)?;
+    let mut progress = Progress::new(None, args.format.json);
+    let searched = search::search(&material, budget, &mut |line| progress.status(|| line));
+    progress.finish();
+    let (draft, tried) = searched?;
     let files = material.files(&draft, &tried, &versions(&workshop, &request));
     write(&into, &files, &known)?;
     if args.format.json {
@@ -72,6 +77,10 @@ fn tell(into: &Path, material: &Material, tried: &Tried) {
         }
         Tried::Runs { .. } if !tried.is_shown() => {
             println!("\nIt could not be reproduced without interlap; README.md says what to do.");
+            println!("{}", tried.in_vain().unwrap_or_default());
+            if tried.is_cut_short() {
+                println!("To try more of them: --try-for 5m");
+            }
         }
         _ => {}
     }

@@ -40,9 +40,6 @@ pub fn run(args: &cli::Shrink) -> Result<Outcome> {
             args.finding.display()
         );
     }
-    if !shrink::is_shrinkable(&stored) {
-        bail!("{} shows when one call is made at a time; `interlap show` has them", finding.name);
-    }
     let stop = stop_flag()?;
     let options = rerun(&finding.plan, &finding.signature, &args.finding, &args.run, stop)?;
     let json = args.run.format.json;

@@ -6,12 +6,13 @@
 //! of them changes while those calls are under way. Like the traces of Lincheck (Koval et al.:
 //! Lincheck: A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023).
 
+mod fault;
 mod matters;
 mod memory;
 mod source;
 mod written;
 
-use crate::finding::{FaultLine, Stored};
+use crate::finding::{self, FaultLine, Stored};
 use crate::history::{NEVER, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
 use crate::members::Types;
@@ -30,15 +31,18 @@ const WAITS: &str = "waits";
 /// A round with no more calls is told as a whole.
 const SMALL_ROUND: usize = 12;
 
-/// The table of the stored finding's round, as it was run `again` with a trail; none without one.
+/// The table of the stored finding's round, as it was run `again` with a trail and showed `what`;
+/// none without one.
 pub fn interleaving(
     stored: &Stored,
-    again: &Round,
+    (again, what): (&Round, &finding::What),
     lines: &mut SourceLines,
 ) -> Option<Interleaving> {
-    let trail = &written::settled(again.end.steps.as_ref()?.trail.as_ref()?);
+    let steps = again.end.steps.as_ref()?;
+    let trail = &written::settled(steps.trail.as_ref()?);
     let story = Story { stored, trail };
     let mut rows = story.rows(lines);
+    rows.extend(fault::row(what, steps.steps).map(|row| ((u64::MAX, 3, 0), row)));
     rows.sort_by_key(|(at, _)| *at);
     let rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
     Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })

@@ -56,23 +56,25 @@ impl<'a> Files<'a> {
 
 /// Points for a stop, the likeliest first; `op` is what the thread calls.
 pub fn options(stop: &Stop, table: &Interleaving, op: &str, files: &mut Files) -> Vec<Halt> {
-    let rows: Vec<(usize, &Row)> = table.rows[..=stop.next]
+    let until = stop.next.unwrap_or(stop.last);
+    let rows: Vec<(usize, &Row)> = table.rows[..=until]
         .iter()
         .enumerate()
         .skip(stop.from)
         .filter(|(_, row)| row.thread == stop.thread)
         .collect();
-    let (last, next) = (lines(&table.rows[stop.last]), lines(&table.rows[stop.next]));
+    let last = lines(&table.rows[stop.last]);
+    let next = stop.next.map_or(Vec::new(), |next| lines(&table.rows[next]));
     let mut found: Vec<(PathBuf, Spot, Vec<usize>)> = Vec::new();
     for line in &next {
-        let passes = passes(&rows, line, stop.next);
+        let passes = passes(&rows, line, until);
         let Some((file, code)) = files.code(&line.0) else { continue };
         let (mut spots, arguments) = (code.on_line(line.1), code.arguments_on_line(line.1));
         spots.extend(code.bodies_on_line(line.1));
         if last.contains(line) {
             // In the middle of the line, more likely than not.
             spots.reverse();
-            spots.splice(0..0, arguments);
+            spots.splice(0..0, [code.updates_on_line(line.1), arguments].concat());
         } else {
             spots.extend(arguments);
         }

@@ -4,6 +4,7 @@
 //! where the user sees it.
 
 mod calls;
+mod forced;
 mod halts;
 mod headers;
 mod issue;
@@ -73,7 +74,6 @@ pub struct Build {
 pub struct Draft {
     script: Script,
     halts: Vec<Halt>,
-    binding: Binding,
     reuses_memory: bool,
     headers: Vec<Header>,
     command: Vec<String>,
@@ -157,7 +157,7 @@ impl<'a> Material<'a> {
         };
         let text = program.text();
         let script = script.clone();
-        Draft { script, halts, binding, reuses_memory, headers, command, text }
+        Draft { script, halts, reuses_memory, headers, command, text }
     }
 
     fn command(&self, is_hooked: bool) -> Vec<String> {

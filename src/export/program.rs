@@ -19,6 +19,9 @@ use crate::trace::frame::DetectedKind;
 /// Seconds without an end after which calls count as hanging, where that is what was found, and
 /// where it was not.
 const HANG_SECONDS: [u64; 2] = [8, 20];
+/// Seconds after which a thread counts as waiting for what another one has, likewise: answers that
+/// prove something need to be sure of it.
+const WAIT_SECONDS: [u64; 2] = [1, 2];
 
 /// What the program's own functions and variables are called.
 const OWN_NAMES: &[&str] = &[
@@ -26,6 +29,7 @@ const OWN_NAMES: &[&str] = &[
     "FINDING",
     "SECONDS",
     "THREADS",
+    "STOPS",
     "VALUES",
     "after",
     "at_the_end",
@@ -44,6 +48,7 @@ const OWN_NAMES: &[&str] = &[
     "end_turn",
     "enter",
     "give_up",
+    "hang_seconds",
     "hangs",
     "has_begun",
     "has_returned",
@@ -196,7 +201,10 @@ impl Program<'_> {
         }
         text += "\n};\nstatic void reproducer_point(int point) __attribute__((unused));\n\
                  #define REPRODUCER_POINT(name) reproducer_point(name)\n";
-        let is_after = |halt: &Halt| matches!(halt.hook.place, statements::Place::Argument(..));
+        let is_after = |halt: &Halt| {
+            use statements::Place::{Argument, Update};
+            matches!(halt.hook.place, Argument(..) | Update(..))
+        };
         text += match (self.halts.iter().any(is_after), self.language) {
             (false, _) if self.halts.iter().all(|halt| self.is_own(halt)) => "",
             (_, Language::C) => AFTER_IN_C,
@@ -292,14 +300,18 @@ impl Program<'_> {
         let sign = self.sign();
         let mut text = format!(
             "enum {{\n    CALLS = {}, // of all threads\n    WANTS_ANSWERS = {},\n    \
-             TELL_AT_ONCE = {},\n    SECONDS_THAT_ARE_A_HANG = {}\n}};\n\
+             TELL_AT_ONCE = {},\n    STOPS = {}, // of a call, at most\n    \
+             SECONDS_THAT_ARE_A_WAIT = {} // for what another thread has\n}};\n\
              static const double SECONDS = {}; // how long to try, if not told\n\
+             static int hang_seconds = {}; // without an end, after which calls count as hanging\n\
              static const char FINDING[] = {};\n",
             self.stored.round.history.len(),
             u8::from(sign == Sign::Answers),
             u8::from(sign != Sign::Answers && self.script.has_turns),
-            HANG_SECONDS[usize::from(sign != Sign::Hang)],
+            self.script.stops_of_a_call(),
+            WAIT_SECONDS[usize::from(sign != Sign::Hang)],
             if self.script.has_turns { 10 } else { 60 },
+            HANG_SECONDS[usize::from(sign != Sign::Hang)],
             calls::literal(self.title),
         );
         text += "static void has_returned(int thread);\n\n";

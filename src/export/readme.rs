@@ -54,16 +54,17 @@ pub fn outcome(material: &Material, draft: &Draft, tried: &Tried) -> String {
         }
         Tried::Runs { .. } if !tried.is_shown() => {
             format!(
-                "**It could not be reproduced without interlap**: {}. {}\n",
+                "**It could not be reproduced without interlap**: {}. {} {}\n",
                 tried.words(),
-                instead(material, draft)
+                tried.in_vain().unwrap_or_default(),
+                instead(material, draft, tried)
             )
         }
         _ => format!("Tried where it was written: **it {}**.\n", tried.words()),
     }
 }
 
-fn instead(material: &Material, draft: &Draft) -> String {
+fn instead(material: &Material, draft: &Draft, tried: &Tried) -> String {
     let stored = material.stored;
     let directory = quoted(&stored.directory.display().to_string());
     if stored.finding.plan.engine == Engine::Controlled && stored.finding.shrunk.is_none() {
@@ -71,6 +72,9 @@ fn instead(material: &Material, draft: &Draft) -> String {
             "It was not shrunk, and each place at which a thread was stopped has to be found: make \
              it smaller with `interlap shrink {directory}`, and export it again."
         );
+    }
+    if tried.is_cut_short() {
+        return format!("To try more of them: `interlap export {directory} --try-for 5m`.");
     }
     if stored.finding.plan.engine == Engine::Controlled {
         return "What decides it lies inside of single statements, in code that is not compiled \

@@ -8,6 +8,7 @@
 
 use crate::history::{History, OperationId};
 use crate::interleaving::{Interleaving, Row, What};
+use crate::operation::Status;
 
 /// What a thread does next.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,8 @@ pub struct Stop {
     pub thread: u32,
     pub call: OperationId,
     pub last: usize,
-    pub next: usize,
+    /// None: it never went on, because the process ended before.
+    pub next: Option<usize>,
     /// The first row of the call, or that behind its stop before.
     pub from: usize,
 }
@@ -52,8 +54,17 @@ pub struct Script {
 }
 
 impl Script {
+    /// Most stops within one call; at least 1.
+    pub fn stops_of_a_call(&self) -> usize {
+        let calls =
+            self.threads.iter().flat_map(|steps| steps.split(|step| matches!(step, Step::Call(_))));
+        let stops =
+            |steps: &[Step]| steps.iter().filter(|step| matches!(step, Step::Stop { .. })).count();
+        calls.map(stops).max().unwrap_or(0).max(1)
+    }
+
     /// What a thread does, of these things with their turns; notes where it is stopped.
-    fn steps(&mut self, own: &[(&Atom, usize)], table: &Interleaving) -> Vec<Step> {
+    fn steps(&mut self, own: &[(&Atom, usize)], table: &Interleaving, end: &End) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut turn = None;
         for atoms in own.chunk_by(|a, b| a.0.call == b.0.call) {
@@ -74,9 +85,18 @@ impl Script {
                 } else {
                     let call = before.call;
                     steps.push(Step::Stop { stop: self.stops.len(), back });
+                    let next = Some(next);
                     self.stops.push(Stop { thread: before.thread, call, last, next, from });
                 }
                 from = next;
+            }
+            let (last, turn_of_last) = atoms[atoms.len() - 1];
+            if let Some(row) = last.row.filter(|row| !waits(&table.rows[*row]))
+                && end.is_cut_off(last.call, turn_of_last)
+            {
+                let (thread, call) = (last.thread, last.call);
+                steps.push(Step::Stop { stop: self.stops.len(), back: end.turn + 1 });
+                self.stops.push(Stop { thread, call, last: row, next: None, from });
             }
             steps.push(Step::Call(atoms[0].0.call));
             steps.extend(blocked.map(Step::Turn));
@@ -84,6 +104,21 @@ impl Script {
         }
         steps.push(Step::EndTurn);
         steps
+    }
+}
+
+/// How the script ends.
+struct End {
+    /// The last turn.
+    turn: usize,
+    /// Calls that never returned.
+    pending: Vec<OperationId>,
+}
+
+impl End {
+    /// Whether the process ended while this call, which was last seen in this turn, was stopped.
+    fn is_cut_off(&self, call: OperationId, turn: usize) -> bool {
+        turn < self.turn && self.pending.contains(&call)
     }
 }
 
@@ -95,34 +130,43 @@ struct Atom {
     row: Option<usize>,
 }
 
-/// One thread at a time, as the table has it: switched where a row `is_kept`.
+/// One thread at a time, as the table has it: switched where a row `is_kept`. From a row on all go
+/// at once, if there is one: where nothing happens any more that has not happened before.
 pub fn in_turns(
     history: &History,
     table: &Interleaving,
     threads: u32,
     is_kept: impl Fn(&Row) -> bool,
+    free_from: Option<usize>,
 ) -> Script {
     let atoms = atoms(history, table, threads, is_kept);
+    let is_free = |atom: &Atom| atom.row >= free_from && free_from.is_some();
+    let first_free = atoms.iter().position(is_free).unwrap_or(atoms.len());
     let mut turns = Vec::with_capacity(atoms.len());
     for (at, atom) in atoms.iter().enumerate() {
         let turn = match at.checked_sub(1) {
             None => 0,
+            Some(before) if at == first_free => turns[before] + 1,
+            Some(before) if at > first_free => turns[before],
             Some(before) => turns[before] + usize::from(atoms[before].thread != atom.thread),
         };
         turns.push(turn);
     }
+    let is_pending = |id: &OperationId| history.operation(*id).status == Status::Pending;
+    let pending = history.ids().filter(is_pending).collect();
+    let end = End { turn: turns.last().copied().unwrap_or(0), pending };
     let mut script = Script { has_turns: true, ..Script::default() };
     for thread in 0..threads {
         let own: Vec<(&Atom, usize)> =
             atoms.iter().zip(turns.iter().copied()).filter(|(a, _)| a.thread == thread).collect();
-        let steps = script.steps(&own, table);
+        let steps = script.steps(&own, table, &end);
         script.threads.push(steps);
     }
     script
 }
 
 fn waits(row: &Row) -> bool {
-    matches!(&row.what, What::Act { text, .. } if text == "waits")
+    matches!(&row.what, What::Act { text, .. } if text.starts_with("waits"))
 }
 
 fn atoms(
@@ -202,10 +246,11 @@ pub fn in_order(history: &History, threads: u32) -> Script {
     let atom = |call: &OperationId| Atom { thread: thread(call), call: *call, row: None };
     let atoms: Vec<Atom> = calls.iter().map(atom).collect();
     let mut script = Script { has_turns: true, ..Script::default() };
+    let end = End { turn: 0, pending: Vec::new() };
     for of in 0..threads {
         let own: Vec<(&Atom, usize)> =
             atoms.iter().zip(0..).filter(|(atom, _)| atom.thread == of).collect();
-        let steps = script.steps(&own, &table);
+        let steps = script.steps(&own, &table, &end);
         script.threads.push(steps);
     }
     script

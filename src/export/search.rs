@@ -1,26 +1,32 @@
-//! Which program reproduces a finding: what can be tried comes in, is compiled and run; the best
-//! draft goes out, with what became of it. Nothing is claimed that was not tried.
+//! Which program reproduces a finding: what can be tried comes in, is compiled and run, all within
+//! one limit of time; the best draft goes out, with what became of it. Nothing is claimed that was
+//! not tried.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::halts::{self, Files, Halt};
+use super::forced::{self, Forced};
 use super::program::{Binding, Sign};
-use super::script::{self, Script};
-use super::{Draft, Material, headers, trial};
+use super::script;
+use super::trial::{self, Limits};
+use super::{Draft, Material, headers};
 use crate::compile::Language;
-use crate::interleaving::{Row, What};
-use crate::plan::Heap;
 
 /// Runs of a program that is said to reproduce in every run.
 pub const RUNS: usize = 20;
 /// The same of one that hangs, which takes seconds each time.
 const HANGING_RUNS: usize = 4;
-/// Runs of a program that has to try for a while, and how many seconds each may take.
+/// Runs of a program that has to try for a while; none is given more seconds than this, nor less.
 const LONG_RUNS: usize = 5;
-const LONG_SECONDS: f64 = 6.0;
+const LONG_SECONDS: [f64; 2] = [1.0, 6.0];
+/// The part of the time in which orders are forced, in percent; the rest is for chance.
+const FORCED_PERCENT: u32 = 70;
+/// How long a compiler may take with what has to be compiled.
+const COMPILE_MAX: Duration = Duration::from_secs(180);
+/// The likeliest program gets so much time, however little is left.
+const LIKELIEST_MIN: Duration = Duration::from_secs(10);
 
 /// What became of a draft.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +39,40 @@ pub enum Tried {
         shown: usize,
         runs: usize,
         seconds: f64,
+        effort: Effort,
     },
+}
+
+/// What was tried to get there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Programs that force an order: those that were tried, of how many.
+    pub forced: usize,
+    pub of: usize,
+    /// The time that was given for all of it.
+    pub limit: Duration,
+}
+
+impl Effort {
+    /// What was tried in vain, and what for: one sentence or two.
+    fn words(&self) -> String {
+        let Effort { forced, of, limit } = *self;
+        let seconds = limit.as_secs();
+        let orders = match (forced, of) {
+            (_, 0) => "No order of its threads can be forced; they were left to chance".to_string(),
+            (1, 1) => "One program that forces the order was tried, which did not show it".into(),
+            (_, _) if forced == of => {
+                format!("All {of} programs that may force the order were tried; none showed it")
+            }
+            _ => format!(
+                "{forced} of {of} programs that may force the order were tried in the time that \
+                 was given for all trials ({seconds} s, `--try-for`); none showed it"
+            ),
+        };
+        let meaning =
+            "That says nothing of the bug, only that this program does not bring it about";
+        format!("{orders}. {meaning}.")
+    }
 }
 
 impl Tried {
@@ -45,18 +84,32 @@ impl Tried {
         matches!(self, Tried::Runs { shown, .. } if *shown > 0)
     }
 
+    /// Whether there was more to be tried.
+    pub fn is_cut_short(&self) -> bool {
+        matches!(self, Tried::Runs { effort, .. } if effort.forced < effort.of)
+    }
+
+    /// What was tried in vain, in sentences; none where it was shown, or not tried.
+    pub fn in_vain(&self) -> Option<String> {
+        match self {
+            Tried::Runs { shown: 0, effort, .. } => Some(effort.words()),
+            _ => None,
+        }
+    }
+
     /// "reproduces in every run (20 of 20)".
     pub fn words(&self) -> String {
         match self {
             Tried::No => "not tried".to_string(),
             Tried::DoesNotCompile(_) => "does not compile".to_string(),
-            Tried::Runs { shown, runs, seconds } => {
+            Tried::Runs { shown, runs, seconds, .. } => {
                 let each = match seconds {
                     0.0 => String::new(),
                     seconds => format!(", each given {seconds} seconds"),
                 };
+                let runs_of = if *runs == 1 { "run" } else { "runs" };
                 match shown {
-                    0 => format!("was not seen in {runs} runs{each}"),
+                    0 => format!("was not seen in {runs} {runs_of}{each}"),
                     shown if shown == runs => {
                         format!("reproduces in every run ({shown} of {runs}{each})")
                     }
@@ -67,50 +120,38 @@ impl Tried {
     }
 }
 
-/// The best draft that is found in time; without any trial, the likeliest one.
-pub fn search(material: &Material, budget: Option<Duration>) -> Result<(Draft, Tried)> {
-    let Some(budget) = budget else {
-        let forced = forced(material).into_iter().next();
+/// The best draft that is found within `limit`, `tell` hearing how it gets on; without any trial,
+/// the likeliest one.
+pub fn search(
+    material: &Material,
+    limit: Option<Duration>,
+    tell: &mut dyn FnMut(String),
+) -> Result<(Draft, Tried)> {
+    let Some(limit) = limit else {
+        let forced = forced::forced(material).into_iter().find(|forced| forced.count() > 0);
         let draft = forced.and_then(|forced| forced.drafts(material, binding_of(material)).next());
         let free = || free(material, binding_of(material));
         return Ok((draft.unwrap_or_else(free), Tried::No));
     };
-    let end = Instant::now() + budget;
+    let started = Instant::now();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let probe = Probe { material, directory: scratch.path() };
-    let mut fallback = free(material, binding_of(material));
-    if let Err(words) = probe.compile(&fallback)? {
-        let table = free(material, Binding::Table);
-        if fallback.binding == Binding::Table || probe.compile(&table)?.is_err() {
-            return Ok((fallback, Tried::DoesNotCompile(words)));
+    let effort = Effort { limit, ..Effort::default() };
+    let end = started + limit;
+    let directory = scratch.path();
+    let mut probe = Probe { material, directory, started, end, effort, compiled: None, tell };
+    probe.tell("compiling it");
+    let all = forced::forced(material);
+    probe.effort.of = all.iter().map(Forced::count).sum();
+    let binding = match probe.binding(&all)? {
+        Ok(binding) => binding,
+        Err(words) => {
+            return Ok((free(material, binding_of(material)), Tried::DoesNotCompile(words)));
         }
-        fallback = table;
+    };
+    match probe.forced(&all, binding)? {
+        Some(found) => Ok(found),
+        None => probe.chance(free(material, binding)),
     }
-    let mut best: Option<(Draft, Tried)> = None;
-    for forced in forced(material) {
-        for (at, draft) in forced.drafts(material, fallback.binding).enumerate() {
-            // The likeliest one is tried however slow the machine is.
-            if at > 0 && Instant::now() > end {
-                break;
-            }
-            if probe.compile(&draft)?.is_err() || !probe.shows(0.0)? {
-                continue;
-            }
-            let hangs = material.sign() == Sign::Hang;
-            let tried = probe.runs(if hangs { HANGING_RUNS } else { RUNS }, 0.0)?;
-            if tried.is_sure() {
-                return Ok((draft, tried));
-            }
-            best.get_or_insert((draft, tried));
-        }
-    }
-    if let Some(best) = best {
-        return Ok(best);
-    }
-    // An error was told above.
-    let _ = probe.compile(&fallback)?;
-    let tried = probe.runs(LONG_RUNS, LONG_SECONDS)?;
-    Ok((fallback, tried))
 }
 
 /// A C adapter, and one that gives its table itself, has no class.
@@ -124,7 +165,7 @@ fn binding_of(material: &Material) -> Binding {
 
 fn free(material: &Material, binding: Binding) -> Draft {
     let (round, history) = (&material.stored.round.start, &material.stored.round.history);
-    let script = match round.sequential {
+    let script = match forced::is_in_order(material) {
         true => script::in_order(history, round.threads),
         false => script::at_once(history, round.threads),
     };
@@ -134,10 +175,97 @@ fn free(material: &Material, binding: Binding) -> Draft {
 struct Probe<'a> {
     material: &'a Material<'a>,
     directory: &'a Path,
+    started: Instant,
+    end: Instant,
+    effort: Effort,
+    /// The program that was compiled last, if it compiles.
+    compiled: Option<String>,
+    tell: &'a mut dyn FnMut(String),
 }
 
 impl Probe<'_> {
-    fn compile(&self, draft: &Draft) -> Result<Result<(), String>> {
+    fn tell(&mut self, what: &str) {
+        let (spent, limit) = (self.started.elapsed().as_secs(), self.effort.limit.as_secs());
+        (self.tell)(format!("exporting: {what} ({spent} of {limit} s)"));
+    }
+
+    /// With which binding it compiles, or what the compiler says. The likeliest program is compiled
+    /// first, for it is often the last.
+    fn binding(&mut self, all: &[Forced]) -> Result<Result<Binding, String>> {
+        let binding = binding_of(self.material);
+        let likeliest = all.iter().find_map(|of| of.drafts(self.material, binding).next());
+        if let Some(draft) = likeliest
+            && self.compile(&draft, COMPILE_MAX)?.is_ok()
+        {
+            self.compiled = Some(draft.text);
+            return Ok(Ok(binding));
+        }
+        let words = match self.compile(&free(self.material, binding), COMPILE_MAX)? {
+            Ok(()) => return Ok(Ok(binding)),
+            Err(words) => words,
+        };
+        let table = free(self.material, Binding::Table);
+        if binding == Binding::Table || self.compile(&table, COMPILE_MAX)?.is_err() {
+            return Ok(Err(words));
+        }
+        Ok(Ok(Binding::Table))
+    }
+
+    /// The first program that forces the order and shows the finding each time, else one that does
+    /// sometimes.
+    fn forced(&mut self, all: &[Forced], binding: Binding) -> Result<Option<(Draft, Tried)>> {
+        let mut best: Option<(Draft, Tried)> = None;
+        let until = self.started + self.effort.limit * FORCED_PERCENT / 100;
+        for draft in all.iter().flat_map(|forced| forced.drafts(self.material, binding)) {
+            // The likeliest one is tried however slow the machine is.
+            let is_likeliest = self.effort.forced == 0;
+            if !is_likeliest && Instant::now() > until {
+                break;
+            }
+            self.effort.forced += 1;
+            let Effort { forced, of, .. } = self.effort;
+            self.tell(&format!("program {forced} of {of} that may force the order"));
+            let least = if is_likeliest { LIKELIEST_MIN } else { Duration::ZERO };
+            if self.compile(&draft, self.left().max(least))?.is_err() || !self.shows(0.0, least)? {
+                continue;
+            }
+            let hangs = self.material.sign() == Sign::Hang;
+            let tried = self.again(if hangs { HANGING_RUNS } else { RUNS })?;
+            if tried.is_sure() {
+                return Ok(Some((draft, tried)));
+            }
+            best.get_or_insert((draft, tried));
+        }
+        Ok(best)
+    }
+
+    /// The threads run at once, for the rest of the time.
+    fn chance(&mut self, draft: Draft) -> Result<(Draft, Tried)> {
+        let limit = COMPILE_MAX;
+        if let Err(words) = self.compile(&draft, limit)? {
+            return Ok((draft, Tried::DoesNotCompile(words)));
+        }
+        let [least, most] = LONG_SECONDS;
+        let seconds = (self.left().as_secs_f64() / LONG_RUNS as f64).clamp(least, most).floor();
+        let (mut shown, mut runs) = (0, 0);
+        while runs == 0 || runs < LONG_RUNS && self.left().as_secs_f64() >= seconds {
+            self.tell(&format!("run {} of a program that is left to chance", runs + 1));
+            shown += usize::from(self.shows(seconds, Duration::from_secs_f64(seconds))?);
+            runs += 1;
+        }
+        let tried = Tried::Runs { shown, runs, seconds, effort: self.effort };
+        Ok((draft, tried))
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    fn compile(&mut self, draft: &Draft, limit: Duration) -> Result<Result<(), String>> {
+        if self.compiled.as_ref() == Some(&draft.text) {
+            return Ok(Ok(()));
+        }
+        self.compiled = None;
         let mut files = headers::files(&draft.headers);
         files.push((self.material.file().into(), draft.text.clone()));
         for (name, text) in files {
@@ -146,90 +274,28 @@ impl Probe<'_> {
             std::fs::create_dir_all(parent).context("cannot make a temporary directory")?;
             std::fs::write(&path, text).context("cannot write a temporary file")?;
         }
-        trial::compile(&draft.command, self.directory)
+        trial::compile(&draft.command, self.directory, limit)
     }
 
-    fn shows(&self, seconds: f64) -> Result<bool> {
-        trial::shows(self.directory, seconds, &self.material.stored.finding.what)
+    /// Whether one run shows it, which has the time that is left, and at least so much.
+    fn shows(&self, seconds: f64, least: Duration) -> Result<bool> {
+        let limits = Limits { seconds, most: self.left().max(least) };
+        trial::shows(self.directory, limits, &self.material.stored.finding.what)
     }
 
-    fn runs(&self, runs: usize, seconds: f64) -> Result<Tried> {
-        let mut shown = 0;
-        for _ in 0..runs {
-            shown += usize::from(self.shows(seconds)?);
-        }
-        Ok(Tried::Runs { shown, runs, seconds })
-    }
-}
-
-/// A script in turns, and for each of its stops the points that may be the right ones.
-struct Forced {
-    script: Script,
-    options: Vec<Vec<Halt>>,
-    reuses_memory: bool,
-}
-
-impl Forced {
-    /// The likeliest points first; then one of them is another, in turn.
-    fn drafts<'a>(
-        &'a self,
-        material: &'a Material,
-        binding: Binding,
-    ) -> impl Iterator<Item = Draft> + 'a {
-        let first: Vec<usize> = vec![0; self.options.len()];
-        let others = self
-            .options
-            .iter()
-            .enumerate()
-            .flat_map(|(at, options)| (1..options.len()).map(move |choice| (at, choice)));
-        let choices = std::iter::once(first.clone()).chain(others.map(move |(at, choice)| {
-            let mut choices = first.clone();
-            choices[at] = choice;
-            choices
-        }));
-        let possible = self.options.iter().all(|options| !options.is_empty());
-        choices.filter(move |_| possible).map(move |choices| {
-            let pairs = self.options.iter().zip(choices);
-            let halts: Vec<Halt> = pairs.map(|(options, at)| options[at].clone()).collect();
-            material.draft(&self.script, &halts, binding, self.reuses_memory)
-        })
-    }
-}
-
-/// What can be forced, the simplest first.
-fn forced(material: &Material) -> Vec<Forced> {
-    let stored = material.stored;
-    let (round, history) = (&stored.round.start, &stored.round.history);
-    if round.sequential {
-        let script = script::in_order(history, round.threads);
-        return vec![Forced { script, options: Vec::new(), reuses_memory: false }];
-    }
-    let Some(table) = material.table else { return Vec::new() };
-    let matters: fn(&Row) -> bool = |row| row.matters;
-    let all: fn(&Row) -> bool = |_| true;
-    let frees =
-        |row: &Row| matches!(&row.what, What::Act { text, .. } if text.starts_with("frees"));
-    let may_reuse = stored.finding.plan.control.heap != Heap::Keep
-        && material.language == Language::Cpp
-        && table.rows.iter().any(frees)
-        && !material.wants_sanitizer();
-    let mut found: Vec<Forced> = Vec::new();
-    for reuses_memory in [false, true].into_iter().take(1 + usize::from(may_reuse)) {
-        for is_kept in [matters, all] {
-            let script = script::in_turns(history, table, round.threads, is_kept);
-            let is_new =
-                |other: &Forced| other.script != script || other.reuses_memory != reuses_memory;
-            if !found.iter().all(is_new) {
-                continue;
+    /// More runs of what has shown it once, as long as there is time.
+    fn again(&mut self, most: usize) -> Result<Tried> {
+        let (mut shown, mut runs) = (1, 1);
+        while runs < most && !self.left().is_zero() {
+            self.tell(&format!("it was shown, again in {shown} of {runs} runs"));
+            let is_shown = self.shows(0.0, Duration::ZERO)?;
+            // One that was cut off says nothing.
+            if !is_shown && self.left().is_zero() {
+                break;
             }
-            let mut files = Files::new(&material.source, &material.roots);
-            let options = script.stops.iter().map(|stop| {
-                let op = history.operation(stop.call).op.name();
-                halts::options(stop, table, op, &mut files)
-            });
-            let options = options.collect();
-            found.push(Forced { script, options, reuses_memory });
+            shown += usize::from(is_shown);
+            runs += 1;
         }
+        Ok(Tried::Runs { shown, runs, seconds: 0.0, effort: self.effort })
     }
-    found
 }

@@ -2,6 +2,8 @@
 //! out at which a statement, or an expression before a condition, can be inserted without changing
 //! what the code does. Reads tokens, not C++: what it proposes is to be tried with a compiler.
 
+use std::ops::Range;
+
 /// A place for a call, and what has to be written there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -15,13 +17,16 @@ pub enum Place {
     Argument(usize, usize),
     /// Before an operand or an initializer that reaches from here to there.
     Operand(usize, usize),
+    /// In the middle of a statement that reads and writes one variable, from here to there.
+    Update(usize, usize),
 }
 
 impl Place {
-    /// What is to be written for the point of this name, and where.
-    pub fn edits(self, name: &str) -> Vec<(usize, String)> {
+    /// What is to be written into the text for the point of this name, and where.
+    fn edits(self, name: &str, text: &str) -> Vec<(usize, String)> {
         let call = format!("REPRODUCER_POINT({name})");
         match self {
+            Place::Update(at, end) => vec![(at, updated(&text[at..end], name).unwrap_or_default())],
             Place::Statement(at) => vec![(at, format!("{call}; "))],
             Place::Body(at, end) => vec![(at, format!("{{ {call}; ")), (end, " }".to_string())],
             Place::Expression(at) => vec![(at, format!("{call}, "))],
@@ -36,21 +41,50 @@ impl Place {
     pub fn at(self) -> usize {
         match self {
             Place::Statement(at) | Place::Expression(at) => at,
-            Place::Body(at, _) | Place::Argument(at, _) | Place::Operand(at, _) => at,
+            Place::Body(at, _) | Place::Argument(at, _) => at,
+            Place::Operand(at, _) | Place::Update(at, _) => at,
         }
     }
 }
 
 /// The text with points written into it, each with its name.
 pub fn with_points(text: &str, points: &[(Place, String)]) -> String {
-    let edits = points.iter().flat_map(|(place, name)| place.edits(name));
-    let mut edits: Vec<(usize, String)> = edits.collect();
-    edits.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    let edits = points.iter().flat_map(|(place, name)| {
+        let instead_of = match place {
+            Place::Update(at, end) => end - at,
+            _ => 0,
+        };
+        place.edits(name, text).into_iter().map(move |(at, words)| (at..at + instead_of, words))
+    });
+    let mut edits: Vec<(Range<usize>, String)> = edits.collect();
+    edits.sort_by_key(|(at, _)| std::cmp::Reverse(at.start));
     let mut text = text.to_string();
     for (at, words) in edits {
-        text.insert_str(at, &words);
+        text.replace_range(at, &words);
     }
     text
+}
+
+/// `++x`, `x--` or `x += y` as a read and a write with a point between them; none for all else.
+fn updated(statement: &str, name: &str) -> Option<String> {
+    let statement = statement.trim();
+    let (variable, operator, by) = [("++", '+'), ("--", '-')]
+        .into_iter()
+        .find_map(|(step, operator)| {
+            let of = statement.strip_prefix(step).or_else(|| statement.strip_suffix(step))?;
+            Some((of, operator, "1"))
+        })
+        .or_else(|| {
+            let at = statement.find('=')?;
+            let operator = statement[..at].chars().last().filter(|c| "+-|&^".contains(*c))?;
+            Some((&statement[..at - 1], operator, statement[at + 1..].trim()))
+        })?;
+    let variable = variable.trim();
+    // What it takes to name it may do something, too.
+    let is_plain = |c: char| c.is_alphanumeric() || "_.->[]:* ".contains(c);
+    let is_plain = !variable.is_empty() && variable.chars().all(is_plain) && !by.starts_with('=');
+    let is_plain = is_plain && !variable.contains("--");
+    is_plain.then(|| format!("{variable} = REPRODUCER_AFTER({name}, {variable}) {operator} ({by})"))
 }
 
 /// Code without what is no code, byte for byte.
@@ -90,14 +124,43 @@ impl Code {
         places
     }
 
-    /// The place behind the statement that this line is part of, if another one follows it.
+    /// The place behind the statement that this line is part of: before the next one, or at the end
+    /// of the block.
     pub fn after_line(&self, line: u32) -> Option<Place> {
         let (from, to) = self.line(line)?;
         let first = self.skip_space(from).filter(|at| *at < to)?;
         let end = self.end_of(first)?;
-        let next = self.skip_space(end)?;
-        let is_statement = self.bytes[next] != b'}' && !self.word_at(next, "else");
-        is_statement.then_some(Place::Statement(next))
+        let mut next = self.skip_space(end)?;
+        if self.bytes[end - 1] == b'{' && self.bytes[next] == b'}' {
+            // A loop that has all it does in its condition.
+            next = self.skip_space(next + 1)?;
+        }
+        (!self.word_at(next, "else")).then_some(Place::Statement(next))
+    }
+
+    /// Statements on a line that read and write one variable.
+    pub fn updates_on_line(&self, line: u32) -> Vec<Place> {
+        let Some((from, to)) = self.line(line) else { return Vec::new() };
+        let ends = (from..to).filter(|at| self.bytes[*at] == b';');
+        let update = |end: usize| {
+            let depth = self.depths[end];
+            for before in (0..end).rev().filter(|at| self.depths[*at + 1] <= depth) {
+                if !b";{})".contains(&self.bytes[before]) {
+                    continue;
+                }
+                let start = self.skip_space(before + 1)?;
+                let text = self.bytes.get(start..end).and_then(|b| std::str::from_utf8(b).ok());
+                if text.is_some_and(|text| updated(text, "").is_some()) {
+                    return Some(Place::Update(start, end));
+                }
+                // It may end the head of a condition, or be a part of the statement.
+                if self.bytes[before] != b')' {
+                    return None;
+                }
+            }
+            None
+        };
+        ends.filter_map(update).collect()
     }
 
     fn line(&self, line: u32) -> Option<(usize, usize)> {
@@ -460,7 +523,30 @@ mod tests {
             with_points(text, &[(place, "P".to_string())]).replace("REPRODUCER_POINT(P)", "P()"),
             "{\n  a.store(1); // what; is\n  P(); b();\n}"
         );
-        assert_eq!(Code::of(text).after_line(3), None);
+        let behind = |text: &str, line| {
+            let place = Code::of(text).after_line(line).expect("a place");
+            with_points(text, &[(place, "P".to_string())]).replace("REPRODUCER_POINT(P)", "P()")
+        };
+        assert_eq!(behind(text, 3), "{\n  a.store(1); // what; is\n  b();\nP(); }");
+        assert_eq!(
+            behind("{\n  while (a()) {}\n  b();\n}", 2),
+            "{\n  while (a()) {}\n  P(); b();\n}"
+        );
+    }
+
+    #[test]
+    fn between_the_read_and_the_write_of_an_update() {
+        let each = |text: &str| {
+            let points = Code::of(text).updates_on_line(1).into_iter();
+            let written = |place| with_points(text, &[(place, "P".to_string())]);
+            points.map(|place| written(place).replace("REPRODUCER_AFTER", "A")).collect::<Vec<_>>()
+        };
+        assert_eq!(each("{ ++size_; }"), ["{ size_ = A(P, size_) + (1); }"]);
+        assert_eq!(each("{ if (a) p->n[2]--; }"), ["{ if (a) p->n[2] = A(P, p->n[2]) - (1); }"]);
+        assert_eq!(each("{ sum += f(x); }"), ["{ sum = A(P, sum) + (f(x)); }"]);
+        for other in ["{ a = b; }", "{ a == b; }", "{ *next() += 1; }", "{ f(a++); }", "{ ; }"] {
+            assert_eq!(each(other), Vec::<String>::new(), "{other}");
+        }
     }
 
     #[test]

@@ -13,10 +13,19 @@ use crate::fault::FaultKind;
 use crate::finding::What;
 use crate::trace::frame::DetectedKind;
 
-/// How long a compiler may take.
-const COMPILE_MAX: Duration = Duration::from_secs(180);
 /// Added to what a run was given.
 const RUN_MORE: Duration = Duration::from_secs(30);
+/// Seconds after which calls count as hanging, in trials.
+const HANG_SECONDS: u32 = 3;
+
+/// What a run may take.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// How long the program is told to try.
+    pub seconds: f64,
+    /// After this it is ended, and has shown nothing.
+    pub most: Duration,
+}
 
 /// What a command left behind.
 struct Ended {
@@ -25,19 +34,25 @@ struct Ended {
 }
 
 /// Compiles, and says what the compiler says where it does not.
-pub fn compile(command: &[String], directory: &Path) -> Result<Result<(), String>> {
-    let ended = run(command, directory, COMPILE_MAX)?;
+pub fn compile(
+    command: &[String],
+    directory: &Path,
+    limit: Duration,
+) -> Result<Result<(), String>> {
+    let ended = run(command, directory, limit)?;
     Ok(match ended.status {
         Some(status) if status.success() => Ok(()),
         _ => Err(ended.output),
     })
 }
 
-/// Whether one run of the program, given so many seconds, shows the finding: not just anything that
-/// is wrong, but the same.
-pub fn shows(directory: &Path, seconds: f64, what: &What) -> Result<bool> {
-    let command = ["./reproducer".to_string(), seconds.to_string()];
-    let ended = run(&command, directory, Duration::from_secs_f64(seconds) + RUN_MORE)?;
+/// Whether one run of the program shows the finding: not just anything that is wrong, but the same.
+pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
+    let Limits { seconds, most } = limits;
+    let command = ["./reproducer".to_string(), seconds.to_string(), HANG_SECONDS.to_string()];
+    // It looks at the clock between rounds only.
+    let most = most.min(Duration::from_secs_f64(seconds) + RUN_MORE);
+    let ended = run(&command, directory, most + Duration::from_secs(HANG_SECONDS.into()))?;
     let Some(status) = ended.status else { return Ok(false) };
     let said = |words: &str| ended.output.contains(words);
     Ok(match what {

@@ -1,11 +1,13 @@
 //! Shrinking: a finding comes in, the same finding with fewer calls, fewer threads and simpler
 //! arguments goes out, as a plan that lists its calls. Of the controlled engine also with fewer
 //! preemptions, and as the identical round each time (see [`controlled`]); of the native engine as
-//! calls that show it so and so often (see [`native`]).
+//! calls that show it so and so often (see [`native`]). What shows with one call at a time stays so
+//! (see [`alone`]).
 //!
 //! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
 //! nothing.
 
+mod alone;
 mod bounded;
 mod calls;
 mod controlled;
@@ -37,11 +39,9 @@ struct Smallest {
     measured: Option<Measured>,
 }
 
-/// Whether there is anything to be made smaller: a recording by rr is of one round and no other,
-/// and neither schedules nor the moments of threads have a part in what is seen with one call at a
-/// time.
+/// Whether there is anything to be made smaller: a recording by rr is of one round and no other.
 pub fn is_shrinkable(stored: &Stored) -> bool {
-    stored.finding.plan.engine != Engine::Rr && !stored.round.start.sequential
+    stored.finding.plan.engine != Engine::Rr
 }
 
 /// Shrinks a finding for at most `budget`; `tell` hears of every step. `options` are those of a run
@@ -53,10 +53,10 @@ pub fn shrink(
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Stored>> {
     let smallest = match stored.finding.plan.engine {
-        _ if !is_shrinkable(stored) => None,
+        Engine::Rr => None,
+        _ if stored.round.start.sequential => alone::shrink(stored, options, budget, tell)?,
         Engine::Controlled => controlled::shrink(stored, options, budget, tell)?,
         Engine::Native => native::shrink(stored, options, budget, tell)?,
-        Engine::Rr => None,
     };
     Ok(smallest.map(|smallest| replaced(stored, smallest)))
 }

@@ -141,7 +141,8 @@ fn with_keys(scenario: &Scenario, key: &dyn Fn(i64) -> i64) -> Scenario {
 fn keys_of(call: &Call) -> usize {
     use Op::*;
     match call.op {
-        SetInsert | SetRemove | SetContains => 1,
+        SetInsert | SetRemove | SetContains | SetRank => 1,
+        StoreRead | StoreWrite | StoreRemove | KvGet | KvPut | KvAppend => 1,
         MapGet | MapPut | MapInsertIfAbsent | MapRemove | MapCompareExchange => 1,
         SetRangeCount | SetRangeList => 2,
         _ => 0,
@@ -153,8 +154,9 @@ fn values_of(call: &Call) -> Range<usize> {
     use Op::*;
     let first = match call.op {
         Enqueue | EnqueueBulk | Push | DequePush | PriorityInsert | LogAppend => 0,
-        RegisterWrite | RegisterCompareExchange => 0,
+        RegisterWrite | RegisterCompareExchange | CounterAdd => 0,
         MapPut | MapInsertIfAbsent | MapCompareExchange => 1,
+        StoreWrite | KvPut | KvAppend => 1,
         _ => call.args.len(),
     };
     first..call.args.len()
@@ -172,7 +174,8 @@ mod tests {
         let one = vec![call(Op::MapPut, &[7, 100]), call(Op::MapGet, &[9])];
         let other = vec![call(Op::MapCompareExchange, &[7, 100, 2001]), call(Op::MapGet, &[7])];
         let third = vec![call(Op::MapCompareExchange, &[9, 0, 2001])];
-        Scenario { threads: vec![one, other, third], keys: 16, values: 3, schedule: None }
+        let threads = vec![one, other, third];
+        Scenario { threads, keys: 16, values: 3, ..Scenario::default() }
     }
 
     #[test]
@@ -203,6 +206,21 @@ mod tests {
         assert_eq!(small.threads[2][0], call(Op::MapCompareExchange, &[1, 0, 2]));
         assert_eq!(small.keys, 2);
         assert!(each(&with_one_key(&map())).all(|call| call.args[0] == 0));
+    }
+
+    #[test]
+    fn transactions_and_texts_have_keys_and_values_too() {
+        let calls = [
+            call(Op::StoreBegin, &[]),
+            call(Op::StoreWrite, &[7, 2001]),
+            call(Op::StoreRead, &[9]),
+            call(Op::KvAppend, &[9, 3000]),
+            call(Op::CounterAdd, &[2001]),
+        ];
+        let all = Scenario { threads: vec![calls.to_vec()], ..Scenario::default() };
+        let small = with_small_values(&with_small_keys(&all));
+        let args: Vec<&[i64]> = each(&small).map(|call| &call.args[..]).collect();
+        assert_eq!(args, [&[] as &[i64], &[0, 1], &[1], &[1, 2], &[1]]);
     }
 
     #[test]

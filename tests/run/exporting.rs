@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use super::tool::Tool;
 
-fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
+pub fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
     let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
     let limits = ["--findings", "1", "--shrink", "20s"];
     tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Reproduced in a fresh process"]);
@@ -19,7 +19,7 @@ fn run(program: &str, args: &[&str], directory: &Path) -> Output {
     command.output().unwrap_or_else(|error| panic!("{program}: {error}"))
 }
 
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8_lossy(&both).into_owned()
 }
@@ -36,7 +36,7 @@ fn compile(directory: &Path, file: &str, flags: &[&str]) {
 }
 
 /// Compiles, runs it three times, and gives what it printed last.
-fn compiled_and_run(directory: &Path, file: &str, flags: &[&str]) -> Output {
+pub fn compiled_and_run(directory: &Path, file: &str, flags: &[&str]) -> Output {
     compile(directory, file, flags);
     let outputs = [(); 3].map(|()| run("./shown", &["20"], directory));
     let codes: Vec<Option<i32>> = outputs.iter().map(|output| output.status.code()).collect();

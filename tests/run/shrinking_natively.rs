@@ -157,7 +157,7 @@ fn what_does_not_recur_is_left_as_it_is() {
 }
 
 #[test]
-fn recordings_and_single_calls_are_not_shrunk() {
+fn recordings_are_not_shrunk() {
     let tool = Tool::new();
     let (_, stored) = found(&tool, &hasty_set(""), &[]);
     let json = stored.directory.join("finding.json");
@@ -166,11 +166,4 @@ fn recordings_and_single_calls_are_not_shrunk() {
         .expect("ours");
     let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8")]);
     answer.expect(2, &["a recording by rr", "--engine native"]);
-
-    let tool = Tool::new();
-    let (answer, stored) =
-        found(&tool, &hasty_set("if (key == 0) return true;"), &["--shrink", "2s"]);
-    assert!(!answer.all().contains("shrunk"), "{}", answer.all());
-    let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8")]);
-    answer.expect(2, &["shows when one call is made at a time"]);
 }

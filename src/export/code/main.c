@@ -28,6 +28,7 @@ static int round_shows_it(void) {
 int main(int argc, char **argv) {
     double end = now() + (argc > 1 ? atof(argv[1]) : SECONDS);
     unsigned long rounds = 0;
+    if (argc > 2) hang_seconds = atoi(argv[2]);
     setvbuf(stdout, NULL, _IOLBF, 0);
     do {
         rounds++;

@@ -1,5 +1,5 @@
 // Where the calling thread's next call is to stop, and which turn it waits for then.
-static __thread struct { int point, pass, turn; } stops[8];
+static __thread struct { int point, pass, turn; } stops[STOPS];
 static __thread int stop_count, next_stop, passes;
 
 // In the next call, when it comes by `point` for the `pass`-th time: the others go on until it is

@@ -26,7 +26,7 @@ static void done(void) {
 static int wait_for_crowd(const int *count, int wanted) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += SECONDS_THAT_ARE_A_HANG;
+    until.tv_sec += hang_seconds;
     int error = 0;
     pthread_mutex_lock(&crowd_lock);
     while (*count < wanted && error == 0)

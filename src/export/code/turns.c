@@ -34,7 +34,7 @@ static void my_turn(int turn) {
         if (before != current_turn) {
             before = current_turn;
             clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_sec += 2;
+            until.tv_sec += may_block(turn - 1) ? SECONDS_THAT_ARE_A_WAIT : 2;
         }
         error = pthread_cond_timedwait(&turn_changed, &turn_lock, &until);
         if (error != 0 && current_turn < turn - 1) before = -1, error = 0;

@@ -1,0 +1,72 @@
+//! Shrinking what shows with one call at a time: a finding comes in, the same with fewer calls and
+//! simpler arguments goes out, as a plan that lists them on one thread. No schedule and no moment
+//! has a part in it, so one run of a candidate says all there is to be said.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::Smallest;
+use super::calls::{Reducer, Trial};
+use super::search::{Search, Shown};
+use crate::finding::{Size, Stored};
+use crate::fuzz::Options;
+use crate::plan::{Plan, Scenario};
+use crate::scenario;
+
+/// Time for the last run, which is done even when all time is used up.
+const FINISH_MAX: Duration = Duration::from_secs(30);
+
+/// Runs each candidate once.
+struct Once<'a>(&'a Search);
+
+impl Trial for Once<'_> {
+    fn try_each(&mut self, plan: &Plan, _: &Shown) -> Result<Vec<Option<Shown>>> {
+        self.0.look_at_each(plan, 1)
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+}
+
+/// The smallest round that shows the finding; none where it does not recur. Errors are the
+/// target's, too: it may refuse some calls where one thread makes all of them.
+pub(super) fn shrink(
+    stored: &Stored,
+    options: &Options,
+    budget: Duration,
+    tell: &mut dyn FnMut(Size),
+) -> Result<Option<Smallest>> {
+    let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
+    let mut plan = stored.finding.plan.clone();
+    if plan.scenarios.is_empty() {
+        plan.scenarios = vec![in_order(stored)];
+    }
+    plan.control.policy = None;
+    let Some(first) = search.look(&plan, 0..1, u64::MAX)? else { return Ok(None) };
+    let mut reducer = Reducer::new(Once(&search), first.clone(), tell);
+    loop {
+        let before = reducer.best.scenario().clone();
+        reducer.reduce();
+        if *reducer.best.scenario() == before || search.is_over() {
+            break;
+        }
+    }
+    let best = reducer.best;
+    search.set_until(Instant::now() + FINISH_MAX);
+    for best in [best, first] {
+        if let Some(shown) = search.look_anyway(&best.plan, best.round())? {
+            return Ok(Some(Smallest { size: shown.size(), shown, measured: None }));
+        }
+    }
+    Ok(None)
+}
+
+/// All calls of the round, those that emptied the structure, too, as one thread's.
+fn in_order(stored: &Stored) -> Scenario {
+    let callers = stored.round.start.threads;
+    let Scenario { threads, keys, values, .. } = scenario::of(&stored.round.history, callers);
+    let calls = threads.into_iter().flatten().collect();
+    Scenario { threads: vec![calls], keys, values, sequential: true, schedule: None }
+}

@@ -1,0 +1,160 @@
+//! `interlap export` of what ends in a fault: crashes, wrong uses of memory, livelocks. What is
+//! written shows the same when it is run; and all trials together keep to their time.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::exporting::{compiled_and_run, shrunk, text};
+use super::tool::Tool;
+
+/// Finds something in an adapter, exports it, and gives the program with what three runs printed
+/// last and their exit status, none of a signal.
+fn exported(code: &str, flags: &[&str]) -> (String, String, Option<i32>) {
+    let tool = Tool::new();
+    let adapter = tool.adapter("faulty.cpp", code);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    answer.expect(1, &["reproduces in every run"]);
+    let export = finding.join("export");
+    let output = compiled_and_run(&export, "reproducer.cpp", flags);
+    let program = std::fs::read_to_string(export.join("reproducer.cpp")).expect("the program");
+    (program, text(&output), output.status.code())
+}
+
+/// A reader counts itself in at a box that may be gone: its access is the last thing that happens.
+#[test]
+fn a_use_after_free_has_its_last_access_forced() {
+    let code = "#include <interlap.hpp>
+#include <atomic>
+struct Box { std::atomic<int> refs; int64_t value; };
+static inline void drop(Box *b) { if (b->refs.fetch_sub(1) == 1) delete b; }
+struct Register {
+    std::atomic<Box *> current{new Box{{1}, 0}};
+    ~Register() { drop(current.load()); }
+    int64_t read() {
+        Box *b = current.load();
+        b->refs.fetch_add(1);
+        int64_t v = b->value;
+        drop(b);
+        return v;
+    }
+    void write(int64_t v) { drop(current.exchange(new Box{{1}, v})); }
+};
+INTERLAP_TARGET(Register)
+";
+    let (program, said, _) = exported(code, &["-fsanitize=address"]);
+    assert!(program.contains("REPRODUCER_POINT(IN_READ); b->refs.fetch_add(1)"), "{program}");
+    assert!(said.contains("heap-use-after-free"), "{said}");
+}
+
+/// From a moment on both threads do the same for ever: no turn ends there.
+#[test]
+fn a_livelock_is_forced_until_nothing_new_happens() {
+    let code = "#include <interlap.hpp>
+#include <atomic>
+struct Register {
+    static constexpr unsigned thread_max = 2;
+    std::atomic<bool> want[3] = {};
+    int64_t value = 0;
+    struct Local { unsigned me; Local(Register &, unsigned t) : me(t & 1) {} };
+    void enter(unsigned me) {
+        want[me].store(true);
+        while (want[1 - me].load()) {}
+    }
+    void leave(unsigned me) { want[me].store(false); }
+    int64_t read(Local &l) { enter(l.me); int64_t v = value; leave(l.me); return v; }
+    void write(Local &l, int64_t v) { enter(l.me); value = v; leave(l.me); }
+};
+INTERLAP_TARGET(Register)
+";
+    let (_, said, status) = exported(code, &[]);
+    assert!(said.contains("REPRODUCED: calls do not return"), "{said}");
+    assert_eq!(status, Some(1));
+}
+
+/// The thread that is in the middle of its addition never gets any further.
+#[test]
+fn a_crash_is_forced_while_another_call_is_stopped_for_good() {
+    let code = "#include <interlap.hpp>
+#include <atomic>
+struct Counter {
+    std::atomic<int64_t> sum{0}, number{0};
+    void add(int64_t amount) {
+        sum.fetch_add(amount);
+        number.fetch_add(1);
+    }
+    int64_t read() {
+        int64_t s = sum.load();
+        if (s == 0) return 0;
+        volatile int64_t mean = s / number.load();
+        (void)mean;
+        return s;
+    }
+};
+INTERLAP_TARGET(Counter)
+";
+    let (program, _, status) = exported(code, &[]);
+    assert_eq!(status, None, "{program}");
+    assert!(program.contains("stop_at(IN_ADD, 1, "), "{program}");
+}
+
+/// The read and the write of one `++`.
+#[test]
+fn a_count_without_its_lock_is_stopped_in_the_middle_of_a_statement() {
+    let code = "#include <interlap.hpp>
+#include <cstdlib>
+#include <mutex>
+struct Counter {
+    std::mutex lock;
+    std::atomic<int64_t> sum{0};
+    volatile int64_t begun = 0;
+    void add(int64_t amount) {
+        ++begun;
+        std::lock_guard<std::mutex> guard(lock);
+        sum.fetch_add(amount);
+        ended += 1;
+    }
+    int64_t ended = 0;
+    int64_t read() {
+        std::lock_guard<std::mutex> guard(lock);
+        if (begun < ended) abort();
+        return sum.load();
+    }
+};
+INTERLAP_TARGET(Counter)
+";
+    let (program, ..) = exported(&code.replace("<cstdlib>", "<cstdlib>\n#include <atomic>"), &[]);
+    assert!(program.contains("begun = REPRODUCER_AFTER(IN_ADD, begun) + (1);"), "{program}");
+}
+
+/// What the program of an export never does: its first round has number 0.
+#[test]
+fn what_is_not_seen_takes_no_more_than_its_time_and_is_told_plainly() {
+    let code = "#include <interlap.hpp>
+#include <atomic>
+struct Counter {
+    std::atomic<int64_t> sum{0};
+    bool wrong;
+    explicit Counter(const interlap::config &config) : wrong(config.round > 0) {}
+    void add(int64_t amount) {
+        int64_t before = sum.load();
+        if (wrong) sum.store(before + amount);
+        else sum.fetch_add(amount);
+    }
+    int64_t read() { return sum.load(); }
+};
+INTERLAP_TARGET(Counter)
+";
+    let tool = Tool::new();
+    let adapter = tool.adapter("later.cpp", code);
+    let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
+    let finding = finding.to_str().expect("UTF-8");
+    let started = Instant::now();
+    let answer = tool.run(&["export", finding, "--try-for", "8s"]);
+    answer.expect(3, &["for 8 s at most", "It could not be reproduced without interlap"]);
+    answer.expect(3, &["tried", "That says nothing of the bug"]);
+    // A compiler that is at work is waited for.
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    let readme = std::fs::read_to_string(Path::new(finding).join("export/README.md"));
+    assert!(readme.expect("the README").contains("That says nothing of the bug"));
+}

@@ -1,0 +1,70 @@
+//! What shows with one call at a time becomes small, too, with either engine.
+
+use interlap::finding::{Stored, What};
+use interlap::operation::Op;
+
+use super::tool::Tool;
+
+/// A stack whose pop takes the wrong value once there are four.
+const STACK: &str = "#include <interlap.hpp>
+#include <mutex>
+#include <vector>
+struct Stack {
+    std::mutex lock;
+    std::vector<int64_t> values;
+    bool push(int64_t value) {
+        std::lock_guard<std::mutex> guard(lock);
+        values.push_back(value);
+        return true;
+    }
+    bool pop(int64_t &value) {
+        std::lock_guard<std::mutex> guard(lock);
+        if (values.empty()) return false;
+        size_t at = values.size() > 3 ? values.size() - 2 : values.size() - 1;
+        value = values[at];
+        values.erase(values.begin() + at);
+        return true;
+    }
+};
+INTERLAP_TARGET(Stack)
+";
+
+/// Four values go in, and the wrong one comes out when the structure is emptied.
+fn becomes_four_calls(engine: &str) {
+    let tool = Tool::new();
+    let run = ["--engine", engine, "--for", "60s", "--findings", "1"];
+    tool.fuzz("stack.cpp", STACK, &run).expect(1, &["Finding"]);
+    let found = Stored::load(&tool.only_finding()).expect("written");
+    assert!(found.round.start.sequential && found.round.history.len() > 9);
+    let directory = found.directory.to_str().expect("UTF-8");
+    let answer = tool.run(&["shrink", directory, "--for", "60s"]);
+    answer.expect(1, &["Shrunk to", "4 calls of 1 thread"]);
+    let shrunk = Stored::load(&found.directory).expect("written");
+    assert_eq!(shrunk.finding.signature, found.finding.signature);
+    assert!(shrunk.round.start.sequential, "it is judged as it was");
+    assert!(matches!(&shrunk.finding.what, What::Violation { rule, .. } if rule == "sequential"));
+    let calls = &shrunk.finding.plan.scenarios[0].threads[0];
+    let pushed = calls.iter().filter(|call| call.op == Op::Push).map(|call| call.args[0]);
+    assert_eq!(pushed.collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(shrunk.directory.join("original.mpk").exists());
+    tool.run(&["replay", directory]).expect(1, &["the same violation"]);
+    tool.run(&["export", directory]).expect(1, &["reproduces in every run"]);
+}
+
+#[test]
+fn a_wrong_answer_under_control_becomes_small() {
+    becomes_four_calls("controlled");
+}
+
+#[test]
+fn a_wrong_answer_of_native_threads_becomes_small() {
+    becomes_four_calls("native");
+}
+
+#[test]
+fn a_run_shrinks_it_by_itself() {
+    let tool = Tool::new();
+    let run = ["--findings", "1", "--for", "60s", "--shrink", "60s"];
+    let answer = tool.fuzz("stack.cpp", STACK, &run);
+    answer.expect(1, &["shrunk:", "4 calls of 1 thread"]);
+}
