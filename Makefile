@@ -8,7 +8,7 @@ FOR ?= 30s
 # the bundled targets test.
 PACKAGES = g++ libclang-dev libconcurrentqueue-dev libreaderwriterqueue-dev libboost-dev \
            libcds-dev libboost-thread-dev libwiredtiger-dev libatomic-queue-dev libtbb-dev \
-           libxenium-dev libcuckoo-dev gdb
+           libxenium-dev libcuckoo-dev libck-dev gdb
 RUST_MIN = 1.95
 
 # The script of HTML pages is tested under Node.js; `make test-pages` tests them in a browser, too,

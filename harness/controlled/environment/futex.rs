@@ -12,7 +12,7 @@ use libc::{
 };
 
 use super::{
-    THREADS, before_meeting, engine, fails, identity, machine, random, real, sending, time,
+    THREADS, before_of_any, engine, fails, identity, machine, random, real, sending, time,
 };
 use engine::{Access, Wait, Woken};
 
@@ -107,14 +107,14 @@ unsafe fn futex(arguments: &Arguments) -> c_long {
             libc::FUTEX_WAKE_BITSET if bits != 0 => wake(address, most, bits),
             libc::FUTEX_REQUEUE => wake(address, most.saturating_add(fourth), ANY),
             libc::FUTEX_CMP_REQUEUE => {
-                before_meeting(address, Access::Read);
+                before_of_any(address, Access::Read);
                 if word(address).load(Relaxed) != value_3 as u32 {
                     return fails(EAGAIN).into();
                 }
                 wake(address, most.saturating_add(fourth), ANY)
             }
             libc::FUTEX_WAKE_OP => {
-                before_meeting(address_2, Access::Write);
+                before_of_any(address_2, Access::Write);
                 let also = change(word(address_2), value_3 as u32);
                 let woken = wake(address, most, ANY);
                 woken + if also { wake(address_2, fourth as u32 as usize, ANY) } else { 0 }
@@ -136,7 +136,7 @@ unsafe fn word<'a>(address: usize) -> &'a AtomicU32 {
 /// The arguments are those of a futex call that waits.
 unsafe fn wait(arguments: &Arguments, bits: u32) -> c_long {
     let [address, operation, value, until, ..] = *arguments;
-    before_meeting(address, Access::Read);
+    before_of_any(address, Access::Read);
     // SAFETY: the caller's time and word.
     let (deadline, now) =
         unsafe { (wait_deadline(operation as c_int, until), word(address).load(Relaxed)) };
@@ -189,7 +189,7 @@ unsafe fn wait_deadline(operation: c_int, until: usize) -> Result<Option<u64>, c
 /// Wakes up to `most` threads that wait for `address` and one of `bits`. The kernel does not look
 /// at the word, which may be gone: whoever was let through by it may have freed it.
 fn wake(address: usize, most: usize, bits: u32) -> c_long {
-    before_meeting(address, Access::Write);
+    before_of_any(address, Access::Write);
     let mut woken = super::wake(address, most);
     let waiting = WAITING.load(Relaxed);
     for (thread, waiter) in WAITERS.iter().enumerate().filter(|(t, _)| waiting >> t & 1 != 0) {

@@ -101,17 +101,21 @@ fn identity(thread: usize) -> u32 {
 /// may free what is at the address.
 fn before(address: usize, access: Access) {
     before_meeting(address, access);
-    if heap::is_bad(address, WORD) {
-        heap::bad_access(address, WORD, access == Access::Write, engine::here());
-    }
     if address != 0 {
         trail::note_lock(Act::Acquire, address);
     }
 }
 
-/// The same where threads only meet, and there is nothing to acquire: the address need not be that
-/// of living memory.
+/// The same where threads only meet, and there is nothing to acquire.
 fn before_meeting(address: usize, access: Access) {
+    before_of_any(address, access);
+    if heap::is_bad(address, WORD) {
+        heap::bad_access(address, WORD, access == Access::Write, engine::here());
+    }
+}
+
+/// The same where the address need not be that of living memory.
+fn before_of_any(address: usize, access: Access) {
     engine::blocking_call();
     time::did_something();
     engine::point(address, access);
