@@ -71,7 +71,7 @@ impl Story<'_> {
         let told = self.under_way();
         let matters = matters::of(self.trail, &told);
         let sources = source::without_known_callers(source::of_events(self.trail, lines));
-        for (at, (event, source)) in self.trail.iter().zip(sources).enumerate() {
+        for (at, event) in self.trail.iter().enumerate() {
             memory.note(event);
             if is_point_of_release(&self.trail[at..]) {
                 continue;
@@ -81,7 +81,9 @@ impl Story<'_> {
             let reuses = event.act == Act::Allocate
                 && memory.former(event.address).is_some()
                 && told.iter().any(|call| call.has(event));
-            let place = source.filter(|_| event.code != 0).map(|source| texts.place(source));
+            let from = if is_of_access(&self.trail[..=at]) { at - 1 } else { at };
+            let source = sources[from].clone().filter(|_| event.code != 0);
+            let place = source.map(|source| texts.place(source));
             let row = Row {
                 step: event.step,
                 thread: event.thread,
@@ -156,6 +158,15 @@ fn is_point_of_release(events: &[Event]) -> bool {
     let same = |next: &Event| (next.address, next.code) == (first.address, first.code);
     let releases = |next: &Event| matches!(next.act, Act::Release | Act::Wake);
     first.act == Act::Acquire && next.is_some_and(|next| releases(next) && same(next))
+}
+
+/// Whether the last of these is a crash, and the one before the access that led to it: its hook
+/// knows the line better than the instruction does.
+fn is_of_access(events: &[Event]) -> bool {
+    let [.., before, last] = events else { return false };
+    let is_access = matches!(before.act, Act::Read | Act::Write) && before.thread == last.thread;
+    let bytes = before.address..before.address.saturating_add(before.size.max(1).into());
+    last.act == Act::Crash && is_access && bytes.contains(&last.address)
 }
 
 fn words(event: &Event, memory: &Memory) -> String {
