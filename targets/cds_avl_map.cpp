@@ -1,4 +1,10 @@
-// cds::container::BronsonAVLTreeMap, a relaxed balanced tree, with user-space RCU.
+// cds::container::BronsonAVLTreeMap, a relaxed balanced tree, with user-space RCU: found to hang.
+//
+// In libcds 2.3.3 try_remove_node (cds/container/impl/bronson_avltree_map_rcu.h:1492) looks whether
+// a node has two children before it locks it, and not again: a child may be gone by then, and the
+// node, which only loses its value, stays although nothing needs it. Where it is the leftmost,
+// extract_min, and with it clear and the destructor, try again for ever. The algorithm of the paper
+// looks again under the lock. Once in some hundred thousand rounds.
 //
 // Guarantee: linearizable map.
 // Source: class documentation of cds::container::BronsonAVLTreeMap, which names Bronson, Casper,
