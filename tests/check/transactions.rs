@@ -384,6 +384,10 @@ fn anomalies_have_names() {
         commit(2),
     ];
     assert_eq!(told(&stale, "snapshot"), "stale-read");
+    // What was replaced under its eyes is not called stale; nor need the commit have an answer.
+    let mut unanswered = fractured;
+    unanswered[5].3 = Status::Pending;
+    assert_eq!(told(&unanswered, "snapshot"), "fractured-read");
 }
 
 #[test]

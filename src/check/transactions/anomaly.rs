@@ -315,7 +315,6 @@ fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
         let later = a.commit_at.zip(b.commit_at).is_some_and(|(one, other)| one > other);
         later && end(a) < b.start && !a.writes.is_empty() && !b.writes.is_empty()
     };
-    let stale = all.iter().filter(|t| t.writes.is_empty()).count() == 1 && all.len() <= 3;
     let any = |test: &dyn Fn(&(&Transaction, &Transaction)) -> bool| {
         pairs().filter(distinct).any(|pair| test(&pair))
     };
@@ -324,11 +323,39 @@ fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
         Kind::Snapshot if all.len() == 2 && any(&overwritten) => "write-conflict",
         Kind::Serializable if any(&backwards) => "timestamp-order",
         Kind::Serializable if any(&skew) => "write-skew",
-        _ if any(&fractured) => "fractured-read",
-        _ if stale => "stale-read",
+        _ if writers_and_others(all).any(|pair| fractured(&pair)) => "fractured-read",
+        _ if writers_and_others(all).any(|(writer, other)| is_stale(writer, other, all)) => {
+            "stale-read"
+        }
         Kind::Serializable => "not-serializable",
         _ => "not-a-snapshot",
     }
+}
+
+/// Those that may have changed something, each with every other one.
+fn writers_and_others<'a>(
+    all: &'a [&'a Transaction],
+) -> impl Iterator<Item = (&'a Transaction, &'a Transaction)> {
+    let writers = all.iter().filter(|t| t.may_commit() && !t.writes.is_empty());
+    writers.flat_map(move |writer| {
+        let others = all.iter().filter(move |other| !std::ptr::eq(**other, *writer));
+        others.map(move |other| (*writer, *other))
+    })
+}
+
+/// Whether `reader` found what `writer` had replaced before it began: nobody can have put that
+/// there again.
+fn is_stale(writer: &Transaction, reader: &Transaction, all: &[&Transaction]) -> bool {
+    let Outcome::Committed { start, end: over } = writer.outcome else { return false };
+    let replaced = |(key, found): (&i64, &Option<i64>)| {
+        let left = writer.writes.get(key);
+        let wrote = |other: &&&Transaction| {
+            other.may_commit() && other.writes.get(key).is_some_and(|value| value == found)
+        };
+        left.is_some_and(|value| value != found)
+            && all.iter().filter(wrote).all(|other| end(other) < start)
+    };
+    over < reader.start && reader.reads.iter().any(replaced)
 }
 
 fn end(transaction: &Transaction) -> u64 {
