@@ -145,6 +145,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
         return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));
     }
     environment::settings::remember();
+    environment::process::remember();
     storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
     Ok((target, libraries::note_target(library)))
 }

@@ -66,6 +66,7 @@ fn threads_of_the_target_are_controlled() {
         "forks",
         "at_fork",
         "event_lock",
+        "moves_about",
     ]);
 }
 

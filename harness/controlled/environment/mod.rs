@@ -28,6 +28,7 @@ pub mod machine;
 pub mod mappings;
 mod mutex;
 mod once;
+pub mod process;
 mod queued;
 mod random;
 mod rwlock;
@@ -84,6 +85,7 @@ pub fn reset(seed: u64) {
     futex::reset();
     sending::reset();
     settings::reset();
+    process::reset();
 }
 
 /// Number of the running virtual thread, [`OUTSIDE`] outside of control.

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
     c_int, c_long, c_uint, clock_t, clockid_t, cpu_set_t, epoll_event, fd_set, iovec, itimerval,
-    mqd_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_attr_t, pthread_barrier_t, pthread_cond_t,
-    pthread_key_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t, pthread_t, rusage, sem_t,
-    sigevent, sighandler_t, siginfo_t, sigset_t, sigval, size_t, sockaddr, socklen_t, ssize_t,
-    time_t, timer_t, timespec, timeval, timezone, tms,
+    mode_t, mqd_t, msghdr, nfds_t, off_t, pid_t, pollfd, pthread_attr_t, pthread_barrier_t,
+    pthread_cond_t, pthread_key_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t,
+    pthread_t, rusage, sem_t, sigevent, sighandler_t, siginfo_t, sigset_t, sigval, size_t,
+    sockaddr, socklen_t, ssize_t, time_t, timer_t, timespec, timeval, timezone, tms,
 };
 
 /// In a function that replaces one of the C library: outside of control, calls that one.
@@ -355,6 +355,10 @@ functions! {
     fn recvmsg(socket: c_int, into: *mut msghdr, flags: c_int) -> ssize_t;
     fn sched_getcpu() -> c_int;
     fn sched_yield() -> c_int;
+    fn setlocale(category: c_int, name: *const c_char) -> *mut c_char;
+    fn umask(mask: mode_t) -> mode_t;
+    fn chdir(path: *const c_char) -> c_int;
+    fn fchdir(descriptor: c_int) -> c_int;
     fn select(
         count: c_int,
         reads: *mut fd_set,
