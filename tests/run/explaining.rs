@@ -3,8 +3,9 @@
 
 use super::tool::Tool;
 
-/// Twins, and a part of the line in which their bug takes effect.
-const TWINS: [(&str, &str); 9] = [
+/// All twins that the controlled engine finds, and a part of the line in which their bug takes
+/// effect.
+const TWINS: [(&str, &str); 13] = [
     ("treiber_aba", "top.compare_exchange_weak(old, Tags::moved(old, next)"),
     ("ms_queue_untagged", "Tags::moved("),
     ("harris_set_marked_contains", "Contains::present(node->next.load())"),
@@ -14,6 +15,10 @@ const TWINS: [(&str, &str); 9] = [
     ("slot_log_early_tail", "BUG: nothing stands there yet"),
     ("atomic_register_split_cas", "BUG: the register may hold something else by now"),
     ("mutex_map_lost_update", "BUG: what was found need not hold any more"),
+    ("ms_queue_no_recheck", "uint64_t next = pool[index_of(first)].next.load();"),
+    ("locked_kv_lost_append", "locked_kv_lost_append.cpp:10"),
+    ("range_set_torn_count", "BUG: the set may be another one by now"),
+    ("versioned_store_lost_update", "versions[change.first].push_back({now, change.second});"),
 ];
 
 /// What is stored with the finding of this twin, and what is told of it.
