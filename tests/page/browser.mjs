@@ -224,8 +224,8 @@ test('a pointer shows arguments, results and stamps, and selects', async () => {
     /C\s+dequeue\(\) → 2/,
     /arguments\s+none/,
     /result\s+ok: 2/,
-    /stamp 70/,
-    /stamp 90/,
+    /70 units of the file's stamps/,
+    /returned at\s+90/,
   ]) {
     assert.match(tip, part);
   }

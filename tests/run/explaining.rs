@@ -39,7 +39,9 @@ fn the_line_of_the_bug_is_named() {
         let tool = Tool::new();
         let (report, told) = told(&tool, twin);
         assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
-        assert!(told.contains("is stopped inside of"), "{twin}:\n{told}");
+        // Of transactions, whole calls of two clients take turns.
+        let stops = told.contains("is stopped inside of") || twin == "versioned_store_lost_update";
+        assert!(stops, "{twin}:\n{told}");
         if twin == "treiber_aba" {
             // A member of the structure, and one of what its pointer points to.
             assert!(told.contains("  top from 1 to 0"), "{told}");
