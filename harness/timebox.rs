@@ -225,10 +225,16 @@ pub fn watch_for_forks() {
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
+/// Whether this is a child that the target forked.
+#[inline(always)]
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
 /// Ends a child that the target forked before it does what is the parent's to do.
 #[inline(always)]
 pub fn stop_if_forked() {
-    if FORKED.load(Ordering::Relaxed) {
+    if is_forked() {
         // SAFETY: ends the child at once, without running the parent's exit handlers in it.
         unsafe { libc::_exit(0) }
     }

@@ -35,9 +35,21 @@ static inline int takes_from_arena(uintptr_t caller) {
     return il_allocates && (il_allocates > 1 || !is_of_system(caller));
 }
 
+/* A thread under control is in the C library's heap, whose lock it may hold. Others have no use for
+ * this, and do not write it. */
+extern uint8_t il_in_libc;
+#define IN_LIBC(CALL)                                                                              \
+    ({                                                                                             \
+        uint8_t controlled = il_allocates != 0;                                                    \
+        if (controlled) il_in_libc = 1;                                                            \
+        __typeof__(CALL) answer = CALL;                                                            \
+        if (controlled) il_in_libc = 0;                                                            \
+        answer;                                                                                    \
+    })
+
 static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
     if (!takes_from_arena(caller)) {
-        return alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size);
+        return IN_LIBC(alignment > 16 ? __libc_memalign(alignment, size) : __libc_malloc(size));
     }
     void *block = il_allocate(size, alignment, caller);
     if (!block) errno = ENOMEM;
@@ -45,14 +57,14 @@ static inline void *allocate(size_t size, size_t alignment, uintptr_t caller) {
 }
 
 static inline void release(void *block, uintptr_t caller) {
-    if (block && !il_release(block, caller)) __libc_free(block);
+    if (block && !il_release(block, caller)) IN_LIBC((__libc_free(block), 0));
 }
 
 EXPORT void *malloc(size_t size) { return allocate(size, 16, CALLER); }
 EXPORT void free(void *block) { release(block, CALLER); }
 
 EXPORT void *calloc(size_t count, size_t size) {
-    if (!takes_from_arena(CALLER)) return __libc_calloc(count, size);
+    if (!takes_from_arena(CALLER)) return IN_LIBC(__libc_calloc(count, size));
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
@@ -64,7 +76,7 @@ EXPORT void *calloc(size_t count, size_t size) {
 
 static inline void *reallocate(void *block, size_t size, uintptr_t caller) {
     size_t old = block ? il_block_size(block) : 0;
-    if (!old && (block || !takes_from_arena(caller))) return __libc_realloc(block, size);
+    if (!old && (block || !takes_from_arena(caller))) return IN_LIBC(__libc_realloc(block, size));
     if (block && !size) {
         release(block, caller);
         return NULL;

@@ -38,6 +38,9 @@ const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 /// the C library and the loader do, for themselves ([`ALL`]). Read by allocator.c.
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
+/// The C library's allocator is at work for the thread under control. Written by allocator.c.
+#[unsafe(no_mangle)]
+static il_in_libc: AtomicU8 = AtomicU8::new(0);
 
 const ALL: u8 = 2;
 
@@ -92,6 +95,11 @@ static HEAP: Arena = Arena {
     live_bytes: Cell::new(0),
     storage: Cell::new(0),
 };
+
+/// Whether what runs is within the C library's own allocator.
+pub fn is_in_libc() -> bool {
+    il_in_libc.load(Ordering::Relaxed) != 0
+}
 
 /// Blocks still allocated, and their bytes.
 pub fn live() -> (u64, u64) {

@@ -83,9 +83,11 @@ pub fn is_stack_used_up(stack_pointer: u64) -> bool {
 ///
 /// A signal handler may call this: while the target is under control, no code of ours is
 /// interrupted, so nothing that is needed here is in disorder but for what the target has
-/// overwritten; then a second fault ends the process without these words.
+/// overwritten; then a second fault ends the process without these words. Nothing is said from
+/// within the C library's own heap, whose lock is held then, nor by a child of the process, which
+/// has the same pipe.
 pub fn last_words(signal: i32, address: usize) -> Option<u64> {
-    if !hooks::set_controls(false) {
+    if !hooks::set_controls(false) || heap::is_in_libc() || crate::timebox::is_forked() {
         return None;
     }
     let place = engine::here();

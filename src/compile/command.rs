@@ -194,8 +194,6 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-mllvm",
             "-tsan-distinguish-volatile",
             "-mcx16",
-            // Strings are code of the C++ library otherwise, which has no hooks.
-            "-D_GLIBCXX_EXTERN_TEMPLATE=-1",
         ],
         false => &[
             "--param=tsan-instrument-func-entry-exit=0",
@@ -203,8 +201,6 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-mcx16",
             "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
-            // Strings are code of the C++ library otherwise, which has no hooks.
-            "-D_GLIBCXX_EXTERN_TEMPLATE=-1",
             // Of the parts of split functions, GCC's debugging information loses what was inlined.
             "-fno-partial-inlining",
         ],

@@ -33,7 +33,8 @@ pub enum Frame {
     /// The controlled engine ended the round, whose records are in the record area; nothing more
     /// follows.
     Fault(Detected),
-    /// What the controlled engine counted up to a signal that is about to end the process.
+    /// What the controlled engine counted up to what is about to end the process. Stands in no
+    /// file.
     Cut(Box<Steps>),
     /// The adapter broke its contract or cannot go on; nothing more follows.
     Problem(String),

@@ -8,6 +8,9 @@ use super::{ENGINE, State, choose, now, pace, stop, switch};
 use crate::controlled::environment::sending::{self, Taken};
 use crate::controlled::trail;
 
+/// Where memory of a program can be. Other keys of waits are below or above.
+const MEMORY: std::ops::Range<usize> = 1 << 12..1 << 47;
+
 /// Why a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -54,8 +57,8 @@ pub fn join_key(thread: usize) -> usize {
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
     pace::settle();
-    // Threads and times are no memory.
-    let place = if matches!(why, Wait::Join | Wait::Sleep) { 0 } else { on };
+    // Threads, times and signals are no memory.
+    let place = if MEMORY.contains(&on) { on } else { 0 };
     trail::note_lock(Act::Block, place);
     let me = e.current.get();
     let own = &e.threads[me];

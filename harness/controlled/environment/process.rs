@@ -46,7 +46,9 @@ pub(super) fn reset() {
 }
 
 fn changes() {
-    IS_CHANGED.store(engine::controls() || IS_CHANGED.load(Relaxed), Relaxed);
+    if engine::controls() {
+        IS_CHANGED.store(true, Relaxed);
+    }
 }
 
 #[unsafe(no_mangle)]
