@@ -18,6 +18,11 @@ use crate::operation::{Op, Status};
 /// What an operation takes in the window, at the least.
 const OPERATION_BYTES: usize = 2 * size_of::<crate::history::Operation>();
 
+/// Steps of a general search that asks when a violation began. A prefix of a long history may need
+/// one where the whole did not, as what a removal under way may take is open; then the violation is
+/// told as of a later return.
+const EARLIER_STEPS_MAX: u64 = 20_000;
+
 /// Threads of which some may be idle.
 const IDLE_MAX: usize = 64;
 
@@ -279,10 +284,10 @@ impl Online {
     }
 
     /// The verdict on what is known, which what is to come leaves a violation if it is one.
-    fn judged(&self, history: &History) -> Verdict {
+    fn judged(&self, history: &History, limits: &Limits) -> Verdict {
         match self.is_of_transactions() {
-            true => transactions::check_so_far(history, &self.spec, &self.limits),
-            false => check(history, &self.spec, &self.limits),
+            true => transactions::check_so_far(history, &self.spec, limits),
+            false => check(history, &self.spec, limits),
         }
     }
 
@@ -311,11 +316,13 @@ impl Online {
     }
 
     fn judge(&mut self) {
-        let without = self.judged(self.known(|op| !op.removes()).as_ref());
+        let without = self.judged(self.known(|op| !op.removes()).as_ref(), &self.limits);
         if without == Verdict::Consistent {
             self.forget();
             self.forget_idle();
-        } else if let Verdict::Violation(witness) = self.judged(self.known(|_| true).as_ref()) {
+        } else if let Verdict::Violation(witness) =
+            self.judged(self.known(|_| true).as_ref(), &self.limits)
+        {
             self.fresh.sort_unstable();
             self.found = Some(self.earliest(witness));
         }
@@ -367,9 +374,11 @@ impl Online {
     /// of it no order explains what `whole` says.
     fn earliest(&self, whole: Witness) -> Found {
         let all = self.known(|_| true);
+        let steps_max = self.limits.steps_max.min(EARLIER_STEPS_MAX);
+        let limits = Limits { steps_max, ..self.limits.clone() };
         let judged = |at: usize| {
             let history = until(&all, self.fresh[at]);
-            (self.judged(&history), history)
+            (self.judged(&history, &limits), history)
         };
         let (mut good, mut bad) = (0, self.fresh.len() - 1);
         while good < bad {
