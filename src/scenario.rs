@@ -26,7 +26,8 @@ pub fn part_of(history: &History, callers: u32, keep: impl Fn(OperationId) -> bo
             .map(|(_, operation)| Call { op: operation.op, args: thread.args(operation).to_vec() });
         threads.get_mut(thread.client as usize).unwrap_or(&mut drain).extend(calls);
     }
-    let looks_at_keys = |op: Op| matches!(op, Op::SetContains | Op::SetRemove | Op::MapGet);
+    use Op::{KvGet, MapGet, SetContains, SetRemove, StoreRead};
+    let looks_at_keys = |op| matches!(op, SetContains | SetRemove | MapGet | KvGet | StoreRead);
     let looks = drain.iter().filter(|call| looks_at_keys(call.op));
     let keys = looks.filter_map(|call| call.args.first()).map(|key| key + 1).max();
     let values = threads.iter().flatten().chain(&drain).map(Call::values).max();

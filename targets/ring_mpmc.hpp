@@ -20,9 +20,9 @@ struct WriteThenPublish {
 // An enqueue takes effect when it claims the position `tail`, a dequeue when it claims `head`: the
 // order of positions is the order of the queue. head <= tail <= head + capacity always holds, since
 // a position is claimed only when its slot's turn says that the other side is through with it.
-template <class Publish> struct RingMpmc {
+// At least two slots: with one, "holds a value" and "free for the next position" were the same.
+template <class Publish, unsigned capacity = 8> struct RingMpmc {
     static constexpr auto model = "fifo";
-    static constexpr unsigned capacity = 8;
 
     // turn == p: free for position p; p + 1: holds the value of position p; then p + capacity.
     struct Slot {

@@ -18,11 +18,10 @@ struct WriteThenPublish {
 
 // Each side writes only its own position and knows it exactly; the other side's only grows. So what
 // it reads there makes "full" and "empty" true at the instant of the read.
-template <class Publish> struct RingSpsc {
+template <class Publish, unsigned capacity = 4> struct RingSpsc {
     static constexpr auto model = "fifo";
     static constexpr bool one_producer = true;
     static constexpr bool one_consumer = true;
-    static constexpr unsigned capacity = 4;
 
     std::atomic<int64_t> slots[capacity] = {};
     alignas(64) std::atomic<uint64_t> tail{0};

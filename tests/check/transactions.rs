@@ -388,6 +388,21 @@ fn anomalies_have_names() {
     let mut unanswered = fractured;
     unanswered[5].3 = Status::Pending;
     assert_eq!(told(&unanswered, "snapshot"), "fractured-read");
+    // What was found there by one that has no part in it is not wanted of others either.
+    let conflict = [
+        begin(1),
+        (1, StoreRead, &[5], NO, &[]),
+        begin(1),
+        (1, StoreRemove, &[5], OK, &[]),
+        commit(1),
+        begin(1),
+        begin(2),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        (2, StoreRemove, &[5], OK, &[]),
+        commit(2),
+        commit(1),
+    ];
+    assert_eq!(told(&conflict, "snapshot"), "write-conflict");
 }
 
 #[test]

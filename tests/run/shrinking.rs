@@ -8,7 +8,7 @@ use interlap::finding::{Size, Stored, What};
 use super::tool::Tool;
 
 /// Each broken twin that sequentially consistent schedules show.
-const TWINS: [&str; 9] = [
+const TWINS: [&str; 13] = [
     "treiber_aba",
     "ms_queue_untagged",
     "ms_queue_no_recheck",
@@ -18,6 +18,10 @@ const TWINS: [&str; 9] = [
     "ring_spsc_early_publish",
     "atomic_register_split_cas",
     "mutex_map_lost_update",
+    "locked_kv_lost_append",
+    "range_set_torn_count",
+    "slot_log_early_tail",
+    "versioned_store_lost_update",
 ];
 
 /// Finds something, as it is found and shrunk for so long at most.
@@ -78,7 +82,7 @@ fn a_torn_compare_exchange_becomes_small() {
     becomes_small("atomic_register_split_cas", "5");
 }
 
-/// A value from nowhere: one that is taken twice takes a whole turn of the ring, ten calls.
+/// A value from nowhere, or one that is taken twice, which takes a whole turn of the ring.
 #[test]
 fn an_early_published_cell_becomes_small() {
     becomes_small("ring_spsc_early_publish", "6");

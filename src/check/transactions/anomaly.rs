@@ -15,6 +15,9 @@ use crate::operation::{Op, Status};
 /// Most transactions that are cut down one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;
 
+/// How often those that are left are cut down once more.
+const PASSES_MAX: usize = 4;
+
 /// Most transactions that are told one by one, of such as could not be cut down.
 const TOLD_MAX: usize = 10;
 
@@ -209,18 +212,24 @@ pub fn named(
     if all.len() > CUT_DOWN_MAX {
         return told(history, kind, &all[count - CUT_DOWN_MAX..], count);
     }
-    let mut at = all.len();
-    while at > 0 {
-        at -= 1;
-        let mut rest = all.clone();
-        let (_, without) = rest.remove(at);
-        if !is_read(without, &found_by(&rest)) && refused(&rest) {
-            all = rest;
-        }
-    }
+    (0..PASSES_MAX).all(|_| without_some(&mut all, &refused));
     // Refused with them, they are without them.
     all.retain(|(t, _)| t.outcome != Outcome::UnderWay);
     told(history, kind, &all, all.len())
+}
+
+/// Leaves out those without which the others are refused still; whether there were any. Then what
+/// they had found is not wanted of others any more.
+fn without_some(all: &mut Vec<Asked>, refused: &dyn Fn(&[Asked]) -> bool) -> bool {
+    let count = all.len();
+    for at in (0..count).rev() {
+        let mut rest = all.clone();
+        let (_, without) = rest.remove(at);
+        if !is_read(without, &found_by(&rest)) && refused(&rest) {
+            *all = rest;
+        }
+    }
+    all.len() < count
 }
 
 /// The last `size` of these, without what they may have found that others left behind: refused
