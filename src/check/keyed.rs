@@ -5,12 +5,12 @@
 //! frontier for each key; where keys are cells, [`super::cells`] does the same, faster.
 
 use super::apart::{self, Failed, Share};
-use super::cells;
 use super::events::Events;
 use super::frontier::{Exhausted, Frontier, Search};
 use super::hash::FastMap;
 use super::strings::Strings;
 use super::{Limits, Verdict, Witness, witness};
+use super::{appends, cells};
 use crate::history::{History, OperationId};
 use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
 use crate::operation::Op;
@@ -62,7 +62,8 @@ fn walk<'a, M: Expect<Call<'a>>>(
                 let same = open.iter().flatten().filter(|(_, other, _)| *other == key);
                 let others = same.map(|(id, _, _)| *id).collect();
                 let states = frontier.configurations.iter().map(|one| &one.state);
-                let witness = unexplained(history, search.model, states, id, others);
+                let witness = appends::against(history, id)
+                    .unwrap_or_else(|| unexplained(history, search.model, states, id, others));
                 return Ok(Some(share.failed(event, witness)));
             }
             if share.is_beaten(event.time) {

@@ -3,6 +3,7 @@
 //! traces, targets, reports or the command line.
 
 mod apart;
+mod appends;
 mod cells;
 mod counter;
 mod cover;

@@ -1,8 +1,8 @@
 // The bounded ring for many threads, publishing a slot before its value is written.
 //
 // Bug: fill raises the slot's turn first (marked "BUG" below); a dequeue in between takes the value
-// of an earlier turn of the ring, and the new value is lost. (A turn is two slots, so that few calls
-// show it.)
+// of an earlier turn of the ring, and the new value is lost. (The ring has two slots, so that few
+// calls show it.)
 // Native: yes
 #include "../ring_mpmc.hpp"
 

@@ -1,8 +1,8 @@
 // The bounded ring for two threads, publishing a value before it is written.
 //
 // Bug: enqueue moves the tail first (marked "BUG" below); a dequeue in between takes the value of
-// an earlier turn of the ring, and the new value is lost. (A turn is two slots, so that few calls
-// show it.)
+// an earlier turn of the ring, and the new value is lost. (The ring has two slots, so that few
+// calls show it.)
 // Native: yes
 #include "../ring_spsc.hpp"
 

@@ -90,7 +90,8 @@ fn a_range_that_is_counted_in_two_looks() {
 
 #[test]
 fn an_append_that_is_lost() {
-    found("locked_kv_lost_append", &["not-linearizable of"]);
+    let rules = ["lost-append of", "lost-put of", "misplaced-append of", "not-linearizable of"];
+    found("locked_kv_lost_append", &rules);
 }
 
 #[test]
