@@ -131,8 +131,11 @@ mod tests {
     use crate::history::Entry;
     use crate::model::Spec;
 
-    /// Each on a thread of its own: what is called, with which box, and what a get found.
-    fn rule(lines: &[(Op, &[i64], u64, u64, &[i64])]) -> &'static str {
+    /// What is called, in which box, and what a get found.
+    type Line<'a> = (Op, &'a [i64], u64, u64, &'a [i64]);
+
+    /// Each on a thread of its own.
+    fn rule(lines: &[Line]) -> &'static str {
         let mut history = History::default();
         for (client, &(op, args, start, end, results)) in (0..).zip(lines) {
             let entry = Entry { op, status: Status::Ok, start, end, args, results };
