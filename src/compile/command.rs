@@ -25,6 +25,17 @@ pub(super) struct Commands {
 /// the source.
 const DEBUG: &str = "-gdwarf-4";
 
+/// Hooks, called so often that a table of jumps shows. Nothing is copied without a hook: the
+/// compiler would copy a few bytes itself.
+const HOOKED: [&str; 7] = [
+    "-O2",
+    DEBUG,
+    "-fsanitize=thread",
+    "-fno-plt",
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-fno-builtin-memset",
+];
 /// Functions that use memory and are called by code with hooks: the harness has others in their
 /// place, which look first.
 const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
@@ -43,10 +54,9 @@ impl Flavour {
             // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
             // not by the process that loads the library.
             Flavour::Plain => (&["-O2", DEBUG], &["-Wl,--no-undefined"]),
-            // The hooks are the harness's, so that something is undefined; called so often that a
-            // table of jumps shows. Not linked with -fsanitize=thread, which would bring in the
-            // hooks of a race detector.
-            Flavour::Hooked => (&["-O2", DEBUG, "-fsanitize=thread", "-fno-plt"], &[WRAPPED]),
+            // The hooks are the harness's, so that something is undefined. Not linked with
+            // -fsanitize=thread, which would bring in the hooks of a race detector.
+            Flavour::Hooked => (&HOOKED, &[WRAPPED]),
         }
     }
 }
