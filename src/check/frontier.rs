@@ -22,6 +22,9 @@ use crate::model::Model;
 /// Steps that may be open at once: one bit each.
 pub const OPEN_MAX: usize = 64;
 
+/// To copy so many bytes of a state takes as long as a step.
+const STEP_BYTES: u64 = 4096;
+
 /// Above this many items a [`Distinct`] hashes.
 const LINEAR_MAX: usize = 16;
 
@@ -67,6 +70,8 @@ pub struct Search<'l, O: Debug, M: Model<O>> {
     /// Another search's part of the answer that makes this one's needless: see [`Search::unless`].
     decided: Option<(&'l AtomicUsize, usize)>,
     steps: u64,
+    /// What the copies of large states took, in steps.
+    copies: u64,
     /// Bytes that the states at hand hold outside of themselves.
     weight: usize,
     reached: Distinct<Configuration<M::State>>,
@@ -157,6 +162,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             limits,
             decided: None,
             steps: 0,
+            copies: 0,
             weight: 0,
             reached: Distinct::new(),
             visited: Distinct::new(),
@@ -307,7 +313,9 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         if optional != 0 && self.is_needless(&configuration, reached, optional) {
             return;
         }
-        self.weight += self.model.weight(&configuration.state);
+        let weight = self.model.weight(&configuration.state);
+        self.weight += weight;
+        self.copies += weight as u64 / STEP_BYTES;
         let sorted = if reached { &mut self.reached } else { &mut self.visited };
         sorted.insert(configuration);
     }
@@ -355,6 +363,9 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         // Twice: in the list, and in the index of what it has.
         let each = 2 * size_of::<Configuration<M::State>>() + self.weight.div_ceil(held.max(1));
         limit(self.limits, self.steps, held, each)?;
+        if self.steps + self.copies > self.limits.steps_max {
+            return Err(Exhausted::Steps(self.limits.steps_max));
+        }
         if self.steps.is_multiple_of(1024) && self.is_beaten() {
             return Err(Exhausted::Cancelled);
         }

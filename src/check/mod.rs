@@ -94,7 +94,7 @@ pub struct Witness {
 pub struct Limits {
     /// Configurations the general search may hold at once.
     pub configurations_max: usize,
-    /// Configurations the general search may visit in all.
+    /// Configurations the general search may visit in all; those of large states count more.
     pub steps_max: u64,
     /// Bytes that the general search may take, as far as it can tell (see
     /// [`Model::weight`](crate::model::Model::weight)).

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use interlap::check::{Events, Limits, Overlap, Verdict, Witness, check, overlap, sequential};
+use interlap::check::{
+    Events, Limits, Overlap, Verdict, Witness, check, overlap, search, sequential,
+};
 use interlap::history::{Entry, History, NEVER};
 use interlap::model::{Kind, Spec};
 use interlap::operation::{Family, Op, Status};
@@ -200,6 +202,19 @@ fn limits_make_a_check_inconclusive() {
     assert!(reason(&many_open(20), &few).contains("configurations"));
     let short = Limits { steps_max: 5, ..Limits::default() };
     assert!(reason(&many_open(20), &short).contains("steps"));
+    // Three thousand steps, but each copies a stack.
+    let mut deep = History::default();
+    for n in 0..3_000 {
+        let (start, end) = (2 * n as u64, 2 * n as u64 + 1);
+        let entry = Entry { op: Op::Push, status: OK, start, end, args: &[n], results: &[] };
+        deep.push(1, entry).expect("in order");
+    }
+    let searched = |steps_max| {
+        let limits = Limits { steps_max, ..Limits::default() };
+        search(&deep, &Spec::new(Kind::Lifo), &limits)
+    };
+    assert!(matches!(searched(4_000), Verdict::Inconclusive(_)));
+    assert_eq!(searched(100_000), Verdict::Consistent);
     let cancelled = Some(Arc::new(AtomicBool::new(true)));
     let stopped = Limits { cancelled, ..Limits::default() };
     assert_eq!(reason(&many_open(50), &stopped), "the check was cancelled");
