@@ -196,7 +196,7 @@ mod tests {
         let drawn = draw(&table, None, false, 9);
         assert!(drawn.contains("(14 rows left out)\n    15  thread 0    does 15\n"), "{drawn}");
         assert!(drawn.contains("does 15\n        (14 rows left out)\n"), "{drawn}");
-        assert!(draw(&table, None, false, 5).starts_with("  ... 2 before\n"), "{drawn}");
+        assert!(draw(&table, None, false, 5).starts_with("  ... 3 before\n"), "{drawn}");
     }
 
     /// The last row of a fault is the fault.
