@@ -82,6 +82,25 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     unsafe { libc::raise(signal) };
 }
 
+/// The target is about to send SIGKILL to its own process, which no handler sees.
+pub fn note_own_kill() {
+    let header = HEADER.load(Ordering::Acquire);
+    if !header.is_null() {
+        // SAFETY: points to the header's words, mapped for the process's life.
+        let store = |at: usize, value: u64| unsafe {
+            (*header.add(at)).store(value, Ordering::Release);
+        };
+        store(area::WORD_PC, 0);
+        store(area::WORD_THREAD, THREAD.get());
+        store(area::WORD_SIGNAL, libc::SIGKILL as u64);
+        if let Some(place) = crate::controlled::last_words(libc::SIGKILL, 0) {
+            store(area::WORD_PC, place);
+        }
+    }
+    note_growth();
+    crate::marker::interlap_fault();
+}
+
 /// Notes whether the process had grown too much for a fault to be the target's. May be called by a
 /// signal handler.
 pub fn note_growth() {

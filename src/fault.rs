@@ -25,6 +25,8 @@ pub enum FaultKind {
     Hang { seconds: u64, threads: String },
     /// Memory ran out.
     OutOfMemory,
+    /// SIGKILL ended the process, and nothing of its own is known to have sent it.
+    Killed,
     /// The controlled engine saw it coming and ended the round.
     Detected(DetectedKind),
 }
@@ -35,17 +37,25 @@ pub struct FaultPlace {
     /// In the engine's words.
     what: String,
     code: Option<u64>,
+    around: Vec<u64>,
     /// Function and source line, where they could be found out.
     location: Option<Source>,
+    /// The nearest function around that is not one of the compiler's headers. It is told, but not
+    /// always known, so that it is no part of what tells findings apart.
+    caller: Option<Source>,
 }
 
 impl FaultPlace {
     /// "freed by thread 0's call #2 pop(), in Stack::pop at stack.hpp:40".
     fn words(&self) -> String {
-        match &self.location {
+        match self.told() {
             Some(location) => format!("{}, in {location}", self.what),
             None => self.what.clone(),
         }
+    }
+
+    fn told(&self) -> Option<&Source> {
+        self.caller.as_ref().or(self.location.as_ref())
     }
 }
 
@@ -104,6 +114,7 @@ impl FaultKind {
             FaultKind::Exit(code) => format!("exit({code})"),
             FaultKind::Hang { .. } => "hang".to_string(),
             FaultKind::OutOfMemory => "out of memory".to_string(),
+            FaultKind::Killed => "killed".to_string(),
             FaultKind::Detected(kind) => kind.name().to_string(),
         }
     }
@@ -117,14 +128,14 @@ fn is_starved(output: &str) -> bool {
 impl Fault {
     /// Whether the process was ended by a signal that no code of its own is known to have sent.
     pub fn was_killed(&self) -> bool {
-        self.kind == FaultKind::OutOfMemory && !is_starved(&self.output)
+        self.kind == FaultKind::Killed
     }
 
     /// A fault of which nothing is known yet but how the process ended and what it printed.
     pub fn new(kind: FaultKind, output: String, round: u64) -> Fault {
         let kind = match kind {
             FaultKind::Signal(libc::SIGABRT) if is_starved(&output) => FaultKind::OutOfMemory,
-            FaultKind::Signal(libc::SIGKILL) => FaultKind::OutOfMemory,
+            FaultKind::Signal(libc::SIGKILL) => FaultKind::Killed,
             kind => kind,
         };
         Fault {
@@ -151,7 +162,9 @@ impl Fault {
         let places = detected.places.into_iter().map(|place| FaultPlace {
             what: place.what,
             code: place.code,
+            around: place.around,
             location: None,
+            caller: None,
         });
         Fault {
             thread: detected.thread,
@@ -171,6 +184,9 @@ impl Fault {
         self.history.drain = Some(self.threads);
         if let Some(note) = snapshot.signal {
             self.thread = note.thread;
+            if note.signal == libc::SIGKILL && self.kind == FaultKind::Killed {
+                self.kind = FaultKind::Signal(libc::SIGKILL);
+            }
             let memory = matches!(note.signal, libc::SIGSEGV | libc::SIGBUS);
             self.address = memory.then_some(note.address);
             self.program_counter = Some(note.program_counter);
@@ -200,6 +216,14 @@ impl Fault {
         for (location, line) in locations.into_iter().zip(lines.sources(&addresses)) {
             *location = line;
         }
+        for place in &mut self.places {
+            if place.location.as_ref().is_some_and(|location| !location.is_own) {
+                let around =
+                    place.around.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
+                let found = lines.sources(&around.collect::<Vec<u64>>());
+                place.caller = found.into_iter().flatten().find(|source| source.is_own);
+            }
+        }
     }
 
     /// Where the fault lies, without what differs between two sightings of it: the source lines,
@@ -228,7 +252,7 @@ impl Fault {
     /// What happened at which source lines, the fault itself first.
     pub fn sources(&self) -> Vec<(String, Source)> {
         let crash = self.location.iter().map(|source| ("crashed".to_string(), source.clone()));
-        let place = |place: &FaultPlace| Some((place.what.clone(), place.location.clone()?));
+        let place = |place: &FaultPlace| Some((place.what.clone(), place.told()?.clone()));
         crash.chain(self.places.iter().filter_map(place)).collect()
     }
 
@@ -275,6 +299,11 @@ impl Fault {
         };
         let doing = self.stage.doing();
         match &self.kind {
+            FaultKind::Signal(libc::SIGKILL) => {
+                let place = self.location.as_ref().map(|place| format!(", in {place}"));
+                let place = place.unwrap_or_default();
+                format!("{who} killed its own process with SIGKILL while {doing}{place}.")
+            }
             FaultKind::Signal(signal) => {
                 let address = self.address.map(|a| format!(" at address {a:#x}"));
                 let place = self.location.as_ref().map(|place| format!(", in {place}"));
@@ -292,6 +321,10 @@ impl Fault {
                 format!("No progress for {seconds} s while {doing}; {threads}.")
             }
             FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
+            FaultKind::Killed => format!(
+                "The process was killed with SIGKILL while {doing}: perhaps by the kernel for lack \
+                 of memory, perhaps by itself or by somebody else."
+            ),
             FaultKind::Detected(kind) => {
                 let what = self.detected_sentence(*kind, &who);
                 match self.stage {
@@ -332,7 +365,10 @@ pub fn names() -> Vec<String> {
     let detected = [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds];
     let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
     let kinds = kinds.chain(detected.map(FaultKind::Detected));
-    kinds.chain([FaultKind::Exit(1), FaultKind::OutOfMemory]).map(|kind| kind.name()).collect()
+    kinds
+        .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
+        .map(|kind| kind.name())
+        .collect()
 }
 
 /// "program: path/file:line: function: Assertion `x' failed.", as glibc writes it, without the
@@ -373,7 +409,7 @@ mod tests {
         };
         let text = "terminate called after throwing an instance of 'std::bad_alloc'";
         assert_eq!(kind(libc::SIGABRT, text), FaultKind::OutOfMemory);
-        assert_eq!(kind(libc::SIGKILL, ""), FaultKind::OutOfMemory);
+        assert_eq!(kind(libc::SIGKILL, ""), FaultKind::Killed);
         assert_eq!(kind(libc::SIGABRT, "Assertion failed"), FaultKind::Signal(libc::SIGABRT));
     }
 
@@ -385,7 +421,7 @@ mod tests {
     }
 
     fn detected(kind: DetectedKind) -> Fault {
-        let place = |what: &str, code| Place { what: what.to_string(), code };
+        let place = |what: &str, code| Place { what: what.to_string(), code, around: Vec::new() };
         let steps = Steps {
             policy: "pos".to_string(),
             steps: 7,

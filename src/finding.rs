@@ -323,8 +323,21 @@ impl Stored {
             Engine::Rr => self.told(),
             _ if history.len() <= SHOWN_WHOLE => self.in_order(history.ids().collect()),
             _ if self.is_violated_alone() => self.until_told(),
-            _ => self.told(),
+            _ => self.with_what_came_before(),
         }
+    }
+
+    /// What it is about; of one operation alone, which looks like any other, with those that made
+    /// its answer wrong, if they are few.
+    fn with_what_came_before(&self) -> Vec<OperationId> {
+        let told = self.told();
+        let What::Violation { partials: Some(partials), .. } = &self.finding.what else {
+            return told;
+        };
+        let longest = partials.partials.first().filter(|_| told.len() == 1);
+        let steps = longest.iter().flat_map(|longest| longest.steps.iter());
+        let all: Vec<_> = steps.map(|step| step.operation).chain(told.iter().copied()).collect();
+        if all.len() <= SHOWN_WHOLE { self.in_order(all) } else { told }
     }
 
     /// Whether it is a violation of one call at a time.

@@ -120,11 +120,19 @@ fn place(frames: &[(&str, &str)]) -> Option<Source> {
     let innermost = known().find(|(_, file)| !of_compiler(file));
     let (function, line) = innermost.or_else(|| known().next_back())?;
     let (file, number) = file_and_line(line);
-    let outer = known().map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
+    let outer = known().filter(|(_, of)| innermost.is_none() || !of_compiler(of));
+    let outer = outer.map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
     let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
-    let around = known().skip_while(|frame| frame.1 != *line).nth(1);
-    let around = around.map(|(_, of)| file_and_line(of)).filter(|place| place.0 == file);
-    let from = around.map(|place| place.1);
+    let mut around = known().skip_while(|frame| frame.1 != *line).skip(1);
+    let around = (around.next(), around.next().map(|(_, of)| file_and_line(of)));
+    let from = match around {
+        // The adapter's method, which is the operation itself.
+        (_, Some(outer)) if is_ours(&outer) => None,
+        (Some((_, of)), _) => {
+            Some(file_and_line(of)).filter(|place| place.0 == file).map(|place| place.1)
+        }
+        (None, _) => None,
+    };
     let (function, is_own) = (readable(function), innermost.is_some());
     Some(Source { function, file, line: number, within, from, is_own })
 }
@@ -132,10 +140,13 @@ fn place(frames: &[(&str, &str)]) -> Option<Source> {
 /// The first of these places, from the inside out, unless it is the adapter's, which interlap.hpp
 /// calls: there the library is called, not one of its wrappers.
 fn wrapped(outer: Vec<(PathBuf, u32)>) -> Option<(PathBuf, u32)> {
-    let is_ours = |place: &&(PathBuf, u32)| place.0.ends_with("interlap.hpp");
     let first = outer.first().filter(|place| !is_ours(place))?;
     let next = outer.iter().find(|place| place.0 != first.0);
-    (!next.is_some_and(|place| is_ours(&place))).then(|| first.clone())
+    (!next.is_some_and(is_ours)).then(|| first.clone())
+}
+
+fn is_ours(place: &(PathBuf, u32)) -> bool {
+    place.0.ends_with("interlap.hpp")
 }
 
 /// Of `/home/me/stack.hpp:31 (discriminator 2)`.
@@ -227,6 +238,11 @@ mod tests {
         assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4"]), None);
+        // A constructor that is called by way of the compiler's headers.
+        let construct = "/usr/include/c++/12/bits/stl_construct.h:119";
+        assert_eq!(frames(&["/l/list.h:4", construct, "/l/list.h:9"]), None);
+        let called = ["/l/ptr.h:2", construct, "/l/list.h:4"];
+        assert_eq!(frames(&called), Some("/l/list.h:4".to_string()));
     }
 
     #[test]
@@ -238,6 +254,10 @@ mod tests {
         let frames = ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
         assert_eq!(from(&frames), Some(9));
         assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
+        // Nor is the adapter's method one, which is called by nobody else.
+        assert_eq!(from(&["/me/a.cpp:2", "/me/a.cpp:30", "/il/interlap.hpp:6"]), None);
+        let helper = ["/me/a.cpp:2", "/me/a.cpp:9", "/me/a.cpp:30", "/il/interlap.hpp:6"];
+        assert_eq!(from(&helper), Some(9));
         assert_eq!(from(&["/l/list.h:2"]), None);
     }
 

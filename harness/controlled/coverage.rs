@@ -126,6 +126,14 @@ pub fn in_library(place: usize) -> u64 {
     number_of(place).into()
 }
 
+/// The place that has this address in the library's file; 0 of 0.
+pub fn of_library(address: u64) -> usize {
+    match address {
+        0 => 0,
+        address => BASE.load(Ordering::Relaxed) + address as usize,
+    }
+}
+
 /// How far behind the library's start the place is. A function that ends with an access, as its
 /// last jump, returns to whoever called it, which may be the harness: that is no place.
 #[inline]

@@ -3,6 +3,7 @@
 //! area.
 
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
+use interlap::trace::trail::{AROUND_MAX, Act as Did};
 
 use super::engine::{self, Wait};
 use super::{coverage, environment, hooks, libraries, trail};
@@ -56,24 +57,41 @@ fn who(thread: usize, call: u32, calling: bool) -> String {
 
 /// `code` is a return address: the call before it is meant.
 fn place(what: String, code: usize) -> Place {
-    Place { what, code: (code != 0).then(|| code as u64 - 1) }
+    Place { what, code: before(code), around: Vec::new() }
+}
+
+/// What the running thread does, with the functions that it is in.
+fn place_now(what: String, code: usize) -> Place {
+    let around: [usize; AROUND_MAX] = engine::around(code);
+    Place { around: around.into_iter().filter_map(before).collect(), ..place(what, code) }
+}
+
+/// What some thread did to the block: the trail, if there is one, knows in which functions.
+fn place_then(what: String, code: usize, (act, block): (Did, usize)) -> Place {
+    let around = trail::around_last(act, block, code);
+    let around = around.unwrap_or_default().into_iter().filter_map(before);
+    Place { around: around.collect(), ..place(what, code) }
+}
+
+fn before(code: usize) -> Option<u64> {
+    (code != 0).then(|| code as u64 - 1)
 }
 
 pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
     let now = Act::reported(code);
     let (verb, offset) = (if write { "wrote to" } else { "read from" }, address - block);
     let places = vec![
-        place(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), now.code),
-        place(format!("{} had freed the block", freed.who()), freed.code),
+        place_now(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), now.code),
+        place_then(format!("{} had freed the block", freed.who()), freed.code, (Did::Free, block)),
     ];
     fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
 }
 
-pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
+pub fn double_free(block: usize, freed: Act, code: usize) -> ! {
     let now = Act::reported(code);
     let places = vec![
-        place(format!("{} freed a block that was freed already", now.who()), now.code),
-        place(format!("{} had freed it", freed.who()), freed.code),
+        place_now(format!("{} freed a block that was freed already", now.who()), now.code),
+        place_then(format!("{} had freed it", freed.who()), freed.code, (Did::Free, block)),
     ];
     fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
 }
@@ -81,7 +99,7 @@ pub fn double_free(_block: usize, freed: Act, code: usize) -> ! {
 pub fn bad_free(address: usize, code: usize) -> ! {
     let now = Act::reported(code);
     let what = format!("{} freed {address:#x}, where no block begins", now.who());
-    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place(what, now.code)])
+    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place_now(what, now.code)])
 }
 
 /// `near`: the block before the address, its size and who allocated it.
@@ -98,11 +116,12 @@ pub fn out_of_bounds(
             let (who, offset) = (now.who(), address - block);
             let what = format!("{who} {verb} byte {offset} of a block of {size} bytes");
             let allocated_what = format!("{} had allocated the block", allocated.who());
-            vec![place(what, now.code), place(allocated_what, allocated.code)]
+            let by = (Did::Allocate, block);
+            vec![place_now(what, now.code), place_then(allocated_what, allocated.code, by)]
         }
         None => {
             let what = format!("{} {verb} memory between two blocks of the heap", now.who());
-            vec![place(what, now.code)]
+            vec![place_now(what, now.code)]
         }
     };
     fault(DetectedKind::OutOfBounds, Some(now.thread.into()), places)

@@ -84,6 +84,21 @@ fn around(code: usize) -> [u64; AROUND_MAX] {
     around
 }
 
+/// The functions around that in which this was last done to a block, by the call that returns to
+/// `code`; none where the trail does not have it.
+pub fn around_last(act: Act, address: usize, code: usize) -> Option<[usize; AROUND_MAX]> {
+    if !is_wanted() {
+        return None;
+    }
+    // SAFETY: see Trail.
+    let events = unsafe { &*TRAIL.events.get() };
+    let is_it = |event: &&Event| {
+        (event.act, event.address, event.code) == (act, address as u64, coverage::in_library(code))
+    };
+    let found = events.iter().filter(is_it).max_by_key(|event| event.step)?;
+    Some(found.around.map(coverage::of_library))
+}
+
 /// The running thread ends the process, by this signal or 0.
 pub fn crash(signal: i32, address: usize, code: usize) {
     if is_wanted() {

@@ -7,7 +7,7 @@ use super::{Outcome, print_json, stop_flag};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::explain;
-use crate::finding::Stored;
+use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Options, Sighting};
 use crate::interleaving::Interleaving;
 use crate::plan::Engine;
@@ -26,15 +26,16 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     }
     let (signature, stop) = (finding.signature.clone(), stop_flag()?);
     let options = rerun(&finding.plan, &signature, &args.finding, &args.run, stop)?;
-    let table = table(&stored, &options)?;
+    add(&mut stored, &options)?;
+    let table = stored.interleaving.as_ref().context("it was just added")?;
     if args.run.format.json {
-        print_json(&table)?;
+        print_json(table)?;
     } else {
         let drain = stored.round.history.drain;
+        let finding = &stored.finding;
         println!("{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
-        print!("{}", interleaving::draw(&table, drain, args.all, usize::MAX));
+        print!("{}", interleaving::draw(table, drain, args.all, usize::MAX));
     }
-    stored.interleaving = Some(table);
     fuzz::save(&stored)?;
     Ok(Outcome::Found)
 }
@@ -47,14 +48,33 @@ fn is_livelock(stored: &Stored) -> bool {
     stored.finding.signature.starts_with("livelock")
 }
 
+/// Adds to a finding what its threads did, and to a fault's lines what only that run could see.
+pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
+    let (table, seen) = told(stored, options)?;
+    stored.interleaving = Some(table);
+    if let What::Fault { places, lines, .. } = &mut stored.finding.what
+        && let What::Fault { places: seen_places, lines: seen_lines, .. } = seen.what
+        && seen.signature == stored.finding.signature
+    {
+        (*places, *lines) = (seen_places, seen_lines);
+    }
+    Ok(())
+}
+
 /// What the threads of a finding's round did, if it goes as it went and does not end the process.
 pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
+    told(stored, options).map(|(table, _)| table)
+}
+
+/// The same, with the finding as it was seen then.
+fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Finding)> {
     let name = &stored.finding.name;
     let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     options.plan.control.trail = true;
     let again = |options: &Options| -> Result<Option<Sighting>> {
         let seen = fuzz::again(options, stored.finding.round)?;
-        Ok(seen.into_iter().find(|seen| seen.round.history == stored.round.history))
+        let same = seen.into_iter().filter(|seen| seen.round.history == stored.round.history);
+        Ok(same.max_by_key(|seen| seen.finding.signature == stored.finding.signature))
     };
     let mut same = None;
     if is_livelock(stored) {
@@ -72,11 +92,13 @@ pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
         )
     })?;
     let mut lines = SourceLines::of(&options.library);
-    explain::interleaving(stored, (&same.round, &same.finding.what), &mut lines).with_context(|| {
+    let seen = (&same.round, &same.finding.what);
+    let table = explain::interleaving(stored, seen, &mut lines).with_context(|| {
         format!(
             "{name} ends the target's process, and what its threads did until then is lost with \
              it; `interlap replay {} --gdb` stops at the fault, with every thread",
             stored.directory.display()
         )
-    })
+    })?;
+    Ok((table, same.finding))
 }

@@ -53,17 +53,18 @@ pub fn run(args: &cli::Shrink) -> Result<Outcome> {
     } else if done {
         println!("{}", text::render(now));
     } else {
-        println!("{}", not_seen_again(&stored));
+        println!("{}", not_seen_again(&stored, args.run.duration));
     }
     Ok(if done { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn not_seen_again(stored: &Stored) -> String {
-    let name = &stored.finding.name;
+fn not_seen_again(stored: &Stored, budget: Duration) -> String {
+    let (name, seconds) = (&stored.finding.name, budget.as_secs_f64());
     match stored.finding.plan.engine {
         Engine::Native => format!(
-            "{name} was not shrunk: neither its calls nor short rounds of its plan showed it again \
-             often enough in time. Nothing was changed; try longer: interlap shrink {} --for 5m",
+            "{name} was not shrunk: neither its calls nor short rounds of its plan showed it \
+             often enough in {seconds} s to be counted. Nothing was changed; try longer: \
+             interlap shrink {} --for 5m",
             quoted(&stored.directory.display().to_string())
         ),
         _ => format!(
@@ -94,7 +95,7 @@ pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json
                 progress.shrunk(stored);
             }
             Ok(None) if options.stop.load(Ordering::Relaxed) => {}
-            Ok(None) => progress.warned(&not_seen_again(stored)),
+            Ok(None) => progress.warned(&not_seen_again(stored, budget)),
             Err(error) => {
                 progress.warned(&format!("{} was not shrunk: {error:#}", stored.finding.name));
             }
@@ -130,7 +131,7 @@ fn smaller(
         return Ok(Some(shrunk));
     }
     // A finding without its table is as good as one that has never been explained.
-    shrunk.interleaving = explain::table(&shrunk, &options).ok();
+    explain::add(&mut shrunk, &options).ok();
     fuzz::save(&shrunk)?;
     replay::write(&shrunk, &options.library, &options.harness)?;
     Ok(Some(shrunk))

@@ -202,6 +202,9 @@ fn words(event: &Event, memory: &Memory) -> String {
         Act::Block => format!("{WAITS} for {}", place()),
         Act::Wake => format!("wakes who waits for {}", place()),
         Act::Crash if event.size == 0 => "ends the process".to_string(),
+        Act::Crash if event.size == libc::SIGKILL as u32 => {
+            "kills its own process with SIGKILL".to_string()
+        }
         Act::Crash => {
             let signal = signal_name(event.size as i32);
             let at = if event.address == 0 { String::new() } else { format!(" at {}", place()) };

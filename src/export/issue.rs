@@ -105,8 +105,11 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
     text += &scenario(stored);
     if let Some(table) = material.table {
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
-                 happened. `#3+8` is byte 8 of the third block of memory that was \
-                 allocated.\n\n```\n";
+                 happened.";
+        if !interleaving::key(table).is_empty() {
+            text += " `#3+8` is byte 8 of the third block of memory that was allocated.";
+        }
+        text += "\n\n```\n";
         text += &interleaving::draw(table, stored.round.history.drain, false, ROWS_MAX);
         text += "```\n";
     }

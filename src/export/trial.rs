@@ -62,6 +62,7 @@ pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
             FaultKind::Exit(code) => {
                 status.code() == Some(*code) && !said("not seen in") && !said("do not return")
             }
+            FaultKind::Killed => status.signal() == Some(libc::SIGKILL),
             FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
             FaultKind::Hang { .. } => status.code() == Some(1) && said("REPRODUCED"),
             FaultKind::Detected(kind) => match sanitizers(*kind) {

@@ -66,6 +66,7 @@ pub struct InterleavedData {
     what: String,
     file: Option<String>,
     line: Option<u32>,
+    from: Option<u32>,
     text: Option<String>,
     switch: bool,
 }
@@ -218,6 +219,7 @@ fn interleaved(all: &Interleaving, drain: Option<u32>, numbers: &Numbers) -> Int
         what: step.what.clone(),
         file: step.file.clone(),
         line: step.line,
+        from: step.from,
         text: step.text.clone(),
         switch: step.is_switch,
     });

@@ -100,6 +100,8 @@ pub struct Interleaved {
     pub what: String,
     pub file: Option<String>,
     pub line: Option<u32>,
+    /// The line of the same file that calls it, of a helper that is called from several.
+    pub from: Option<u32>,
     /// That line's text.
     pub text: Option<String>,
     /// Whether the turn was taken from a thread that could have gone on.

@@ -71,6 +71,7 @@ fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
             what,
             file: place.and_then(file),
             line: place.map(|place| place.line),
+            from: place.and_then(|place| place.from),
             text: place.map(|place| place.text.clone()),
             is_switch: std::mem::take(&mut is_switch),
         });

@@ -61,7 +61,11 @@ fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
     let goes_on =
         |one: &&Row, next: &&Row| is_act(one) && is_act(next) && one.thread == next.thread;
     let goes: Vec<&[&Row]> = rows.chunk_by(goes_on).collect();
-    let with = |ends: usize| goes.iter().flat_map(|go| ends_of(go, ends)).collect::<Vec<_>>();
+    let last = goes.len().saturating_sub(1);
+    let with = |ends: usize| {
+        let goes = goes.iter().enumerate();
+        goes.flat_map(|(at, go)| ends_of(go, ends, at == last)).collect::<Vec<_>>()
+    };
     let longest = goes.iter().map(|go| go.len()).max().unwrap_or(0);
     if rows.len() <= rows_max {
         return with(longest);
@@ -78,10 +82,12 @@ fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
     with(fits)
 }
 
-/// The first and the last so many of these, and those in between that cross what others do.
-fn ends_of<'a>(go: &[&'a Row], ends: usize) -> Vec<Line<'a>> {
+/// The first and the last so many of these, and those in between that cross what others do; of
+/// those that end the table the very last anyway, which may be the fault.
+fn ends_of<'a>(go: &[&'a Row], ends: usize, is_last: bool) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
-    let is_end = |at: usize| at < ends || at + ends >= go.len();
+    let last = ends.max(usize::from(is_last));
+    let is_end = |at: usize| at < ends || at + last >= go.len();
     let mut left_out = Vec::new();
     for (at, &row) in go.iter().enumerate() {
         if is_end(at) || row.crosses || !matches!(row.what, What::Act { .. }) {
@@ -190,7 +196,17 @@ mod tests {
         let drawn = draw(&table, None, false, 9);
         assert!(drawn.contains("(14 rows left out)\n    15  thread 0    does 15\n"), "{drawn}");
         assert!(drawn.contains("does 15\n        (14 rows left out)\n"), "{drawn}");
-        assert!(draw(&table, None, false, 5).starts_with("  ... 2 before\n"), "{drawn}");
+        assert!(draw(&table, None, false, 5).starts_with("  ... 3 before\n"), "{drawn}");
+    }
+
+    /// The last row of a fault is the fault.
+    #[test]
+    fn the_end_of_a_long_table_is_always_told() {
+        let begins = |step, thread| [row(step, thread, What::Call("get(1)".into()))];
+        let rows = (0..20).flat_map(|at| begins(at * 5, 0).into_iter().chain(acts(1..4, 0)));
+        let table = Interleaving { rows: rows.chain(acts(200..210, 1)).collect(), cut: false };
+        let drawn = draw(&table, None, false, 40);
+        assert!(drawn.ends_with("(9 rows left out)\n   209  thread 1    does 209\n"), "{drawn}");
     }
 
     /// Of threads that wait for each other in turns, it is enough to be told once.

@@ -6,7 +6,8 @@
 //! in it; what would do so as often as the best one does is missed in one of twenty slots. What is
 //! missed costs size, never truth. When nothing more can be left out, slots become longer, for what
 //! shows the finding less often. A part of the time is kept for counting how often the smallest one
-//! does; what does not show it again then gives way to the next larger one.
+//! does; what does not show it again then gives way to the next larger one. What is so rare that it
+//! does not come again at half time is not made smaller any more: all that is left is for counting.
 //!
 //! A hang is one after a short while as long as it is but a candidate's. The smallest one has to
 //! last for as long as the user says that a hang takes.
@@ -29,8 +30,12 @@ const COUNT_PERCENT: u32 = 20;
 const COUNT_MAX: Duration = Duration::from_secs(10);
 /// The most when the user has had enough.
 const COUNT_STOPPED: Duration = Duration::from_secs(1);
-/// The part of the time for shrinking in which the finding must recur, in percent.
-const FIRST_PERCENT: u32 = 50;
+/// The part of all time in which the finding must recur, and that after which it must be frequent
+/// to be made smaller still, in percent.
+const FIRST_PERCENT: u32 = 40;
+const HALF_PERCENT: u32 = 50;
+/// Sightings after which what is rare has been counted for long enough.
+const COUNTED: u64 = 20;
 /// The first slot of each of the first candidates is this part of all time; then it doubles.
 const FIRST_PART: u32 = 100;
 /// So many calls are few: their rounds are short, and what shows the finding among them is soon
@@ -66,14 +71,24 @@ pub(super) fn shrink(
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let (started, count) = (Instant::now(), (budget * COUNT_PERCENT / 100).min(COUNT_MAX));
-    let until = started + budget.saturating_sub(count);
-    let search = Search::new(&stored.finding, options, until)?;
+    let search = Search::new(&stored.finding, options, started + budget * HALF_PERCENT / 100)?;
     let mut slots = Slots { search: &search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
     let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
     // The best of each level: smaller and smaller, and shown less and less often.
     let mut ladder = vec![first.clone()];
     let mut reducer = Reducer::new(slots, first, tell);
-    while !search.is_over() {
+    let mut is_half = true;
+    loop {
+        if search.is_over() {
+            if search.is_stopped() || !std::mem::take(&mut is_half) {
+                break;
+            }
+            search.set_until(started + budget.saturating_sub(count));
+            if !reducer.trial.is_frequent(&reducer.best, count)? {
+                break;
+            }
+            continue;
+        }
         let before = reducer.best.size();
         let longest = reducer.trial.slot(&reducer.best) >= reducer.trial.max + search.waits();
         reducer.reduce();
@@ -87,7 +102,8 @@ pub(super) fn shrink(
         }
         reducer.trial.level += 1;
     }
-    reducer.trial.count(ladder, count)
+    let left = budget.saturating_sub(started.elapsed());
+    reducer.trial.count(ladder, (count, left.max(count)))
 }
 
 /// Gives each candidate so much time.
@@ -131,7 +147,7 @@ impl Slots<'_> {
         };
         let (few, many): (Vec<_>, Vec<_>) =
             candidates.into_iter().partition(|scenario| scenario.calls() <= FEW_CALLS);
-        let until = Instant::now() + self.search.left() * FIRST_PERCENT / 100;
+        let until = Instant::now() + budget * FIRST_PERCENT / 100;
         let (mut busy, mut pass) = (budget / FIRST_PART, 0);
         while Instant::now() < until && !self.search.is_over() {
             let time = busy + self.search.waits();
@@ -227,15 +243,32 @@ impl Slots<'_> {
         Ok(tried.into_iter().map(rated).collect())
     }
 
-    /// Counts how often the last of these shows the finding that shows it again.
-    fn count(&mut self, mut ladder: Vec<Shown>, time: Duration) -> Result<Option<Smallest>> {
-        let until = Instant::now() + time;
+    /// Whether these calls show the finding so often that a count of so long can rely on it.
+    fn is_frequent(&mut self, best: &Shown, count: Duration) -> Result<bool> {
+        let mut is_seen = false;
+        let time = count.div_f64(WHILES) + self.search.waits();
+        let searched = self.search.take(&best.plan, self.round, (time, false), &mut |seen| {
+            is_seen |= seen.is_some();
+            !is_seen
+        })?;
+        self.round += searched.rounds;
+        Ok(is_seen)
+    }
+
+    /// Counts how often the last of these shows the finding that shows it again: for so long, and
+    /// longer, but not longer than the second, as long as it was seen but a few times.
+    fn count(
+        &mut self,
+        mut ladder: Vec<Shown>,
+        (least, most): (Duration, Duration),
+    ) -> Result<Option<Smallest>> {
+        let until = Instant::now() + most;
         while let Some(best) = ladder.pop() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            if let Some(counted) = self.counted(&best, left, ladder.is_empty())? {
+            if let Some(counted) = self.counted(&best, (least, left), ladder.is_empty())? {
                 return Ok(Some(counted));
             }
         }
@@ -244,7 +277,12 @@ impl Slots<'_> {
 
     /// How often these calls show the finding, as that which they show most often; none if they do
     /// not, for half of the time unless they are the `last` that there are.
-    fn counted(&mut self, best: &Shown, time: Duration, last: bool) -> Result<Option<Smallest>> {
+    fn counted(
+        &mut self,
+        best: &Shown,
+        (least, time): (Duration, Duration),
+        last: bool,
+    ) -> Result<Option<Smallest>> {
         let mut seen: BTreeMap<String, (u64, Shown)> = BTreeMap::new();
         let (started, patience) = (Instant::now(), if last { time } else { time / 2 });
         let searched = self.search.take(&best.plan, self.round, (time, true), &mut |shown| {
@@ -253,7 +291,9 @@ impl Slots<'_> {
                 seen.entry(signature).or_insert((0, shown)).0 += 1;
             }
             let most = if self.search.is_stopped() { COUNT_STOPPED } else { time };
-            started.elapsed() < if seen.is_empty() { patience.min(most) } else { most }
+            let enough = seen.values().map(|(times, _)| times).sum::<u64>() >= COUNTED;
+            let counting = if enough { least.min(most) } else { most };
+            started.elapsed() < if seen.is_empty() { patience.min(most) } else { counting }
         })?;
         self.round += searched.rounds;
         let most = seen.into_values().max_by_key(|(times, _)| *times);

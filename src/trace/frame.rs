@@ -201,6 +201,8 @@ pub struct Place {
     pub what: String,
     /// Address of the code, to be looked up; none where it is not known.
     pub code: Option<u64>,
+    /// Where the functions around that one go on, the innermost first, as far as they are known.
+    pub around: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

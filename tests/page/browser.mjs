@@ -382,7 +382,9 @@ test('the interleaving is linked with the timeline, and absent where it is not k
   await tab.getByRole('button', { name: 'Show step 62 on the timeline' }).click();
   assert.equal(await tab.evaluate(() => window.interlap.moment), 52);
   assert.equal(await selected(tab), 1);
-  assert.match(await tab.locator('#interleaving').innerText(), /queue\.h:41/);
+  assert.match(await tab.locator('#interleaving').innerText(), /queue\.h:41\s/);
+  assert.match(await tab.locator('#interleaving').innerText(), /queue\.h:52 from :88/);
+  assert.doesNotMatch(await tab.locator('#interleaving').innerText(), /second block of memory/);
   await close(tab);
   const other = await open('queue-bad');
   assert.ok(!(await other.locator('#interleaving').isVisible()));

@@ -140,6 +140,7 @@ fn the_interleaving_is_in_the_page_where_it_is_known() {
         what: "compare-exchange of tail failed".to_string(),
         file: Some("queue.h".to_string()),
         line: Some(7),
+        from: Some(31),
         text: Some("  tail.compare_exchange_weak(old, node)".to_string()),
         is_switch: true,
     };
@@ -148,6 +149,7 @@ fn the_interleaving_is_in_the_page_where_it_is_known() {
     let step = &data["interleaving"]["steps"][0];
     assert_eq!((&step["thread"], &step["operation"]), (&"thread 1".into(), &0.into()));
     assert_eq!((&step["line"], &step["switch"]), (&7.into(), &true.into()));
+    assert_eq!(step["from"], 31);
     assert_eq!(data["interleaving"]["left_out"], 3);
 }
 

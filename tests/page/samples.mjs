@@ -77,13 +77,14 @@ export function histories() {
   };
 }
 
-const at = (step, thread, operation, what, line, text, isSwitch = false) => ({
+const at = (step, thread, operation, what, line, text, isSwitch = false, from = null) => ({
   step,
   thread: `thread ${thread}`,
   operation,
   what,
   file: 'queue.h',
   line,
+  from,
   text,
   switch: isSwitch,
 });
@@ -104,7 +105,7 @@ export const interleaving = {
       'tail_.compare_exchange_weak(tail, node)',
       true,
     ),
-    at(75, 0, 3, 'load head', 52, 'Node *head = head_.load();'),
+    at(75, 0, 3, 'load head', 52, 'Node *head = head_.load();', false, 88),
   ],
 };
 

@@ -65,7 +65,7 @@ fn being_killed_keeps_the_history() {
     fault(
         &enqueue("if (added > 20) kill(getpid(), 9);")
             .replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
-        &["ran out of memory"],
+        &["killed its own process with SIGKILL"],
     );
 }
 

@@ -149,3 +149,33 @@ fn who_ends_the_process_is_told_by_line() {
         assert!(line.is_some_and(|line| line.contains(code)), "{}", told.all());
     }
 }
+
+/// Who freed it is told at a line of the target, not at that of the header which calls `delete` for
+/// it, and which is not in line.
+#[test]
+fn who_freed_a_block_is_told_at_a_line_of_the_target() {
+    let tool = Tool::new();
+    let text = r#"
+#include <interlap.hpp>
+#include <atomic>
+#include <memory>
+struct Register {
+    std::atomic<int64_t *> value{new int64_t(0)};
+    ~Register() { delete value.load(); }
+    int64_t read() {
+        int64_t *now = value.load();
+        return *now;
+    }
+    void write(int64_t number) {
+        std::unique_ptr<int64_t> old(value.exchange(new int64_t(number)));
+        old.reset(); // here
+    }
+};
+INTERLAP_TARGET(Register)
+"#;
+    let more = ["--cflag", "-O0", "--findings", "1", "--shrink", "4s", "--for", "20s"];
+    tool.fuzz("freed.cpp", text, &more).expect(1, &["Shrunk to"]);
+    let finding = tool.only_finding();
+    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
+}

@@ -121,9 +121,10 @@ fn a_fault_of_a_grown_process_alone_is_no_finding() {
 /// A round that has itself killed is one to blame.
 #[test]
 fn a_process_that_is_killed_once_is_no_finding() {
-    let kill = |when: &str| {
-        format!("#include <csignal>\n{}", queue(&format!("if ({when}) raise(SIGKILL);")))
-    };
+    // As nobody sees it do.
+    let call = "long done; asm volatile(\"syscall\" : \"=a\"(done)
+        : \"0\"(62L), \"D\"((long)getpid()), \"S\"(9L) : \"rcx\", \"r11\", \"memory\");";
+    let kill = |when: &str| queue(&format!("if ({when}) {{ {call} }}"));
     let tool = Tool::new();
     let more = ["--rounds", "300"];
     // In the second round that comes there: a process's first could not have been another's fault.
@@ -135,8 +136,30 @@ fn a_process_that_is_killed_once_is_no_finding() {
     let answer = fuzz(&tool, &text, &more, 256);
     answer.expect(0, &["was killed", "only what happens there counts", "Nothing found"]);
     assert!(!tool.dir.path().join("second").exists());
-    let answer = fuzz(&tool, &kill("added == 9"), &more, 256);
-    answer.expect(1, &["out of memory", "Reproduced in a fresh process"]);
+    let text = format!("#include <unistd.h>\n{}", kill("added == 9"));
+    let answer = fuzz(&tool, &text, &more, 256);
+    answer.expect(1, &["was killed with SIGKILL", "lack of memory", "Reproduced in a fresh"]);
+}
+
+/// Whichever way it does, and the line is told.
+#[test]
+fn a_target_that_kills_itself_is_told_so() {
+    for call in [
+        "raise(SIGKILL);",
+        "kill(getpid(), SIGKILL);",
+        "pthread_kill(pthread_self(), SIGKILL);",
+        "syscall(SYS_kill, getpid(), SIGKILL);",
+        "syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);",
+    ] {
+        let text = format!(
+            "#include <csignal>\n#include <sys/syscall.h>\n#include <unistd.h>\n{}",
+            queue(&format!("\nif (added == 9)\n    {call}"))
+        );
+        let answer = fuzz(&Tool::new(), &text, &["--rounds", "300"], 256);
+        let said = ["killed its own process with SIGKILL", "Queue::enqueue at ", "Reproduced"];
+        answer.expect(1, &said);
+        assert!(!answer.out.contains("memory"), "{}", answer.out);
+    }
 }
 
 /// Nor is a round that an adapter gives up.

@@ -23,7 +23,8 @@ fn run(fake: &Fake) -> (Summary, Ear) {
 
 /// A use after free in round `round` by thread 1 of two, in its second call.
 fn use_after_free(round: u64) -> (Frame, Vec<Vec<u8>>) {
-    let place = |what: &str| Place { what: what.to_string(), code: Some(0x1234) };
+    let place =
+        |what: &str| Place { what: what.to_string(), code: Some(0x1234), around: Vec::new() };
     let detected = Frame::Fault(Detected {
         kind: DetectedKind::UseAfterFree,
         round,

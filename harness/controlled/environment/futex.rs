@@ -68,6 +68,8 @@ unsafe extern "C" fn syscall(
                 negated(time::clock_nanosleep(clock, flags, pointer(c), pointer(d)))
             }
             libc::SYS_getcpu => machine::getcpu(pointer(a).cast(), pointer(b).cast()).into(),
+            libc::SYS_kill => sending::kill(a as pid_t, b as c_int).into(),
+            libc::SYS_tkill => sending::tgkill(libc::getpid(), a as pid_t, b as c_int).into(),
             libc::SYS_tgkill => sending::tgkill(a as pid_t, b as pid_t, c as c_int).into(),
             libc::SYS_rt_sigprocmask => {
                 sending::call_sigprocmask(a as c_int, pointer(b).cast(), pointer(c).cast())

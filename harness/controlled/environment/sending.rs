@@ -136,10 +136,29 @@ pub(super) fn set_awaited(thread: usize, set: Set) {
     ALL[thread].awaited.store(set, Relaxed);
 }
 
+/// No thread goes on after a SIGKILL, whichever it is sent to.
+fn ends_process() -> ! {
+    crate::fault::note_own_kill();
+    // SAFETY: plain numbers.
+    unsafe { real::kill(libc::getpid(), SIGKILL) };
+    std::process::abort()
+}
+
+/// Outside of control signals are the kernel's; that the process kills itself is noted, for nobody
+/// could tell it later.
+fn note_outside(signal: c_int) {
+    if signal == SIGKILL && !engine::controls() {
+        crate::fault::note_own_kill();
+    }
+}
+
 /// A signal for a thread that has not ended; an error if there is no room for it.
 fn post(thread: usize, sent: Sent) -> c_int {
     if sent.signal == SIGSTOP {
         engine::cannot_control("SIGSTOP, and only another process would have it go on");
+    }
+    if sent.signal == SIGKILL {
+        ends_process();
     }
     let own = &ALL[thread];
     let sent_bit = bit(sent.signal);
@@ -195,6 +214,7 @@ fn or_fails(error: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    note_outside(signal);
     outside_control!(raise(signal));
     if signal == 0 || misfit(signal).is_some() {
         return or_fails(misfit(signal).unwrap_or(0));
@@ -211,6 +231,7 @@ pub fn signal_carrier(pthread: pthread_t, signal: c_int) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_kill(pthread: pthread_t, signal: c_int) -> c_int {
+    note_outside(signal);
     outside_control!(pthread_kill(pthread, signal));
     match engine::thread_of(pthread) {
         Some(thread) => send_if_living(thread, to_thread(signal)),
@@ -247,7 +268,11 @@ fn is_own(process: pid_t) -> bool {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
+pub(super) unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
+    // SAFETY: has no preconditions.
+    if process == unsafe { libc::getpid() } {
+        note_outside(signal);
+    }
     match is_own(process) {
         true => or_fails(send_to_any(Sent { signal, code: libc::SI_USER, value: 0 })),
         // SAFETY: the caller's arguments.

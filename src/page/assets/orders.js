@@ -80,7 +80,8 @@ class Orders {
     this.pick.value = -1;
     byId('orders-none').hidden = true;
     this.show(to);
-    say(`Order ${to + 1} of ${this.page.orders.length}, ${this.order.steps.length} steps.`);
+    const steps = counted(this.order.steps.length, 'step');
+    say(`Order ${to + 1} of ${this.page.orders.length}, ${steps}.`);
   }
 
   show(at, op = -1) {
@@ -122,7 +123,11 @@ class Orders {
       byId('orders-table'),
       order.before === undefined || this.from > 0 ? null : before,
       this.done(),
-      table(`The order, ${steps.length} steps`, ['#', 'Operation', 'Thread', 'State after'], rows),
+      table(
+        `The order, ${counted(steps.length, 'step')}`,
+        ['#', 'Operation', 'Thread', 'State after'],
+        rows,
+      ),
       this.pages(),
       this.stuck(),
     );

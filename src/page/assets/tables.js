@@ -103,9 +103,11 @@ class Interleaving {
     byId('interleaving').hidden = false;
     byId('interleaving-link').hidden = false;
     const left = interleaving.left_out;
+    const blocks = this.steps.some(({ what }) => /#\d/.test(what));
     byId('interleaving-intro').textContent =
       'What each thread did, in the order of the schedule. ' +
       '⇄ marks where the turn was taken from a thread that could have gone on.' +
+      (blocks ? ' #2 is the second block of memory that was allocated, #2+8 its byte 8.' : '') +
       (left ? ` ${grouped(left)} steps on which nothing hangs are left out.` : '');
     this.fill();
   }
@@ -128,7 +130,8 @@ class Interleaving {
 
   row(step) {
     const { page } = this;
-    const place = step.file ? `${step.file}${step.line ? `:${step.line}` : ''}` : '';
+    const from = step.from ? ` from :${step.from}` : '';
+    const place = step.file ? `${step.file}${step.line ? `:${step.line}` : ''}${from}` : '';
     const point = button(String(step.step), {
       class: 'link',
       'data-key': `step-${step.step}`,
