@@ -32,6 +32,10 @@ const RR_CALLS: (u64, u64) = (64, 1024);
 const OF_BULK: u64 = 1 << 32;
 const OF_AMOUNT: u64 = 2 << 32;
 
+/// What is added to a counter, and most calls of a round in which this varies.
+const AMOUNTS: [i64; 3] = [1, 2, 7];
+const AMOUNTS_CALLS_MAX: u64 = 64;
+
 /// Most keys between the ends of a range that is listed: all fit the least room for results that
 /// `interlap.h` promises (`IL_RESULT_ROOM`).
 const LISTED_MAX: u64 = 64;
@@ -53,7 +57,8 @@ pub struct Shape<'a> {
     pub keys: u64,
     bulk: u64,
     block_size: u64,
-    /// What an addition to a counter adds: one amount in a round, so that long ones can be judged.
+    /// What an addition to a counter adds; 0: one of [`AMOUNTS`], only where the round is short,
+    /// for long ones of several amounts cannot be judged.
     amount: i64,
     /// Most turns of the processor's pause that a thread waits before its first call, and
     /// between calls.
@@ -106,7 +111,10 @@ impl<'a> Shape<'a> {
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
             block_size: info.block_size.into(),
-            amount: *Random::of(seed, &[round, OF_AMOUNT]).pick(&[1, 1, 2, 7]),
+            amount: match Random::of(seed, &[round, OF_AMOUNT]).below(5) {
+                4 if calls.saturating_mul(threads.into()) <= AMOUNTS_CALLS_MAX => 0,
+                drawn => [1, 1, 2, 7][drawn as usize % 4],
+            },
             start_delay: *random.pick(&[0, 10, 100, 1000]),
             // Threads of a long batch get out of step by themselves.
             pause: if calls < LONG_CALLS.0 { *random.pick(&[0, 0, 4, 32]) } else { 0 },
@@ -467,7 +475,10 @@ impl<'a> Caller<'a> {
             PriorityInsert => args.push(self.priority()),
             Dequeue | Pop | DequeTake | DequeSteal | RegisterRead | PriorityPoll => {}
             SetSize | CounterRead | LogCheckTail => {}
-            CounterAdd => args.push(self.amount),
+            CounterAdd => args.push(match self.amount {
+                0 => *self.random.pick(&AMOUNTS),
+                amount => amount,
+            }),
             EnqueueBulk => {
                 for _ in 0..self.bulk_size() {
                     args.push(self.value());

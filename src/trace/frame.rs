@@ -202,6 +202,7 @@ pub struct Place {
     /// Address of the code, to be looked up; none where it is not known.
     pub code: Option<u64>,
     /// Where the functions around that one go on, the innermost first, as far as they are known.
+    #[serde(default)]
     pub around: Vec<u64>,
 }
 
