@@ -1,7 +1,8 @@
 //! Histories of Jepsen and Knossos: invocations and completions in their order, as EDN, or as the
 //! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`), locks
 //! (`acquire`, `release`), queues (`enqueue`, `dequeue`), strings under keys (`get`, `put`,
-//! `append`, with `:key`). Text comes in, a history goes out, and back.
+//! `append`, with `:key`), transactions (`txn`, see [`super::txn`]). Text comes in, a history goes
+//! out, and back, but for transactions.
 //!
 //! ```text
 //! {:process 0, :type :invoke, :f :cas, :value [3 4]}           EDN, a map for each event
@@ -18,7 +19,9 @@ use super::Imported;
 use super::edn::{Edn, Reader};
 use super::events::{self, Happening, Record, Recorder, at};
 use super::strings::{NIL, Strings, Value};
+use super::txn::Transactions;
 use crate::history::History;
+use crate::model::{Kind, Spec};
 use crate::operation::{Family, Op, Status};
 
 /// What a line of the log that tells of an operation begins with.
@@ -32,22 +35,29 @@ pub enum Notation {
 }
 
 /// One invocation or completion.
-struct Event {
-    process: u32,
-    kind: String,
+pub(super) struct Event {
+    pub process: u32,
+    pub kind: String,
     f: String,
     key: Option<Edn>,
-    value: Edn,
+    pub value: Edn,
 }
 
 /// Reads a history; `initial` is what a register holds at first. Errors begin with the line.
 pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported, String> {
-    let mut recorder = Recorder::default();
+    let (mut recorder, mut transactions) = (Recorder::default(), Transactions::default());
     match notation {
-        Notation::Edn => read_edn(text, &mut recorder)?,
+        Notation::Edn => read_edn(text, &mut recorder, &mut transactions)?,
         Notation::Log => read_log(text, &mut recorder)?,
     }
     let records = recorder.records();
+    if !transactions.is_empty() {
+        if let Some(other) = records.first() {
+            return Err(at(other.line, &format!("'{}' among transactions", other.op.name())));
+        }
+        let records = transactions.records(initial);
+        return Imported::of(&records, None, Some(Spec::new(Kind::Serializable)));
+    }
     let family = records.first().map_or(Family::Register, |record| record.op.family());
     if let Some(other) = records.iter().find(|record| record.op.family() != family) {
         let (name, family) = (other.op.name(), family.name());
@@ -58,7 +68,11 @@ pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported,
 }
 
 /// Maps, or one list of maps.
-fn read_edn(text: &str, recorder: &mut Recorder) -> Result<(), String> {
+fn read_edn(
+    text: &str,
+    recorder: &mut Recorder,
+    transactions: &mut Transactions,
+) -> Result<(), String> {
     let mut reader = Reader::new(text, 1);
     let inside = reader.pass(&['[', '(']);
     loop {
@@ -74,8 +88,10 @@ fn read_edn(text: &str, recorder: &mut Recorder) -> Result<(), String> {
         let Some(value) = reader.value().map_err(|error| at(reader.line, &error))? else {
             return Ok(());
         };
-        if let Some(event) = event(&value).map_err(located)? {
-            take(event, Notation::Edn, line, recorder).map_err(located)?;
+        let Some(event) = event(&value).map_err(located)? else { continue };
+        match event.f.as_str() {
+            ":txn" => transactions.take(&event, line).map_err(located)?,
+            _ => take(event, Notation::Edn, line, recorder).map_err(located)?,
         }
     }
 }
@@ -250,7 +266,7 @@ fn pair(value: &Edn) -> Option<&[Edn; 2]> {
     }
 }
 
-fn value(edn: &Edn) -> Result<Value, String> {
+pub(super) fn value(edn: &Edn) -> Result<Value, String> {
     match edn {
         Edn::Integer(value) => Ok(Value::Integer(*value)),
         Edn::Text(text) => Ok(Value::Text(text.clone())),
@@ -259,7 +275,7 @@ fn value(edn: &Edn) -> Result<Value, String> {
     }
 }
 
-fn shown(edn: &Edn) -> String {
+pub(super) fn shown(edn: &Edn) -> String {
     let all = |values: &[Edn]| values.iter().map(shown).collect::<Vec<_>>().join(" ");
     match edn {
         Edn::Integer(value) => value.to_string(),

@@ -11,6 +11,7 @@ pub mod jsonl;
 pub mod omnilink;
 pub mod s2;
 pub mod strings;
+mod txn;
 
 use std::fs::File;
 use std::io::Read;
@@ -103,6 +104,13 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
         Format::S2 => s2::read(&text, options.model)?,
         _ => jsonl::read(&text, options.model)?,
     };
+    let of_transactions = imported.model == Some(Spec::new(Kind::Serializable));
+    if format == Format::Edn && of_transactions && options.model == Some(Spec::new(Kind::Snapshot))
+    {
+        return Err("nothing is known of when its transactions took their snapshots; expected \
+                    --model serializable"
+            .to_string());
+    }
     imported.model = options.model.or(imported.model);
     Ok(imported)
 }

@@ -5,6 +5,7 @@ mod jepsen;
 mod omnilink;
 mod porcupine;
 mod s2;
+mod transactions;
 
 use std::path::Path;
 
