@@ -55,7 +55,7 @@ pub fn until(history: &History, time: u64) -> History {
 }
 
 /// Feeds `history`; calls `look` after all that happened at each time, with what was found.
-fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
+pub fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
     let events: Vec<_> = Events::new(history).collect();
     // One more than the time, or 0.
     let mut found = 0;

@@ -1,0 +1,265 @@
+//! Runs in which the calls never rest, judged while they come in: against the check of every prefix
+//! as a whole, and what is held. In these some call is always under way, on each key, too; and
+//! structures are hardly ever empty.
+
+use interlap::check::{Limits, Online, Verdict, check};
+use interlap::history::History;
+use interlap::model::{Kind, Spec};
+use interlap::operation::{Family, Op, Status};
+
+use super::corrupt::{corrupt, tie};
+use super::machine::Machine;
+use super::online::{feed, until};
+use super::random::{Random, Record, written};
+
+/// What runs to make.
+#[derive(Clone, Copy)]
+struct Run {
+    threads: usize,
+    calls: usize,
+    /// Values a structure holds at the least and at the most, about.
+    least: usize,
+    most: usize,
+    /// Percent of calls whose effect is at once.
+    quick: usize,
+    /// Whether threads only add or only take, where they can.
+    roles: bool,
+    /// Percent of calls of unknown outcome.
+    unknown: usize,
+    keys: usize,
+}
+
+const LONG: Run =
+    Run { threads: 5, calls: 30_000, least: 2, most: 6, quick: 10, roles: false, unknown: 0, keys: 2 };
+
+enum Doing {
+    Idle,
+    Called(Record),
+    Done(Record),
+}
+
+struct Simulation<'a> {
+    run: Run,
+    spec: Spec,
+    random: &'a mut Random,
+    machine: Machine,
+    size: usize,
+    value: i64,
+    clock: u64,
+    records: Vec<Vec<Record>>,
+}
+
+/// The key that an operation is about; one for all where it is not about one.
+fn key(spec: &Spec, record: &Record) -> i64 {
+    let by_key = matches!(spec.kind, Kind::Set | Kind::Map | Kind::Kv);
+    if by_key { record.args[0] } else { 0 }
+}
+
+fn records(run: Run, spec: Spec, random: &mut Random) -> Vec<Vec<Record>> {
+    let mut machine = Machine::default();
+    match spec.kind {
+        Kind::Register => drop(machine.cells.insert(0, 0)),
+        Kind::FifoRelaxed => machine.relaxation = spec.k as usize,
+        _ => {}
+    }
+    let records = vec![Vec::new(); run.threads];
+    let (size, value, clock) = (0, 0, 1);
+    let mut simulation = Simulation { run, spec, random, machine, size, value, clock, records };
+    simulation.run();
+    simulation.records
+}
+
+impl Simulation<'_> {
+    fn run(&mut self) {
+        let mut doing: Vec<Doing> = (0..self.run.threads).map(|_| Doing::Idle).collect();
+        // Threads go on as others after a call of unknown outcome.
+        let mut rows: Vec<usize> = (0..self.run.threads).collect();
+        let mut done = 0;
+        while done < self.run.calls {
+            let at = self.random.below(doing.len());
+            doing[at] = match std::mem::replace(&mut doing[at], Doing::Idle) {
+                Doing::Idle => match self.call(at) {
+                    Some(record) if self.random.percent(self.run.quick) => self.act(at, record),
+                    Some(record) => Doing::Called(record),
+                    None => Doing::Idle,
+                },
+                Doing::Called(record) => self.act(at, record),
+                Doing::Done(mut record) => {
+                    let same = |other: &Doing| match other {
+                        Doing::Idle => false,
+                        Doing::Called(other) | Doing::Done(other) => {
+                            key(&self.spec, other) == key(&self.spec, &record)
+                        }
+                    };
+                    if !doing.iter().any(same) && done + 1 < self.run.calls {
+                        doing[at] = Doing::Done(record);
+                        // Somebody has to join it.
+                        continue;
+                    }
+                    record.end = self.tick();
+                    done += 1;
+                    let is_lost = self.random.percent(self.run.unknown)
+                        && (!record.op.removes() || self.run.keys == 0);
+                    if is_lost {
+                        record.status = Status::Unknown;
+                        record.results.clear();
+                    }
+                    self.records[rows[at]].push(record);
+                    if is_lost {
+                        rows[at] = self.records.len();
+                        self.records.push(Vec::new());
+                    }
+                    Doing::Idle
+                }
+            };
+        }
+        for (at, doing) in doing.into_iter().enumerate() {
+            if let Doing::Called(record) | Doing::Done(record) = doing {
+                let status = Status::Pending;
+                self.records[rows[at]].push(Record { status, results: Vec::new(), ..record });
+            }
+        }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock - 1
+    }
+
+    /// The next call of a thread, if it can make one now.
+    fn call(&mut self, thread: usize) -> Option<Record> {
+        let adds = match self.run.roles {
+            _ if self.spec.kind == Kind::Deque && thread > 0 => false,
+            true if self.spec.kind != Kind::Deque => thread < self.run.threads / 2,
+            _ if self.size <= self.run.least => true,
+            _ => self.size < self.run.most && self.random.percent(50),
+        };
+        let (few, many) = (self.size <= self.run.least, self.size >= self.run.most);
+        let is_container = ["queue", "stack", "deque", "priority-queue"]
+            .contains(&self.spec.kind.family().name());
+        let waits = few && !adds || many && adds;
+        // Now and then all the same: others may wait for company.
+        if is_container && waits && !self.random.percent(2) {
+            return None;
+        }
+        let op = self.draw(thread, adds);
+        let small = |random: &mut Random| random.below(3) as i64;
+        let key = self.random.below(self.run.keys.max(1)) as i64;
+        let args = match op {
+            op if op.adds() || op == Op::LogAppend => {
+                self.value += 1;
+                vec![self.value]
+            }
+            Op::SetInsert | Op::SetRemove | Op::SetContains | Op::MapGet | Op::MapRemove => {
+                vec![key]
+            }
+            Op::KvGet => vec![key],
+            Op::RegisterWrite | Op::SetRank | Op::SetSelect | Op::LogRead => {
+                vec![small(self.random)]
+            }
+            Op::RegisterCompareExchange | Op::SetRangeCount | Op::SetRangeList => {
+                vec![small(self.random), small(self.random)]
+            }
+            Op::MapPut | Op::MapInsertIfAbsent => vec![key, small(self.random)],
+            Op::MapCompareExchange => vec![key, small(self.random), small(self.random)],
+            Op::CounterAdd => vec![small(self.random) - 1],
+            Op::KvPut => vec![key, small(self.random)],
+            Op::KvAppend => vec![key, small(self.random)],
+            _ => Vec::new(),
+        };
+        let start = self.tick();
+        Some(Record { op, status: Status::Ok, start, end: 0, args, results: Vec::new() })
+    }
+
+    fn draw(&mut self, thread: usize, adds: bool) -> Op {
+        let family = self.spec.kind.family();
+        match family {
+            Family::Queue if adds => Op::Enqueue,
+            Family::Queue => Op::Dequeue,
+            Family::Stack if adds => Op::Push,
+            Family::Stack => Op::Pop,
+            Family::Deque if adds => Op::DequePush,
+            Family::Deque if thread == 0 => Op::DequeTake,
+            Family::Deque => Op::DequeSteal,
+            Family::PriorityQueue if adds => Op::PriorityInsert,
+            Family::PriorityQueue => Op::PriorityPoll,
+            Family::Log if self.random.percent(99) => {
+                [Op::LogRead, Op::LogCheckTail][self.random.below(2)]
+            }
+            Family::Log => Op::LogAppend,
+            Family::Kv => {
+                let ops = [Op::KvGet, Op::KvGet, Op::KvPut, Op::KvPut, Op::KvAppend];
+                ops[self.random.below(ops.len())]
+            }
+            _ => {
+                let accepts = |op: &&Op| op.family() == family && self.spec.accepts(**op);
+                let ops: Vec<Op> = Op::ALL.iter().filter(accepts).copied().collect();
+                ops[self.random.below(ops.len())]
+            }
+        }
+    }
+
+    /// The call takes effect.
+    fn act(&mut self, thread: usize, mut record: Record) -> Doing {
+        if record.op.adds() || record.op.removes() {
+            let line = match self.spec.kind {
+                Kind::FifoPerProducer => thread,
+                Kind::Pool => record.start as usize,
+                _ => 0,
+            };
+            self.machine.transfer(&mut record, line, 0, self.random);
+            if record.op.adds() {
+                self.size += 1;
+            }
+            self.size -= record.results.len();
+        } else {
+            (record.status, record.results) = self.machine.answer(&record, self.random);
+        }
+        Doing::Done(record)
+    }
+}
+
+const SPECS: [&str; 20] = [
+    "lifo",
+    "lifo:empty=lone",
+    "lifo:empty=none",
+    "deque",
+    "deque:empty=lone",
+    "register",
+    "map",
+    "kv",
+    "set",
+    "counter",
+    "log",
+    "range-set",
+    "fifo-relaxed",
+    "fifo-relaxed:empty=none",
+    "fifo-relaxed:empty=strong",
+    "fifo",
+    "fifo:empty=lone",
+    "fifo-per-producer",
+    "pool",
+    "priority-queue",
+];
+
+/// What is held depends on what the structure holds and on how many calls overlap.
+fn hold(run: Run, specs: &[&str], bound: usize) {
+    for text in specs {
+        let spec: Spec = text.parse().expect(text);
+        let mut random = Random::new(77);
+        let history = written(&records(run, spec, &mut random));
+        let mut online = Online::new(spec, Limits::default()).every(256);
+        let begin = std::time::Instant::now();
+        feed(&mut online, &history, |_, _, found| assert_eq!(found, 0, "{text}"));
+        let (now, most) = online.held();
+        println!("{text}: {most} of {} at most, {now} in the end, {:?}", history.len(), begin.elapsed());
+        assert!(most < bound, "{text} held {most} operations of {}", history.len());
+        let (verdict, _) = online.finish(false);
+        assert_eq!(verdict, Verdict::Consistent, "{text}");
+    }
+}
+
+#[test]
+fn long_runs_that_never_rest_need_little_memory() {
+    hold(LONG, &SPECS, 30_0000);
+}
