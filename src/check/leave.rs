@@ -220,11 +220,14 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
             let Some(left) = self.left(stop, way).filter(&suits) else { continue };
             let mut alone = stop.clone();
             alone.frontier.configurations = [way.clone()].into_iter().collect();
-            while alone.at < end.at && self.advance(&mut alone).is_some() {}
+            let mut goes_on = true;
+            while goes_on && alone.at < end.at {
+                goes_on = self.advance(&mut alone).is_some();
+            }
             let leads = |to: &Configuration<M::State>| {
                 alone.frontier.configurations.iter().any(|way| self.covers(end, way, to))
             };
-            if alone.at == end.at && end.frontier.configurations.iter().all(leads) {
+            if goes_on && end.frontier.configurations.iter().all(leads) {
                 return Some(left);
             }
         }

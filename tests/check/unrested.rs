@@ -2,14 +2,14 @@
 //! as a whole, and what is held. In these some call is always under way, on each key, too; and
 //! structures are hardly ever empty.
 
-use interlap::check::{Limits, Online, Verdict, check};
+use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::history::History;
 use interlap::model::{Kind, Spec};
 use interlap::operation::{Family, Op, Status};
 
 use super::corrupt::{corrupt, tie};
 use super::machine::Machine;
-use super::online::{feed, until};
+use super::online::until;
 use super::random::{Random, Record, written};
 
 /// What runs to make.
@@ -115,8 +115,8 @@ impl Simulation<'_> {
         }
         for (at, doing) in doing.into_iter().enumerate() {
             if let Doing::Called(record) | Doing::Done(record) = doing {
-                let status = Status::Pending;
-                self.records[rows[at]].push(Record { status, results: Vec::new(), ..record });
+                let (status, end) = (Status::Pending, self.clock);
+                self.records[rows[at]].push(Record { status, end, results: Vec::new(), ..record });
             }
         }
     }
@@ -262,4 +262,130 @@ fn hold(run: Run, specs: &[&str], bound: usize) {
 #[test]
 fn long_runs_that_never_rest_need_little_memory() {
     hold(LONG, &SPECS, 30_0000);
+}
+
+/// Feeds `history`; calls `look` after all that happened at each time at which something returned,
+/// with what was found: one more than the time, or 0. A call of unknown outcome returns as soon as
+/// it was made.
+fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
+    let events: Vec<_> = Events::new(history).collect();
+    for (at, event) in events.iter().enumerate() {
+        let (client, time, entry) = (event.id.thread, event.time, history.entry(event.id));
+        let found = if event.returns {
+            online.answer(client, entry.status, entry.results, time)
+        } else {
+            online.call(client, entry.op, entry.args, time).expect("in order");
+            if entry.status != Status::Unknown {
+                continue;
+            }
+            online.answer(client, Status::Unknown, &[], time)
+        };
+        let found = found.expect("in order").map_or(0, |found| found.time + 1);
+        if events.get(at + 1).is_none_or(|next| next.time > time) {
+            look(time, online, found);
+        }
+    }
+}
+
+/// What was seen of many runs.
+#[derive(Debug, Default)]
+struct Tally {
+    bad: usize,
+    /// Found bad after something was forgotten.
+    late: usize,
+    shorter: usize,
+    undecided: usize,
+}
+
+/// Every prefix of damaged runs judged on the way and as a whole.
+fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
+    let (spec, limits): (Spec, _) = (text.parse().expect(text), Limits::default());
+    let (mut random, mut tally) = (Random::new(seed), Tally::default());
+    for _ in 0..runs {
+        let history = damaged(run, spec, &mut random);
+        let mut online = Online::new(spec, limits.clone());
+        let (mut first, mut forgot, mut called) = (0, false, 0);
+        feed(&mut online, &history, |time, online, found| {
+            if first != 0 {
+                return;
+            }
+            let known = until(&history, time);
+            called = known.len();
+            match check(&known, &spec, &limits) {
+                Verdict::Violation(_) => {
+                    assert_ne!(found, 0, "{text}: too late, after {time}: {history:?}");
+                    tally.late += usize::from(forgot);
+                }
+                Verdict::Consistent => {
+                    assert_eq!(found, 0, "{text}: a false alarm after {time}: {history:?}");
+                    forgot = online.held().0 + run.threads < called;
+                }
+                Verdict::Inconclusive(_) => tally.undecided += 1,
+            }
+            first = found;
+        });
+        tally.bad += usize::from(first != 0);
+        tally.shorter += usize::from(forgot);
+        let mut rarely = Online::new(spec, limits.clone()).every(4);
+        let mut last = 0;
+        feed(&mut rarely, &history, |_, _, found| last = found);
+        assert!(last == 0 || last == first, "{text}: {last} for {first}: {history:?}");
+        let (verdict, rest) = rarely.finish(false);
+        let whole = check(&history, &spec, &limits);
+        let kind = std::mem::discriminant::<Verdict>;
+        assert_eq!(kind(&verdict), kind(&whole), "{text}: {verdict:?}, {whole:?}: {}\n\n{}", plain(&history), plain(&rest));
+    }
+    tally
+}
+
+/// A run with up to two things wrong, whatever its stamps are.
+fn damaged(run: Run, spec: Spec, random: &mut Random) -> History {
+    let quick = [0, 30, 60][random.below(3)];
+    let roles = random.percent(20);
+    let run = Run { quick, roles, ..run };
+    let mut records = records(run, spec, random);
+    for _ in 0..random.below(3) {
+        corrupt(&mut records, random.below(run.calls) as i64, random);
+    }
+    if random.percent(30) {
+        tie(&mut records);
+    }
+    written(&records)
+}
+
+const SHORT: Run = Run { threads: 3, calls: 12, least: 1, most: 4, ..LONG };
+
+#[test]
+fn every_prefix_of_stacks_that_never_rest() {
+    for (at, text) in ["lifo", "lifo:empty=lone", "lifo:empty=none"].into_iter().enumerate() {
+        let share = if at == 0 { 1 } else { 4 };
+        for (threads, calls, unknown, runs) in
+            [(3, 12, 0, 50_000), (4, 14, 0, 40_000), (4, 20, 5, 10_000), (5, 40, 1, 4_000)]
+        {
+            let run = Run { threads, calls, unknown, ..SHORT };
+            let tally = compare(run, text, runs / share, 600 + at as u64);
+            println!("{text}, {threads} threads, {calls} calls: {} runs, {tally:?}", runs / share);
+            assert!(tally.bad > runs / share / 10 && tally.late > runs / share / 50, "{tally:?}");
+            assert_eq!(tally.undecided, 0);
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_runs_that_never_rest() {
+    for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
+        for (threads, calls, unknown, runs) in
+            [(3, 14, 0, 1_500), (4, 24, 0, 1_000), (4, 30, 3, 400)]
+        {
+            let run = Run { threads, calls, unknown, ..SHORT };
+            let tally = compare(run, text, runs, 700 + at as u64);
+            println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
+        }
+    }
+}
+
+fn plain(h: &History) -> String {
+    let mut v: Vec<_> = h.ids().map(|id| (h.entry(id).start, id)).collect();
+    v.sort();
+    v.iter().map(|(_, id)| { let e = h.entry(*id); format!("t{} [{},{}] {:?} {:?} {:?} {:?}\n", id.thread, e.start, e.end, e.op, e.args, e.status, e.results) }).collect()
 }
