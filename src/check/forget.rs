@@ -5,10 +5,12 @@
 //!
 //! - Of queues and deques a value may go, with its addition and its removal, once nothing overlaps
 //!   these that is not over itself: taking an element out of a sequence or a bag changes nothing
-//!   for the others, and what is to come can neither contradict the two nor need them.
+//!   for the others, and what is to come can neither contradict the two nor need them. (Where two
+//!   clients push to a deque it can, as on a stack: see [`super::stacked`].)
 //! - Of keys and counters everything before an instant may go at which nothing was under way, if
 //!   what was held then is certain; one operation that leaves the same stands for it.
 
+use super::deque;
 use super::hash::FastMap;
 use crate::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::model::{Call, Empty, Kind, Spec, added, key};
@@ -70,6 +72,7 @@ impl Fates {
 pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
     let mut fates = Fates::new(history);
     match spec.kind {
+        Kind::Deque if !deque::is_owned(history) => {}
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
             values(history, spec, settled, &mut fates);
         }

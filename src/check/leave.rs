@@ -16,7 +16,7 @@ use super::steps::Step;
 use crate::history::{NEVER, OperationId};
 use crate::model::{Call, Model};
 
-/// Of so many ways each is tried alone.
+/// So many ways are tried alone.
 const WAYS_MAX: usize = 16;
 /// How much of what is known may be left after a time at which there are several ways: the least
 /// part that is tried. Each further one is twice as much.
@@ -173,8 +173,9 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         one.state == other.state
             && place.open.iter().all(|(_, mask)| {
                 let (here, there) = (one.done & mask, other.done & mask);
-                let is_read =
-                    || self.search.model.reads(place.frontier.operation(mask & mask.wrapping_neg()));
+                let is_read = || {
+                    self.search.model.reads(place.frontier.operation(mask & mask.wrapping_neg()))
+                };
                 here == there
                     || mask.is_power_of_two()
                         && match place.frontier.is_optional(*mask) {
@@ -215,8 +216,10 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         end: &Place<'a, M::State>,
         suits: impl Fn(&Left<M::State>) -> bool,
     ) -> Option<Left<M::State>> {
-        let ways = &stop.frontier.configurations;
-        for way in ways.iter().filter(|_| ways.len() <= WAYS_MAX) {
+        let mut ways: Vec<_> = stop.frontier.configurations.iter().collect();
+        // What has not happened may happen yet, in any order.
+        ways.sort_by_key(|way| way.done.count_ones());
+        for way in ways.into_iter().take(WAYS_MAX) {
             let Some(left) = self.left(stop, way).filter(&suits) else { continue };
             let mut alone = stop.clone();
             alone.frontier.configurations = [way.clone()].into_iter().collect();

@@ -11,14 +11,15 @@
 //! - While a past value is inside, no later one is pushed: it would have to leave first. So past
 //!   values lie above all later ones.
 //! - A value covers the time from the end of its push to the start of its pop. At an instant that
-//!   no past value covers, none need be inside: of those that are, one whose pop can happen at that
-//!   instant is popped there, the others are pushed there. They lie on top, so nothing is disturbed.
+//!   no past value covers, none need be inside: of those that are, one whose pop can happen at
+//!   that instant is popped there, the others are pushed there. They lie on top, so nothing is
+//!   disturbed.
 //! - Now take a value out of the past, with such an instant `from` in the box of its push and
-//!   another, `to`, in that of its pop. If neither a later value is pushed nor the stack found empty
-//!   between the two, the value has room there, right above what is inside at both. Later values
-//!   that are pushed in between, in whatever order, can all be pushed at `from` or at `to` instead,
-//!   in the same order, if whichever cannot wait until `to` has returned before any is called that
-//!   could not be called by `from`.
+//!   another, `to`, in that of its pop. If neither a later value is pushed nor the stack found
+//!   empty between the two, the value has room there, right above what is inside at both. Later
+//!   values that are pushed in between can all be pushed at `from` or at `to` instead, in the same
+//!   order, if whichever cannot wait until `to` has returned before any is called that could not
+//!   be called by `from`.
 //! - A value whose push and pop overlap has room at any instant of both.
 //! - An "empty" answer has room at such an instant before the first call of a later push.
 //!

@@ -28,7 +28,7 @@ use crate::operation::{Op, Status};
 const FEW: usize = 3;
 
 /// What may be spent for each operation, and for them all at least.
-const STEPS_EACH: u64 = 256;
+const STEPS_EACH: u64 = 1 << 10;
 const STEPS_MIN: u64 = 1 << 12;
 
 /// A call and its arguments.
@@ -49,7 +49,7 @@ struct Task<'a> {
 /// than `settled`.
 pub fn rest(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
     let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
-    let limits = Limits { steps_max, configurations_max: 1 << 12, ..limits.clone() };
+    let limits = Limits { steps_max, ..limits.clone() };
     let is_line = matches!(spec.kind, Kind::Deque | Kind::FifoRelaxed);
     let values = if is_line { Values::of(history).ok() } else { None };
     let (values, fates) = (values.as_ref(), Fates::new(history));

@@ -3,7 +3,7 @@
 //! structures are hardly ever empty.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
-use interlap::history::History;
+use interlap::history::{Entry, History};
 use interlap::model::{Kind, Spec};
 use interlap::operation::{Family, Op, Status};
 
@@ -29,8 +29,16 @@ struct Run {
     keys: usize,
 }
 
-const LONG: Run =
-    Run { threads: 5, calls: 30_000, least: 2, most: 6, quick: 10, roles: false, unknown: 0, keys: 2 };
+const LONG: Run = Run {
+    threads: 5,
+    calls: 30_000,
+    least: 2,
+    most: 6,
+    quick: 10,
+    roles: false,
+    unknown: 0,
+    keys: 2,
+};
 
 enum Doing {
     Idle,
@@ -98,8 +106,9 @@ impl Simulation<'_> {
                     }
                     record.end = self.tick();
                     done += 1;
+                    // Of a removal without an answer little can be said.
                     let is_lost = self.random.percent(self.run.unknown)
-                        && (!record.op.removes() || self.run.keys == 0);
+                        && (!record.op.removes() || self.random.percent(20));
                     if is_lost {
                         record.status = Status::Unknown;
                         record.results.clear();
@@ -135,8 +144,8 @@ impl Simulation<'_> {
             _ => self.size < self.run.most && self.random.percent(50),
         };
         let (few, many) = (self.size <= self.run.least, self.size >= self.run.most);
-        let is_container = ["queue", "stack", "deque", "priority-queue"]
-            .contains(&self.spec.kind.family().name());
+        let is_container =
+            ["queue", "stack", "deque", "priority-queue"].contains(&self.spec.kind.family().name());
         let waits = few && !adds || many && adds;
         // Now and then all the same: others may wait for company.
         if is_container && waits && !self.random.percent(2) {
@@ -252,7 +261,11 @@ fn hold(run: Run, specs: &[&str], bound: usize) {
         let begin = std::time::Instant::now();
         feed(&mut online, &history, |_, _, found| assert_eq!(found, 0, "{text}"));
         let (now, most) = online.held();
-        println!("{text}: {most} of {} at most, {now} in the end, {:?}", history.len(), begin.elapsed());
+        println!(
+            "{text}: {most} of {} at most, {now} in the end, {:?}",
+            history.len(),
+            begin.elapsed()
+        );
         assert!(most < bound, "{text} held {most} operations of {}", history.len());
         let (verdict, _) = online.finish(false);
         assert_eq!(verdict, Verdict::Consistent, "{text}");
@@ -261,7 +274,7 @@ fn hold(run: Run, specs: &[&str], bound: usize) {
 
 #[test]
 fn long_runs_that_never_rest_need_little_memory() {
-    hold(LONG, &SPECS, 30_0000);
+    hold(LONG, &SPECS, 3_000);
 }
 
 /// Feeds `history`; calls `look` after all that happened at each time at which something returned,
@@ -333,7 +346,7 @@ fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
         let (verdict, rest) = rarely.finish(false);
         let whole = check(&history, &spec, &limits);
         let kind = std::mem::discriminant::<Verdict>;
-        assert_eq!(kind(&verdict), kind(&whole), "{text}: {verdict:?}, {whole:?}: {}\n\n{}", plain(&history), plain(&rest));
+        assert_eq!(kind(&verdict), kind(&whole), "{text}: {verdict:?}, {rest:?} of {history:?}");
     }
     tally
 }
@@ -358,14 +371,14 @@ const SHORT: Run = Run { threads: 3, calls: 12, least: 1, most: 4, ..LONG };
 #[test]
 fn every_prefix_of_stacks_that_never_rest() {
     for (at, text) in ["lifo", "lifo:empty=lone", "lifo:empty=none"].into_iter().enumerate() {
-        let share = if at == 0 { 1 } else { 4 };
+        let share = if at == 0 { 1 } else { 10 };
         for (threads, calls, unknown, runs) in
             [(3, 12, 0, 50_000), (4, 14, 0, 40_000), (4, 20, 5, 10_000), (5, 40, 1, 4_000)]
         {
             let run = Run { threads, calls, unknown, ..SHORT };
             let tally = compare(run, text, runs / share, 600 + at as u64);
             println!("{text}, {threads} threads, {calls} calls: {} runs, {tally:?}", runs / share);
-            assert!(tally.bad > runs / share / 10 && tally.late > runs / share / 50, "{tally:?}");
+            assert!(tally.bad > runs / share / 10 && tally.late > runs / share / 60, "{tally:?}");
             assert_eq!(tally.undecided, 0);
         }
     }
@@ -374,9 +387,7 @@ fn every_prefix_of_stacks_that_never_rest() {
 #[test]
 fn every_prefix_of_runs_that_never_rest() {
     for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
-        for (threads, calls, unknown, runs) in
-            [(3, 14, 0, 1_500), (4, 24, 0, 1_000), (4, 30, 3, 400)]
-        {
+        for (threads, calls, unknown, runs) in [(3, 14, 0, 600), (4, 24, 0, 300), (4, 30, 3, 150)] {
             let run = Run { threads, calls, unknown, ..SHORT };
             let tally = compare(run, text, runs, 700 + at as u64);
             println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
@@ -384,8 +395,29 @@ fn every_prefix_of_runs_that_never_rest() {
     }
 }
 
-fn plain(h: &History) -> String {
-    let mut v: Vec<_> = h.ids().map(|id| (h.entry(id).start, id)).collect();
-    v.sort();
-    v.iter().map(|(_, id)| { let e = h.entry(*id); format!("t{} [{},{}] {:?} {:?} {:?} {:?}\n", id.thread, e.start, e.end, e.op, e.args, e.status, e.results) }).collect()
+/// One value was pushed over while another was inside that is gone since, which tells the order of
+/// two that remain: 1 came before 2, though their pushes overlap.
+#[test]
+fn what_went_tells_the_order_of_what_remains() {
+    for (text, push, take) in [("lifo", Op::Push, Op::Pop), ("deque", Op::DequePush, Op::DequeTake)]
+    {
+        let calls = [
+            (1, push, 1, 1, 8),
+            (2, push, 9, 2, 3),
+            (3, push, 2, 6, 20),
+            (2, take, 9, 9, 10),
+            (1, take, 1, 30, 31),
+        ];
+        let mut history = History::default();
+        for (client, op, value, start, end) in calls {
+            let (args, results): (&[i64], &[i64]) =
+                if op == push { (&[value], &[]) } else { (&[], &[value]) };
+            let entry = Entry { op, status: Status::Ok, start, end, args, results };
+            history.push(client, entry).expect("in order");
+        }
+        let mut online = Online::new(text.parse().expect(text), Limits::default());
+        let mut times = Vec::new();
+        feed(&mut online, &history, |_, _, found| times.push(found));
+        assert_eq!(times, [0, 0, 0, 0, 32], "{text}");
+    }
 }
