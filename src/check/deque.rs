@@ -27,6 +27,15 @@ fn owner(history: &History) -> Option<usize> {
     (owners.next().is_none() && !history.threads.is_empty()).then_some(first)
 }
 
+/// Whether no two clients push or take.
+pub fn is_owned(history: &History) -> bool {
+    let owns = |op: Op| matches!(op, Op::DequePush | Op::DequeTake);
+    let owners = history.threads.iter().filter(|thread| thread.ops().iter().any(owns));
+    let mut clients = owners.map(|thread| thread.client);
+    let first = clients.next();
+    clients.all(|client| Some(client) == first)
+}
+
 /// What the owner did, told in advance.
 struct Owned<'a> {
     values: &'a Values,

@@ -5,10 +5,12 @@
 //!
 //! - Of queues and deques a value may go, with its addition and its removal, once nothing overlaps
 //!   these that is not over itself: taking an element out of a sequence or a bag changes nothing
-//!   for the others, and what is to come can neither contradict the two nor need them.
+//!   for the others, and what is to come can neither contradict the two nor need them. (Where two
+//!   clients push to a deque it can, as on a stack: see [`super::stacked`].)
 //! - Of keys and counters everything before an instant may go at which nothing was under way, if
 //!   what was held then is certain; one operation that leaves the same stands for it.
 
+use super::deque;
 use super::hash::FastMap;
 use crate::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::model::{Call, Empty, Kind, Spec, added, key};
@@ -18,22 +20,36 @@ use crate::operation::{Op, Status};
 const INSTANTS_MAX: usize = 16;
 
 /// An operation that stands for others, in the box of one of them.
-struct Stand {
-    op: Op,
-    args: Vec<i64>,
+pub(super) struct Stand {
+    pub op: Op,
+    pub args: Vec<i64>,
+    pub when: When,
+}
+
+/// Where in the box of the other one.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum When {
+    Within,
+    AtItsStart,
+}
+
+impl Stand {
+    fn within(op: Op, args: Vec<i64>) -> Stand {
+        Stand { op, args, when: When::Within }
+    }
 }
 
 /// What becomes of the operations. Most of a long history goes, so that this is a byte for each.
-struct Fates {
+pub(super) struct Fates {
     /// By thread and operation.
     goes: Vec<Vec<bool>>,
     /// Those that become others.
-    stands: FastMap<OperationId, Stand>,
+    pub stands: FastMap<OperationId, Stand>,
 }
 
 impl Fates {
     /// All stay as they are.
-    fn new(history: &History) -> Fates {
+    pub fn new(history: &History) -> Fates {
         let lengths = history.threads.iter().map(|thread| thread.operations().len());
         Fates {
             goes: lengths.map(|length| vec![false; length]).collect(),
@@ -41,11 +57,11 @@ impl Fates {
         }
     }
 
-    fn set(&mut self, id: OperationId, goes: bool) {
+    pub fn set(&mut self, id: OperationId, goes: bool) {
         self.goes[id.thread as usize][id.index as usize] = goes;
     }
 
-    fn goes(&self, id: OperationId) -> bool {
+    pub fn goes(&self, id: OperationId) -> bool {
         self.goes[id.thread as usize][id.index as usize]
     }
 }
@@ -56,6 +72,7 @@ impl Fates {
 pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
     let mut fates = Fates::new(history);
     match spec.kind {
+        Kind::Deque if !deque::is_owned(history) => {}
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
             values(history, spec, settled, &mut fates);
         }
@@ -81,15 +98,16 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
 }
 
 /// What remains, and the place that each operation had in its thread.
-fn rest(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
+pub(super) fn rest(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
     let threads = history.threads.iter().map(|thread| Thread::new(thread.client)).collect();
     let mut rest = History { threads, ..history.without_threads() };
     let mut places = vec![Vec::new(); history.threads.len()];
     for id in history.ids().filter(|id| !fates.goes(*id)) {
         let entry = history.entry(id);
         let entry = match fates.stands.get(&id) {
-            Some(Stand { op, args }) => {
-                Entry { op: *op, args, results: &[], status: Status::Ok, ..entry }
+            Some(Stand { op, args, when }) => {
+                let end = if *when == When::AtItsStart { entry.start } else { entry.end };
+                Entry { op: *op, args, results: &[], status: Status::Ok, end, ..entry }
             }
             None => entry,
         };
@@ -148,7 +166,7 @@ fn values(history: &History, spec: &Spec, settled: u64, fates: &mut Fates) {
 
 /// What ended before this overlaps nothing that ends at `settled` or later; nor an "empty" answer
 /// that stays, where what overlaps one excuses it.
-fn over(history: &History, spec: &Spec, settled: u64) -> u64 {
+pub(super) fn over(history: &History, spec: &Spec, settled: u64) -> u64 {
     let mut over = settled;
     let closed = || {
         let all = history.threads.iter().flat_map(|thread| thread.operations());
@@ -231,7 +249,7 @@ fn left(
         Kind::Counter => {
             let sum = of(Op::CounterAdd).map(|id| history.args(*id)[0]);
             let args = vec![sum.fold(0i64, i64::wrapping_add)];
-            Some(vec![(*part.last()?, Some(Stand { op: Op::CounterAdd, args }))])
+            Some(vec![(*part.last()?, Some(Stand::within(Op::CounterAdd, args)))])
         }
         Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
@@ -263,13 +281,13 @@ fn cell(
     let id = part.iter().rev().find(certain)?;
     match (tells(history, *id)?, kind) {
         (Some(held), Kind::Register) => {
-            Some(vec![(*id, Some(Stand { op: Op::RegisterWrite, args: held.to_vec() }))])
+            Some(vec![(*id, Some(Stand::within(Op::RegisterWrite, held.to_vec())))])
         }
         (None, Kind::Register) => None,
         (Some(held), _) => {
             let op = if kind == Kind::Kv { Op::KvPut } else { Op::MapPut };
             let args = history.args(*id)[..1].iter().chain(held).copied().collect();
-            Some(vec![(*id, Some(Stand { op, args }))])
+            Some(vec![(*id, Some(Stand::within(op, args)))])
         }
         (None, _) => Some(Vec::new()),
     }

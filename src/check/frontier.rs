@@ -36,6 +36,7 @@ pub struct Configuration<S> {
 }
 
 /// A step that has been called and not returned.
+#[derive(Clone)]
 struct Open<O> {
     operation: O,
     /// Steps of the same call that must take effect before.
@@ -44,6 +45,7 @@ struct Open<O> {
 }
 
 /// All configurations that explain the history so far.
+#[derive(Clone)]
 pub struct Frontier<O, S> {
     pub configurations: SmallVec<[Configuration<S>; 4]>,
     open: SmallVec<[Open<O>; 4]>,
@@ -127,6 +129,11 @@ impl<O: Debug, S> Frontier<O, S> {
     /// The operation of an open step.
     pub fn operation(&self, bit: u64) -> &O {
         &self.open[bit.trailing_zeros() as usize].operation
+    }
+
+    /// Whether the call of an open step need not happen.
+    pub fn is_optional(&self, bit: u64) -> bool {
+        self.optional & bit != 0
     }
 
     /// The call of this step never returns, and no other step comes after it.

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use super::forget::forget;
 use super::{Limits, Verdict, Witness, check, is_stream, stream, transactions};
+use super::{recorded, stacked, stands};
 use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
 use crate::model::{Kind, Spec};
 use crate::operation::{Op, Status};
@@ -25,6 +26,9 @@ const EARLIER_STEPS_MAX: u64 = 20_000;
 
 /// Threads of which some may be idle.
 const IDLE_MAX: usize = 64;
+
+/// Fewer operations are not searched for what others can stand for.
+const SEARCHED_MIN: usize = 6;
 
 /// A call under way.
 struct Open {
@@ -79,6 +83,8 @@ pub struct Online {
     /// Operations that the last look left.
     held: usize,
     held_max: usize,
+    /// Operations that the last search for what stands for others left.
+    searched: usize,
     /// Of transactions with timestamps: what reads at an earlier one cannot be judged any more.
     floor: i64,
     found: Option<Found>,
@@ -103,6 +109,7 @@ impl Online {
             fresh: Vec::new(),
             held: 0,
             held_max: 0,
+            searched: 0,
             floor: i64::MIN,
             found: None,
             given_up: None,
@@ -342,6 +349,7 @@ impl Online {
         }
         if !self.is_of_transactions() {
             self.window = forget(&self.window, &self.spec, settled).0;
+            self.forget_unrested(settled);
             return;
         }
         let kind = self.spec.kind;
@@ -349,6 +357,23 @@ impl Online {
             self.floor = self.floor.max(rest.floor);
             self.window = rest.history;
         }
+    }
+
+    /// Forgets what can be where calls never rest. The search is for where there is much more than
+    /// it left last.
+    fn forget_unrested(&mut self, settled: u64) {
+        let (window, spec) = (&self.window, &self.spec);
+        let rest = match spec.kind {
+            Kind::Lifo => stacked::rest(window, spec, settled),
+            Kind::Log => recorded::rest(window, settled),
+            _ if window.len() < 2 * self.searched + SEARCHED_MIN => None,
+            _ => {
+                let rest = stands::rest(window, spec, settled, &self.limits);
+                self.searched = rest.as_ref().map_or(window.len(), History::len);
+                rest
+            }
+        };
+        self.window = rest.unwrap_or_else(|| std::mem::take(&mut self.window));
     }
 
     /// A client goes on as another thread after a call of unknown outcome: of threads of which

@@ -112,6 +112,14 @@ impl Relaxed {
     }
 }
 
+impl Relaxed {
+    /// The first `k` may leave in any order.
+    fn normalize(&self, line: &mut VecDeque<i64>) {
+        let near = self.k.min(line.len());
+        line.make_contiguous()[..near].sort_unstable();
+    }
+}
+
 impl Model<Call<'_>> for Relaxed {
     type State = VecDeque<i64>;
 
@@ -121,18 +129,19 @@ impl Model<Call<'_>> for Relaxed {
 
     /// An open bulk dequeue is given step by step.
     fn step(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
+        let first = next.len();
         if !call.op.removes() || call.status == Status::Empty {
-            return Sequence.step(state, call, next);
-        }
-        if call.status.is_open() {
+            Sequence.step(state, call, next);
+        } else if call.status.is_open() {
             next.extend(self.taken(state, None));
-            return;
+        } else {
+            let mut level = vec![state.clone()];
+            for value in call.results {
+                level = level.iter().flat_map(|line| self.taken(line, Some(*value))).collect();
+            }
+            next.append(&mut level);
         }
-        let mut level = vec![state.clone()];
-        for value in call.results {
-            level = level.iter().flat_map(|line| self.taken(line, Some(*value))).collect();
-        }
-        next.append(&mut level);
+        next[first..].iter_mut().for_each(|line| self.normalize(line));
     }
 
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {

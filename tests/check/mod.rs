@@ -16,5 +16,6 @@ mod streams;
 mod streams_online;
 mod transactions;
 mod transactions_online;
+mod unrested;
 mod users;
 mod verdicts;

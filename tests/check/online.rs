@@ -142,14 +142,15 @@ fn long_runs_need_little_memory() {
         ..SMALL
     };
     let bounded = SPECS.into_iter().filter(|text| {
-        let unbounded = ["log", "lifo", "deque", "kv", "fifo-relaxed"];
+        // The one holds every record; of the other the search finds out too little.
+        let unbounded = ["log", "fifo-relaxed"];
         !unbounded.contains(text)
     });
     for text in bounded {
         let spec: Spec = text.parse().expect(text);
         let mut random = Random::new(9);
         let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
-        let limits = Limits { steps_max: 2_000, ..Limits::default() };
+        let limits = Limits { steps_max: 200_000, ..Limits::default() };
         let mut online = Online::new(spec, limits).every(256);
         feed(&mut online, &history, |_, _, found| assert_eq!(found, 0, "{text}"));
         let (_, most) = online.held();
