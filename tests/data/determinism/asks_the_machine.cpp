@@ -26,7 +26,7 @@ static uint64_t mixed(uint64_t hash, uint64_t value) {
 
 struct Target {
     static constexpr auto model = "set";
-    std::mutex mutex;
+    std::mutex mutex, mapping;
     std::atomic<uint64_t> steps{0};
     uint64_t round;
     bool present[1024] = {};
@@ -41,6 +41,8 @@ struct Target {
         return at;
     }
     uint64_t of_mappings() {
+        // Another thread would take the room that is made.
+        std::lock_guard<std::mutex> guard(mapping);
         // One stays when the round ends, one moves, one makes room for the next.
         uint64_t hash = reinterpret_cast<uintptr_t>(map(5000 + round % 7 * 4096));
         void *moved = mremap(map(4096), 4096, 1 << 16, MREMAP_MAYMOVE);
