@@ -13,6 +13,10 @@ struct Target {
 
     Map map{1};
 
+    // An insert that finds no place in a table that others empty would throw load_factor_too_low,
+    // as documented.
+    Target() { map.minimum_load_factor(0); }
+
     bool get(int64_t key, int64_t &value) { return map.find(key, value); }
     bool put(int64_t key, int64_t value) { return !map.insert_or_assign(key, value); }
     bool insert_if_absent(int64_t key, int64_t value) { return map.insert(key, value); }
