@@ -52,25 +52,12 @@ pub fn install() {
 /// which may do more (see there) and come behind what must be noted. SA_RESETHAND has restored the
 /// default action, so the signal raised here ends the process as soon as this returns.
 pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let header = HEADER.load(Ordering::Acquire);
-    if !header.is_null() {
-        // SAFETY: points to the header's words, mapped for the process's life; `info` and
-        // `context` are the kernel's.
-        let store = |at: usize, value: u64| unsafe {
-            (*header.add(at)).store(value, Ordering::Release);
-        };
-        // SAFETY: as above.
-        let address = unsafe { (*info).si_addr() } as u64;
-        store(area::WORD_ADDRESS, address);
-        store(area::WORD_PC, register(context, PROGRAM));
-        store(area::WORD_THREAD, THREAD.get());
-        store(area::WORD_SIGNAL, signal as u64);
-        let of_memory = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
-        let address = if of_memory { address as usize } else { 0 };
-        if let Some(place) = crate::controlled::last_words(signal, address) {
-            store(area::WORD_PC, place);
-        }
-    }
+    // SAFETY: the kernel's.
+    let address = unsafe { (*info).si_addr() } as u64;
+    store(area::WORD_ADDRESS, address);
+    let of_memory = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+    let address = if of_memory { address as usize } else { 0 };
+    note_signal(signal, register(context, PROGRAM), address);
     if signal == libc::SIGSEGV && crate::controlled::is_stack_used_up(register(context, STACK)) {
         say(b"fatal runtime error: stack overflow\n");
     }
@@ -82,32 +69,41 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     unsafe { libc::raise(signal) };
 }
 
-/// The target is about to send SIGKILL to its own process, which no handler sees.
+/// The target is about to send SIGKILL to its own process, which no handler sees. What a child that
+/// it forked does to itself is not noted: the header is its parent's, too, which goes on.
 pub fn note_own_kill() {
+    if !crate::timebox::is_forked() {
+        note_signal(libc::SIGKILL, 0, 0);
+        note_growth();
+        crate::marker::interlap_fault();
+    }
+}
+
+/// The running thread is about to be ended by this signal, for what it did at `program` to the
+/// memory at `address`, or 0.
+fn note_signal(signal: i32, program: u64, address: usize) {
+    store(area::WORD_PC, program);
+    store(area::WORD_THREAD, THREAD.get());
+    store(area::WORD_SIGNAL, signal as u64);
+    if let Some(place) = crate::controlled::last_words(signal, address) {
+        store(area::WORD_PC, place);
+    }
+}
+
+/// Sets a word of the header, if there is one.
+fn store(at: usize, value: u64) {
     let header = HEADER.load(Ordering::Acquire);
     if !header.is_null() {
         // SAFETY: points to the header's words, mapped for the process's life.
-        let store = |at: usize, value: u64| unsafe {
-            (*header.add(at)).store(value, Ordering::Release);
-        };
-        store(area::WORD_PC, 0);
-        store(area::WORD_THREAD, THREAD.get());
-        store(area::WORD_SIGNAL, libc::SIGKILL as u64);
-        if let Some(place) = crate::controlled::last_words(libc::SIGKILL, 0) {
-            store(area::WORD_PC, place);
-        }
+        unsafe { (*header.add(at)).store(value, Ordering::Release) };
     }
-    note_growth();
-    crate::marker::interlap_fault();
 }
 
 /// Notes whether the process had grown too much for a fault to be the target's. May be called by a
 /// signal handler.
 pub fn note_growth() {
-    let header = HEADER.load(Ordering::Acquire);
-    if !header.is_null() && crate::controlled::growth::is_grown() {
-        // SAFETY: points to the header's words, mapped for the process's life.
-        unsafe { (*header.add(area::WORD_GROWN)).store(1, Ordering::Release) };
+    if crate::controlled::growth::is_grown() {
+        store(area::WORD_GROWN, 1);
     }
 }
 

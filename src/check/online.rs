@@ -1,7 +1,7 @@
 //! Checking while it happens. Calls and returns come in as they occur, in the order of time; the
 //! first return after which no order explains what was seen goes out, when it comes. Knows no
-//! traces; what may be forgotten on the way is [`super::forget`]'s business, and of transactions
-//! that of [`super::transactions`].
+//! traces; what may be forgotten on the way is the business of [`super::forget`], where calls never
+//! rest that of [`super::stands`], and of stacks, logs, streams and transactions their own.
 //!
 //! What is held is a window of the history, judged by the same checkers as a whole one: every
 //! operation that is not explained for good yet, and for the rest a few that leave the same state.
@@ -118,7 +118,8 @@ impl Online {
 
     /// Looks after so many returns at the earliest, and not before there are as many as operations
     /// are held: all looks together then take little longer than one at the end. What is told is
-    /// the same, later.
+    /// the same, later; the return that it is told of may be a later one, too, where it takes long
+    /// to search for the first.
     pub fn every(mut self, returns: usize) -> Online {
         self.stride = returns.max(1);
         self

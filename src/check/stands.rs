@@ -67,7 +67,7 @@ pub fn rest(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Op
         }
         Kind::Deque => task.container(&Sequence, Op::DequePush),
         Kind::FifoRelaxed => task.container(&Relaxed { k: spec.k as usize }, Op::Enqueue),
-        _ => {}
+        _ => return None,
     }
     let rest = kept(history, &task.fates).0;
     (rest.len() < history.len()).then_some(rest)

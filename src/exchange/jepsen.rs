@@ -53,7 +53,9 @@ pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported,
     let records = recorder.records();
     if !transactions.is_empty() {
         if let Some(other) = records.first() {
-            return Err(at(other.line, &format!("'{}' among transactions", other.op.name())));
+            let error =
+                format!("'{}' among transactions; expected :txn throughout", other.op.name());
+            return Err(at(other.line, &error));
         }
         let records = transactions.records(initial);
         return Imported::of(&records, None, Some(Spec::new(Kind::Serializable)));

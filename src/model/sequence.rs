@@ -110,9 +110,7 @@ impl Relaxed {
             rest
         })
     }
-}
 
-impl Relaxed {
     /// The first `k` may leave in any order.
     fn normalize(&self, line: &mut VecDeque<i64>) {
         let near = self.k.min(line.len());

@@ -93,7 +93,10 @@ fn what_is_no_such_transaction_is_refused() {
         "{twice}"
     );
     let mixed = "{:process 1, :type :invoke, :f :read, :value nil}\n";
-    assert!(error(&(text(&["0 invoke [[:w 1 2]]"]) + mixed)).contains("'read' among transactions"));
+    assert!(
+        error(&(text(&["0 invoke [[:w 1 2]]"]) + mixed))
+            .contains("among transactions; expected :txn")
+    );
     let snapshot = Options { model: Some("snapshot".parse().expect("a model")), ..OPTIONS };
     let good = text(&["0 invoke [[:w 1 2]]", "0 ok [[:w 1 2]]"]);
     let refused = read_text(&good, Format::Edn, &snapshot).expect_err("snapshot");

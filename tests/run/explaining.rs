@@ -1,6 +1,8 @@
 //! `interlap explain`: what is told of the broken twins names the line of the bug, and is the same
 //! when it is asked for again.
 
+use interlap::finding::{Stored, What};
+
 use super::tool::Tool;
 
 /// All twins that the controlled engine finds, and a part of the line in which their bug takes
@@ -178,4 +180,16 @@ INTERLAP_TARGET(Register)
     let finding = tool.only_finding();
     let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
+}
+
+/// One operation looks like any other: what made its answer wrong is drawn, too.
+#[test]
+fn a_single_operation_is_shown_with_what_came_before_it() {
+    let tool = Tool::new();
+    let more = ["--engine", "controlled", "--seed", "2", "--findings", "1", "--shrink", "0s"];
+    let answer = tool.run(&[&["fuzz", "mutex_map_lost_update"], &more[..]].concat());
+    answer.expect(1, &["What is said above is about "]);
+    let stored = Stored::load(&tool.only_finding()).expect("written");
+    let What::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
+    assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
 }
