@@ -291,9 +291,8 @@ impl Slots<'_> {
                 seen.entry(signature).or_insert((0, shown)).0 += 1;
             }
             let most = if self.search.is_stopped() { COUNT_STOPPED } else { time };
-            let enough = seen.values().map(|(times, _)| times).sum::<u64>() >= COUNTED;
-            let counting = if enough { least.min(most) } else { most };
-            started.elapsed() < if seen.is_empty() { patience.min(most) } else { counting }
+            let times = seen.values().map(|(times, _)| times).sum();
+            started.elapsed() < counting(times, patience, least).min(most)
         })?;
         self.round += searched.rounds;
         let most = seen.into_values().max_by_key(|(times, _)| *times);
@@ -314,6 +313,16 @@ impl Slots<'_> {
         let lasting = self.search.hangs_for_long(&shown.plan, self.round, time)?;
         self.round += 1;
         Ok(lasting)
+    }
+}
+
+/// For how long is counted what was seen so many times until now: what is rare, for as long as
+/// there is time.
+fn counting(times: u64, patience: Duration, least: Duration) -> Duration {
+    match times {
+        0 => patience,
+        COUNTED.. => least,
+        _ => Duration::MAX,
     }
 }
 
@@ -345,6 +354,15 @@ mod tests {
             let missed = (-per_second * seconds).exp();
             assert!((missed - 0.05).abs() < 1e-6, "{per_second} a second: {missed}");
         }
+    }
+
+    #[test]
+    fn what_is_rare_is_counted_for_as_long_as_there_is_time() {
+        let of = |times| counting(times, 3 * SECOND, 2 * SECOND);
+        assert_eq!(of(0), 3 * SECOND);
+        assert_eq!(of(1).min(9 * SECOND), 9 * SECOND);
+        assert_eq!(of(COUNTED - 1).min(9 * SECOND), 9 * SECOND);
+        assert_eq!(of(COUNTED), 2 * SECOND);
     }
 
     #[test]
