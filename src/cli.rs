@@ -11,7 +11,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exchange::Format as HistoryFormat;
 use crate::model::Spec;
-use crate::plan::{BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, PlainPoints, Shard};
+use crate::plan::{
+    BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, MemoryModel, PlainPoints, Shard,
+};
 use crate::trace::area::THREADS_MAX;
 
 pub use finding::{Explain, Export, Replay, Show, Shrink, Stop};
@@ -255,6 +257,10 @@ pub struct Control {
         default_missing_value = "all"
     )]
     pub plain_points: PlainPoints,
+    /// When others see an atomic store: at once (sc), or when it leaves the thread's store buffer,
+    /// as on x86 (tso; tso-late: as late as can be), or some rounds each
+    #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]
+    pub memory_model: MemoryModel,
     /// Steps of a round after which it counts as a livelock
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub steps: u64,

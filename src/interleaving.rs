@@ -28,6 +28,24 @@ pub struct Row {
     /// that change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crosses: bool,
+    /// Whether it is a store that others did not see when it was made, and would have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delayed: bool,
+}
+
+impl Interleaving {
+    /// Whether what matters names a block of memory by its number.
+    pub fn names_blocks(&self) -> bool {
+        self.rows.iter().any(|row| match &row.what {
+            What::Act { text, .. } => row.matters && text.contains('#'),
+            _ => false,
+        })
+    }
+
+    /// Whether it matters that stores waited in store buffers.
+    pub fn has_delays(&self) -> bool {
+        self.rows.iter().any(|row| row.matters && row.delayed)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -73,6 +73,22 @@ pub enum PlainPoints {
     None,
 }
 
+/// In which order what threads store is seen by others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryModel {
+    /// As `Tso` in one round of eight, as the seed says; else as `Sc`.
+    Some,
+    /// At once: sequential consistency.
+    #[default]
+    Sc,
+    /// As on x86: total store order. An atomic store that is not sequentially consistent may wait
+    /// in its thread's store buffer, as long as the seed says.
+    Tso,
+    /// The same, each as long as can be.
+    TsoLate,
+}
+
 /// How the controlled engine schedules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Control {
@@ -81,6 +97,9 @@ pub struct Control {
     pub carrier: Carrier,
     pub heap: Heap,
     pub plain_points: PlainPoints,
+    /// Of plans before there was a choice: sequential consistency.
+    #[serde(default)]
+    pub memory_model: MemoryModel,
     /// Steps of a round after which it counts as a livelock.
     pub steps_max: u64,
     /// Rounds tell their schedule as a list of switches, which is a policy again.
@@ -89,6 +108,30 @@ pub struct Control {
     /// What the threads do is told, step by step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trail: bool,
+}
+
+impl Control {
+    /// The options of the command line that say so, where they differ from these defaults; but for
+    /// --plain-points, which wants another sign.
+    fn options(&self, default: &Control) -> Vec<(&'static str, String)> {
+        let mut options = Vec::new();
+        if let Some(policy) = &self.policy {
+            options.push(("--policy", policy.clone()));
+        }
+        if self.carrier != default.carrier {
+            options.push(("--carrier", value_name(&self.carrier)));
+        }
+        if self.heap != default.heap {
+            options.push(("--heap", value_name(&self.heap)));
+        }
+        if self.memory_model != default.memory_model {
+            options.push(("--memory-model", value_name(&self.memory_model)));
+        }
+        if self.steps_max != default.steps_max {
+            options.push(("--steps", self.steps_max.to_string()));
+        }
+        options
+    }
 }
 
 /// How rr records.
@@ -255,6 +298,7 @@ impl Plan {
                 carrier: Carrier::Fiber,
                 heap: Heap::Some,
                 plain_points: PlainPoints::Some,
+                memory_model: MemoryModel::Some,
                 steps_max: 100_000,
                 records: false,
                 trail: false,
@@ -345,17 +389,8 @@ impl fmt::Display for Plan {
         for (name, value) in self.recorder.options() {
             option(name, &value)?;
         }
-        if let Some(policy) = &self.control.policy {
-            option("--policy", policy)?;
-        }
-        if self.control.carrier != default.control.carrier {
-            option("--carrier", &value_name(&self.control.carrier))?;
-        }
-        if self.control.heap != default.control.heap {
-            option("--heap", &value_name(&self.control.heap))?;
-        }
-        if self.control.steps_max != default.control.steps_max {
-            option("--steps", &self.control.steps_max.to_string())?;
+        for (name, value) in self.control.options(&default.control) {
+            option(name, &value)?;
         }
         if self.memory_mib_max != default.memory_mib_max {
             option("--memory", &self.memory_mib_max.to_string())?;

@@ -24,8 +24,9 @@ impl std::fmt::Display for Spot<'_> {
     }
 }
 
-/// The lines of a fault; then, where it is known what the threads did, the lines at which threads
-/// were stopped inside of a call, what else was news, and the rest of what matters. Each line once.
+/// The lines of a fault; then, where it is known what the threads did, stores that others saw too
+/// late, the lines at which threads were stopped inside of a call, what else was news, and the rest
+/// of what matters. Each line once.
 pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
     let mut spots: Vec<Spot<'a>> = Vec::new();
     let mut add = |what: &'a str, place: &'a Place| {
@@ -45,6 +46,7 @@ pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
     };
     let acts = || told.iter().filter_map(|at| Some((*at, &rows[*at], act(&rows[*at])?)));
     let stops = stops(rows);
+    acts().filter(|(_, row, _)| row.delayed).for_each(|(.., (what, place))| add(what, place));
     acts().filter(|(at, ..)| stops[*at]).for_each(|(.., (what, place))| add(what, place));
     acts().filter(|(_, row, _)| row.is_news).for_each(|(.., (what, place))| add(what, place));
     acts().for_each(|(.., (what, place))| add(what, place));

@@ -8,12 +8,15 @@
 
 namespace targets {
 
-// What stands between take's claim of the bottom and its look at the top.
+// How take claims the bottom, before it looks at the top.
 struct Fenced {
-    static void between() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+    static void claim(std::atomic<int64_t> &bottom, int64_t b) {
+        bottom.store(b, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
 };
 
-template <class Fence> struct ChaseLev {
+template <class Claim> struct ChaseLev {
     static constexpr auto model = "deque";
     static constexpr unsigned capacity = 16;
 
@@ -34,8 +37,7 @@ template <class Fence> struct ChaseLev {
 
     bool take(int64_t &value) {
         int64_t b = bottom.load(std::memory_order_relaxed) - 1;
-        bottom.store(b, std::memory_order_relaxed);
-        Fence::between();
+        Claim::claim(bottom, b);
         int64_t t = top.load(std::memory_order_relaxed);
         bool taken = t <= b;
         if (taken) value = slot(b).load(std::memory_order_relaxed);

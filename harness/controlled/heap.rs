@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use interlap::trace::trail::Act;
 
 use super::layout::{ARENA, ARENA_BYTES, GRANULE, SHADOW, STORAGE, STORAGE_BYTES};
-use super::{detect, engine, hooks, trail};
+use super::{buffers, detect, engine, hooks, trail};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
 /// same numbers.
@@ -195,6 +195,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     }
     if hooks::controls() {
         engine::point(0, interlap::schedule::Access::None);
+        buffers::drain();
     }
     let (room, class) = room_of(size);
     let block = match HEAP.free[class].get() {
@@ -276,6 +277,8 @@ extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     }
     if hooks::controls() {
         engine::point(address, interlap::schedule::Access::Write);
+        // Another thread may get the block at once.
+        buffers::drain();
         check_free(address, caller);
         trail::note(Act::Free, address, head(address).size, (0, 0), caller);
     }

@@ -25,12 +25,20 @@ enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
  * what is done is to be told to il_note. */
 extern uint8_t il_changed HIDDEN;
 extern uint8_t il_trails HIDDEN;
+/* Whether stores may wait in store buffers (buffers.rs). */
+extern uint8_t il_buffers HIDDEN;
 
 /* An atomic or volatile access: a scheduling point. On return the access may be made. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
 void il_fence(uint32_t order, uintptr_t caller);
 /* A volatile access that is about to be made, after il_access. */
 void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+/* Whether a store waits in its thread's buffer; if not, it is to be made. */
+int il_buffer(uintptr_t address, uint32_t size, uint64_t value, uint32_t order, uintptr_t caller);
+/* What a load of up to 8 bytes finds. */
+uint64_t il_forwarded(uintptr_t address, uint32_t size);
+/* A volatile access that is about to be made. */
+void il_unbuffered(uintptr_t address, size_t size, uint32_t access);
 /* An atomic access that was made: what was there before and after (first 8 bytes). */
 void il_note(uint32_t act, uintptr_t address, uint32_t size, uint64_t before, uint64_t after,
              uintptr_t caller);
@@ -48,6 +56,7 @@ static inline void countable(void) {
 static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {
     if (!il_controls) return countable();
     il_access((uintptr_t)at, (uint32_t)size, access, __ATOMIC_RELAXED, caller);
+    if (UNLIKELY(il_buffers)) il_unbuffered((uintptr_t)at, size, access);
     if (access == WRITE) il_changed = 1;
     if (UNLIKELY(il_trails)) il_volatile((uintptr_t)at, size, access, caller);
 }
@@ -108,12 +117,17 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
 }
 
+/* Whether stores wait in buffers: where threads are under control, in some rounds. */
+static inline int waits(void) {
+    return UNLIKELY(il_buffers) && il_controls;
+}
+
 /* Outside of control (constructors that run when the target is loaded, the rr engine) other
  * threads may run, so these are true atomic operations; seq_cst is as strong as any order. 16 bytes
  * are done in two halves under control and by libatomic's way (a lock-free cmpxchg16b) outside. */
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
     EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
-        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
         T old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                         \
         do new = (T)(EXPRESSION);                                                                  \
         while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
@@ -125,7 +139,7 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
                                                               int order, int fail_order) {         \
         (void)fail_order;                                                                          \
-        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
         T before = *expected;                                                                      \
         int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
                                                __ATOMIC_SEQ_CST);                                  \
@@ -137,11 +151,13 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
         atomic(p, sizeof(T), READ, order, CALLER);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
+        if (waits()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                             \
         NOTE(LOAD, p, value, value);                                                               \
         return value;                                                                              \
     }                                                                                              \
     EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
         atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        if (waits() && il_buffer((uintptr_t)p, sizeof(T), value, (uint32_t)order, CALLER)) return; \
         T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
         if (before != value) il_changed = 1;                                                       \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
@@ -159,7 +175,7 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
                                                      int order, int fail_order) {                  \
         (void)fail_order;                                                                          \
-        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
         T before = expected;                                                                       \
         int done = __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,           \
                                                __ATOMIC_SEQ_CST);                                  \
@@ -185,7 +201,7 @@ static inline uint128 load16(const volatile uint128 *p) {
 
 #define RMW16(NAME, EXPRESSION)                                                                    \
     EXPORT uint128 __tsan_atomic128_##NAME(volatile uint128 *p, uint128 value, int order) {        \
-        atomic(p, 16, WRITE, order, CALLER);                                                       \
+        atomic(p, 16, UPDATE, order, CALLER);                                                      \
         for (uint128 old = load16(p);;) {                                                          \
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
@@ -206,6 +222,7 @@ RMW16(fetch_nand, ~(old & value))
 
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     atomic(p, 16, READ, order, CALLER);
+    if (waits()) il_unbuffered((uintptr_t)p, 16, WRITE);
     uint128 value = load16(p);
     NOTE(LOAD, p, value, value);
     return value;
@@ -227,7 +244,7 @@ static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, 
 EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
                                                     uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, WRITE, order, CALLER);
+    atomic(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
     *expected = exchange16_counted(p, wanted, value, CALLER);
     return *expected == wanted;
@@ -235,7 +252,7 @@ EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128
 EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
                                                   uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, WRITE, order, CALLER);
+    atomic(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
     *expected = exchange16_counted(p, wanted, value, CALLER);
     return *expected == wanted;
@@ -243,7 +260,7 @@ EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *
 EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
                                                      uint128 value, int order, int fail_order) {
     (void)fail_order;
-    atomic(p, 16, WRITE, order, CALLER);
+    atomic(p, 16, UPDATE, order, CALLER);
     return exchange16_counted(p, expected, value, CALLER);
 }
 

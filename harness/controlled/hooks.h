@@ -12,7 +12,8 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-enum { READ = 1, WRITE = 2 };
+/* UPDATE: an atomic access that reads and writes. */
+enum { READ = 1, WRITE = 2, UPDATE = 3 };
 
 /* Owned by the engine: whether the target's code runs under control; whether il_plain is to be
  * called. */

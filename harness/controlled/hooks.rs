@@ -1,13 +1,13 @@
 //! Where instrumented code comes in (from hooks.c), and the switch that says whether it is under
 //! control: it is while the target's code runs on a virtual thread, not in the harness's own.
-//! The one place that sees address, size, kind and memory order of every access: a memory model
-//! weaker than sequential consistency would decide here what a load returns.
+//! The one place that sees address, size, kind and memory order of every access; in rounds with
+//! store buffers (`buffers`) it says when these are looked at, and emptied.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use interlap::schedule::Access;
 
-use super::{coverage, engine, heap, layout, trail};
+use super::{buffers, coverage, engine, heap, layout, trail};
 
 #[unsafe(no_mangle)]
 static il_controls: AtomicU8 = AtomicU8::new(0);
@@ -36,10 +36,17 @@ pub fn set_controls(controls: bool) -> bool {
     before
 }
 
-/// Whether plain accesses are scheduling points, and whether the round's trail is noted.
-pub fn set_plain(points: bool, trails: bool) {
+/// Whether plain accesses are scheduling points. To be called when the round has its trail and its
+/// store buffers, if it is to have them: these, too, are told of each.
+pub fn set_plain(points: bool) {
     PLAIN_POINTS.store(points, Ordering::Relaxed);
-    il_plain_calls.store((points || trails).into(), Ordering::Relaxed);
+    let told = points || trail::is_wanted() || buffers::are_used();
+    il_plain_calls.store(told.into(), Ordering::Relaxed);
+}
+
+/// What waited in a store buffer has changed memory.
+pub fn set_changed() {
+    il_changed.store(1, Ordering::Relaxed);
 }
 
 #[inline(always)]
@@ -51,32 +58,47 @@ pub fn take_changed() -> bool {
     changed
 }
 
+/// What hooks.h calls an access.
+const READ: u32 = 1;
+const UPDATE: u32 = 3;
+
 fn access_of(number: u32) -> Access {
-    if number == 2 { Access::Write } else { Access::Read }
+    if number == READ { Access::Read } else { Access::Write }
 }
 
 /// An atomic or volatile access; the caller makes it when this returns.
 #[unsafe(no_mangle)]
 extern "C" fn il_access(address: usize, size: u32, access: u32, _order: u32, caller: usize) {
     engine::count_atomic(caller);
+    point(address, access_of(access));
     if !layout::is_stack(address) {
-        engine::point(address, access_of(access));
         // Another thread may have freed it meanwhile.
         if heap::is_bad(address, size as usize) {
-            heap::bad_access(address, size as usize, access == 2, caller);
+            heap::bad_access(address, size as usize, access != READ, caller);
         }
         if coverage::counts() {
-            coverage::access(address, access == 2, engine::current(), caller);
+            coverage::access(address, access != READ, engine::current(), caller);
         }
-        return;
     }
-    engine::point(address, access_of(access));
+    if access == UPDATE {
+        buffers::drain();
+    }
+}
+
+#[inline(always)]
+fn point(address: usize, access: Access) {
+    buffers::look();
+    engine::point(address, access);
+    buffers::look();
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn il_fence(_order: u32, caller: usize) {
+extern "C" fn il_fence(order: u32, caller: usize) {
     engine::count_atomic(caller);
-    engine::point(0, Access::None);
+    point(0, Access::None);
+    if order == buffers::SEQ_CST {
+        buffers::drain();
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -84,11 +106,14 @@ extern "C" fn il_plain(address: usize, size: usize, access: u32, caller: usize) 
     if PLAIN_POINTS.load(Ordering::Relaxed) && !layout::is_stack(address) {
         engine::plain_point(address, access_of(access));
     }
-    trail::plain(address, size, access == 2, caller);
+    if buffers::are_used() {
+        buffers::il_unbuffered(address, size, access);
+    }
+    trail::plain(address, size, access != READ, caller);
 }
 
 /// A volatile access was permitted, and comes now.
 #[unsafe(no_mangle)]
 extern "C" fn il_volatile(address: usize, size: usize, access: u32, caller: usize) {
-    trail::plain(address, size, access == 2, caller);
+    trail::plain(address, size, access != READ, caller);
 }

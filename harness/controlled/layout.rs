@@ -54,6 +54,11 @@ pub fn is_stack(address: usize) -> bool {
     address.wrapping_sub(STACKS) < THREADS_MAX * STACK_STRIDE
 }
 
+/// The same for the stack of this thread.
+pub fn is_stack_of(thread: usize, address: usize) -> bool {
+    (stack_end(thread) - STACK_BYTES..stack_end(thread)).contains(&address)
+}
+
 /// Whether this stack pointer is that of a fiber whose stack is used up.
 pub fn is_used_up(stack_pointer: usize) -> bool {
     const PAGE: usize = 4096;

@@ -41,6 +41,11 @@ pub fn is_system(name: &str) -> bool {
 /// Libraries beside the adapter that have no hooks and are not the system's.
 static UNHOOKED: OnceLock<Vec<Library>> = OnceLock::new();
 
+/// Whether there are none of these, so that every access of the target is seen.
+pub fn all_have_hooks() -> bool {
+    UNHOOKED.get().is_none_or(Vec::is_empty)
+}
+
 /// The name of the library without hooks in whose code the address lies.
 pub fn unhooked_at(address: usize) -> Option<&'static str> {
     let mut unhooked = UNHOOKED.get()?.iter();

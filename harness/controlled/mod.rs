@@ -6,6 +6,7 @@
 //! A job comes in; rounds go out, through the record area's outbox. `engine` decides, `carrier`
 //! switches, `hooks`, `heap` and `environment` are where the target comes in.
 
+mod buffers;
 pub mod carrier;
 mod coverage;
 mod detect;
@@ -29,7 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use interlap::plan::{Heap, Job, PlainPoints, Plan};
+use interlap::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::random::{Random, mix};
 use interlap::schedule::{Outlook, Policy, Spec};
 use interlap::trace::area::Stage;
@@ -39,6 +40,7 @@ use crate::library::Target;
 use crate::record::{Area, Pipe};
 use crate::scenario;
 use crate::workload::Shape;
+use buffers::Delay;
 use carrier::Carrier;
 use engine::Order;
 
@@ -53,6 +55,7 @@ const OF_POLICY: u64 = 1 << 40;
 const OF_HEAP: u64 = OF_POLICY + 1;
 const OF_WAKES: u64 = OF_POLICY + 2;
 const OF_PLAIN: u64 = OF_POLICY + 3;
+const OF_MEMORY: u64 = OF_POLICY + 4;
 
 /// The round under way, for reports of faults.
 static ROUND: AtomicU64 = AtomicU64::new(0);
@@ -303,7 +306,9 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
     storage::restore();
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
-    hooks::set_plain(plain_points, control.trail);
+    let delay = delay_of(control.memory_model, part(OF_MEMORY));
+    buffers::begin(delay.filter(|_| !shape.sequential && libraries::all_have_hooks()));
+    hooks::set_plain(plain_points);
     let callers = shape.threads as usize;
     let outlook = Outlook { threads: callers, operations: shape.operations() };
     Order {
@@ -313,6 +318,19 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
         steps_max: control.steps_max,
         whole_calls: shape.sequential,
         records: control.records,
+    }
+}
+
+/// How long stores wait in store buffers in a round, if it has any. `drawn` is the round's.
+fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
+    let mut random = Random::new(drawn);
+    match model {
+        MemoryModel::Sc => None,
+        MemoryModel::Some if !random.one_in(8) => None,
+        MemoryModel::TsoLate => Some(Delay::Late),
+        MemoryModel::Some | MemoryModel::Tso => {
+            Some(if random.one_in(2) { Delay::Late } else { Delay::Drawn(random.bits()) })
+        }
     }
 }
 

@@ -106,9 +106,27 @@ pub fn crash(signal: i32, address: usize, code: usize) {
     }
 }
 
-fn push(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
+/// What waited in this thread's store buffer is in memory now.
+pub fn drained(thread: usize, address: usize, size: usize, values: (u64, u64), code: usize) {
+    if is_wanted() && !layout::is_stack(address) {
+        push_of(thread, Act::Drain, address, size, values, code);
+    }
+}
+
+fn push(act: Act, address: usize, size: usize, values: (u64, u64), code: usize) {
+    push_of(engine::current(), act, address, size, values, code);
+}
+
+fn push_of(
+    thread: usize,
+    act: Act,
+    address: usize,
+    size: usize,
+    (before, after): (u64, u64),
+    code: usize,
+) {
     finish_write();
-    let (thread, noted) = (engine::current(), TRAIL.noted.get());
+    let noted = TRAIL.noted.get();
     let event = Event {
         step: engine::step(),
         thread: thread as u32,

@@ -20,7 +20,9 @@ use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
-use crate::plan::{Build, Control, Engine, PlainPoints, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
+use crate::plan::{
+    Build, Control, Engine, MemoryModel, PlainPoints, Plan, Recorder, Shard, WHOLE_CALLS_MAX,
+};
 use crate::report::coverage;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::results::{Ended, Run};
@@ -173,8 +175,9 @@ fn options(
         );
     }
     let library = workshop.compile(&plan)?;
+    let mut plan = plan;
     if plan.engine == Engine::Controlled {
-        all_is_seen(&library)?;
+        all_is_seen(&library, &mut plan.control)?;
     }
     Ok(Options {
         library,
@@ -195,18 +198,35 @@ fn options(
     })
 }
 
-/// A thread that waited in such an instruction's loop would wait for ever, and be taken to hang.
-fn all_is_seen(library: &Path) -> Result<()> {
-    let unseen = unseen::atomics(library).with_context(|| library.display().to_string())?;
-    let Some(first) = unseen.first() else { return Ok(()) };
-    let line = SourceLines::of(library).find(&[*first]).remove(0);
-    let line = line.unwrap_or_else(|| format!("{first:#x} of {}", library.display()));
-    bail!(Uncontrolled::Refused(format!(
-        "cannot control: atomic instructions of the target are inline assembly, or were compiled \
-         without hooks, so that no thread can be switched between them ({}, the first: {line}). \
-         Use the compiler's atomics (std::atomic, __atomic; some libraries have an option for it)",
-        unseen.len(),
-    )))
+/// A thread that waited in the loop of an atomic instruction that is not seen would wait for ever,
+/// and be taken to hang. Where a fence is not, no store may wait for it.
+fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
+    let unseen = unseen::of(library).with_context(|| library.display().to_string())?;
+    let line = |at: u64| {
+        let line = SourceLines::of(library).find(&[at]).remove(0);
+        line.unwrap_or_else(|| format!("{at:#x} of {}", library.display()))
+    };
+    if let Some(first) = unseen.atomics.first() {
+        bail!(Uncontrolled::Refused(format!(
+            "cannot control: atomic instructions of the target are inline assembly, or were \
+             compiled without hooks, so that no thread can be switched between them ({}, the \
+             first: {}). Use the compiler's atomics (std::atomic, __atomic; some libraries have an \
+             option for it)",
+            unseen.atomics.len(),
+            line(*first),
+        )))
+    }
+    match (unseen.fences.first(), control.memory_model) {
+        (Some(_), MemoryModel::Some) => control.memory_model = MemoryModel::Sc,
+        (Some(first), MemoryModel::Tso | MemoryModel::TsoLate) => bail!(
+            "--memory-model: fences of the target are inline assembly, which nobody sees ({}, the \
+             first: {}). Use std::atomic_thread_fence, or --memory-model sc",
+            unseen.fences.len(),
+            line(*first),
+        ),
+        (_, MemoryModel::Sc) | (None, _) => {}
+    }
+    Ok(())
 }
 
 fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
@@ -284,6 +304,7 @@ fn plan(args: &cli::Fuzz, workshop: &Workshop) -> Result<Plan> {
             carrier: args.control.carrier,
             heap: args.control.heap,
             plain_points: args.control.plain_points,
+            memory_model: args.control.memory_model,
             steps_max: args.control.steps,
             records: false,
             trail: false,
@@ -388,21 +409,38 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
             return None;
         }
         _ if !summary.findings.is_empty() => "Nothing new was found.",
-        _ if summary.statistics.coverage.is_some()
-            && plan.control.plain_points == PlainPoints::None =>
-        {
-            "Nothing found. (Threads were switched between atomic accesses, locks and \
-             allocations, under sequential consistency. What takes a switch between plain \
-             loads and stores needs --plain-points; what only a processor's store buffer \
-             shows, --engine native.)"
-        }
-        _ if summary.statistics.coverage.is_some() => {
-            "Nothing found. (Threads were switched between accesses, under sequential \
-             consistency; what only a processor's store buffer shows needs --engine native.)"
-        }
+        _ if summary.statistics.coverage.is_some() => return Some(nothing_found(summary, plan)),
         Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
     };
     Some(why.to_string())
+}
+
+/// What was tried in vain under control, and what was not.
+fn nothing_found(summary: &Summary, plan: &Plan) -> String {
+    let control = &plan.control;
+    let has_buffers = control.memory_model != MemoryModel::Sc && summary.hello.unhooked.is_empty();
+    let points = match control.plain_points {
+        PlainPoints::None => "atomic accesses, locks and allocations",
+        _ => "accesses",
+    };
+    let (stores, is_missing) = match has_buffers {
+        true => (
+            "stores waited in store buffers as on x86",
+            "what only weaker processors reorder is not shown",
+        ),
+        false => (
+            "others saw stores at once",
+            "what only a processor's store buffer shows needs --engine native",
+        ),
+    };
+    let plain = match control.plain_points {
+        PlainPoints::None => "; what takes a switch between plain ones needs --plain-points",
+        _ => "",
+    };
+    format!(
+        "Nothing found. (Threads were switched between {points}, and {stores}; \
+         {is_missing}{plain}.)"
+    )
 }
 
 /// The prebuilt libraries of a run in which next to nothing else was seen, and nothing found.

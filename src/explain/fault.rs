@@ -22,6 +22,7 @@ pub(super) fn row(what: &What, step: u64) -> Option<Row> {
         matters: true,
         is_news: true,
         crosses: false,
+        delayed: false,
     })
 }
 

@@ -144,7 +144,9 @@ impl Known {
 
 fn changes_memory(event: &Event) -> bool {
     match event.act {
-        Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Free => true,
+        Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Drain | Act::Free => true,
+        // Its thread knows it, others learn of it when it is in memory.
+        Act::Buffer => false,
         Act::Load | Act::Read | Act::FailedSwap | Act::Fence | Act::Allocate => false,
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => false,
     }

@@ -73,7 +73,9 @@ impl<'a> Memory<'a> {
                     self.known.insert(self.count, Pointee { of, is_array: false });
                 }
             }
-            Act::Store | Act::Write | Act::Exchange | Act::Swap if event.size == 8 => {
+            Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Buffer
+                if event.size == 8 =>
+            {
                 let points_to = self.spot(event.address).and_then(|(_, spot)| spot.points_to);
                 let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
                 if let (Some(of), Some((block, 0))) = (points_to, target) {

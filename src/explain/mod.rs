@@ -6,6 +6,7 @@
 //! of them changes while those calls are under way. Like the traces of Lincheck (Koval et al.:
 //! Lincheck: A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023).
 
+mod delayed;
 mod fault;
 mod matters;
 mod memory;
@@ -28,6 +29,9 @@ use source::Texts;
 /// How the words for a thread that waits begin.
 const WAITS: &str = "waits";
 
+/// What there is to say of a store that waits in its thread's store buffer.
+const UNSEEN: &str = "others do not see it yet";
+
 /// A round with no more calls is told as a whole.
 const SMALL_ROUND: usize = 12;
 
@@ -39,7 +43,7 @@ pub fn interleaving(
     lines: &mut SourceLines,
 ) -> Option<Interleaving> {
     let steps = again.end.steps.as_ref()?;
-    let trail = &written::settled(steps.trail.as_ref()?);
+    let trail = &written::settled(&delayed::noticed(steps.trail.as_ref()?));
     let story = Story { stored, trail };
     let mut rows = story.rows(lines);
     rows.extend(fault::row(what, steps.steps).map(|row| ((u64::MAX, 3, 0), row)));
@@ -91,6 +95,7 @@ impl Story<'_> {
                 matters: matters[at].matters || reuses,
                 is_news: matters[at].is_news || reuses,
                 crosses: matters[at].crosses,
+                delayed: event.act == Act::Buffer,
             };
             rows.push(((event.step, 1, at), row));
         }
@@ -131,8 +136,8 @@ impl Story<'_> {
             let operation = history.operation(id);
             let matters = told.contains(&id);
             let thread = history.threads[id.thread as usize].client;
-            let row =
-                |step, what| Row { step, thread, what, matters, is_news: matters, crosses: false };
+            let (is_news, crosses, delayed) = (matters, false, false);
+            let row = |step, what| Row { step, thread, what, matters, is_news, crosses, delayed };
             let call = self.call(id);
             rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
             if operation.end != NEVER {
@@ -183,6 +188,13 @@ fn words(event: &Event, memory: &Memory) -> String {
         Act::Store | Act::Write => {
             format!("{} = {}, was {}", place(), value(after), value(before))
         }
+        Act::Buffer if before == after || memory.is_junk(before, event.size) => {
+            format!("{} = {}: {UNSEEN}", place(), value(after))
+        }
+        Act::Buffer => {
+            format!("{} = {}, was {}: {UNSEEN}", place(), value(after), value(before))
+        }
+        Act::Drain => format!("{} = {}: now others see it", place(), value(after)),
         Act::Exchange | Act::Swap => {
             format!("{} from {} to {}", place(), value(before), value(after))
         }
@@ -226,8 +238,10 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
                 && let Some((_, call)) = inside.iter().find(|(of, _)| *of == thread && !waits)
             {
                 let what = What::Stopped(call.clone());
-                let (step, matters) = (row.step, true);
-                let row = Row { step, thread, what, matters, is_news: true, crosses: false };
+                let (crosses, delayed) = (false, false);
+                let Row { step, .. } = row;
+                let row =
+                    Row { step, thread, what, matters: true, is_news: true, crosses, delayed };
                 told.push(row);
             }
             let waits = matches!(&row.what, What::Act { text, .. } if text.starts_with(WAITS));

@@ -106,8 +106,12 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
     if let Some(table) = material.table {
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
                  happened.";
-        if !interleaving::key(table).is_empty() {
+        if table.names_blocks() {
             text += " `#3+8` is byte 8 of the third block of memory that was allocated.";
+        }
+        if table.has_delays() {
+            text += " A store that others do not see yet is in its thread's store buffer, as on \
+                     x86, where it may stay until a fence or a locked instruction.";
         }
         text += "\n\n```\n";
         text += &interleaving::draw(table, stored.round.history.drain, false, ROWS_MAX);

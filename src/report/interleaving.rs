@@ -111,13 +111,17 @@ fn put_down<'a>(rows: &mut Vec<&'a Row>) -> Option<Line<'a>> {
     }
 }
 
-/// What the signs mean that the table has.
-pub fn key(table: &Interleaving) -> &'static str {
-    let names_blocks = table.rows.iter().any(|row| match &row.what {
-        What::Act { text, .. } => row.matters && text.contains('#'),
-        _ => false,
-    });
-    if names_blocks { "  (#2 is the second block of memory that was allocated)\n\n" } else { "" }
+/// What the signs and words mean that the table has, a line each, and an empty one.
+pub fn key(table: &Interleaving) -> String {
+    let mut key = String::new();
+    if table.names_blocks() {
+        key += "  (#2 is the second block of memory that was allocated)\n";
+    }
+    if table.has_delays() {
+        key += "  (a store that others do not see yet is in its thread's store buffer, as on\n   \
+                x86: it may stay there until a fence or a locked instruction)\n";
+    }
+    if key.is_empty() { key } else { key + "\n" }
 }
 
 fn line(row: &Row, drain: Option<u32>) -> String {
@@ -155,7 +159,7 @@ mod tests {
     use super::*;
 
     fn row(step: u64, thread: u32, what: What) -> Row {
-        Row { step, thread, what, matters: true, is_news: true, crosses: false }
+        Row { step, thread, what, matters: true, is_news: true, crosses: false, delayed: false }
     }
 
     fn acts(steps: std::ops::Range<u64>, thread: u32) -> impl Iterator<Item = Row> {

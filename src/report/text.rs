@@ -60,7 +60,7 @@ pub fn render(stored: &Stored) -> String {
         let drain = stored.round.history.drain;
         text +=
             "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
-        text += interleaving::key(table);
+        text += &interleaving::key(table);
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
     }

@@ -22,7 +22,7 @@ use super::short::Short;
 use super::{Smallest, bounded, schedule};
 use crate::finding::{Finding, Size, Stored};
 use crate::fuzz::Options;
-use crate::plan::{Control, Heap, PlainPoints, Plan};
+use crate::plan::{Control, Heap, MemoryModel, PlainPoints, Plan};
 use crate::scenario;
 
 /// Schedules that each candidate gets, level by level: most need few, and what the first level
@@ -298,24 +298,35 @@ fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
 }
 
 /// The same with what its round drew, so that candidates need not draw it again: the kind of heap,
-/// and whether plain accesses are scheduling points.
+/// whether plain accesses are scheduling points, and the memory model. What shows it in a simpler
+/// way comes first.
 fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
     if shown.plan.control.heap == Heap::Some {
-        let heaps = [|c: &mut Control| c.heap = Heap::Keep, |c: &mut Control| c.heap = Heap::Reuse];
-        shown = with_one_of(search, shown, heaps)?;
+        shown = with_one_of(search, shown, &[Heap::Keep, Heap::Reuse], |c, heap| c.heap = heap)?;
     }
     if shown.plan.control.plain_points == PlainPoints::Some {
-        let none = |c: &mut Control| c.plain_points = PlainPoints::None;
-        shown = with_one_of(search, shown, [none, |c| c.plain_points = PlainPoints::All])?;
+        let points = [PlainPoints::None, PlainPoints::All];
+        shown = with_one_of(search, shown, &points, |c, points| c.plain_points = points)?;
     }
-    Ok(shown)
+    use MemoryModel::{Sc, Some, Tso, TsoLate};
+    let models: &[MemoryModel] = match shown.plan.control.memory_model {
+        Some => &[Sc, TsoLate, Tso],
+        Tso => &[Sc, TsoLate],
+        Sc | TsoLate => &[],
+    };
+    with_one_of(search, shown, models, |c, model| c.memory_model = model)
 }
 
-/// The same with the first of these changes that still shows the finding.
-fn with_one_of(search: &Search, shown: Shown, changes: [fn(&mut Control); 2]) -> Result<Shown> {
-    for change in changes {
+/// The same with the first of these that still shows the finding.
+fn with_one_of<T: Copy>(
+    search: &Search,
+    shown: Shown,
+    choices: &[T],
+    set: fn(&mut Control, T),
+) -> Result<Shown> {
+    for choice in choices {
         let mut plan = shown.plan.clone();
-        change(&mut plan.control);
+        set(&mut plan.control, *choice);
         if let Some(same) = search.look(&plan, shown.round()..shown.round() + 1, u64::MAX)? {
             return Ok(same);
         }

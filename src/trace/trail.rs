@@ -38,11 +38,15 @@ pub enum Act {
     Wake,
     /// Signal number `size`, on what it did to `address` or by itself, ends the process.
     Crash,
+    /// A store that waits in its thread's store buffer: others do not see it yet.
+    Buffer,
+    /// What waited there is in memory.
+    Drain,
 }
 
 impl Act {
     /// All of them, in the order of their numbers: the hooks know these.
-    pub const ALL: [Act; 15] = [
+    pub const ALL: [Act; 17] = [
         Act::Load,
         Act::Store,
         Act::Exchange,
@@ -58,6 +62,8 @@ impl Act {
         Act::Block,
         Act::Wake,
         Act::Crash,
+        Act::Buffer,
+        Act::Drain,
     ];
 }
 

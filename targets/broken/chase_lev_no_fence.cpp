@@ -4,11 +4,13 @@
 // store waits in the store buffer while a thief still sees the value: both get it.
 // Native: yes, on two processors that are free: a thief must steal within that instant, which
 // takes some seconds, and more on a busy machine.
-// Engine: native, as only a processor's store buffer shows it.
+// Controlled: yes, in rounds with store buffers (--memory-model).
 #include "../chase_lev.hpp"
 
 struct Unfenced {
-    static void between() {} // BUG: the fence is missing
+    static void claim(std::atomic<int64_t> &bottom, int64_t b) {
+        bottom.store(b, std::memory_order_relaxed); // BUG: the fence behind it is missing
+    }
 };
 using Target = targets::ChaseLev<Unfenced>;
 INTERLAP_TARGET(Target)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::tool::Tool;
 
-/// Every twin whose bug shows under sequential consistency, found within so many rounds.
+/// Found within so many rounds.
 #[test]
 fn twins_are_found_and_confirmed_in_a_fresh_process() {
     let tool = Tool::new();
@@ -21,6 +21,7 @@ fn twins_are_found_and_confirmed_in_a_fresh_process() {
         "mutex_map_lost_update",
         "slot_log_early_tail",
         "range_set_torn_count",
+        "chase_lev_no_fence",
     ] {
         let answer = tool.run(&[
             "fuzz",

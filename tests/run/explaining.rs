@@ -5,9 +5,8 @@ use interlap::finding::{Stored, What};
 
 use super::tool::Tool;
 
-/// All twins that the controlled engine finds, and a part of the line in which their bug takes
-/// effect.
-const TWINS: [(&str, &str); 13] = [
+/// All twins, and a part of the line in which their bug takes effect.
+const TWINS: [(&str, &str); 14] = [
     ("treiber_aba", "top.compare_exchange_weak(old, Tags::moved(old, next)"),
     ("ms_queue_untagged", "Tags::moved("),
     ("harris_set_marked_contains", "Contains::present(node->next.load())"),
@@ -20,6 +19,7 @@ const TWINS: [(&str, &str); 13] = [
     ("ms_queue_no_recheck", "uint64_t next = pool[index_of(first)].next.load();"),
     ("locked_kv_lost_append", "locked_kv_lost_append.cpp:10"),
     ("range_set_torn_count", "BUG: the set may be another one by now"),
+    ("chase_lev_no_fence", "BUG: the fence behind it is missing"),
     ("versioned_store_lost_update", "versions[change.first].push_back({now, change.second});"),
 ];
 

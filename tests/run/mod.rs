@@ -16,6 +16,7 @@ mod fake;
 mod growth;
 mod jobs;
 mod long;
+mod memory_model;
 mod overview;
 mod pace;
 mod prebuilt;

@@ -24,7 +24,7 @@ pub use waiting::{Wait, Woken, block, interrupt, join_key, wake};
 
 use super::carrier::{self, Carrier, OUTSIDE};
 use super::environment::{self, sending};
-use super::{coverage, detect, heap, hooks};
+use super::{buffers, coverage, detect, heap, hooks};
 
 /// Virtual time of one step, in nanoseconds.
 const STEP_NANOSECONDS: u64 = 1_000;
@@ -314,6 +314,7 @@ pub fn exit_thread() -> ! {
     hooks::set_controls(true);
     environment::threads::thread_ends();
     hooks::set_controls(false);
+    buffers::drain();
     pace::settle();
     e.threads[me].state.set(State::None);
     e.runnable.set(e.runnable.get() & !(1 << me));
@@ -362,9 +363,10 @@ pub fn calls(thread: usize) -> (u32, bool) {
     (thread.calls.get(), thread.boundaries.get() == thread.calls.get())
 }
 
-/// A stamp: later than all before it.
+/// A stamp: later than all before it, stores included.
 #[inline]
 pub fn tick() -> u64 {
+    buffers::drain_at_point();
     let step = pace::next_step();
     pace::tick();
     stop::look(step);
@@ -459,6 +461,7 @@ pub fn plain_point(address: usize, access: Access) {
 
 /// A scheduling point at which the others go first.
 pub fn yield_now() {
+    buffers::drain();
     let step = pace::next_step();
     take_step(step, Pending::default(), true, false);
 }

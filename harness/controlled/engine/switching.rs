@@ -5,7 +5,7 @@ use interlap::schedule::{Place, View};
 
 use super::{ENGINE, now, pace, recorder, stand, waiting};
 use crate::controlled::environment::sending::{self, Taken};
-use crate::controlled::{detect, hooks};
+use crate::controlled::{buffers, detect, hooks};
 use crate::timebox::stop_if_forked;
 
 /// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
@@ -57,6 +57,8 @@ pub(super) fn switch(from: usize, to: usize) -> Taken {
 #[cold]
 pub(super) fn take_signals(thread: usize) -> Taken {
     hooks::set_controls(true);
+    // Processors empty them before a handler runs.
+    buffers::drain();
     sending::take(thread)
 }
 

@@ -6,7 +6,7 @@ use interlap::trace::trail::Act;
 
 use super::{ENGINE, State, choose, now, pace, stop, switch};
 use crate::controlled::environment::sending::{self, Taken};
-use crate::controlled::trail;
+use crate::controlled::{buffers, trail};
 
 /// Where memory of a program can be. Other keys of waits are below or above.
 const MEMORY: std::ops::Range<usize> = 1 << 12..1 << 47;
@@ -56,6 +56,7 @@ pub fn join_key(thread: usize) -> usize {
 /// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
+    buffers::drain();
     pace::settle();
     // Threads, times and signals are no memory.
     let place = if MEMORY.contains(&on) { on } else { 0 };

@@ -14,6 +14,7 @@ use libc::{
 };
 
 use super::{before, engine, fails, random, real, time};
+use crate::controlled::buffers;
 use engine::{Access, Wait};
 
 /// Sleeps between attempts of a call without a timeout; the last is the longest.
@@ -42,6 +43,8 @@ fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int)
 
 /// Waits until a descriptor can be read, unless a read would not wait.
 fn readable(descriptor: c_int, what: &str) {
+    // What is read may tell of what another thread has stored.
+    buffers::drain_all();
     // SAFETY: takes numbers; a wrong descriptor is refused.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
     if flags == -1 || flags & O_NONBLOCK != 0 {

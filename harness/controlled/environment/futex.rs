@@ -75,7 +75,11 @@ unsafe extern "C" fn syscall(
                 sending::call_sigprocmask(a as c_int, pointer(b).cast(), pointer(c).cast())
             }
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
-            _ => real::syscall(number, a, b, c, d, e, f),
+            _ => {
+                // It may be `membarrier`.
+                crate::controlled::buffers::drain_all();
+                real::syscall(number, a, b, c, d, e, f)
+            }
         }
     }
 }

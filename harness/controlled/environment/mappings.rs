@@ -14,6 +14,7 @@ use libc::{
 };
 
 use super::{engine, loads, real};
+use crate::controlled::buffers;
 use crate::controlled::layout::{MAPPINGS, MAPPINGS_BYTES, is_mapping};
 
 const PAGE: usize = 4096;
@@ -102,6 +103,8 @@ fn chooses() -> bool {
 
 /// The target maps anew what is at this address, in one way or another.
 fn note_change(address: *mut c_void) {
+    // No processor goes on with what it knew of the memory.
+    buffers::drain_all();
     let address = address.addr();
     if engine::controls() && is_mapping(address) && address < LOADED.load(Relaxed) {
         CHANGED.store(true, Relaxed);

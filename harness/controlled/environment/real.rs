@@ -24,6 +24,7 @@ macro_rules! outside_control {
             // SAFETY: the caller's arguments, for the function that it meant to call.
             return unsafe { real::$function($($argument),*) };
         }
+        $crate::controlled::buffers::drain_at_point();
     };
 }
 

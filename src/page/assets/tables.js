@@ -104,10 +104,15 @@ class Interleaving {
     byId('interleaving-link').hidden = false;
     const left = interleaving.left_out;
     const blocks = this.steps.some(({ what }) => /#\d/.test(what));
+    const delays = this.steps.some(({ what }) => /others do not see it yet/.test(what));
     byId('interleaving-intro').textContent =
       'What each thread did, in the order of the schedule. ' +
       '⇄ marks where the turn was taken from a thread that could have gone on.' +
       (blocks ? ' #2 is the second block of memory that was allocated, #2+8 its byte 8.' : '') +
+      (delays
+        ? ' A store that others do not see yet is in its thread’s store buffer, as on x86: ' +
+          'it may stay there until a fence or a locked instruction.'
+        : '') +
       (left ? ` ${grouped(left)} steps on which nothing hangs are left out.` : '');
     this.fill();
   }
