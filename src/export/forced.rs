@@ -77,6 +77,10 @@ pub fn forced(material: &Material) -> Vec<Forced> {
         return vec![Forced { script, options: Vec::new(), reuses_memory: false }];
     }
     let Some(table) = material.table else { return Vec::new() };
+    // No order of statements keeps a store in a processor's buffer.
+    if table.has_delays() {
+        return Vec::new();
+    }
     let matters: fn(&Row) -> bool = |row| row.matters;
     let all: fn(&Row) -> bool = |_| true;
     let free = free_from(stored, table);

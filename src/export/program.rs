@@ -27,11 +27,13 @@ const WAIT_SECONDS: [u64; 2] = [1, 2];
 const OWN_NAMES: &[&str] = &[
     "CALLS",
     "FINDING",
+    "LAPS",
     "SECONDS",
-    "THREADS",
     "STOPS",
+    "THREADS",
     "VALUES",
     "after",
+    "arrived",
     "at_the_end",
     "bodies",
     "call",
@@ -45,8 +47,10 @@ const OWN_NAMES: &[&str] = &[
     "differences",
     "done",
     "done_count",
+    "end_of_time",
     "end_turn",
     "enter",
+    "finished",
     "give_up",
     "hang_seconds",
     "hangs",
@@ -55,15 +59,20 @@ const OWN_NAMES: &[&str] = &[
     "host",
     "ignore",
     "in_words",
+    "is_over",
+    "is_shown",
     "leave",
     "list_in_words",
+    "look_again",
     "make_structure",
     "may_block",
+    "meet",
+    "meetings",
     "my_turn",
     "next_stop",
+    "note",
     "note_count",
     "notes",
-    "notes_lock",
     "now",
     "numbers_of",
     "out_of_turn",
@@ -74,10 +83,10 @@ const OWN_NAMES: &[&str] = &[
     "ready_count",
     "reset",
     "returned",
-    "returned_changed",
-    "returned_lock",
     "round_shows_it",
+    "rounds",
     "set_turn",
+    "shows_it",
     "start",
     "stop_at",
     "stop_count",
@@ -86,6 +95,7 @@ const OWN_NAMES: &[&str] = &[
     "structure",
     "target",
     "tell",
+    "tell_note",
     "text_of",
     "text_of_key",
     "turn_changed",
@@ -163,7 +173,11 @@ impl Program<'_> {
         }
         text += &self.structure();
         let own = [self.calls(), self.machinery(), self.threads()].concat();
-        text + &self.apart(&(own + include_str!("code/main.c")))
+        let rounds = match self.script.has_turns {
+            true => include_str!("code/rounds.c"),
+            false => include_str!("code/laps.c"),
+        };
+        text + &self.apart(&(own + rounds + include_str!("code/main.c")))
     }
 
     /// The program's own code, with other names where the structure's code has them, too.
@@ -179,9 +193,9 @@ impl Program<'_> {
     }
 
     fn includes(&self) -> String {
-        let c = "#include <pthread.h>\n#include <stdarg.h>\n#include <stdint.h>\n\
-                 #include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
-                 #include <time.h>\n#include <unistd.h>\n";
+        let c = "#include <pthread.h>\n#include <sched.h>\n#include <stdarg.h>\n\
+                 #include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+                 #include <string.h>\n#include <time.h>\n#include <unistd.h>\n";
         let cpp = "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <new>\n\
                    #include <string>\n#include <type_traits>\n#include <utility>\n\
                    #include <vector>\n";
@@ -316,31 +330,27 @@ impl Program<'_> {
         );
         text += "static void has_returned(int thread);\n\n";
         text += include_str!("code/common.c");
-        text += include_str!("code/threads.c");
-        match (self.script.has_turns, self.halts.is_empty()) {
-            (false, _) => text += include_str!("code/free.c"),
-            (true, true) => {
-                text += &self.turns_code();
-                text += "static void has_returned(int thread) { (void)thread; }\n\n";
-            }
-            (true, false) => {
-                text += &self.turns_code();
-                text += include_str!("code/points.c");
-            }
+        let mut own_state = "differences = out_of_turn = note_count = 0;".to_string();
+        if self.script.has_turns {
+            text += include_str!("code/threads.c");
+            text += &self.turns_code();
+            text += match self.halts.is_empty() {
+                true => "static void has_returned(int thread) { (void)thread; }\n\n",
+                false => include_str!("code/points.c"),
+            };
+            own_state += "\n    ready_count = done_count = has_begun = current_turn = 0;";
+        } else {
+            text += include_str!("code/free.c");
         }
         let (hang, status) = match sign {
             Sign::Hang => ("REPRODUCED: calls do not return", 1),
             _ => ("calls do not return, which is not what was found", 3),
         };
-        let turn = if self.script.has_turns { "    current_turn = 0;\n" } else { "" };
         write!(
             text,
-            "static void tell(void) {{\n    for (int at = 0; at < note_count; at++) \
-             puts(notes[at]);\n}}\nstatic void hangs(void) {{\n    {}puts({});\n    \
-             fflush(stdout);\n    _exit({status});\n}}\nstatic void reset(void) {{\n    \
-             ready_count = done_count = has_begun = note_count = 0;\n    \
-             differences = out_of_turn = 0;\n    \
-             memset(returned, 0, sizeof returned);\n{turn}}}\n\n",
+            "static void hangs(void) {{\n    {}puts({});\n    fflush(stdout);\n    \
+             _exit({status});\n}}\nstatic void reset(void) {{\n    {own_state}\n    \
+             memset(returned, 0, sizeof returned);\n}}\n\n",
             if sign != Sign::Answers && self.script.has_turns { "" } else { "tell();\n    " },
             calls::literal(hang),
         )

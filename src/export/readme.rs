@@ -7,6 +7,7 @@ use super::program::Sign;
 use super::search::Tried;
 use super::{Draft, Material, controlled, headers};
 use crate::finding::{Stored, What};
+use crate::interleaving::Interleaving;
 use crate::plan::{Engine, quoted};
 
 /// The words of a command as a shell needs them.
@@ -133,9 +134,16 @@ fn forced(material: &Material, draft: &Draft) -> String {
     let mut text = String::new();
     if !draft.script.has_turns {
         text += "Threads start together and run at once; nobody knows which of them goes first. \
-        A call \
-                 waits only for those calls that had returned before it began in the finding. Each \
-                 thread dawdles for a random short time before its calls, so that rounds differ.\n";
+                 A call waits only for those calls that had returned before it began in the \
+                 finding. Each thread dawdles for a random short time before its calls, so that \
+                 rounds differ.";
+        text += match material.table.is_some_and(Interleaving::has_delays) {
+            true => {
+                " What is to happen is a store that stays in a processor's store buffer for a \
+                 moment: threads must run on processors that are free.\n"
+            }
+            false => "\n",
+        };
     } else {
         text += "One thread at a time runs, in turns that the program numbers (`my_turn`, \
         `end_turn`):\n\n";

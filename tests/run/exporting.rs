@@ -276,6 +276,24 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     assert!(text(&output).contains("thread 1"), "{}", text(&output));
 }
 
+/// No order of statements brings it about: processors do, if they are free for a moment.
+#[test]
+fn a_missing_fence_is_left_to_real_threads() {
+    let tool = Tool::new();
+    let finding = shrunk(&tool, "chase_lev_no_fence", &[]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--try-for", "20s"]);
+    let ended = answer.status;
+    assert!([1, 3].contains(&ended), "{}", answer.all());
+    let export = finding.join("export");
+    compile(&export, "reproducer.cpp", &[]);
+    let readme = std::fs::read_to_string(export.join("README.md")).expect("the README");
+    assert!(readme.contains("a processor's store buffer"), "{readme}");
+    let program = std::fs::read_to_string(export.join("reproducer.cpp")).expect("the program");
+    assert!(program.contains("after(0, ") && !program.contains("my_turn"), "{program}");
+    let report = std::fs::read_to_string(export.join("report.md")).expect("the report");
+    assert!(report.contains("others do not see it yet"), "{report}");
+}
+
 #[test]
 fn what_somebody_wrote_is_not_overwritten() {
     let tool = Tool::new();
