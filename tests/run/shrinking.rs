@@ -7,8 +7,8 @@ use interlap::finding::{Size, Stored, What};
 
 use super::tool::Tool;
 
-/// Each broken twin that sequentially consistent schedules show.
-const TWINS: [&str; 13] = [
+/// All broken twins.
+const TWINS: [&str; 14] = [
     "treiber_aba",
     "ms_queue_untagged",
     "ms_queue_no_recheck",
@@ -22,6 +22,7 @@ const TWINS: [&str; 13] = [
     "range_set_torn_count",
     "slot_log_early_tail",
     "versioned_store_lost_update",
+    "chase_lev_no_fence",
 ];
 
 /// Finds something, as it is found and shrunk for so long at most.
