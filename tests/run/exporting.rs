@@ -294,6 +294,26 @@ fn a_missing_fence_is_left_to_real_threads() {
     assert!(report.contains("others do not see it yet"), "{report}");
 }
 
+/// `cargo test --test it every_twin_can_be_exported -- --ignored --nocapture`: each twin's program,
+/// compiled with all warnings and run for half a minute.
+#[test]
+#[ignore = "minutes, and what is left to chance wants processors that are free"]
+fn every_twin_can_be_exported() {
+    println!("| twin | its program, when it was written | now |\n|---|---|---|");
+    for twin in super::shrinking::TWINS {
+        let tool = Tool::new();
+        let finding = shrunk(&tool, twin, &[]);
+        let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+        let tried = answer.out.lines().find_map(|line| line.split_once("  # the program: "));
+        let (_, tried) = tried.unwrap_or_else(|| panic!("{}", answer.all()));
+        let export = finding.join("export");
+        compile(&export, "reproducer.cpp", &[]);
+        let output = text(&run("./shown", &["30"], &export));
+        let last = output.lines().last().unwrap_or_default();
+        println!("| {twin} | {tried} | {} |", last.split(':').next().unwrap_or_default());
+    }
+}
+
 #[test]
 fn what_somebody_wrote_is_not_overwritten() {
     let tool = Tool::new();

@@ -8,7 +8,7 @@ use interlap::finding::{Size, Stored, What};
 use super::tool::Tool;
 
 /// All broken twins.
-const TWINS: [&str; 14] = [
+pub const TWINS: [&str; 14] = [
     "treiber_aba",
     "ms_queue_untagged",
     "ms_queue_no_recheck",
