@@ -1,14 +1,14 @@
 //! Store buffers, in the rounds that have them. A thread's atomic store comes in and waits, seen by
-//! that thread alone, until it is its turn to reach memory: what x86 processors do, and what only
-//! a fence, a locked instruction or a sequentially consistent store waits for. Source: Sewell,
+//! that thread alone, until it is its turn to reach memory, as on x86 processors. Source: Sewell,
 //! Sarkar, Owens, Zappa Nardelli, Myreen: x86-TSO, a rigorous and usable programmer's model for x86
 //! multiprocessors, CACM 2010, section 3.2: stores leave in order, loads look at their own buffer
 //! first, locked instructions and fences empty it.
 //!
-//! Real processors show no more than this, and often less: a thread's stores also leave before it
-//! writes plainly (those writes cannot wait here, and must not overtake), before it calls the
-//! C library or frees memory, and at the latest after some accesses. How long a store waits depends
-//! on the seed, the thread and how many it made before: on no other thread.
+//! A thread's stores also leave before it writes plainly (those writes cannot wait here, and must
+//! not overtake), before it calls the C library or frees memory, and at the latest after some
+//! accesses. And they leave in bounded time: all of them before any thread goes to sleep, yields,
+//! or has looked for so long in vain that it is taken to wait. How long a store waits depends on
+//! the seed, the thread and how many it made before; on other threads only where they wait.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -66,7 +66,15 @@ struct Schedules<'a> {
 
 impl Trial for Schedules<'_> {
     fn try_each(&mut self, plan: &Plan, _: &Shown) -> Result<Vec<Option<Shown>>> {
-        self.search.look_at_each(plan, self.each)
+        let mut found = self.search.look_at_each(plan, self.each)?;
+        for one in &mut found {
+            if let Some(shown) = one
+                && !self.search.depends(shown)?
+            {
+                *one = None;
+            }
+        }
+        Ok(found)
     }
 
     fn is_over(&self) -> bool {
@@ -84,6 +92,7 @@ pub(super) fn shrink(
     let until = Instant::now() + budget;
     let search = Search::new(&stored.finding, options, until)?;
     let Some(best) = first(&search, stored)? else { return Ok(None) };
+    search.go_by(&best)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
@@ -94,7 +103,12 @@ pub(super) fn shrink(
         search.set_until(Instant::now() + budget * SHORT_FIRST_PERCENT / 100);
         let found = short.look(&search, &best, PREEMPTIONS_FEW)?;
         search.set_until(until);
-        best = found.map(|found| listed(&search, found)).transpose()?.flatten().unwrap_or(best);
+        let found = found.map(|found| listed(&search, found)).transpose()?.flatten();
+        if let Some(found) = found
+            && search.depends(&found)?
+        {
+            best = found;
+        }
     }
     // Of a schedule that has only what matters, more is left when calls are left out.
     search.set_until(Instant::now() + budget * TURNS_PERCENT / 100);
@@ -237,6 +251,9 @@ fn goes_on_with(
     found: Shown,
     until: Instant,
 ) -> Result<bool> {
+    if !search.depends(&found)? {
+        return Ok(false);
+    }
     let before = std::mem::replace(&mut reducer.best, found);
     reducer.told();
     level(search, reducer, SCHEDULES[0], until)?;

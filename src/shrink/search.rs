@@ -21,6 +21,9 @@ use crate::trace::frame::Schedule;
 const FAULTS_MAX: u32 = 16;
 /// Turns of a schedule that is carried over to candidates: each lists them.
 const TURNS_MAX: usize = 4096;
+/// Schedules of which all must show that threads wait for ever, so that it is taken to be what the
+/// calls are about and no matter of their order.
+const SCHEDULES_THAT_END: u64 = 12;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
 /// The same where hanging is the finding, as long as it is but a candidate: far more than a thread
@@ -145,6 +148,8 @@ pub(super) struct Search {
     identity: Identity,
     scratch: TempDir,
     until: Cell<Instant>,
+    /// What is found must depend on the schedule, see [`Search::depends`].
+    must_depend: Cell<bool>,
 }
 
 impl Search {
@@ -158,12 +163,43 @@ impl Search {
             identity: Identity::of(finding),
             scratch,
             until: Cell::new(until),
+            must_depend: Cell::new(false),
         })
     }
 
     /// Whether the finding is that a round took too many steps, so that their limit must stay.
     pub fn is_about_steps(&self) -> bool {
         self.identity.signature.starts_with("livelock")
+    }
+
+    /// Whether the finding is that calls do not return.
+    fn is_about_waiting(&self) -> bool {
+        let signature = &self.identity.signature;
+        ["deadlock", "livelock", "hang"].iter().any(|kind| signature.starts_with(kind))
+    }
+
+    /// From now on it must depend on the schedule whether calls return, if it does of these. A call
+    /// that waits for another's, as some are meant to, waits for ever where that is left out.
+    pub fn go_by(&self, shown: &Shown) -> Result<()> {
+        self.must_depend.set(self.is_about_waiting());
+        self.must_depend.set(self.must_depend.get() && self.depends(shown)?);
+        Ok(())
+    }
+
+    /// Whether another schedule of the same calls ends well, if that is asked for.
+    pub fn depends(&self, shown: &Shown) -> Result<bool> {
+        if !self.must_depend.get() {
+            return Ok(true);
+        }
+        let mut plan = shown.plan.clone();
+        plan.control.policy = None;
+        plan.scenarios.iter_mut().for_each(|scenario| scenario.schedule = None);
+        let mut count = 0;
+        self.run(&self.options, &plan, 0..SCHEDULES_THAT_END, &mut |seen| {
+            count += u64::from(seen.is_some());
+            true
+        })?;
+        Ok(count < SCHEDULES_THAT_END)
     }
 
     /// How long a candidate that shows the finding does nothing before it counts.

@@ -68,6 +68,17 @@ fn what_empties_buffers_elsewhere_empties_them_here() {
     fuzz(&data("emptied_buffers"), "tso", &more).expect(1, &["neither saw the other"]);
 }
 
+/// Processors keep stores for less time than a thread takes to fall asleep.
+#[test]
+fn no_store_waits_while_others_go_to_sleep() {
+    for model in ["tso", "tso-late"] {
+        let calls = ["--weight", "read=0", "--calls", "1", "--threads", "4"];
+        let more = ["--cflag", "-std=c++20", "--rounds", "150000"];
+        fuzz(&data("store_and_notify"), model, &[&calls[..], &more].concat())
+            .expect(0, &["Nothing found."]);
+    }
+}
+
 /// A fence that nobody sees must not be taken for none.
 #[test]
 fn fences_in_assembly_forbid_buffers() {

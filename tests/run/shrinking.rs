@@ -124,6 +124,44 @@ fn a_run_shrinks_and_shrinking_goes_on() {
     assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
 }
 
+/// A call that waits for another's waits for ever where that is left out, which is no bug: what is
+/// left must depend on the schedule as before.
+#[test]
+fn a_lost_wakeup_keeps_the_call_that_should_have_woken() {
+    let tool = Tool::new();
+    let text = "#include <interlap.hpp>
+#include <atomic>
+#include <condition_variable>
+struct Event {
+    std::mutex mutex;
+    std::condition_variable told;
+    std::atomic<bool> ready{false};
+    std::atomic<int64_t> sum{0};
+    struct Local { unsigned thread; Local(Event &, unsigned thread) : thread(thread) {} };
+    void add(Local &local, int64_t amount) {
+        if (local.thread != 0 && !ready) {
+            std::unique_lock<std::mutex> lock(mutex);
+            told.wait(lock);
+        }
+        sum += amount;
+        if (local.thread == 0) tell();
+    }
+    int64_t read(Local &local) {
+        if (local.thread == 0) tell();
+        return sum;
+    }
+    void tell() { ready = true, told.notify_all(); }
+};
+INTERLAP_TARGET(Event)
+";
+    let adapter = tool.adapter("event.cpp", text);
+    let adapter = adapter.to_str().expect("UTF-8");
+    let (_, shrunk) = found_and_shrunk(&tool, adapter, "3", "5s");
+    let callers = shrunk.round.history.threads.iter().filter(|t| !t.operations().is_empty());
+    let callers: Vec<u32> = callers.map(|thread| thread.client).collect();
+    assert_eq!((callers, size(&shrunk).calls), (vec![0, 1], 2));
+}
+
 /// `cargo test --test it how_small -- --ignored --nocapture`: every twin, several seeds, each
 /// shrunk for as long as `fuzz` does by itself. SEEDS="1 2" and TWINS="a b" name others.
 #[test]

@@ -461,7 +461,6 @@ pub fn plain_point(address: usize, access: Access) {
 
 /// A scheduling point at which the others go first.
 pub fn yield_now() {
-    buffers::drain();
     let step = pace::next_step();
     take_step(step, Pending::default(), true, false);
 }
@@ -484,6 +483,10 @@ fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool)
     }
     own.call_steps.set(own.call_steps.get() + 1);
     yields |= own.call_steps.get() > CALL_STEPS_MAX && gives_way();
+    if yields {
+        // Stores leave sooner than anybody has waited.
+        buffers::drain_all();
+    }
     // A signal handler may have taken later steps since this one was counted.
     let idle_steps = step.saturating_sub(e.changed_at.get());
     let busy_steps = step.saturating_sub(e.boundary_at.get());

@@ -56,7 +56,7 @@ pub fn join_key(thread: usize) -> usize {
 /// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
 pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
-    buffers::drain();
+    buffers::drain_all();
     pace::settle();
     // Threads, times and signals are no memory.
     let place = if MEMORY.contains(&on) { on } else { 0 };

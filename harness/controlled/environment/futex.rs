@@ -14,6 +14,7 @@ use libc::{
 use super::{
     THREADS, before_of_any, engine, fails, identity, machine, random, real, sending, time,
 };
+use crate::controlled::buffers;
 use engine::{Access, Wait, Woken};
 
 const ANY: u32 = u32::MAX;
@@ -57,7 +58,11 @@ unsafe extern "C" fn syscall(
     // SAFETY: the caller's arguments, for the call it meant.
     unsafe {
         match number {
-            libc::SYS_futex => futex(&[a, b, c, d, e, f]),
+            libc::SYS_futex => {
+                // By the time the kernel has come to look, all of them have left.
+                buffers::drain_all();
+                futex(&[a, b, c, d, e, f])
+            }
             libc::SYS_sched_yield => time::sched_yield().into(),
             libc::SYS_gettid => identity(engine::current()).into(),
             libc::SYS_getrandom => random::getrandom(pointer(a).cast(), b, c as u32) as c_long,
@@ -77,7 +82,7 @@ unsafe extern "C" fn syscall(
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
             _ => {
                 // It may be `membarrier`.
-                crate::controlled::buffers::drain_all();
+                buffers::drain_all();
                 real::syscall(number, a, b, c, d, e, f)
             }
         }
