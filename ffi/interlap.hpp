@@ -122,6 +122,10 @@ enum class status : uint32_t {
 namespace detail {
 
 inline thread_local il_call *current_call = nullptr;
+/* No step of the structure's, so without the engine's hooks. */
+__attribute__((noinline, no_sanitize("thread"))) inline void is_under_way(il_call *call) {
+    current_call = call;
+}
 
 struct no_local {};
 
@@ -594,7 +598,7 @@ template <class T> struct functions {
         if constexpr (has_local) guarded([&] { delete static_cast<local *>(l); });
     }
     static void call(void *structure, void *l, il_call *call) noexcept {
-        current_call = call;
+        is_under_way(call);
         guarded([&] {
             if constexpr (has_local) {
                 offer<T>::run(call, *static_cast<T *>(structure), *static_cast<local *>(l));

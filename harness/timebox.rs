@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use interlap::operation::{Op, Status};
 use interlap::plan::BULK_MAX;
 use interlap::trace::records::{Writer, size_max};
+use smallvec::SmallVec;
 
 use crate::clock::Clock;
 use crate::disturb;
@@ -17,6 +18,9 @@ use crate::record::abandon;
 /// Written behind the room for results, to notice an adapter that writes past it.
 const GUARD: i64 = 0x1eaf_cafe_d00d_5afe;
 const GUARD_VALUES: usize = 8;
+/// At least `IL_RESULT_ROOM` and these.
+const INLINE: usize = 128;
+const _: () = assert!(abi::IL_RESULT_ROOM as usize + GUARD_VALUES <= INLINE);
 
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +59,9 @@ pub struct Timebox<'a> {
     call: HostCall,
     writer: Writer<'a>,
     recorded: &'a AtomicU64,
-    results: Vec<i64>,
+    /// On the stack of who calls if they are few: what lies there, the engine knows to be nobody
+    /// else's.
+    results: SmallVec<[i64; INLINE]>,
     room: usize,
     last: u64,
 }
@@ -70,14 +76,13 @@ impl<'a> Timebox<'a> {
         recorded: &'a AtomicU64,
     ) -> Timebox<'a> {
         let room = bulk.clamp(abi::IL_RESULT_ROOM.into(), BULK_MAX) as usize;
-        let mut results = Vec::with_capacity(room + GUARD_VALUES);
-        results.resize(room, 0);
+        let mut results = SmallVec::from_elem(0, room);
         results.resize(room + GUARD_VALUES, GUARD);
         let call = abi::il_call {
             op: 0,
             status: 0,
             args: std::ptr::null(),
-            results: results.as_mut_ptr(),
+            results: std::ptr::null_mut(),
             arg_count: 0,
             result_room: room as u32,
             result_count: 0,
@@ -150,6 +155,7 @@ impl<'a> Timebox<'a> {
         call.op = op as u32;
         call.status = abi::IL_OK;
         call.args = args.as_ptr();
+        call.results = self.results.as_mut_ptr();
         call.arg_count = args.len() as u32;
         call.result_count = 0;
         call.start = 0;

@@ -9,6 +9,7 @@ use std::path::Path;
 use interlap::operation::Op;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
+use smallvec::SmallVec;
 
 use super::engine::{self, Order, Wait};
 use crate::clock::Clock;
@@ -21,6 +22,8 @@ use crate::workload::{Caller, Shape, adds};
 
 /// Calls in a row that a target may answer "unsupported" before a thread gives up.
 const UNSUPPORTED_MAX: u64 = 1_000;
+/// More arguments than most calls have.
+const ARGS_INLINE: usize = 16;
 
 /// What all threads of a round share.
 struct Round<'a> {
@@ -137,8 +140,10 @@ impl<'a> Round<'a> {
         let (mut made, mut unsupported) = (0, 0);
         while made < calls && unsupported < UNSUPPORTED_MAX {
             let Some(op) = caller.next(&mut args) else { break };
+            // On the stack, where the engine knows them to be nobody else's.
+            let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
             engine::boundary();
-            match timebox.perform(self.target, structure, &local, op, &args) {
+            match timebox.perform(self.target, structure, &local, op, &own) {
                 Outcome::Recorded(status) => {
                     caller.observe(op, &args, status, timebox.results());
                     (made, unsupported) = (made + 1, 0);
