@@ -15,6 +15,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::history::{History, NEVER, OperationId};
 use crate::interleaving::{Interleaving, Place as Line};
 use crate::measured::Measured;
+use crate::operation::{Op, Status};
 use crate::plan::{Engine, Plan};
 use crate::random::mix;
 use crate::rr::locate::{Boxed, Moment, Place};
@@ -321,10 +322,30 @@ impl Stored {
         let history = &self.round.history;
         match self.finding.plan.engine {
             Engine::Rr => self.told(),
-            _ if history.len() <= SHOWN_WHOLE => self.in_order(history.ids().collect()),
+            _ if history.len() <= SHOWN_WHOLE => {
+                let says = |id: &OperationId| !self.says_nothing(*id);
+                self.in_order(history.ids().filter(says).collect())
+            }
             _ if self.is_violated_alone() => self.until_told(),
             _ => self.with_what_came_before(),
         }
+    }
+
+    /// Whether it is the drain's answer that nothing is under a key of which no thread made use.
+    pub fn says_nothing(&self, id: OperationId) -> bool {
+        let (history, operation) = (&self.round.history, self.round.history.operation(id));
+        let is_read = matches!(operation.op, Op::MapGet | Op::SetContains | Op::KvGet);
+        let is_empty = match operation.op {
+            Op::KvGet => operation.status == Status::Ok && history.results(id).is_empty(),
+            _ => operation.status == Status::Failed,
+        };
+        let of_drain = |id: OperationId| {
+            history.threads[id.thread as usize].client >= self.round.start.threads
+        };
+        let key = history.args(id).first();
+        let is_used = || history.ids().any(|of| !of_drain(of) && history.args(of).first() == key);
+        let is_idle = is_read && is_empty && of_drain(id);
+        is_idle && !self.told().contains(&id) && !is_used()
     }
 
     /// What it is about; of one operation alone, which looks like any other, with those that made

@@ -31,6 +31,9 @@ pub struct Row {
     /// Whether it is a store that others did not see when it was made, and would have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
+    /// The container of the standard library that this is the inner working of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
 }
 
 impl Interleaving {
@@ -46,6 +49,61 @@ impl Interleaving {
     pub fn has_delays(&self) -> bool {
         self.rows.iter().any(|row| row.matters && row.delayed)
     }
+}
+
+impl Row {
+    /// One that matters.
+    pub fn new(step: u64, thread: u32, what: What) -> Row {
+        let (matters, is_news, crosses, delayed, container) = (true, true, false, false, None);
+        Row { step, thread, what, matters, is_news, crosses, delayed, container }
+    }
+}
+
+/// A container of the standard library, of which an act is an inner working.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Container {
+    /// As memory is named; of a node its block.
+    pub name: String,
+    /// The act changed memory.
+    pub changes: bool,
+}
+
+/// The rows that matter, without how containers of the standard library do their work: of what a
+/// thread does in one go at one line to one of them, and to its nodes, a row is left. Lines of
+/// interlap's own header tell nothing of the target.
+pub fn in_short(rows: &[Row]) -> Vec<Row> {
+    let matter: Vec<&Row> = rows.iter().filter(|row| row.matters).collect();
+    let place = |row: &Row| match &row.what {
+        What::Act { place, .. } => place.clone(),
+        _ => None,
+    };
+    let goes_on = |one: &&Row, next: &&Row| {
+        let inner = one.container.is_some() && next.container.is_some();
+        inner && one.thread == next.thread && place(one) == place(next)
+    };
+    let whole = |go: &[&Row]| {
+        let containers: Vec<&Container> =
+            go.iter().filter_map(|row| row.container.as_ref()).collect();
+        // Nodes are of the container that has a name.
+        let has_name = |one: &&&Container| !one.name.starts_with('#');
+        let named = containers.iter().find(has_name).or(containers.first());
+        let mut row = go[0].clone();
+        if let (Some(named), true) = (named, go.len() > 1) {
+            let done = if containers.iter().any(|one| one.changes) { "changed" } else { "read" };
+            let text = format!("{} is {done}", named.name);
+            row.what = What::Act { text, times: 1, place: place(&row) };
+            row.is_news = go.iter().any(|row| row.is_news);
+            row.crosses = go.iter().any(|row| row.crosses);
+        }
+        row
+    };
+    let placed = |mut row: Row| {
+        if let What::Act { place, .. } = &mut row.what {
+            place.take_if(|place| place.is_of_interlap());
+        }
+        row
+    };
+    matter.chunk_by(goes_on).map(whole).map(placed).collect()
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,6 +142,11 @@ impl Place {
     /// The line of the library that it was inlined into.
     pub fn within(&self) -> Option<&Place> {
         self.within.as_deref()
+    }
+
+    /// Whether it is how interlap calls the target: what is done at its end is told as done there.
+    pub fn is_of_interlap(&self) -> bool {
+        self.told().file.file_name().is_some_and(|name| name == "interlap.hpp")
     }
 
     /// The line that people look for: of a wrapper, where the library calls it.

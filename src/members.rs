@@ -2,6 +2,8 @@
 //! out go the types of C and C++ objects, the name of the member at a byte of one, and what a
 //! pointer there points to. Knows no addresses.
 
+mod standard;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,8 +14,6 @@ use object::{Object, ObjectSection};
 
 /// The class of interlap.hpp that has the structure's class as its argument.
 const FUNCTIONS: &str = "functions<";
-/// Bytes of a vector that is three pointers, of which the first points to its elements.
-const VECTOR: u64 = 24;
 /// Members of members are looked into so deep.
 const DEPTH_MAX: usize = 32;
 
@@ -38,7 +38,7 @@ enum Kind {
 struct Type {
     kind: Kind,
     name: String,
-    /// Of the standard library: how it does its work is of no interest.
+    /// Of the standard library: its members have other names there than users know.
     is_std: bool,
     bytes: u64,
     /// How many, of an array.
@@ -62,6 +62,11 @@ pub struct Spot {
     /// "pool.chunks[3]", or "node+4" where no more is known.
     pub name: String,
     pub points_to: Option<Pointee>,
+    /// The name of the standard library's container that this is the inner working of; empty of
+    /// the object itself.
+    pub container: Option<String>,
+    /// How many bytes it has that can be told as one.
+    pub bytes: u64,
 }
 
 /// What a pointer points to.
@@ -70,6 +75,16 @@ pub struct Pointee {
     pub of: TypeId,
     /// Many of these, as far as is known.
     pub is_array: bool,
+}
+
+/// A part of an object.
+struct Inner<'a> {
+    /// As it is called there; empty of a base class.
+    name: Cow<'a, str>,
+    /// Of a member its name.
+    member: &'a str,
+    at: u64,
+    of: TypeId,
 }
 
 /// The types of one library.
@@ -185,32 +200,107 @@ impl Types {
     /// What is at this byte of an object; none where nothing is that has a name.
     pub fn find(&self, id: TypeId, offset: u64) -> Option<Spot> {
         let (mut name, mut ty, mut at) = (String::new(), self.peel(id)?, offset);
+        // The last member on the way, and whether it points to many.
+        let (mut outer, mut is_array) = ("", false);
+        let mut container = None;
         for _ in 0..DEPTH_MAX {
-            let (inner, start) = match (&ty.kind, ty.of) {
-                (Kind::Class, _) if !ty.is_std => {
-                    let holds =
-                        |m: &&Member| (m.at..m.at.saturating_add(self.bytes(m.of))).contains(&at);
-                    let Some(member) = ty.members.iter().find(holds) else { break };
-                    if let Some(own) = &member.name {
-                        name += if name.is_empty() { "" } else { "." };
-                        name += own;
-                    }
-                    (member.of, member.at)
-                }
-                (Kind::Array, Some(of)) if self.bytes(of) > 0 => {
-                    let number = at / self.bytes(of);
-                    name += &format!("[{number}]");
-                    (of, number * self.bytes(of))
-                }
-                _ => break,
+            if ty.is_std && container.is_none() && standard::is_container(&ty.name) {
+                container = Some(name.clone());
+            }
+            // What is kept in a node is the user's.
+            if ty.is_std && standard::is_room(&ty.name) {
+                container = None;
+            }
+            let Some(inner) = self.inner(ty, at) else { break };
+            let called = match ty.is_std {
+                true => standard::called(&inner.name, outer),
+                false => (!inner.name.is_empty()).then_some(&*inner.name),
             };
-            (ty, at) = (self.peel(inner)?, at - start);
+            if let Some(called) = called {
+                let dot = if name.is_empty() || called.starts_with('[') { "" } else { "." };
+                name = name + dot + called;
+            }
+            // A base class is not a member on the way.
+            outer = if inner.name.is_empty() { outer } else { inner.member };
+            is_array |= self.holds_array(ty);
+            (ty, at) = (self.peel(inner.of)?, at - inner.at);
         }
-        let points_to = if at == 0 { self.pointee(ty) } else { None };
+        // Where elements end, something else may begin.
+        let is_end = is_array && matches!(outer, "_M_finish" | "_M_end_of_storage");
+        let points_to = if at == 0 && !is_end { self.pointee(ty) } else { None };
+        let points_to = points_to.map(|to| Pointee { is_array, ..to });
         if at > 0 {
             name += &format!("+{at}");
         }
-        (!name.is_empty() && !name.starts_with('+')).then_some(Spot { name, points_to })
+        let spot = Spot { points_to, container, bytes: ty.bytes - at.min(ty.bytes), name };
+        (!spot.name.is_empty() && !spot.name.starts_with('+')).then_some(spot)
+    }
+
+    /// What is at this byte within a type that has parts.
+    fn inner<'a>(&'a self, ty: &'a Type, at: u64) -> Option<Inner<'a>> {
+        let whole = |of| Inner { name: Cow::Borrowed(""), member: "", at: 0, of };
+        let of_member = |member: &'a Member| {
+            let name = member.name.as_deref().unwrap_or_default();
+            Inner { name: Cow::Borrowed(name), member: name, at: member.at, of: member.of }
+        };
+        match (&ty.kind, ty.of) {
+            (Kind::Class, _) if ty.is_std && standard::is_opaque(&ty.name) => None,
+            (Kind::Class, Some(of)) if ty.is_std && standard::is_room(&ty.name) => Some(whole(of)),
+            (Kind::Class, _) => {
+                let end = |m: &Member| m.at.saturating_add(self.bytes(m.of));
+                let holds = |m: &&Member| (m.at..end(m)).contains(&at) && !self.is_empty(m.of);
+                ty.members.iter().find(holds).map(of_member)
+            }
+            // It holds the largest, or that is not there yet.
+            (Kind::Union, _) if ty.is_std => {
+                let rank = |m: &&Member| self.bytes(m.of);
+                ty.members.iter().rev().max_by_key(rank).map(of_member)
+            }
+            (Kind::Array, Some(of)) if self.bytes(of) > 0 => {
+                let number = at / self.bytes(of);
+                let name = Cow::Owned(format!("[{number}]"));
+                Some(Inner { name, member: "", at: number * self.bytes(of), of })
+            }
+            _ => None,
+        }
+    }
+
+    /// A class without anything in it lies where others do.
+    fn is_empty(&self, id: TypeId) -> bool {
+        let is_small = |ty: &&Type| ty.kind == Kind::Class && ty.bytes <= 1;
+        let ty = self.peel(id).filter(is_small);
+        ty.is_some_and(|ty| ty.members.iter().all(|member| self.is_empty(member.of)))
+    }
+
+    /// Whether pointers in an object of it point to many.
+    fn holds_array(&self, ty: &Type) -> bool {
+        let of_array = || {
+            let of = ty.of.and_then(|of| self.peel(of));
+            of.is_some_and(|of| of.kind == Kind::Array)
+        };
+        let is = |class: &str| ty.is_std && ty.name.starts_with(class);
+        is("vector<") || is("unique_ptr<") && of_array()
+    }
+
+    /// What such a pointer points to if it points to a block of so many bytes: nodes of the
+    /// standard library's containers, and what shared pointers count with, are pointed to by their
+    /// base class.
+    pub fn fitting(&self, pointee: Pointee, bytes: u64) -> Pointee {
+        let is_base = |base: &Type| base.is_std && base.kind == Kind::Class && base.bytes < bytes;
+        let Some(base) = self.peel(pointee.of).filter(|base| is_base(base)) else {
+            return pointee;
+        };
+        let derives = |ty: &Type| {
+            let first = ty.members.iter().find(|member| !self.is_empty(member.of));
+            let first = first.filter(|first| first.name.is_none() && first.at == 0);
+            first.and_then(|first| self.peel(first.of)).is_some_and(|of| std::ptr::eq(of, base))
+        };
+        let fits = |ty: &Type| ty.is_std && ty.bytes == bytes && derives(ty);
+        let mut fitting = self.all.iter().filter(|(_, ty)| fits(ty));
+        match (fitting.next(), fitting.next()) {
+            (Some((at, _)), None) => Pointee { of: TypeId(*at), ..pointee },
+            _ => pointee,
+        }
     }
 
     /// What an object of this type points to, if it is but a pointer.
@@ -220,17 +310,6 @@ impl Types {
             Kind::Pointer => ty.of.map(one),
             Kind::Class if ty.is_std && ty.name.starts_with("atomic<") => {
                 self.only_pointer(ty.of?, DEPTH_MAX).map(one)
-            }
-            Kind::Class if ty.is_std && ty.name.starts_with("unique_ptr<") => {
-                let of = self.peel(ty.of?)?;
-                match of.kind {
-                    Kind::Array => Some(Pointee { of: of.of?, is_array: true }),
-                    _ => ty.of.map(one),
-                }
-            }
-            // With an allocator of the user's own, something else may come first.
-            Kind::Class if ty.is_std && ty.name.starts_with("vector<") && ty.bytes == VECTOR => {
-                ty.of.map(|of| Pointee { of, is_array: true })
             }
             _ => None,
         }
@@ -290,7 +369,9 @@ impl Reader<'_, '_> {
     }
 
     fn is_std(&self) -> bool {
-        self.entry.tag() == gimli::DW_TAG_namespace && self.name().as_deref() == Some("std")
+        let name = self.name();
+        self.entry.tag() == gimli::DW_TAG_namespace
+            && matches!(name.as_deref(), Some("std" | "__gnu_cxx"))
     }
 
     /// A member that has bytes of its own in every object.
@@ -336,9 +417,15 @@ mod tests {
     use std::process::Command;
 
     const SOURCE: &str = r#"
+        #include <array>
         #include <atomic>
+        #include <list>
+        #include <map>
         #include <memory>
         #include <memory_resource>
+        #include <mutex>
+        #include <optional>
+        #include <string>
         #include <vector>
         namespace interlap { namespace detail {
         template <class T> struct functions { static T *create() { return new T(); } };
@@ -361,6 +448,18 @@ mod tests {
         };
         struct Remote : virtual Apart { long near; };
         Remote remote;
+        struct Nothing {};
+        struct Standard : Nothing {
+            std::shared_ptr<Node> shared;
+            std::optional<long> maybe;
+            std::map<long, Queue::Slot> sorted;
+            std::array<Queue::Slot, 2> fixed;
+            std::string text;
+            std::list<long> line;
+            std::mutex lock;
+        };
+        std::shared_ptr<Standard> made() { return std::make_shared<Standard>(); }
+        void fill(Standard &all) { all.sorted[7].value = 1; all.line.push_back(2); }
         struct Node { long value; Node *next; };
         extern "C" void *make() { return interlap::detail::functions<Queue>::create(); }
         Node node;
@@ -391,9 +490,10 @@ mod tests {
             (32, "slots[0].value"),
             (32 + 5 * 16 + 8, "slots[5].turn"),
             (132, "last"),
-            (136, "cells"),
-            (144, "cells+8"),
-            (160, "pooled"),
+            (136, "cells.begin"),
+            (144, "cells.end"),
+            (160, "pooled.resource"),
+            (168, "pooled.begin"),
         ] {
             assert_eq!(name(at).as_deref(), Some(expected), "{at}");
         }
@@ -427,9 +527,63 @@ mod tests {
         let slots = target(24).expect("slots");
         assert!(slots.is_array);
         assert_eq!(types.find(slots.of, 8).expect("a member").name, "turn");
-        assert_eq!(target(136), Some(slots), "elements of a vector");
-        // Not where the vector ends, nor an allocator of its own.
-        assert_eq!([0, 32, 144, 160].map(target), [None; 4]);
+        assert_eq!([136, 168].map(target), [Some(slots); 2], "elements of a vector");
+        // Not where the vector ends.
+        assert_eq!([0, 32, 144].map(target), [None; 3]);
+    }
+
+    fn named(types: &Types, name: &str) -> TypeId {
+        let of = |(_, ty): &(&usize, &Type)| ty.name == name && ty.bytes > 0;
+        TypeId(*types.all.iter().find(of).expect("a class").0)
+    }
+
+    /// In the words of those who use it, not of those who wrote it.
+    #[test]
+    fn the_standard_library_is_looked_into() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let types = compiled(folder.path());
+        let standard = named(&types, "Standard");
+        let names: Vec<Option<String>> = (0..types.bytes(standard) / 8)
+            .map(|word| types.find(standard, 8 * word).map(|spot| spot.name))
+            .collect();
+        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        let expected = [
+            ["shared", "shared.control_block", "maybe", "maybe.has_value"].as_slice(),
+            &["sorted.key_compare", "sorted.color", "sorted.root", "sorted.leftmost"],
+            &["sorted.rightmost", "sorted.size"],
+            &["fixed[0].value", "fixed[0].turn", "fixed[1].value", "fixed[1].turn"],
+            &["text.data", "text.size", "text.local_buf[0]", "text.local_buf[8]"],
+            &["line.next", "line.prev", "line.size"],
+            &["lock", "lock+8", "lock+16", "lock+24", "lock+32"],
+        ]
+        .concat();
+        assert_eq!(names[..4], expected[..4]);
+        assert_eq!(names[5..], expected[5..]);
+    }
+
+    /// What points to a node points to a part of it that knows nothing of the value.
+    #[test]
+    fn nodes_are_told_by_their_size() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let types = compiled(folder.path());
+        let standard = named(&types, "Standard");
+        let node = |at, bytes| {
+            let base = types.find(standard, at).expect("a member").points_to.expect("a node");
+            types.fitting(base, bytes).of
+        };
+        let name = |of, at| types.find(of, at).map(|spot| spot.name).unwrap_or_default();
+        // Colour and three pointers, then the key and its value.
+        let sorted = node(48, 56);
+        assert_eq!(types.bytes(sorted), 56);
+        assert_eq!(
+            [16, 32, 40, 48].map(|at| name(sorted, at)),
+            ["left", "first", "second.value", "second.turn"]
+        );
+        let counted = node(8, 16 + types.bytes(standard));
+        assert_eq!([8, 12].map(|at| name(counted, at)), ["use_count", "weak_count"]);
+        assert_eq!(name(counted, 32), "maybe", "behind the counts");
+        // A block that no such node fits is what the pointer says.
+        assert_eq!(types.bytes(node(48, 57)), 32);
     }
 
     #[test]

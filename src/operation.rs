@@ -327,6 +327,31 @@ impl Op {
         }
     }
 
+    /// Whether the operation answers true or false.
+    pub fn is_question(self) -> bool {
+        use Op::*;
+        matches!(self, SetInsert | SetRemove | SetContains | MapInsertIfAbsent | MapRemove)
+            || matches!(self, MapCompareExchange | RegisterCompareExchange)
+    }
+
+    /// What people read of a status without results: "true" of a set's `contains`, "absent" of a
+    /// map's `get`.
+    pub fn said(self, status: Status) -> &'static str {
+        use Op::*;
+        match (status, self) {
+            (Status::Ok, _) if self.is_question() => "true",
+            (Status::Failed, _) if self.is_question() => "false",
+            (Status::Ok, KvGet) => "the empty string",
+            (Status::Ok, SetRangeList | DequeueBulk) => "nothing",
+            (Status::Failed, MapGet | StoreRead | SetSelect) => "absent",
+            (Status::Failed, MapPut) => "was absent",
+            (Status::Empty, StoreRemove) => "absent",
+            (Status::Empty, LogRead) => "nothing yet",
+            (Status::Pending, _) => "never returned",
+            (status, _) => status.name(),
+        }
+    }
+
     /// Says what is wrong with a call's shape, or nothing. An operation whose outcome is open has
     /// no results.
     pub fn validate(self, args: &[i64], status: Status, results: &[i64]) -> Result<(), String> {
@@ -407,6 +432,26 @@ mod tests {
         assert_eq!(list(64), "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)");
         let brief = |count: i64| listed_briefly((1..=count).collect::<Vec<_>>().iter());
         assert_eq!([&brief(6)[..], &brief(7)], ["1, 2, 3, 4, 5, 6", "1, 2, 3, 4, …, 7 (7 in all)"]);
+    }
+
+    /// `contains(7) -> failed` would be read as a call that went wrong.
+    #[test]
+    fn answers_are_told_as_the_methods_give_them() {
+        let said = |op: Op, status| op.said(status);
+        assert_eq!(said(Op::SetContains, Status::Ok), "true");
+        assert_eq!(said(Op::MapRemove, Status::Failed), "false");
+        assert_eq!(said(Op::MapGet, Status::Failed), "absent");
+        assert_eq!(said(Op::KvGet, Status::Ok), "the empty string");
+        assert_eq!(said(Op::Enqueue, Status::Full), "full");
+        assert_eq!(said(Op::StoreCommit, Status::Failed), "failed");
+        // One word for two statuses of an operation would hide which it was.
+        for &op in Op::ALL {
+            let statuses = op.answers().iter().map(|(status, _)| *status);
+            let statuses = statuses.chain([Status::Unknown, Status::Pending]);
+            let words: Vec<&str> = statuses.map(|status| op.said(status)).collect();
+            let different: std::collections::BTreeSet<&&str> = words.iter().collect();
+            assert_eq!(different.len(), words.len(), "{op:?}: {words:?}");
+        }
     }
 
     #[test]

@@ -81,7 +81,10 @@ pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, cod
     let now = Act::reported(code);
     let (verb, offset) = (if write { "wrote to" } else { "read from" }, address - block);
     let places = vec![
-        place_now(format!("{} {verb} freed memory, byte {offset} of a block", now.who()), now.code),
+        place_now(
+            format!("{} {verb} freed memory at {address:#x}, byte {offset} of a block", now.who()),
+            now.code,
+        ),
         place_then(format!("{} had freed the block", freed.who()), freed.code, (Did::Free, block)),
     ];
     fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
@@ -90,7 +93,10 @@ pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, cod
 pub fn double_free(block: usize, freed: Act, code: usize) -> ! {
     let now = Act::reported(code);
     let places = vec![
-        place_now(format!("{} freed a block that was freed already", now.who()), now.code),
+        place_now(
+            format!("{} freed the block at {block:#x}, which was freed already", now.who()),
+            now.code,
+        ),
         place_then(format!("{} had freed it", freed.who()), freed.code, (Did::Free, block)),
     ];
     fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
@@ -145,6 +151,14 @@ pub fn deadlock() -> ! {
 fn everybody(first: usize) -> Vec<Place> {
     hooks::set_controls(false);
     let mut doing = engine::doing();
+    // Who made the structure waits for those that call it, which says nothing.
+    let is_idle = |doing: &engine::Doing| {
+        let joins = matches!(doing.waits, Some((Wait::Join, _)));
+        joins && doing.thread == engine::callers() && !libraries::is_target_code(doing.place)
+    };
+    if !doing.iter().all(is_idle) {
+        doing.retain(|doing| !is_idle(doing));
+    }
     doing.sort_by_key(|doing| (doing.thread != first, doing.thread));
     let doing = doing.into_iter();
     doing

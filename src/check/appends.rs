@@ -6,7 +6,7 @@
 
 use super::Witness;
 use super::hash::FastMap;
-use super::witness::{call, called};
+use super::witness::{answered, called};
 use crate::history::{History, OperationId};
 use crate::operation::{Op, Status};
 
@@ -66,7 +66,8 @@ impl<'a> Key<'a> {
     }
 
     fn witness(&self, rule: &'static str, why: String, writes: &[&Write]) -> Witness {
-        let explanation = format!("{}: {why}", call(self.history, self.get));
+        let (called, answered) = (called(self.history, self.get), answered(self.history, self.get));
+        let explanation = format!("{called} {answered}: {why}");
         let operations = writes.iter().map(|write| write.id).chain([self.get]).collect();
         Witness { rule, explanation, operations }
     }

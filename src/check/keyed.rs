@@ -109,15 +109,18 @@ where
     answers.truncate(4);
     let way = match others.len() {
         0 => String::new(),
-        1 => "; the call still under way does not change that".to_string(),
-        n => format!("; the {n} calls still under way do not change that"),
+        1 => format!(
+            "; {} was still under way, and does not bring that answer about either",
+            witness::called(history, others[0])
+        ),
+        n => format!("; the {n} calls still under way do not bring that answer about either"),
     };
     let explanation = format!(
-        "No order explains {}. In every order that explains the answers until then, it should have \
-         answered {}{way}.{}",
+        "No order explains {}.{} In every order that explains the answers until then, it should \
+         have answered {}{way}.",
         witness::call(history, failed),
-        answers.join(" or "),
-        nowhere(history, failed).unwrap_or_default()
+        nowhere(history, failed).unwrap_or_default(),
+        answers.join(" or ")
     );
     let operations = others.into_iter().chain([failed]).collect();
     Witness { rule: "not-linearizable", explanation, operations }

@@ -14,7 +14,7 @@ pub fn thread(history: &History, id: OperationId) -> String {
     }
 }
 
-/// "insert(7) by thread 3, which answered failed".
+/// "insert(7) by thread 3, which answered false".
 pub fn call(history: &History, id: OperationId) -> String {
     format!("{}, which {}", called(history, id), answered(history, id))
 }
@@ -25,24 +25,26 @@ pub fn called(history: &History, id: OperationId) -> String {
     format!("{name}({args}) by {}", thread(history, id))
 }
 
-/// "answered failed".
+/// "answered false", "answered 7".
 pub fn answered(history: &History, id: OperationId) -> String {
-    match (history.operation(id).status, history.results(id)) {
-        (Status::Pending, _) => "never returned".to_string(),
+    let operation = history.operation(id);
+    let said = operation.op.said(operation.status);
+    match (operation.status, history.results(id)) {
+        (Status::Pending, _) => said.to_string(),
         (Status::Unknown, _) => "returned without an answer".to_string(),
-        (status, []) => format!("answered {}", status.name()),
-        (status, results) => format!("answered {} {}", status.name(), listed(results.iter())),
+        (_, []) => format!("answered {said}"),
+        (Status::Ok, results) => format!("answered {}", listed(results.iter())),
+        (_, results) => format!("answered {said} ({})", listed(results.iter())),
     }
 }
 
-/// "insert(7) = failed by thread 3".
+/// "insert(7) = false by thread 3".
 pub fn short(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
     let answer = match (operation.status, history.results(id)) {
-        (Status::Ok, []) => "ok".to_string(),
-        (Status::Ok, results) => listed(results.iter()),
         (Status::Pending | Status::Unknown, _) => "?".to_string(),
-        (status, _) => status.name().to_string(),
+        (Status::Ok, results) if !results.is_empty() => listed(results.iter()),
+        (status, _) => operation.op.said(status).to_string(),
     };
     let (args, by) = (listed(history.args(id).iter()), thread(history, id));
     format!("{}({args}) = {answer} by {by}", operation.op.name())

@@ -85,14 +85,14 @@ fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Finding)> {
     if same.is_none() {
         same = again(&options)?;
     }
-    let same = same.with_context(|| {
+    let mut same = same.with_context(|| {
         format!(
             "{name} did not recur as it was found; `interlap replay` says whether it still does: \
              the target may have been changed since"
         )
     })?;
     let mut lines = SourceLines::of(&options.library);
-    let seen = (&same.round, &same.finding.what);
+    let seen = (&same.round, &mut same.finding.what);
     let table = explain::interleaving(stored, seen, &mut lines).with_context(|| {
         format!(
             "{name} ends the target's process, and what its threads did until then is lost with \

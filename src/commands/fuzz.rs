@@ -20,6 +20,7 @@ use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::known::{self, Known, Seen};
 use crate::ledger::Ledger;
+use crate::measured::time;
 use crate::plan::{
     Build, Control, Engine, MemoryModel, PlainPoints, Plan, Recorder, Shard, WHOLE_CALLS_MAX,
 };
@@ -49,16 +50,17 @@ fn find(args: &cli::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
     let (workshop, began) = (Workshop::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
     check_rr(&plan)?;
-    let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary)> {
-        let leave_after = leave_after(args).filter(|_| spent.is_none());
-        let options = options(args, plan, &workshop, &stop)?;
-        let duration_max = Some(args.run.duration.saturating_sub(spent.unwrap_or_default()));
-        let options = Options { known: known.clone(), duration_max, leave_after, ..options };
-        let summary = carry_out(args, &options)?;
-        Ok((options, summary))
-    };
-    let (options, mut summary) = with_any_engine(args, plan, attempt)?;
-    shrink::findings(&mut summary, &options, args.shrink, args.run.format.json);
+    let attempt =
+        |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Vec<String>)> {
+            let leave_after = leave_after(args).filter(|_| spent.is_none());
+            let options = options(args, plan, &workshop, &stop)?;
+            let duration_max = Some(args.run.duration.saturating_sub(spent.unwrap_or_default()));
+            let options = Options { known: known.clone(), duration_max, leave_after, ..options };
+            let (summary, left) = carry_out(args, &options)?;
+            Ok((options, summary, left))
+        };
+    let (options, mut summary, left) = with_any_engine(args, plan, attempt)?;
+    shrink::findings(&mut summary, &options, args.shrink, &left, args.run.format.json);
     settle(&mut summary, known);
     let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &workshop, began);
@@ -229,15 +231,20 @@ fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
     Ok(())
 }
 
-fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<Summary> {
+/// The run, and the names of the findings that are still to be told as a whole.
+fn carry_out(args: &cli::Fuzz, options: &Options) -> Result<(Summary, Vec<String>)> {
     fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         eprintln!("{}", options.plan);
     }
     let mut progress = Progress::new(options.duration_max, args.run.format.json);
+    // What is shrunk is told when that is done.
+    if !args.shrink.is_zero() {
+        progress = progress.leaving(shrink::is_wanted);
+    }
     let summary = fuzz::fuzz(options, &mut progress);
     progress.finish();
-    summary
+    Ok((summary?, progress.left()))
 }
 
 /// Found, if anything was that is not known; not decided, if no round was, or none over in time.
@@ -381,7 +388,8 @@ fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan) {
         let (directory, signature) = (stored.directory.display(), &finding.signature);
         let is_there = stored.directory.join(JSON_FILE).is_file();
         let lost = if is_there { "" } else { " (not written)" };
-        println!("{directory}{lost}: {signature}, after {after:.1} s, seen {seen} times");
+        let (after, seen) = (time(after), listed::times(seen));
+        println!("{directory}{lost}: {signature}, after {after}, seen {seen}");
     }
     ending(summary, plan).into_iter().for_each(|why| println!("{why}"));
 }

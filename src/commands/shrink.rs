@@ -73,33 +73,49 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     }
 }
 
-/// Shrinks what a run found, for at most `budget` each. What cannot be shrunk stays as it was
-/// found.
-pub fn findings(summary: &mut Summary, options: &Options, budget: Duration, json: bool) {
-    // Time is for what is new, and of what is the same each time, for what is seen again.
-    let wanted = |stored: &Stored| {
-        let seen = stored.finding.confirmed.unwrap_or(options.plan.engine == Engine::Native);
-        seen && stored.finding.known.is_none() && shrink::is_shrinkable(stored)
-    };
+/// Whether a run shrinks what it found. Time is for what is new, and of what is the same each time,
+/// for what was seen again.
+pub fn is_wanted(stored: &Stored) -> bool {
+    let finding = &stored.finding;
+    let seen = finding.confirmed.unwrap_or(finding.plan.engine == Engine::Native);
+    seen && finding.known.is_none() && shrink::is_shrinkable(stored)
+}
+
+/// Shrinks what a run found, for at most `budget` each, and tells it. What cannot be shrunk stays
+/// as it was found. Those that were `left` are told in any case: a later sighting may be none that
+/// is shrunk, and there may be no time.
+pub fn findings(
+    summary: &mut Summary,
+    options: &Options,
+    budget: Duration,
+    left: &[String],
+    json: bool,
+) {
     if budget.is_zero() {
         return;
     }
     let mut progress = Progress::new(None, json);
-    for stored in summary.findings.iter_mut().filter(|stored| wanted(stored)) {
-        if options.stop.load(Ordering::Relaxed) {
-            break;
+    let stopped = || options.stop.load(Ordering::Relaxed);
+    for stored in &mut summary.findings {
+        let is_left = left.contains(&stored.finding.name);
+        if stopped() || !is_wanted(stored) {
+            if is_left {
+                progress.whole(stored);
+            }
+            continue;
         }
-        match smaller(stored, options, budget, &mut progress) {
+        let why = match smaller(stored, options, budget, &mut progress) {
             Ok(Some(shrunk)) => {
                 *stored = shrunk;
-                progress.shrunk(stored);
+                None
             }
-            Ok(None) if options.stop.load(Ordering::Relaxed) => {}
-            Ok(None) => progress.warned(&not_seen_again(stored, budget)),
-            Err(error) => {
-                progress.warned(&format!("{} was not shrunk: {error:#}", stored.finding.name));
-            }
+            Ok(None) => (!stopped()).then(|| not_seen_again(stored, budget)),
+            Err(error) => Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
+        };
+        if is_left || why.is_none() {
+            progress.whole(stored);
         }
+        why.iter().for_each(|why| progress.warned(why));
     }
     progress.finish();
 }

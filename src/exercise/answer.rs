@@ -52,21 +52,16 @@ impl Outcome {
     pub fn words(self, op: Op) -> &'static str {
         use Op::*;
         match (self, op) {
-            (Outcome::Unknown, _) => "unknown",
-            (Outcome::Pending, _) => "never returned",
-            (Outcome::Empty, StoreRemove) => "absent",
-            (Outcome::Empty, LogRead) => "nothing yet",
-            (Outcome::Empty, _) => "empty",
-            (Outcome::Full, _) => "full",
+            (Outcome::Unknown, _) => op.said(Status::Unknown),
+            (Outcome::Pending, _) => op.said(Status::Pending),
+            (Outcome::Empty, _) => op.said(Status::Empty),
+            (Outcome::Full, _) => op.said(Status::Full),
+            (Outcome::Failed, _) => op.said(Status::Failed),
             (Outcome::Part, EnqueueBulk) => "some of them",
             (Outcome::Part, _) => "fewer than asked for",
             (Outcome::Done, EnqueueBulk) => "all of them",
             (Outcome::Done, DequeueBulk) => "as many as asked for",
-            (Outcome::Done, _) if is_question(op) => "true",
-            (Outcome::Failed, _) if is_question(op) => "false",
-            (Outcome::Failed, MapGet | StoreRead | SetSelect) => "absent",
-            (Outcome::Failed, MapPut) => "was absent",
-            (Outcome::Failed, _) => "failed",
+            (Outcome::Done, _) if op.is_question() => op.said(Status::Ok),
             (Outcome::Done, MapGet | StoreRead | LogRead | RegisterRead) => "a value",
             (Outcome::Done, SetSelect) => "a key",
             (Outcome::Done, _) if op.removes() => "a value",
@@ -77,13 +72,6 @@ impl Outcome {
             (Outcome::Done, _) => "ok",
         }
     }
-}
-
-/// Whether the operation answers true or false.
-fn is_question(op: Op) -> bool {
-    use Op::*;
-    matches!(op, SetInsert | SetRemove | SetContains | MapInsertIfAbsent | MapRemove)
-        || matches!(op, MapCompareExchange | RegisterCompareExchange)
 }
 
 /// Of bulk calls: fewer values than were given, or asked for.
@@ -109,7 +97,7 @@ pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
         _ if op.removes() => vec![done, empty],
         LogRead => vec![done, empty],
         MapGet | StoreRead | SetSelect => vec![done, failed],
-        _ if is_question(op) => vec![done, failed],
+        _ if op.is_question() => vec![done, failed],
         _ if op.adds() && bounded => vec![done, Outcome::Full],
         // Some maps tell that a key was absent, others only that it was put.
         MapPut => Vec::new(),

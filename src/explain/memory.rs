@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::interleaving::Container;
 use crate::members::{Pointee, Spot, Types};
 use crate::trace::trail::{Act, Event};
 
@@ -79,9 +80,10 @@ impl<'a> Memory<'a> {
                 let points_to = self.spot(event.address).and_then(|(_, spot)| spot.points_to);
                 let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
                 if let (Some(of), Some((block, 0))) = (points_to, target) {
-                    let number = block.number;
-                    if (1..=block.size).contains(&self.types.bytes(of.of)) {
-                        self.known.entry(number).or_insert(of);
+                    let (number, size) = (block.number, block.size);
+                    if (1..=size).contains(&self.types.bytes(of.of)) {
+                        let types = self.types;
+                        self.known.entry(number).or_insert_with(|| types.fitting(of, size));
                     }
                 }
             }
@@ -99,13 +101,22 @@ impl<'a> Memory<'a> {
         if number > 0 && !is_array {
             return None;
         }
-        let mut spot = self.types.find(of, offset % bytes)?;
-        let dot = if spot.name.starts_with('[') { "" } else { "." };
-        spot.name = match (self.structure == Some(block.number), is_array) {
-            (true, _) => spot.name,
-            (false, true) => format!("#{}[{number}]{dot}{}", block.number, spot.name),
-            (false, false) => format!("#{}{dot}{}", block.number, spot.name),
+        // An element that is but a number, or a lock, has no members.
+        let whole = || Spot { name: String::new(), points_to: None, container: None, bytes };
+        let is_element = is_array && offset % bytes == 0;
+        let spot = self.types.find(of, offset % bytes);
+        let mut spot = spot.or_else(|| is_element.then(whole))?;
+        let prefix = match (self.structure == Some(block.number), is_array) {
+            (true, _) => String::new(),
+            (false, true) => format!("#{}[{number}]", block.number),
+            (false, false) => format!("#{}", block.number),
         };
+        let within = |name: String| {
+            let is_bare = prefix.is_empty() || name.is_empty() || name.starts_with('[');
+            format!("{prefix}{}{name}", if is_bare { "" } else { "." })
+        };
+        spot.container = spot.container.map(within);
+        spot.name = within(spot.name);
         Some((block, spot))
     }
 
@@ -147,6 +158,35 @@ impl<'a> Memory<'a> {
             (None, Some((block, offset))) => format!("#{}+{offset}", block.number),
             (None, None) => format!("{address:#x}"),
         }
+    }
+
+    /// The text with the name of the memory instead of the address that follows " at ", if it has
+    /// one.
+    pub fn with_names(&self, text: &str) -> String {
+        let Some((before, rest)) = text.split_once(" at 0x") else { return text.to_string() };
+        let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+        match u64::from_str_radix(&rest[..end], 16) {
+            Ok(address) => format!("{before} at {}{}", self.place(address), &rest[end..]),
+            Err(_) => text.to_string(),
+        }
+    }
+
+    /// The container of the standard library whose inner working an access is.
+    pub fn container(&self, event: &Event) -> Option<Container> {
+        let changes = match event.act {
+            Act::Read | Act::Load => false,
+            Act::Write | Act::Store => true,
+            _ => return None,
+        };
+        let name = self.spot(event.address)?.1.container?;
+        Some(Container { name, changes })
+    }
+
+    /// Of what an access saw: the bytes of what is named there, where it saw more.
+    pub fn value_at(&self, address: u64, value: u64, size: u32) -> String {
+        let bytes = self.spot(address).map_or(0, |(_, spot)| spot.bytes.min(8) as u32);
+        let size = if matches!(bytes, 1 | 2 | 4) { size.min(bytes) } else { size };
+        self.value(value & (u64::MAX >> (64 - 8 * size.clamp(1, 8))), size)
     }
 
     /// Of a block as a whole.
@@ -221,6 +261,11 @@ mod tests {
             (memory.value(0x2018, 8), memory.value(0x2019, 8)),
             ("#2+24".into(), "8217".into())
         );
+        assert_eq!(
+            memory.with_names("read from freed memory at 0x2008, byte 8"),
+            "read from freed memory at #2+8, byte 8"
+        );
+        assert_eq!(memory.with_names("waits for the mutex at 0x7"), "waits for the mutex at 0x7");
         assert_eq!(memory.value(7 << 48 | 0x2000, 8), "#2 with tag 7");
         assert_eq!(memory.value(0, 8), "0");
         assert_eq!(memory.value(-2i64 as u64, 8), "-2");

@@ -35,20 +35,25 @@ const UNSEEN: &str = "others do not see it yet";
 /// A round with no more calls is told as a whole.
 const SMALL_ROUND: usize = 12;
 
-/// The table of the stored finding's round, as it was run `again` with a trail and showed `what`;
-/// none without one.
+/// The table of the stored finding's round, as it was run `again` with a trail and showed `what`,
+/// in which memory and calls get their names; none without one.
 pub fn interleaving(
     stored: &Stored,
-    (again, what): (&Round, &finding::What),
+    (again, what): (&Round, &mut finding::What),
     lines: &mut SourceLines,
 ) -> Option<Interleaving> {
     let steps = again.end.steps.as_ref()?;
     let trail = &written::settled(&delayed::noticed(steps.trail.as_ref()?));
     let story = Story { stored, trail };
-    let mut rows = story.rows(lines);
+    let types = Types::of(lines.library());
+    let mut memory = Memory::of(trail, &types);
+    let freed = fault::freed(what, trail);
+    let mut rows = story.rows(lines, &mut memory, freed);
+    fault::name(what, &|text| story.with_call(&memory.with_names(text), freed));
     rows.extend(fault::row(what, steps.steps).map(|row| ((u64::MAX, 3, 0), row)));
     rows.sort_by_key(|(at, _)| *at);
-    let rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
+    let mut rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
+    rows.extend(fault::ends(what, steps.steps));
     Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
 }
 
@@ -68,10 +73,15 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    fn rows(&self, lines: &mut SourceLines) -> Vec<(At, Row)> {
-        let mut rows = self.calls();
-        let types = Types::of(lines.library());
-        let (mut memory, mut texts) = (Memory::of(self.trail, &types), Texts::default());
+    /// `memory` knows all blocks afterwards. It is told when the block was `freed` that a fault is
+    /// about.
+    fn rows(
+        &self,
+        lines: &mut SourceLines,
+        memory: &mut Memory,
+        freed: Option<&Event>,
+    ) -> Vec<(At, Row)> {
+        let (mut rows, mut texts) = (self.calls(), Texts::default());
         let told = self.under_way();
         let matters = matters::of(self.trail, &told);
         let sources = source::without_known_callers(source::of_events(self.trail, lines));
@@ -80,11 +90,12 @@ impl Story<'_> {
             if is_point_of_release(&self.trail[at..]) {
                 continue;
             }
-            let text = words(event, &memory);
+            let text = words(event, memory);
             // Who holds its address may take it for what was there before.
             let reuses = event.act == Act::Allocate
                 && memory.former(event.address).is_some()
                 && told.iter().any(|call| call.has(event));
+            let tells = reuses || freed.is_some_and(|freed| std::ptr::eq(freed, event));
             let from = if is_of_access(&self.trail[..=at]) { at - 1 } else { at };
             let source = sources[from].clone().filter(|_| event.code != 0);
             let place = source.map(|source| texts.place(source));
@@ -92,10 +103,11 @@ impl Story<'_> {
                 step: event.step,
                 thread: event.thread,
                 what: What::Act { text, times: 1, place },
-                matters: matters[at].matters || reuses,
-                is_news: matters[at].is_news || reuses,
+                matters: matters[at].matters || tells,
+                is_news: matters[at].is_news || tells,
                 crosses: matters[at].crosses,
                 delayed: event.act == Act::Buffer,
+                container: memory.container(event),
             };
             rows.push(((event.step, 1, at), row));
         }
@@ -136,8 +148,8 @@ impl Story<'_> {
             let operation = history.operation(id);
             let matters = told.contains(&id);
             let thread = history.threads[id.thread as usize].client;
-            let (is_news, crosses, delayed) = (matters, false, false);
-            let row = |step, what| Row { step, thread, what, matters, is_news, crosses, delayed };
+            let row =
+                |step, what| Row { is_news: matters, matters, ..Row::new(step, thread, what) };
             let call = self.call(id);
             rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
             if operation.end != NEVER {
@@ -145,6 +157,34 @@ impl Story<'_> {
             }
         }
         rows
+    }
+
+    /// "thread 1 in its call 3, pop(), had freed": a call that is counted, by its name as well, as
+    /// far as it is certain which it is.
+    fn with_call(&self, text: &str, freed: Option<&Event>) -> String {
+        let named = || {
+            let (thread, rest) = text.strip_prefix("thread ")?.split_once(" in its call ")?;
+            let (number, done) = rest.split_once(' ')?;
+            let id = self.meant(thread.parse().ok()?, done, freed)?;
+            Some(format!("thread {thread} in its call {number}, {}, {done}", self.call(id).0))
+        };
+        named().unwrap_or_else(|| text.to_string())
+    }
+
+    /// The call in which the thread freed that block, or in which it is.
+    fn meant(&self, thread: u32, done: &str, freed: Option<&Event>) -> Option<OperationId> {
+        let step = match done {
+            _ if done.starts_with("had freed") => freed.filter(|of| of.thread == thread)?.step,
+            _ if done.starts_with("had ") => return None,
+            _ => NEVER,
+        };
+        let history = &self.stored.round.history;
+        let holds = |id: &OperationId| {
+            let operation = history.operation(*id);
+            let of_thread = history.threads[id.thread as usize].client == thread;
+            of_thread && (operation.start..=operation.end).contains(&step)
+        };
+        history.ids().find(holds)
     }
 
     /// "push(100)", and "push(100) -> ok".
@@ -176,7 +216,7 @@ fn is_of_access(events: &[Event]) -> bool {
 
 fn words(event: &Event, memory: &Memory) -> String {
     let place = || memory.place(event.address);
-    let value = |value| memory.value(value, event.size);
+    let value = |value| memory.value_at(event.address, value, event.size);
     let (before, after) = (event.before, event.after);
     match event.act {
         Act::Load | Act::Read => format!("{} is {}", place(), value(before)),
@@ -237,12 +277,7 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
             if let Some((thread, waits)) = last.take_if(|(thread, _)| *thread != row.thread)
                 && let Some((_, call)) = inside.iter().find(|(of, _)| *of == thread && !waits)
             {
-                let what = What::Stopped(call.clone());
-                let (crosses, delayed) = (false, false);
-                let Row { step, .. } = row;
-                let row =
-                    Row { step, thread, what, matters: true, is_news: true, crosses, delayed };
-                told.push(row);
+                told.push(Row::new(row.step, thread, What::Stopped(call.clone())));
             }
             let waits = matches!(&row.what, What::Act { text, .. } if text.starts_with(WAITS));
             last = Some((row.thread, waits));

@@ -48,15 +48,15 @@ pub fn call(history: &History, id: OperationId) -> String {
     format!("{}({})", history.operation(id).op.name(), list(history.args(id)))
 }
 
-/// "ok", "3, 4", "failed"; none of a call that never returned.
+/// "ok", "3, 4", "absent"; none of a call that never returned.
 pub fn answer(history: &History, id: OperationId) -> Option<String> {
-    let (status, results) = (history.operation(id).status, history.results(id));
-    match (status, results) {
+    let (operation, results) = (history.operation(id), history.results(id));
+    let said = operation.op.said(operation.status);
+    match (operation.status, results) {
         (Status::Pending, _) => None,
-        (Status::Ok, []) => Some("ok".to_string()),
+        (_, []) => Some(said.to_string()),
         (Status::Ok, values) => Some(list(values)),
-        (status, []) => Some(status.name().to_string()),
-        (status, values) => Some(format!("{} ({})", status.name(), list(values))),
+        (_, values) => Some(format!("{said} ({})", list(values))),
     }
 }
 
@@ -99,14 +99,42 @@ pub fn of_table(history: &History, id: OperationId, thread: u32) -> String {
     words + ")"
 }
 
-/// What a call says that did nothing.
-fn refusal(op: Op) -> &'static str {
+/// The status of a call that says false.
+fn refusal(op: Op) -> Status {
     match op {
-        Op::Enqueue | Op::EnqueueBulk | Op::Push | Op::DequePush | Op::PriorityInsert => "full",
-        Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal => "empty",
-        Op::PriorityPoll | Op::LogRead => "empty",
-        _ => "failed",
+        Op::Enqueue | Op::EnqueueBulk | Op::Push | Op::DequePush | Op::PriorityInsert => {
+            Status::Full
+        }
+        Op::Dequeue | Op::DequeueBulk | Op::Pop | Op::DequeTake | Op::DequeSteal => Status::Empty,
+        Op::PriorityPoll | Op::LogRead => Status::Empty,
+        _ => Status::Failed,
     }
+}
+
+/// The words for done, for not done, and for what is told apart from that, where that has its own,
+/// as arguments of `in_words`.
+fn answers(op: Op) -> (String, String) {
+    let [done, not, empty] = [Status::Ok, refusal(op), Status::Empty].map(|status| op.said(status));
+    let last = if [not, Status::Empty.name()].contains(&empty) { "" } else { empty };
+    let last = if last.is_empty() { String::new() } else { format!(", \"{last}\"") };
+    (format!("\"{done}\", \"{not}\""), last)
+}
+
+/// The words of these operations by status, in C.
+pub fn words_by_status(ops: &[Op]) -> String {
+    let mut rows = String::new();
+    for op in ops {
+        let words: Vec<String> = (0..)
+            .map_while(Status::from_code)
+            .map(|status| format!("\"{}\"", op.said(status)))
+            .collect();
+        writeln!(rows, "    {{{:#x}, {{{}, \"unsupported\"}}}},", *op as u8, words.join(", "))
+            .expect("writing to a string");
+    }
+    format!(
+        "// What each operation says, by status.\n\
+         static const struct {{ uint32_t op; const char *words[6]; }} said[] = {{\n{rows}}};\n"
+    )
 }
 
 /// Whether it hands a value out through its last parameter.
@@ -160,7 +188,8 @@ pub fn functions(ops: &[Op], methods: &Methods) -> String {
 }
 
 fn function(op: Op, methods: &Methods) -> String {
-    let (name, no, local) = (op.name(), refusal(op), methods.takes_local(op.name()));
+    let (name, local) = (op.name(), methods.takes_local(op.name()));
+    let (words, last) = answers(op);
     let join = |parts: Vec<String>| parts.join(", ");
     let own = |word: &str| local.then(|| word.to_string());
     let typed = |more: &[&str]| {
@@ -181,7 +210,7 @@ fn function(op: Op, methods: &Methods) -> String {
             let call = call(&["values.data()", "values.size()"]);
             head(typed(&["std::vector<int64_t> values"]))
                 + &format!(
-                    "    return in_words(\"{no}\", nullptr, [&] {{ return {call}; }});\n}}\n"
+                    "    return in_words({words}, nullptr, [&] {{ return {call}; }}{last});\n}}\n"
                 )
         }
         Op::DequeueBulk => {
@@ -194,7 +223,7 @@ fn function(op: Op, methods: &Methods) -> String {
             let call = call(&["low", "high", "keys.data()", "keys.size()"]);
             head(typed(&["int64_t low", "int64_t high"]))
                 + &format!("    std::vector<int64_t> keys(4096);\n    size_t count = {call};\n")
-                + "    return list_in_words(keys, count, \"ok\");\n}\n"
+                + "    return list_in_words(keys, count, \"nothing\");\n}\n"
         }
         Op::KvGet => {
             head(typed(&["int64_t key"]))
@@ -204,7 +233,7 @@ fn function(op: Op, methods: &Methods) -> String {
             let call = call(&["text_of_key(key)", "text_of(numbers)"]);
             head(typed(&["int64_t key", "std::vector<int64_t> numbers"]))
                 + &format!(
-                    "    return in_words(\"{no}\", nullptr, [&] {{ return {call}; }});\n}}\n"
+                    "    return in_words({words}, nullptr, [&] {{ return {call}; }}{last});\n}}\n"
                 )
         }
         _ => {
@@ -219,21 +248,22 @@ fn function(op: Op, methods: &Methods) -> String {
             head(typed(&types))
                 + before
                 + &format!(
-                    "    return in_words(\"{no}\", {result}, [&] {{ return {call}; }});\n}}\n"
+                    "    return in_words({words}, {result}, [&] {{ return {call}; }}{last});\n}}\n"
                 )
         }
     }
 }
 
 const IN_WORDS: &str = "\
-// What a call answers, in words: \"ok\" or the value it hands out, the word in `no` if it says \
-that it
+// What a call answers, in words: `yes` or the value it hands out, `no` if it says that it
 // failed, or the number it returns.
-template <class Call> const char *in_words(const char *no, const int64_t *value, Call call) {
+template <class Call>
+const char *in_words(const char *yes, const char *no, const int64_t *value, Call call,
+                     const char *empty = \"empty\") {
     static thread_local std::string words;
     using Answer = decltype(call());
     bool done = true;
-    (void)done, (void)no, (void)value;
+    (void)done, (void)no, (void)value, (void)empty;
     if constexpr (std::is_void_v<Answer>) {
         call();
     } else if constexpr (std::is_same_v<Answer, bool>) {
@@ -242,7 +272,7 @@ template <class Call> const char *in_words(const char *no, const int64_t *value,
     } else {
         return words = std::to_string(call()), words.c_str();
     }
-    words = !done ? no : value != nullptr ? std::to_string(*value) : \"ok\";
+    words = !done ? no : value != nullptr ? std::to_string(*value) : yes;
     return words.c_str();
 }
 
@@ -250,8 +280,7 @@ template <class Call> const char *in_words(const char *no, const int64_t *value,
 
 const STATUS_IN_WORDS: &str = "    } else if constexpr (std::is_same_v<Answer, interlap::status>) {
         Answer answer = call();
-        const char *names[] = {\"ok\", \"empty\", \"full\", \"failed\", \"unknown\", \
-        \"unsupported\"};
+        const char *names[] = {yes, empty, \"full\", no, \"unknown\", \"unsupported\"};
         if (answer != interlap::status::ok) return names[static_cast<int>(answer)];
 ";
 
@@ -276,7 +305,7 @@ static std::string text_of(const std::vector<int64_t> &numbers) {
 }
 static const char *numbers_of(const std::string &text) {
     static thread_local std::string words;
-    words = text.empty() ? \"ok\" : \"\";
+    words = text.empty() ? \"the empty string\" : \"\";
     for (char c : text) words += c == ';' ? std::string(\", \") : std::string(1, c);
     if (!text.empty() && text.back() == ';') words.erase(words.size() - 2);
     return words.c_str();

@@ -159,7 +159,8 @@ fn scenario(stored: &Stored) -> String {
     let mut text = "```\n".to_string();
     for thread in 0..=drain {
         let of_thread = |id: &OperationId| history.threads[id.thread as usize].client == thread;
-        let ids: Vec<OperationId> = history.ids().filter(of_thread).collect();
+        let says = |id: &OperationId| !stored.says_nothing(*id);
+        let ids: Vec<OperationId> = history.ids().filter(of_thread).filter(says).collect();
         if ids.is_empty() {
             continue;
         }

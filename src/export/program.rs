@@ -85,6 +85,7 @@ const OWN_NAMES: &[&str] = &[
     "returned",
     "round_shows_it",
     "rounds",
+    "said",
     "set_turn",
     "shows_it",
     "start",
@@ -101,6 +102,7 @@ const OWN_NAMES: &[&str] = &[
     "turn_changed",
     "turn_lock",
     "wait_for_crowd",
+    "word_for",
 ];
 
 /// How the structure is called.
@@ -259,6 +261,12 @@ impl Program<'_> {
         )
     }
 
+    /// The operations that are called.
+    fn ops(&self) -> Vec<Op> {
+        let ops: BTreeSet<Op> = self.stored.round.history.ids().map(|id| self.op(id)).collect();
+        ops.into_iter().collect()
+    }
+
     fn calls(&self) -> String {
         match self.binding {
             Binding::Table => {
@@ -268,14 +276,12 @@ impl Program<'_> {
                      enum {{ THREADS = {} }};\n",
                     self.threads_count()
                 ) + include_str!("code/directory.c")
+                    + &calls::words_by_status(&self.ops())
                     + include_str!("code/table.c")
             }
             Binding::Class => {
                 let all = self.source.all();
                 let methods = Methods { text: &all };
-                let ops: BTreeSet<Op> =
-                    self.stored.round.history.ids().map(|id| self.op(id)).collect();
-                let ops: Vec<Op> = ops.into_iter().collect();
                 let wants = all.contains("interlap::config") || all.contains("config &");
                 let (config, directory) = match wants {
                     true => (CONFIG, include_str!("code/directory.c")),
@@ -285,7 +291,7 @@ impl Program<'_> {
                 format!("enum {{ THREADS = {} }};\n", self.threads_count())
                     + directory
                     + &code
-                    + &calls::functions(&ops, &methods)
+                    + &calls::functions(&self.ops(), &methods)
                     + "\n"
             }
         }

@@ -155,7 +155,7 @@ impl Expect<Call<'_>> for Cell {
             Op::MapCompareExchange | Op::RegisterCompareExchange => *held == old,
             _ => held.is_some(),
         };
-        let what = if ok { "ok" } else { "failed" };
+        let what = call.op.said(if ok { Status::Ok } else { Status::Failed });
         match held {
             Some(value) if hands_out(call) => value.to_string(),
             Some(value) if call.op.family() != crate::operation::Family::Set => {

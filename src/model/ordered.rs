@@ -81,13 +81,14 @@ impl Expect<Call<'_>> for OrderedSet {
             None => Vec::new(),
         };
         let present = !keys.is_empty();
+        let status = |done| if done { Status::Ok } else { Status::Failed };
+        let said = |done| call.op.said(status(done)).to_string();
         match call.op {
-            Op::SetInsert if present => "failed".to_string(),
-            Op::SetInsert => "ok".to_string(),
-            Op::SetRemove | Op::SetContains => if present { "ok" } else { "failed" }.to_string(),
+            Op::SetInsert => said(!present),
+            Op::SetRemove | Op::SetContains => said(present),
             Op::SetSelect => {
                 let nth = usize::try_from(call.args[0]).ok().and_then(|n| keys.get(n));
-                nth.map_or("failed".to_string(), i64::to_string)
+                nth.map_or(said(false), i64::to_string)
             }
             Op::SetRangeList => format!("{keys:?}"),
             _ => keys.len().to_string(),

@@ -40,13 +40,15 @@ pub struct Data {
     pub interleaving: Option<InterleavingData>,
 }
 
+/// Name, status and what is read of it, numbers of arguments and results.
+pub type Shape = (&'static str, &'static str, &'static str, usize, usize);
+
 #[derive(Serialize)]
 pub struct Operations {
     pub count: usize,
     /// Those that are not in the page.
     pub left_out: usize,
-    /// Name, status, numbers of arguments and results.
-    pub shapes: Vec<(&'static str, &'static str, usize, usize)>,
+    pub shapes: Vec<Shape>,
     /// For each, by start: start since the one before, row, duration and one (0: never ended),
     /// shape, arguments, results.
     pub packed: String,
@@ -183,7 +185,8 @@ fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
             NEVER => 0,
             end => end - operation.start + 1,
         });
-        let shape = (operation.op.name(), operation.status.name(), args.len(), results.len());
+        let (op, status) = (operation.op, operation.status);
+        let shape = (op.name(), status.name(), op.said(status), args.len(), results.len());
         let at = *known.entry(shape).or_insert_with(|| {
             shapes.push(shape);
             shapes.len() - 1

@@ -5,7 +5,7 @@ use crate::check::{Partials, Witness, partials};
 use crate::exchange::strings::Strings;
 use crate::finding::{self, Stored};
 use crate::history::OperationId;
-use crate::interleaving::{Interleaving as Table, Place, Row, What};
+use crate::interleaving::{Interleaving as Table, Place, Row, What, in_short};
 use crate::report::text;
 
 /// The page's text.
@@ -43,15 +43,13 @@ pub fn of_finding(stored: &Stored) -> String {
 
 /// The steps that matter.
 fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
-    let (mut steps, mut left_out, mut is_switch) = (Vec::new(), 0, false);
-    for row in &table.rows {
+    let rows = in_short(&table.rows);
+    let left_out = (table.rows.len() - rows.len()) as u64;
+    let (mut steps, mut is_switch) = (Vec::new(), false);
+    for row in &rows {
         let what = match &row.what {
             What::Stopped(_) => {
                 is_switch = true;
-                continue;
-            }
-            _ if !row.matters => {
-                left_out += 1;
                 continue;
             }
             What::Call(text) | What::Answer(text) => text.clone(),

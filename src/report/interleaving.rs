@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::history::client_name;
-use crate::interleaving::{Interleaving, Place, Row, What};
+use crate::interleaving::{Interleaving, Place, Row, What, in_short};
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -12,11 +12,12 @@ const TEXT_MAX: usize = 100;
 /// Rows of a report; the rest is told by `interlap explain`.
 pub const ROWS_MAX: usize = 40;
 
-/// The rows that matter, or `all` of them; at most `rows_max`: of more, news, of those what was
-/// done first and last before something else began, and of those the last.
+/// The rows that matter in short, or `all` of them; at most `rows_max`: of more, news, of those
+/// what was done first and last before something else began, and of those the last.
 /// `drain` is the number of the thread that drains.
 pub fn draw(table: &Interleaving, drain: Option<u32>, all: bool, rows_max: usize) -> String {
-    let mut told: Vec<&Row> = table.rows.iter().filter(|row| all || row.matters).collect();
+    let rows = if all { table.rows.clone() } else { in_short(&table.rows) };
+    let mut told: Vec<&Row> = rows.iter().collect();
     if told.len() > rows_max {
         told = news(told);
     }
@@ -157,9 +158,10 @@ fn place_words(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interleaving::Container;
 
     fn row(step: u64, thread: u32, what: What) -> Row {
-        Row { step, thread, what, matters: true, is_news: true, crosses: false, delayed: false }
+        Row::new(step, thread, what)
     }
 
     fn acts(steps: std::ops::Range<u64>, thread: u32) -> impl Iterator<Item = Row> {
@@ -201,6 +203,51 @@ mod tests {
         assert!(drawn.contains("(14 rows left out)\n    15  thread 0    does 15\n"), "{drawn}");
         assert!(drawn.contains("does 15\n        (14 rows left out)\n"), "{drawn}");
         assert!(draw(&table, None, false, 5).starts_with("  ... 3 before\n"), "{drawn}");
+    }
+
+    /// How a vector or a map works is nobody's question.
+    #[test]
+    fn what_a_container_does_inside_of_itself_is_one_row() {
+        let of = |name: &str, changes| Row {
+            container: Some(Container { name: name.into(), changes }),
+            ..acts(1..2, 0).next().expect("one")
+        };
+        let rows = [
+            of("cells", false),
+            of("#3", true),
+            acts(2..3, 0).next().expect("one"),
+            of("#3", false),
+            of("#4", false),
+            acts(3..4, 0).next().expect("one"),
+            of("cells", false),
+            acts(4..5, 1).next().expect("one"),
+            of("cells", true),
+        ];
+        let table = Interleaving { rows: rows.to_vec(), cut: false };
+        let told = |all| {
+            let drawn = draw(&table, None, all, 40);
+            drawn.lines().map(|line| line[20..].trim().to_string()).collect::<Vec<_>>()
+        };
+        // What is done in two goes stays two rows.
+        let expected =
+            ["cells is changed", "does 2", "#3 is read", "does 3", "does 1", "does 4", "does 1"];
+        assert_eq!(told(false), expected);
+        assert_eq!(told(true).len(), 9);
+    }
+
+    #[test]
+    fn lines_of_our_own_header_are_left_to_all() {
+        let at = |file: &str| {
+            let (function, text) = ("put".to_string(), "code();".to_string());
+            let (file, line, within, from) = (file.into(), 7, None, None);
+            let place = Some(Place { function, file, line, text, within, from });
+            row(1, 0, What::Act { text: "releases lock".into(), times: 1, place })
+        };
+        let rows = vec![at("/cache/ffi/interlap.hpp"), at("/lib/stack.hpp")];
+        let table = Interleaving { rows, cut: false };
+        let drawn = |all| draw(&table, None, all, 9);
+        assert!(drawn(false).contains("lock\n") && drawn(false).contains("stack.hpp:7  code();"));
+        assert!(drawn(true).contains("interlap.hpp:7  code();"));
     }
 
     /// The last row of a fault is the fault.

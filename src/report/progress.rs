@@ -22,6 +22,9 @@ pub struct Progress {
     quiet: bool,
     last_line: Instant,
     duration_max: Option<Duration>,
+    /// Which findings are told whole later.
+    later: fn(&Stored) -> bool,
+    left: Vec<String>,
 }
 
 impl Progress {
@@ -35,18 +38,29 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {msg}");
         bar.set_style(style.expect("a fixed template that is right"));
-        Progress { bar, plain, quiet, last_line: Instant::now(), duration_max }
+        let (last_line, later) = (Instant::now(), (|_| false) as fn(&Stored) -> bool);
+        let left = Vec::new();
+        Progress { bar, plain, quiet, last_line, duration_max, later, left }
+    }
+
+    /// A line is enough of those findings: whoever made this tells them whole later.
+    pub fn leaving(self, later: fn(&Stored) -> bool) -> Progress {
+        Progress { later, ..self }
     }
 
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// A finding that is shrunk: its directory is written.
-    pub fn shrunk(&mut self, stored: &Stored) {
+    /// The names of those that were told in a line.
+    pub fn left(self) -> Vec<String> {
+        self.left
+    }
+
+    /// A finding as a whole.
+    pub fn whole(&mut self, stored: &Stored) {
         if !self.quiet {
-            let name = &stored.finding.name;
-            self.say(&format!("\n{name}, shrunk:\n\n{}", text::render(stored)));
+            self.say(&format!("\n{}", text::render(stored)));
         }
     }
 
@@ -139,7 +153,11 @@ impl Observer for Progress {
                 let (directory, finding) = (stored.directory.display(), &stored.finding);
                 self.say(&format!("known: {known}: {}, in {directory}", finding.signature));
             }
-            None => self.say(&format!("\n{}", text::render(stored))),
+            None if (self.later)(stored) => {
+                self.left.push(stored.finding.name.clone());
+                self.say(&text::in_short(stored));
+            }
+            None => self.whole(stored),
         }
     }
 

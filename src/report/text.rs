@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::fault::FaultKind;
 use crate::finding::{PAGE_FILE, SHOWN_MAX, Stored, What};
 use crate::history::OperationId;
+use crate::measured::time;
 use crate::plan::{Engine, Plan, quoted};
 use crate::report::{interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
@@ -59,12 +60,25 @@ pub fn render(stored: &Stored) -> String {
     if let Some(table) = &stored.interleaving {
         let drain = stored.round.history.drain;
         text +=
-            "How it went (what other threads can notice; `interlap explain` has every step):\n\n";
+            "How it went (what other threads can notice; `interlap explain --all` has all):\n\n";
         text += &interleaving::key(table);
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
     }
     text + &block(stored)
+}
+
+/// A finding that is told whole when it is shrunk.
+pub fn in_short(stored: &Stored) -> String {
+    let (finding, round) = (&stored.finding, &stored.round);
+    let (calls, threads) = (round.history.len(), round.start.threads);
+    let directory = quoted(&stored.directory.display().to_string());
+    format!(
+        "found after {}: {}, in {calls} calls of {threads} threads; told in full once it is \
+         smaller (as it is: interlap show {directory})",
+        time(finding.after_seconds),
+        finding.signature
+    )
 }
 
 /// "moodycamel: moodycamel::ConcurrentQueue 1.0.3, judged as fifo-per-producer".

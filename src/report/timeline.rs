@@ -90,10 +90,9 @@ pub fn call(history: &History, id: OperationId) -> String {
     let args = list(history.args(id));
     let results = history.results(id);
     let answer = match (operation.status, results) {
-        (Status::Ok, []) => "ok".to_string(),
+        (status, []) => operation.op.said(status).to_string(),
         (Status::Ok, values) => list(values),
-        (status, []) => status.name().to_string(),
-        (status, values) => format!("{} ({})", status.name(), list(values)),
+        (status, values) => format!("{} ({})", operation.op.said(status), list(values)),
     };
     format!("{}({args}) -> {answer}", operation.op.name())
 }
@@ -122,7 +121,7 @@ mod tests {
 
   A  thread 0   enqueue(7) -> ok                   [0, 8]
   B  thread 1   dequeue() -> 7                     [4, 18]
-  C  drain      dequeue() -> pending               [40, …]
+  C  drain      dequeue() -> never returned        [40, …]
 ";
         assert_eq!(drawn.trim_start(), expected.trim_start());
     }

@@ -53,5 +53,10 @@ fn row(group: &Group) -> [String; 8] {
 pub fn seen(seen: &Seen) -> String {
     let Seen { known, findings, sightings } = seen;
     let s = if *findings == 1 { "" } else { "s" };
-    format!("known: {known}: {findings} finding{s}, seen {sightings} times")
+    format!("known: {known}: {findings} finding{s}, seen {}", times(*sightings))
+}
+
+/// "once", "31 times".
+pub fn times(count: u64) -> String {
+    if count == 1 { "once".to_string() } else { format!("{count} times") }
 }

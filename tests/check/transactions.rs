@@ -318,6 +318,10 @@ type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);
 
 /// Lines of client, operation, arguments and answer, one after another in time, each by itself.
 fn told(lines: &[Line], spec: &str) -> &'static str {
+    judged(lines, spec).map_or("consistent", |witness| witness.rule)
+}
+
+fn judged(lines: &[Line], spec: &str) -> Option<Witness> {
     let mut history = History::default();
     for (at, &(client, op, args, status, results)) in lines.iter().enumerate() {
         let (start, end) = (2 * at as u64, 2 * at as u64 + 1);
@@ -325,14 +329,41 @@ fn told(lines: &[Line], spec: &str) -> &'static str {
         history.push(client, entry).expect("a well formed line");
     }
     match check(&history, &spec.parse::<Spec>().expect(spec), &Limits::default()) {
-        Verdict::Violation(witness) => witness.rule,
-        Verdict::Consistent => "consistent",
+        Verdict::Violation(witness) => Some(witness),
+        Verdict::Consistent => None,
         Verdict::Inconclusive(reason) => panic!("{reason}"),
     }
 }
 
 const OK: Status = Status::Ok;
 const NO: Status = Status::Failed;
+
+/// Of few transactions it is told how each order ends.
+#[test]
+fn each_order_of_whole_transactions_is_contradicted() {
+    use Op::*;
+    let begin = |client| (client, StoreBegin, &[][..], OK, &[][..]);
+    let commit = |client| (client, StoreCommit, &[][..], OK, &[][..]);
+    let lines = [
+        begin(1),
+        (1, StoreRead, &[0], NO, &[]),
+        (1, StoreWrite, &[0, 2], OK, &[]),
+        begin(2),
+        (2, StoreWrite, &[0, 1], OK, &[]),
+        commit(2),
+        commit(1),
+        begin(3),
+        (3, StoreRead, &[0], OK, &[2]),
+        commit(3),
+    ];
+    let witness = judged(&lines, "serializable").expect("the first saw nothing of the second");
+    let orders = " After thread 1 and then thread 2, read(0) by thread 3 should have answered 1; \
+                  after thread 2, read(0) by thread 1 should have answered 1.";
+    assert!(witness.explanation.ends_with(orders), "{}", witness.explanation);
+    // Snapshots and commits need not be in one order.
+    let witness = judged(&lines[..7], "snapshot").expect("both replaced it");
+    assert!(!witness.explanation.contains("should have answered"), "{}", witness.explanation);
+}
 
 #[test]
 fn anomalies_have_names() {

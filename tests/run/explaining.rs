@@ -182,6 +182,114 @@ INTERLAP_TARGET(Register)
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
 
+/// What was freed, by which call and when, and who waits for what, by the names that the target
+/// gives them.
+#[test]
+fn memory_and_calls_of_a_fault_have_their_names() {
+    let shared = r#"
+#include <interlap.hpp>
+#include <memory>
+struct Register {
+    std::shared_ptr<int64_t> value = std::make_shared<int64_t>(0);
+    int64_t read() {
+        std::shared_ptr<int64_t> now = value; // here
+        return *now;
+    }
+    void write(int64_t number) { value = std::make_shared<int64_t>(number); }
+};
+INTERLAP_TARGET(Register)
+"#;
+    let tool = Tool::new();
+    let more = ["--engine", "controlled", "--findings", "1", "--shrink", "4s", "--for", "20s"];
+    tool.fuzz("shared.cpp", shared, &more).expect(1, &["Shrunk to"]);
+    let finding = tool.only_finding();
+    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    for told in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
+        assert!(report.contains(told), "no {told:?} in {report}");
+    }
+    let last = report.lines().rfind(|line| line.contains("which was freed "));
+    assert!(last.is_some_and(|line| line.contains("use_count")), "{report}");
+
+    let asleep = r#"
+#include <interlap.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+struct Counter {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<int64_t> added;
+    bool busy = false;
+    void add(int64_t amount) {
+        std::unique_lock<std::mutex> lock(mutex);
+        added.push_back(amount);
+        while (busy) changed.wait(lock);
+        busy = true;
+        lock.unlock();
+        lock.lock();
+        busy = false; // BUG: nobody is told
+    }
+    int64_t read() {
+        std::lock_guard<std::mutex> lock(mutex);
+        int64_t sum = 0;
+        for (int64_t amount : added) sum += amount;
+        return sum;
+    }
+};
+INTERLAP_TARGET(Counter)
+"#;
+    let tool = Tool::new();
+    tool.fuzz("asleep.cpp", asleep, &more).expect(1, &["Deadlock", "Shrunk to"]);
+    let finding = tool.only_finding();
+    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    let waits = "waits for ever for the condition variable at changed";
+    assert!(report.contains(waits) && report.contains(", add("), "{report}");
+    // Who made the structure waits for its threads in each deadlock.
+    assert!(!report.contains("that creates, drains"), "{report}");
+    // How a vector grows is one row, in short.
+    assert!(report.contains("added is changed"), "{report}");
+    let all = tool.run(&["explain", finding.to_str().expect("UTF-8"), "--all"]);
+    all.expect(1, &["added.begin = #", "added.end_of_storage = #"]);
+}
+
+/// A key that nobody used has nothing to do with it: here it takes two that are neighbours, and not
+/// the first.
+#[test]
+fn what_the_drain_finds_absent_is_not_shown() {
+    let text = r#"
+#include <interlap.hpp>
+#include <atomic>
+struct Map {
+    std::atomic<int64_t> pairs[64][2] = {};
+    static size_t row(int64_t key) { return (key + 1) / 2 % 64; }
+    bool get(int64_t key, int64_t &value) {
+        value = pairs[row(key)][key % 2];
+        return value != 0;
+    }
+    void put(int64_t key, int64_t value) {
+        auto &pair = pairs[row(key)];
+        int64_t other = pair[(key + 1) % 2];
+        pair[key % 2] = value;
+        pair[(key + 1) % 2] = other; // BUG: it may have changed
+    }
+};
+INTERLAP_TARGET(Map)
+"#;
+    let tool = Tool::new();
+    let more = ["--keys", "4", "--findings", "1", "--shrink", "4s", "--for", "20s"];
+    tool.fuzz("pairs.cpp", text, &more).expect(1, &["Shrunk to"]);
+    let stored = Stored::load(&tool.only_finding()).expect("written");
+    let report = std::fs::read_to_string(stored.directory.join("report.txt")).expect("a report");
+    let history = &stored.round.history;
+    let idle: Vec<_> = history.ids().filter(|id| stored.says_nothing(*id)).collect();
+    assert!(!idle.is_empty() && history.len() <= 12, "another seed is needed: {report}");
+    assert!(stored.shown().iter().all(|id| !idle.contains(id)));
+    for id in idle {
+        let key = history.args(id)[0];
+        assert!(!report.contains(&format!("get({key})")), "{report}");
+    }
+}
+
 /// One operation looks like any other: what made its answer wrong is drawn, too.
 #[test]
 fn a_single_operation_is_shown_with_what_came_before_it() {

@@ -67,7 +67,7 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
         "  - accessed by thread 1's call #2 pop()",
         "  - freed by thread 0's call #1 pop()",
         "Reproduced in a fresh process.",
-        "pop() -> pending",
+        "pop() -> never returned",
     ] {
         assert!(ear.found[0].contains(part), "no {part:?} in {}", ear.found[0]);
     }

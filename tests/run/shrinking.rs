@@ -1,9 +1,12 @@
 //! Shrinking: what is found becomes small and stays what it was.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Stdio;
 
 use interlap::finding::{Size, Stored, What};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::tool::Tool;
 
@@ -106,13 +109,39 @@ fn a_deadlock_becomes_small_and_stays_that_deadlock() {
     assert!(preemptions.is_some_and(|n| n <= 2), "{preemptions:?} preemptions");
 }
 
+/// What is told twice is read twice, to find out whether it is the same.
+#[test]
+fn what_is_found_is_told_once() {
+    let tool = Tool::new();
+    let run = ["fuzz", "mutex_map_lost_update", "--engine", "controlled", "--seed", "5"];
+    let limits = ["--findings", "1", "--shrink", "2s"];
+    let answer = tool.run(&[&run[..], &limits].concat());
+    answer.expect(1, &["found after ", "Shrunk to"]);
+    assert_eq!(answer.err.matches("No order of the calls explains").count(), 1, "{}", answer.err);
+    // Who does not wait for it is told what there is.
+    let tool = Tool::new();
+    let long = ["--findings", "9", "--for", "60s", "--shrink", "60s"];
+    let mut command = tool.command(&[&run[..], &long].concat());
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut lines = lines.map(|line| line.expect("UTF-8"));
+    let is_found = |line: &String| line.starts_with("found after ");
+    assert!(lines.any(|line| is_found(&line)));
+    let pid = Pid::from_raw(child.id() as i32).expect("a process");
+    kill_process(pid, Signal::INT).expect("it is there");
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().expect("ends").code(), Some(1), "{rest:?}");
+    let whole = rest.iter().filter(|line| line.starts_with("Finding ")).count();
+    assert_eq!(whole, tool.findings().len(), "{rest:#?}");
+}
+
 /// `fuzz` shrinks by itself; shrinking what is shrunk already goes on from there, and the finding
 /// as it was found stays beside it.
 #[test]
 fn a_run_shrinks_and_shrinking_goes_on() {
     let tool = Tool::new();
     let run = ["fuzz", "atomic_register_split_cas", "--seed", "5", "--findings", "1"];
-    tool.run(&[&run[..], &["--shrink", "30s"]].concat()).expect(1, &["shrunk:", "Shrunk to"]);
+    tool.run(&[&run[..], &["--shrink", "30s"]].concat()).expect(1, &["found after ", "Shrunk to"]);
     let once = Stored::load(&tool.only_finding()).expect("written");
     let original = std::fs::read(once.directory.join("original.mpk")).expect("kept");
     let directory = once.directory.to_str().expect("UTF-8");

@@ -67,5 +67,5 @@ fn a_run_shrinks_it_by_itself() {
     let tool = Tool::new();
     let run = ["--findings", "1", "--for", "60s", "--shrink", "60s"];
     let answer = tool.fuzz("stack.cpp", STACK, &run);
-    answer.expect(1, &["shrunk:", "4 calls of 1 thread"]);
+    answer.expect(1, &["found after ", "4 calls of 1 thread"]);
 }

@@ -88,7 +88,7 @@ fn a_race_becomes_two_calls_that_show_it_in_some_rounds() {
 fn a_run_of_native_threads_shrinks_what_it_found() {
     let tool = Tool::new();
     let (answer, stored) = found(&tool, &hasty_set(""), &["--shrink", "10s"]);
-    answer.expect(1, &["hasty", "shrunk:", "Shrunk to", "Shown in"]);
+    answer.expect(1, &["hasty", "found after ", "Shrunk to", "Shown in"]);
     is_small(&tool, &stored, 8);
     assert!(stored.directory.join("original.mpk").exists());
 }

@@ -18,7 +18,7 @@ pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX};
 
 pub use recorder::recorded;
-pub use stand::{around, doing, here, unhooked_here};
+pub use stand::{Doing, around, doing, here, unhooked_here};
 use switching::{choose, note_switch, switch, take_signals};
 pub use waiting::{Wait, Woken, block, interrupt, join_key, wake};
 

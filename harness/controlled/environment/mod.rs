@@ -48,7 +48,7 @@ use interlap::trace::trail::Act;
 use libc::c_int;
 
 use super::engine::{self, Access};
-use super::{heap, trail};
+use super::{heap, hooks, trail};
 
 /// Virtual threads; the engine's limit.
 const THREADS: usize = 64;
@@ -112,7 +112,11 @@ fn before(address: usize, access: Access) {
 fn before_meeting(address: usize, access: Access) {
     before_of_any(address, access);
     if heap::is_bad(address, WORD) {
-        heap::bad_access(address, WORD, access == Access::Write, engine::here());
+        // The unwinder takes a lock of its own, which is none of the target's.
+        let controls = hooks::set_controls(false);
+        let here = engine::here();
+        hooks::set_controls(controls);
+        heap::bad_access(address, WORD, access == Access::Write, here);
     }
 }
 

@@ -43,7 +43,8 @@ impl Partial {
         };
         let mut text = format!("from {}\n", brief(self.before.clone(), STATE_MAX));
         if skipped > 0 {
-            text += &format!("       ({skipped} steps not shown)\n");
+            let s = if skipped == 1 { "" } else { "s" };
+            text += &format!("       ({skipped} step{s} not shown)\n");
         }
         for Effect { operation, state } in shown {
             text += &line(operation, "leaves", state);

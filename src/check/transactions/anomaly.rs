@@ -3,6 +3,7 @@
 //! certain is a violation in itself; the other names are given to what the search has refused.
 
 use super::early::first_under_way;
+use super::orders::contradicted;
 use super::transaction::{Outcome, Transaction};
 use super::{explained, witness};
 use crate::check::hash::FastSet;
@@ -160,7 +161,7 @@ fn too_new(
 }
 
 /// The operation by which a transaction first found what lies under `key`.
-fn read_of(history: &History, transaction: &Transaction, key: i64) -> OperationId {
+pub(super) fn read_of(history: &History, transaction: &Transaction, key: i64) -> OperationId {
     let reads = |id: &&OperationId| {
         let finds = matches!(history.operation(**id).op, Op::StoreRead | Op::StoreRemove);
         finds && history.args(**id)[0] == key
@@ -249,6 +250,10 @@ fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
 
 /// The witness of these, the last of `count` that are refused.
 fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
+    let orders = match kind {
+        Kind::Serializable if count == all.len() => contradicted(history, all),
+        _ => String::new(),
+    };
     let all: Vec<&Transaction> = all.iter().map(|(t, _)| *t).collect();
     let rule = name(kind, &all);
     let who = |t: &&Transaction| {
@@ -266,7 +271,7 @@ fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
     let which = if all.iter().all(is_committed) { "that they" } else { "which of them" };
     let explanation = format!(
         "{promise} within their timeboxes explains what these {count} transactions read and \
-         {which} committed{rest}{}.{}",
+         {which} committed{rest}{}.{}{orders}",
         who.join(", "),
         meaning(rule)
     );
@@ -367,7 +372,7 @@ fn is_stale(writer: &Transaction, reader: &Transaction, all: &[&Transaction]) ->
     over < reader.start && reader.reads.iter().any(replaced)
 }
 
-fn end(transaction: &Transaction) -> u64 {
+pub(super) fn end(transaction: &Transaction) -> u64 {
     match transaction.outcome {
         Outcome::Committed { end, .. } => end,
         _ => u64::MAX,

@@ -22,6 +22,7 @@
 
 mod anomaly;
 mod early;
+mod orders;
 mod rest;
 mod stamped;
 mod store;

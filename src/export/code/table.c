@@ -27,9 +27,14 @@ static void leave(void *local) {
     if (target->leave != NULL) target->leave(structure, local);
 }
 
+static const char *word_for(uint32_t op, uint32_t status) {
+    size_t at = 0;
+    while (said[at].op != op) at++;
+    return said[at].words[status % 6];
+}
+
 // Makes a call with `count` arguments and gives what it answered, in words.
 static const char *call(int thread, void *local, uint32_t op, uint32_t count, ...) {
-    static const char *const names[] = {"ok", "empty", "full", "failed", "unknown", "unsupported"};
     static __thread int64_t values[VALUES], results[VALUES];
     static __thread char words[VALUES * 24];
     va_list list;
@@ -45,7 +50,7 @@ static const char *call(int thread, void *local, uint32_t op, uint32_t count, ..
     size_t end = 0;
     words[0] = 0;
     if (one.status != IL_OK || one.result_count == 0)
-        end += (size_t)sprintf(words, "%s", names[one.status % 6]);
+        end += (size_t)sprintf(words, "%s", word_for(op, one.status));
     if (one.status != IL_OK && one.result_count > 0) end += (size_t)sprintf(words + end, " (");
     for (uint32_t at = 0; at < one.result_count; at++)
         end += (size_t)sprintf(words + end, "%s%lld", at > 0 ? ", " : "", (long long)results[at]);

@@ -46,7 +46,13 @@ class Operations {
   constructor(data) {
     const { count, shapes, packed } = data.operations;
     this.count = count;
-    this.shapes = shapes.map(([name, status, args, results]) => ({ name, status, args, results }));
+    this.shapes = shapes.map(([name, status, said, args, results]) => ({
+      name,
+      status,
+      said,
+      args,
+      results,
+    }));
     this.strings = data.strings;
     this.zero = BigInt(data.zero);
     const [factor, name, absolute] = data.unit;
@@ -115,11 +121,11 @@ class Operations {
     return `${this.shapes[this.shape[op]].name}(${listed(this.all(op).args)})`;
   }
 
-  answer(op) {
-    const status = this.status(op);
+  answer(op, list = listed) {
+    const { status, said } = this.shapes[this.shape[op]];
     const { results } = this.all(op);
-    if (results.length === 0) return status;
-    return status === 'ok' ? listed(results) : `${status} (${listed(results)})`;
+    if (results.length === 0) return said;
+    return status === 'ok' ? list(results) : `${said} (${list(results)})`;
   }
 
   /** "dequeue() → 7". */

@@ -311,14 +311,14 @@ class Timeline {
 /** All there is to know of an operation. */
 function details(page, op) {
   const { operations } = page;
-  const { args, results } = operations.all(op);
+  const { args } = operations.all(op);
   const [start, end] = [operations.start[op], operations.end[op]];
   const { name, absolute } = operations.unit;
   const stamp = (stamp) => (absolute ? '' : ` (stamp ${operations.stamp(stamp)})`);
   const open = end === Infinity;
   const rows = [
     ['arguments', args.length ? args.join(', ') : 'none'],
-    ['result', operations.status(op) + (results.length ? `: ${results.join(', ')}` : '')],
+    ['result', operations.answer(op, (results) => results.join(', '))],
     ['called at', `${operations.time(start)} ${name}${stamp(start)}`],
     ['returned at', open ? 'never' : `${operations.time(end)}${stamp(end)}`],
     ['took', open ? 'no end' : `${operations.lasting(end - start)} ${name}`],
