@@ -161,7 +161,7 @@ pub struct Fuzz {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// At the end, look for so long for fewer calls (and, with the controlled engine, preemptions)
-    /// that show each finding; 0: not at all
+    /// that show each finding; of what rr recorded, with the other engines; 0: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
     /// Write a page of the run for a browser: what it exercised, what never, how its counts grew

@@ -2,6 +2,8 @@
 //! a directory of its own, named by its signature, so that the same bug found twice is one finding.
 //! Does not know how it was found nor how it is shown.
 
+pub mod elsewhere;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -22,6 +24,7 @@ use crate::rr::locate::{Boxed, Moment, Place};
 use crate::trace::area::Stage;
 use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
+use elsewhere::{Elsewhere, RecordedAs, SMALLER};
 
 const FINDING_VERSION: u32 = 1;
 /// Says that a directory is a finding.
@@ -150,6 +153,12 @@ pub struct Finding {
     /// Of the rr engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
+    /// Of the rr engine: what other engines made of its calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+    /// The finding that rr recorded, of which this is the smaller one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_as: Option<RecordedAs>,
     /// What it was, where it was shrunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shrunk: Option<Box<Shrunk>>,
@@ -266,6 +275,8 @@ impl Finding {
             confirmed: None,
             known: None,
             recorded: None,
+            elsewhere: None,
+            recorded_as: None,
             shrunk: None,
         }
     }
@@ -312,6 +323,11 @@ impl Stored {
     /// Where its recording lies, if it has one.
     pub fn recording(&self) -> PathBuf {
         self.directory.join(RECORDING)
+    }
+
+    /// Where that lies which another engine showed of it, if one did.
+    pub fn smaller(&self) -> PathBuf {
+        self.directory.join(SMALLER)
     }
 
     /// The operations that its report shows, in the order in which they are numbered, from 1, or
@@ -430,6 +446,9 @@ impl Stored {
             Some(table) => write(INTERLEAVING_FILE, &serde_json::to_vec(table)?)?,
             // That of an earlier sighting is another's.
             None => drop(fs::remove_file(dir.join(INTERLEAVING_FILE))),
+        }
+        if self.finding.elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.smaller.is_none()) {
+            drop(fs::remove_dir_all(self.smaller()));
         }
         write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
     }

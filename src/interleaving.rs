@@ -31,6 +31,9 @@ pub struct Row {
     /// Whether it is a store that others did not see when it was made, and would have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
+    /// Whether it changes memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes: bool,
     /// The container of the standard library that this is the inner working of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
@@ -54,8 +57,9 @@ impl Interleaving {
 impl Row {
     /// One that matters.
     pub fn new(step: u64, thread: u32, what: What) -> Row {
-        let (matters, is_news, crosses, delayed, container) = (true, true, false, false, None);
-        Row { step, thread, what, matters, is_news, crosses, delayed, container }
+        let (matters, is_news, crosses, delayed, changes) = (true, true, false, false, false);
+        let container = None;
+        Row { step, thread, what, matters, is_news, crosses, delayed, changes, container }
     }
 }
 

@@ -34,7 +34,11 @@ What the controlled engine found becomes one round, the same at each replay. Wha
 found becomes calls that show it in some rounds: each candidate is run as long as the best one so
 far needs, 19 times in 20, to show it; at the end a part of the time goes into counting how often
 the smallest one does, which the report tells. A finding that does not recur is left as it is: give
-it more time. Recordings of rr are not shrunk: each is of one round, and shows it exactly.";
+it more time.
+
+A recording of rr stays as it is: it is of one round, and shows it exactly. Its calls are tried with
+the controlled engine, and if that does not show the same, with native threads; what was shown lies
+beside it, in its directory `smaller`, and is made smaller from then on.";
 
 pub const EXPLAIN_EXAMPLES: &str = "\
 Examples:

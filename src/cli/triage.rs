@@ -24,6 +24,9 @@ A file of known issues; all patterns of an entry must fit, `*` stands for anythi
   operations = [\"push\", \"pop\"]         none but these are part of the violation
   line = \"stack.hpp:30-42\"             or: function = \"Stack::pop\"
 
+`also seen as`: most likely the bug of the line above, because threads were stopped between the same
+lines. Each finding counts by itself all the same.
+
 Exit status: 0 when all is known or there is nothing, 1 when something is new, 2 for an error.";
 
 /// Known issues, and reports for other programs.

@@ -10,7 +10,7 @@ use crate::explain;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Options, Sighting};
 use crate::interleaving::Interleaving;
-use crate::plan::Engine;
+use crate::plan::{Engine, quoted};
 use crate::report::{interleaving, text};
 use crate::symbols::SourceLines;
 
@@ -19,9 +19,9 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         bail!(
-            "{} was not found by the controlled engine, and only that one sees what threads do; \
-             `interlap show` has the calls, and its report says how to hunt it with that engine",
-            finding.name
+            "{} was not found by the controlled engine, and only that one sees what threads do; {}",
+            finding.name,
+            instead(&stored)
         );
     }
     let (signature, stop) = (finding.signature.clone(), stop_flag()?);
@@ -38,6 +38,22 @@ pub fn run(args: &cli::Explain) -> Result<Outcome> {
     }
     fuzz::save(&stored)?;
     Ok(Outcome::Found)
+}
+
+/// What to do with a finding of another engine.
+fn instead(stored: &Stored) -> String {
+    let elsewhere = stored.finding.elsewhere.as_ref();
+    let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
+    match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
+        true => {
+            let directory = quoted(&stored.smaller().display().to_string());
+            format!("what that engine showed of it: `interlap explain {directory}`")
+        }
+        false => {
+            "`interlap show` has the calls, and its report says how to hunt it with that engine"
+                .to_string()
+        }
+    }
 }
 
 /// Steps of a livelock that are told: it begins before most of them, and trails end with what was

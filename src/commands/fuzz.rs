@@ -30,6 +30,7 @@ use crate::report::results::{Ended, Run};
 use crate::report::triage as listed;
 use crate::rr::{Rr, probe};
 use crate::symbols::SourceLines;
+use crate::triage::bugs;
 use crate::unseen;
 
 /// The least time for which [`leave_after`] tries.
@@ -202,7 +203,7 @@ fn options(
 
 /// A thread that waited in the loop of an atomic instruction that is not seen would wait for ever,
 /// and be taken to hang. Where a fence is not, no store may wait for it.
-fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
+pub(super) fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
     let unseen = unseen::of(library).with_context(|| library.display().to_string())?;
     let line = |at: u64| {
         let line = SourceLines::of(library).find(&[at]).remove(0);
@@ -382,14 +383,15 @@ fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan) {
     for (reason, rounds) in &summary.statistics.inconclusive {
         println!("not decided in {rounds} rounds: {reason}");
     }
-    for stored in summary.findings.iter().filter(|stored| stored.finding.known.is_none()) {
+    let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
+    for (stored, first) in listed::with_first(new.collect()) {
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
         let (directory, signature) = (stored.directory.display(), &finding.signature);
         let is_there = stored.directory.join(JSON_FILE).is_file();
         let lost = if is_there { "" } else { " (not written)" };
-        let (after, seen) = (time(after), listed::times(seen));
-        println!("{directory}{lost}: {signature}, after {after}, seen {seen}");
+        let (after, seen, also) = (time(after), listed::times(seen), listed::also(first));
+        println!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}");
     }
     ending(summary, plan).into_iter().for_each(|why| println!("{why}"));
 }
@@ -485,6 +487,8 @@ pub struct Json<'a> {
 #[derive(Serialize)]
 struct JsonFinding<'a> {
     directory: &'a Path,
+    /// The same number for findings that are most likely one bug.
+    bug: usize,
     #[serde(flatten)]
     finding: &'a Finding,
 }
@@ -492,8 +496,11 @@ struct JsonFinding<'a> {
 impl<'a> Json<'a> {
     pub fn of(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
         let statistics = &summary.statistics;
-        let finding = |stored: &'a Stored| JsonFinding {
+        let all: Vec<&Stored> = summary.findings.iter().collect();
+        let numbers = bugs::numbers(&bugs::of(&all));
+        let finding = |(stored, bug): (&'a Stored, usize)| JsonFinding {
             directory: &stored.directory,
+            bug,
             finding: &stored.finding,
         };
         Json {
@@ -506,7 +513,7 @@ impl<'a> Json<'a> {
             known: known::seen(summary.findings.iter().map(|stored| &stored.finding)),
             never: crate::overview::never(ledger),
             curve: &summary.curve,
-            findings: summary.findings.iter().map(finding).collect(),
+            findings: summary.findings.iter().zip(numbers).map(finding).collect(),
             outcome: outcome(summary),
         }
     }

@@ -1,7 +1,7 @@
 //! `interlap merge`: the findings and statistics of several runs of one target, joined.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -41,14 +41,14 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
     let Some(mut ledger) = joined else { anyhow::bail!("no runs to merge") };
     // Written only now, so that the directory may be one of those that were read.
     for stored in findings.values_mut() {
-        let new = args.out.join(&stored.finding.name);
-        let old = std::mem::replace(&mut stored.directory, new);
         if args.ci.known.is_some() {
             known.mark(stored);
         }
-        fuzz::save(stored)?;
-        if let Some(library) = replay::library(&old) {
-            replay::write(stored, &library, &harness_program()?)?;
+        // What another engine showed of a recording goes where the recorded finding goes.
+        let smaller = Stored::load(&stored.smaller()).ok();
+        save(stored, args.out.join(&stored.finding.name))?;
+        if let Some(mut smaller) = smaller {
+            save(&mut smaller, stored.smaller())?;
         }
     }
     ledger.findings = findings.values().map(|stored| stored.finding.name.clone()).collect();
@@ -69,6 +69,16 @@ pub fn run(args: &cli::Merge) -> Result<Outcome> {
         }
     }
     Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
+}
+
+/// Writes a finding that was read from elsewhere into this directory.
+fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
+    let old = std::mem::replace(&mut stored.directory, directory);
+    fuzz::save(stored)?;
+    match replay::library(&old) {
+        Some(library) => replay::write(stored, &library, &harness_program()?),
+        None => Ok(()),
+    }
 }
 
 /// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
@@ -100,9 +110,11 @@ fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>) {
         coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
     }
     overview::print_exercise(ledger, !findings.is_empty());
-    for stored in findings.values().filter(|stored| stored.finding.known.is_none()) {
+    let new = findings.values().filter(|stored| stored.finding.known.is_none());
+    for (stored, first) in listed::with_first(new.collect()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
-        println!("{directory}: {}, seen {} times", finding.signature, finding.sightings);
+        let (seen, also) = (finding.sightings, listed::also(first));
+        println!("{directory}: {}, seen {seen} times{also}", finding.signature);
     }
     seen(findings).iter().for_each(|known| println!("{}", listed::seen(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {

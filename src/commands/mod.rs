@@ -4,6 +4,7 @@ mod check;
 mod ci;
 mod convert;
 mod debug;
+mod elsewhere;
 mod engine;
 mod explain;
 mod export;

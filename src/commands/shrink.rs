@@ -1,13 +1,15 @@
 //! `interlap shrink`, and what `interlap fuzz` does with what it found: a stored finding comes in,
-//! the smallest one that was found in the given time takes its place on disk.
+//! the smallest one that was found in the given time takes its place on disk; of a recording by rr,
+//! its place beside it (see [`elsewhere`]).
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 
-use super::{Outcome, explain, print_json, stop_flag};
+use super::{Outcome, elsewhere, explain, print_json, stop_flag};
 use crate::check::{self, Witness};
 use crate::cli;
 use crate::commands::fuzz::rerun;
@@ -29,22 +31,16 @@ struct Json<'a> {
 }
 
 pub fn run(args: &cli::Shrink) -> Result<Outcome> {
-    let stored = Stored::load(&args.finding)?;
-    let finding = &stored.finding;
-    if finding.plan.engine == Engine::Rr {
-        bail!(
-            "{} is a recording by rr, which is of this round and no other, and shows it exactly; \
-             `interlap replay {} --gdb` stops in it. To have it with fewer calls, hunt it with \
-             `--engine native` or `--engine controlled`",
-            finding.name,
-            args.finding.display()
-        );
-    }
-    let stop = stop_flag()?;
-    let options = rerun(&finding.plan, &finding.signature, &args.finding, &args.run, stop)?;
+    let mut stored = named(&args.finding)?;
+    let (finding, stop) = (&stored.finding, stop_flag()?);
+    let (engine, directory) = (finding.plan.engine, &stored.directory);
+    let options = rerun(&finding.plan, &finding.signature, directory, &args.run, stop)?;
     let json = args.run.format.json;
     let (started, mut progress) = (Instant::now(), Progress::new(None, json));
-    let shrunk = smaller(&stored, &options, args.run.duration, &mut progress);
+    let shrunk = match engine {
+        Engine::Rr => elsewhere::look(&mut stored, &options, args.run.duration, &mut progress),
+        _ => smaller(&stored, &options, args.run.duration, &mut progress),
+    };
     progress.finish();
     let (shrunk, seconds) = (shrunk?, started.elapsed().as_secs_f64());
     let (done, now) = (shrunk.is_some(), shrunk.as_ref().unwrap_or(&stored));
@@ -58,6 +54,19 @@ pub fn run(args: &cli::Shrink) -> Result<Outcome> {
     Ok(if done { Outcome::Found } else { Outcome::NotDecided })
 }
 
+/// The finding in this directory; of a recording that the controlled engine made smaller before,
+/// what it made of it.
+fn named(directory: &Path) -> Result<Stored> {
+    let stored = Stored::load(directory)?;
+    let elsewhere = stored.finding.elsewhere.as_ref();
+    let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
+    match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
+        // It may have been removed since.
+        true => Ok(Stored::load(&stored.smaller()).unwrap_or(stored)),
+        false => Ok(stored),
+    }
+}
+
 fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     let (name, seconds) = (&stored.finding.name, budget.as_secs_f64());
     match stored.finding.plan.engine {
@@ -67,7 +76,8 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
              interlap shrink {} --for 5m",
             quoted(&stored.directory.display().to_string())
         ),
-        _ => format!(
+        Engine::Rr => elsewhere::not_shown(stored),
+        Engine::Controlled => format!(
             "{name} was not shrunk: its round did not show it again in time. Nothing was changed."
         ),
     }
@@ -77,13 +87,13 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
 /// for what was seen again.
 pub fn is_wanted(stored: &Stored) -> bool {
     let finding = &stored.finding;
-    let seen = finding.confirmed.unwrap_or(finding.plan.engine == Engine::Native);
-    seen && finding.known.is_none() && shrink::is_shrinkable(stored)
+    let seen = finding.confirmed.unwrap_or(finding.plan.engine != Engine::Controlled);
+    seen && finding.known.is_none()
 }
 
 /// Shrinks what a run found, for at most `budget` each, and tells it. What cannot be shrunk stays
-/// as it was found. Those that were `left` are told in any case: a later sighting may be none that
-/// is shrunk, and there may be no time.
+/// as it was found; a recording, in any case. Those that were `left` are told in any case: a later
+/// sighting may be none that is shrunk, and there may be no time.
 pub fn findings(
     summary: &mut Summary,
     options: &Options,
@@ -104,17 +114,22 @@ pub fn findings(
             }
             continue;
         }
-        let why = match smaller(stored, options, budget, &mut progress) {
-            Ok(Some(shrunk)) => {
-                *stored = shrunk;
-                None
-            }
-            Ok(None) => (!stopped()).then(|| not_seen_again(stored, budget)),
-            Err(error) => Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
+        let is_recording = stored.finding.plan.engine == Engine::Rr;
+        let done = match is_recording {
+            true => elsewhere::look(stored, options, budget, &mut progress),
+            false => smaller(stored, options, budget, &mut progress),
         };
+        let (mut beside, mut why) = (None, None);
+        match done {
+            Ok(Some(shown)) if is_recording => beside = Some(shown),
+            Ok(Some(shrunk)) => *stored = shrunk,
+            Ok(None) => why = (!stopped()).then(|| not_seen_again(stored, budget)),
+            Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
+        }
         if is_left || why.is_none() {
             progress.whole(stored);
         }
+        beside.iter().for_each(|shown| progress.whole(shown));
         why.iter().for_each(|why| progress.warned(why));
     }
     progress.finish();
@@ -139,16 +154,24 @@ fn smaller(
         return Ok(None);
     };
     stored.keep_original()?;
+    complete(&mut shrunk, &options)?;
+    if shrunk.finding.recorded_as.is_some() {
+        elsewhere::tell_recorded(&shrunk)?;
+    }
+    Ok(Some(shrunk))
+}
+
+/// Writes what was shrunk, with what is to be known of it. `options` are those of a run of its
+/// plan, but for its calls.
+pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
     let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
     shrunk.finding.explain(partials);
-    if stored.finding.plan.engine == Engine::Native {
-        fuzz::save(&shrunk)?;
-        return Ok(Some(shrunk));
+    if shrunk.finding.plan.engine == Engine::Native {
+        return fuzz::save(shrunk);
     }
     // A finding without its table is as good as one that has never been explained.
-    explain::add(&mut shrunk, &options).ok();
-    fuzz::save(&shrunk)?;
-    replay::write(&shrunk, &options.library, &options.harness)?;
-    Ok(Some(shrunk))
+    explain::add(shrunk, options).ok();
+    fuzz::save(shrunk)?;
+    replay::write(shrunk, &options.library, &options.harness)
 }

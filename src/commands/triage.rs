@@ -1,5 +1,6 @@
 //! `interlap triage`: findings on disk come in, each bug once goes out, with the known ones named.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -54,11 +55,11 @@ fn print(gathered: &Gathered, known: &Known) {
     if groups.is_empty() {
         println!("Nothing was found.");
     } else {
-        print!("{}", told::table(groups));
+        print!("{}", told::table(groups, &gathered.bugs));
     }
     let new = groups.iter().filter(|group| group.best.finding.known.is_none()).count();
     let s = if runs == 1 { "" } else { "s" };
-    println!("\n{} distinct, {new} new, of {runs} run{s}.", groups.len());
+    println!("\n{} distinct, {new} new, of {runs} run{s}.{}", groups.len(), bugs(gathered));
     seen(gathered).iter().for_each(|known| println!("{}", told::seen(known)));
     for at in &gathered.stale {
         let entry = &known.entries[*at];
@@ -68,6 +69,15 @@ fn print(gathered: &Gathered, known: &Known) {
     if let Some(group) = groups.iter().find(|group| group.best.finding.known.is_none()) {
         let directory = group.best.directory.display();
         println!("Next: interlap show {directory}");
+    }
+}
+
+/// How many bugs they most likely are, where these are fewer.
+fn bugs(gathered: &Gathered) -> String {
+    match gathered.bugs.len() {
+        all if all == gathered.groups.len() => String::new(),
+        1 => " They are most likely 1 bug.".to_string(),
+        bugs => format!(" They are most likely {bugs} bugs."),
     }
 }
 
@@ -150,6 +160,8 @@ struct Json<'a> {
     findings: Vec<JsonGroup<'a>>,
     runs: Vec<&'a PathBuf>,
     new: usize,
+    /// How many bugs the findings most likely are.
+    bugs: usize,
     known: Vec<Seen>,
     /// Names of known issues that fit nothing.
     stale: Vec<&'a str>,
@@ -159,6 +171,8 @@ struct Json<'a> {
 
 #[derive(Serialize)]
 struct JsonGroup<'a> {
+    /// The same number for findings that are most likely one bug.
+    bug: usize,
     known: Option<&'a KnownAs>,
     target: &'a str,
     signature: &'a str,
@@ -168,6 +182,8 @@ struct JsonGroup<'a> {
     runs: &'a [PathBuf],
     size: Size,
     confirmed: Option<bool>,
+    /// The first line of each finding that has the signature.
+    places: &'a BTreeSet<String>,
     /// Source lines, those to look at first before the others.
     lines: Vec<JsonLine<'a>>,
     directory: &'a Path,
@@ -183,9 +199,12 @@ struct JsonLine<'a> {
 
 impl<'a> Json<'a> {
     fn of(gathered: &'a Gathered, known: &'a Known) -> Json<'a> {
-        let findings: Vec<JsonGroup> = gathered.groups.iter().map(JsonGroup::of).collect();
+        let numbers = triage::bugs::numbers(&gathered.bugs);
+        let each = gathered.groups.iter().zip(numbers);
+        let findings: Vec<JsonGroup> = each.map(|(group, bug)| JsonGroup::of(group, bug)).collect();
         Json {
             new: findings.iter().filter(|group| group.known.is_none()).count(),
+            bugs: gathered.bugs.len(),
             findings,
             runs: gathered.ledgers.iter().map(|(directory, _)| directory).collect(),
             known: seen(gathered),
@@ -197,7 +216,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> JsonGroup<'a> {
-    fn of(group: &'a Group) -> JsonGroup<'a> {
+    fn of(group: &'a Group, bug: usize) -> JsonGroup<'a> {
         let (stored, finding) = (&group.best, &group.best.finding);
         let line = |spot: spots::Spot<'a>| {
             let place = spot.place.told();
@@ -205,6 +224,7 @@ impl<'a> JsonGroup<'a> {
             JsonLine { file, line: place.line, function, what: spot.what }
         };
         JsonGroup {
+            bug,
             known: finding.known.as_ref(),
             target: finding.plan.target_name(),
             signature: &finding.signature,
@@ -214,6 +234,7 @@ impl<'a> JsonGroup<'a> {
             runs: &group.runs,
             size: group.size(),
             confirmed: finding.confirmed,
+            places: &group.places,
             lines: spots::of(stored).into_iter().map(line).collect(),
             directory: &stored.directory,
         }

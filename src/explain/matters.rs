@@ -142,7 +142,7 @@ impl Known {
     }
 }
 
-fn changes_memory(event: &Event) -> bool {
+pub fn changes_memory(event: &Event) -> bool {
     match event.act {
         Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Drain | Act::Free => true,
         // Its thread knows it, others learn of it when it is in memory.

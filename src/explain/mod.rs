@@ -108,6 +108,7 @@ impl Story<'_> {
                 crosses: matters[at].crosses,
                 delayed: event.act == Act::Buffer,
                 container: memory.container(event),
+                changes: matters::changes_memory(event),
             };
             rows.push(((event.step, 1, at), row));
         }

@@ -94,13 +94,15 @@ impl<'a> Material<'a> {
             bail!("{} has no calls, so that there is nothing to call again", stored.finding.name);
         }
         if calls > CALLS_MAX {
-            let smaller = match stored.finding.plan.engine {
-                Engine::Rr => String::new(),
-                _ => {
-                    let directory = quoted(&stored.directory.display().to_string());
-                    format!("make it smaller with `interlap shrink {directory}`, or ")
+            let directory = quoted(&stored.directory.display().to_string());
+            let beside = match stored.finding.plan.engine {
+                Engine::Rr => {
+                    format!(" and export {}", quoted(&stored.smaller().display().to_string()))
                 }
+                _ => String::new(),
             };
+            let smaller =
+                format!("make it smaller with `interlap shrink {directory}`{beside}, or ");
             bail!(
                 "{} has {calls} calls, too many for a program that people read; {smaller}hunt it \
                  where it is shrunk: {}",

@@ -1,9 +1,10 @@
 //! What a report says of a recording by rr: where it lies, when in it each operation of the report
-//! begins, and the lines that stop a debugger there. A stored finding comes in, lines of the ruled
-//! block go out.
+//! begins, the lines that stop a debugger there, and what other engines made of it. A stored
+//! finding comes in, lines of the ruled block go out.
 
+use crate::finding::elsewhere::{Elsewhere, RecordedAs, words};
 use crate::finding::{Recorded, SCRIPT_FILE, Stored};
-use crate::plan::quoted;
+use crate::plan::{Engine, quoted};
 use crate::rr::locate::Moment;
 use crate::rr::replay::{self, Stop};
 use crate::rr::{Rr, script, shell_line};
@@ -51,6 +52,36 @@ pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
         format!("{with_commands}  # then: interlap-op {letter}"),
         shell_line(&exactly),
     ]
+}
+
+/// What other engines made of its calls.
+pub fn elsewhere(stored: &Stored, elsewhere: &Elsewhere) -> Vec<String> {
+    let directory = quoted(&stored.smaller().display().to_string());
+    let Some(smaller) = &elsewhere.smaller else {
+        let each = elsewhere.tried.iter().enumerate();
+        let tried =
+            each.map(|(at, tried)| format!("{}in {tried}", if at == 0 { "not " } else { "nor " }));
+        return tried.collect();
+    };
+    let often = match (smaller.engine, &smaller.measured) {
+        (Engine::Native, Some(measured)) => measured.to_string(),
+        _ => "the same each time".to_string(),
+    };
+    let mut lines = vec![
+        format!("{directory}  # {}", smaller.size),
+        format!("shown by {}, {often}", words(smaller.engine)),
+    ];
+    if smaller.signature != stored.finding.signature {
+        lines.push(format!("as {}", smaller.signature));
+    }
+    lines
+}
+
+/// The recorded finding, of which another is the smaller one.
+pub fn recorded_as(stored: &Stored, recorded: &RecordedAs) -> String {
+    let above = stored.directory.parent().map(|above| quoted(&above.display().to_string()));
+    let RecordedAs { name, signature } = recorded;
+    format!("{}  # {name} ({signature}), as it was found", above.unwrap_or_default())
 }
 
 fn told(moment: Option<Moment>) -> String {

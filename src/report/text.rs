@@ -150,6 +150,14 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
             row(if at == 0 { "Recording" } else { "" }, line);
         }
     }
+    if let Some(elsewhere) = &finding.elsewhere {
+        for (at, line) in recording::elsewhere(stored, elsewhere).into_iter().enumerate() {
+            row(if at == 0 { "Smaller" } else { "" }, line);
+        }
+    }
+    if let Some(recorded) = &finding.recorded_as {
+        row("Recorded by rr", recording::recorded_as(stored, recorded));
+    }
     for (at, line) in breaking(stored, &directory).into_iter().enumerate() {
         row(if at == 0 { "Break at it with" } else { "" }, line);
     }

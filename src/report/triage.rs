@@ -2,18 +2,24 @@
 
 use std::fmt::Write;
 
+use crate::finding::Stored;
 use crate::known::Seen;
-use crate::triage::{Group, first_line};
+use crate::triage::{Group, bugs, first_line};
 
 const HEAD: [&str; 8] =
     ["issue", "target", "finding", "seen", "runs", "smallest", "where", "directory"];
+/// What comes before the words for a finding that is most likely the bug of the one above.
+const ALSO: &str = "also seen as ";
 /// The columns of numbers, which stand to the right.
 const NUMBERS: std::ops::Range<usize> = 3..5;
 
-/// A line for each group.
-pub fn table(groups: &[Group]) -> String {
+/// A line for each group; behind the first of those that are most likely one bug, the others.
+pub fn table(groups: &[Group], bugs: &[Vec<usize>]) -> String {
     let head = HEAD.map(str::to_string);
-    let rows: Vec<[String; 8]> = std::iter::once(head).chain(groups.iter().map(row)).collect();
+    let of_bug = bugs.iter().flat_map(|bug| {
+        bug.iter().map(|at| row(&groups[*at], if *at == bug[0] { "" } else { ALSO }))
+    });
+    let rows: Vec<[String; 8]> = std::iter::once(head).chain(of_bug).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..HEAD.len()).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
@@ -32,7 +38,7 @@ pub fn table(groups: &[Group]) -> String {
     text
 }
 
-fn row(group: &Group) -> [String; 8] {
+fn row(group: &Group, as_what: &str) -> [String; 8] {
     let (stored, finding) = (&group.best, &group.best.finding);
     let known = finding.known.as_ref().map_or("new", |known| &known.name);
     let unsure = if finding.confirmed == Some(false) { " (not reproduced)" } else { "" };
@@ -40,13 +46,38 @@ fn row(group: &Group) -> [String; 8] {
         known.to_string(),
         finding.plan.target_name().to_string(),
         // The lines of a fault have a column of their own.
-        format!("{}{unsure}", finding.signature.split(": ").next().unwrap_or_default()),
+        format!("{as_what}{}{unsure}", finding.signature.split(": ").next().unwrap_or_default()),
         finding.sightings.to_string(),
         group.runs.len().to_string(),
         group.size().to_string(),
-        first_line(stored).unwrap_or_else(|| "-".to_string()),
+        place(group),
         stored.directory.display().to_string(),
     ]
+}
+
+/// "Stack::pop at stack.hpp:31, or 2 other places".
+fn place(group: &Group) -> String {
+    let first = first_line(&group.best).unwrap_or_else(|| "-".to_string());
+    match group.places.iter().filter(|place| **place != first).count() {
+        0 => first,
+        1 => format!("{first}, or 1 other place"),
+        others => format!("{first}, or {others} other places"),
+    }
+}
+
+/// Findings, each with the first of those that are most likely the same bug, if it is not that.
+pub fn with_first(findings: Vec<&Stored>) -> Vec<(&Stored, Option<&Stored>)> {
+    let numbers = bugs::numbers(&bugs::of(&findings));
+    let first = |at: usize| numbers.iter().position(|number| *number == numbers[at]);
+    let first = |at: usize| first(at).filter(|first| *first != at).map(|first| findings[first]);
+    findings.iter().enumerate().map(|(at, stored)| (*stored, first(at))).collect()
+}
+
+/// ", most likely the same bug as treiber_aba-7dac".
+pub fn also(first: Option<&Stored>) -> String {
+    first.map_or(String::new(), |first| {
+        format!(", most likely the same bug as {}", first.finding.name)
+    })
 }
 
 /// "known: ABA in pop (https://...): 2 findings, seen 31 times".

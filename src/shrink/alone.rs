@@ -10,7 +10,6 @@ use super::Smallest;
 use super::calls::{Reducer, Trial};
 use super::search::{Search, Shown};
 use crate::finding::{Size, Stored};
-use crate::fuzz::Options;
 use crate::plan::{Plan, Scenario};
 use crate::scenario;
 
@@ -33,19 +32,17 @@ impl Trial for Once<'_> {
 /// The smallest round that shows the finding; none where it does not recur. Errors are the
 /// target's, too: it may refuse some calls where one thread makes all of them.
 pub(super) fn shrink(
+    search: &Search,
     stored: &Stored,
-    options: &Options,
-    budget: Duration,
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
-    let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
     let mut plan = stored.finding.plan.clone();
     if plan.scenarios.is_empty() {
         plan.scenarios = vec![in_order(stored)];
     }
     plan.control.policy = None;
     let Some(first) = search.look(&plan, 0..1, u64::MAX)? else { return Ok(None) };
-    let mut reducer = Reducer::new(Once(&search), first.clone(), tell);
+    let mut reducer = Reducer::new(Once(search), first.clone(), tell);
     loop {
         let before = reducer.best.scenario().clone();
         reducer.reduce();

@@ -21,8 +21,7 @@ use super::search::{Search, Shown};
 use super::short::Short;
 use super::{Smallest, bounded, schedule};
 use crate::finding::{Finding, Size, Stored};
-use crate::fuzz::Options;
-use crate::plan::{Control, Heap, MemoryModel, PlainPoints, Plan};
+use crate::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan};
 use crate::scenario;
 
 /// Schedules that each candidate gets, level by level: most need few, and what the first level
@@ -84,26 +83,36 @@ impl Trial for Schedules<'_> {
 
 /// The smallest round that shows the finding; none where the finding does not recur.
 pub(super) fn shrink(
+    search: &Search,
     stored: &Stored,
-    options: &Options,
-    budget: Duration,
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
+    let Some(best) = first(search, stored)? else { return Ok(None) };
+    let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
+    let found_with = Plan { engine: Engine::Controlled, ..found_with.clone() };
+    let short = Short::new(&found_with);
+    go_on(search, best, short, tell)
+}
+
+/// The smallest round that shows the finding as this one does.
+pub(super) fn go_on(
+    search: &Search,
+    best: Shown,
+    mut short: Short,
+    tell: &mut dyn FnMut(Size),
+) -> Result<Option<Smallest>> {
+    let budget = search.left();
     let until = Instant::now() + budget;
-    let search = Search::new(&stored.finding, options, until)?;
-    let Some(best) = first(&search, stored)? else { return Ok(None) };
     search.go_by(&best)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
-    let mut best = with_fewer_steps(&search, with_its_draws(&search, best)?)?;
-    let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
-    let mut short = Short::new(found_with);
+    let mut best = with_fewer_steps(search, with_its_draws(search, best)?)?;
     if best.scenario().calls() > CALLS_MANY {
         search.set_until(Instant::now() + budget * SHORT_FIRST_PERCENT / 100);
-        let found = short.look(&search, &best, PREEMPTIONS_FEW)?;
+        let found = short.look(search, &best, PREEMPTIONS_FEW)?;
         search.set_until(until);
-        let found = found.map(|found| listed(&search, found)).transpose()?.flatten();
+        let found = found.map(|found| listed(search, found)).transpose()?.flatten();
         if let Some(found) = found
             && search.depends(&found)?
         {
@@ -112,27 +121,27 @@ pub(super) fn shrink(
     }
     // Of a schedule that has only what matters, more is left when calls are left out.
     search.set_until(Instant::now() + budget * TURNS_PERCENT / 100);
-    schedule::fewer_turns(&search, &mut best)?;
+    schedule::fewer_turns(search, &mut best)?;
     search.set_until(until);
-    let trial = Schedules { search: &search, each: 0 };
+    let trial = Schedules { search, each: 0 };
     let mut reducer = Reducer::new(trial, best, tell);
     ladder.keep(&reducer.best);
     let mut idle = 0;
     for schedules in SCHEDULES {
         let before = reducer.best.size();
-        level(&search, &mut reducer, schedules, until)?;
+        level(search, &mut reducer, schedules, until)?;
         let mut stuck = schedules >= SCHEDULES_FIRST && reducer.best.size() == before;
         // Fewer calls may need more preemptions: what is easier to follow is kept.
         ladder.keep(&reducer.best);
         while !search.is_over() && !is_small(ladder.smallest().size()) && idle < SHORT_IDLE_MAX {
             let better = match reducer.best.size().calls > CALLS_FEW {
                 true => {
-                    dealt(&search, &mut dealer, &mut reducer, until)?
-                        || shorter(&search, &mut short, &mut reducer, until)?
+                    dealt(search, &mut dealer, &mut reducer, until)?
+                        || shorter(search, &mut short, &mut reducer, until)?
                 }
                 false => {
-                    calmer(&search, &mut reducer)?
-                        || dealt(&search, &mut dealer, &mut reducer, until)?
+                    calmer(search, &mut reducer)?
+                        || dealt(search, &mut dealer, &mut reducer, until)?
                 }
             };
             ladder.keep(&reducer.best);
@@ -146,10 +155,10 @@ pub(super) fn shrink(
         }
     }
     let mut smallest = ladder.smallest().clone();
-    if bounded::fewest(&search, &mut smallest)? {
+    if bounded::fewest(search, &mut smallest)? {
         ladder.keep(&smallest);
     }
-    finish(&search, ladder, steps_max)
+    finish(search, ladder, steps_max)
 }
 
 /// Whether it can be followed at a glance; then only what is easy is tried.
@@ -301,7 +310,7 @@ fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
 }
 
 /// A round that was drawn, with its calls listed.
-fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
+pub(super) fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
     let (number, round) = (drawn.round(), &drawn.sighting.round);
     let mut plan = drawn.plan.clone();
     plan.scenarios = vec![scenario::of(&round.history, round.start.threads)];

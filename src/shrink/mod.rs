@@ -2,7 +2,8 @@
 //! arguments goes out, as a plan that lists its calls. Of the controlled engine also with fewer
 //! preemptions, and as the identical round each time (see [`controlled`]); of the native engine as
 //! calls that show it so and so often (see [`native`]). What shows with one call at a time stays so
-//! (see [`alone`]).
+//! (see [`alone`]). What rr recorded stays as it is, and is looked for with these engines (see
+//! [`elsewhere`]).
 //!
 //! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
 //! nothing.
@@ -12,6 +13,7 @@ mod bounded;
 mod calls;
 mod controlled;
 mod deal;
+mod elsewhere;
 mod native;
 mod schedule;
 mod search;
@@ -20,7 +22,7 @@ mod smaller;
 mod turns;
 mod window;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
@@ -29,7 +31,9 @@ use crate::fuzz::Options;
 use crate::measured::Measured;
 use crate::plan::Engine;
 use crate::scenario;
-use search::Shown;
+use search::{Search, Shown};
+
+pub use elsewhere::{Sought, elsewhere};
 
 /// The smallest round that still shows a finding.
 struct Smallest {
@@ -39,24 +43,21 @@ struct Smallest {
     measured: Option<Measured>,
 }
 
-/// Whether there is anything to be made smaller: a recording by rr is of one round and no other.
-pub fn is_shrinkable(stored: &Stored) -> bool {
-    stored.finding.plan.engine != Engine::Rr
-}
-
 /// Shrinks a finding for at most `budget`; `tell` hears of every step. `options` are those of a run
-/// of its plan. None where the finding does not recur, or is not shrinkable.
+/// of its plan. None where the finding does not recur, and of a recording by rr, which is of one
+/// round and no other (see [`elsewhere`]).
 pub fn shrink(
     stored: &Stored,
     options: &Options,
     budget: Duration,
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Stored>> {
+    let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
     let smallest = match stored.finding.plan.engine {
         Engine::Rr => None,
-        _ if stored.round.start.sequential => alone::shrink(stored, options, budget, tell)?,
-        Engine::Controlled => controlled::shrink(stored, options, budget, tell)?,
-        Engine::Native => native::shrink(stored, options, budget, tell)?,
+        _ if stored.round.start.sequential => alone::shrink(&search, stored, tell)?,
+        Engine::Controlled => controlled::shrink(&search, stored, tell)?,
+        Engine::Native => native::shrink(&search, stored, tell)?,
     };
     Ok(smallest.map(|smallest| replaced(stored, smallest)))
 }
@@ -74,6 +75,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         after_seconds: before.after_seconds,
         sightings: before.sightings,
         known: before.known.clone(),
+        recorded_as: before.recorded_as.clone(),
         // Of native threads no round is the same again; they were measured instead.
         confirmed: measured.is_none().then_some(true),
         shrunk: Some(Box::new(shrunk)),

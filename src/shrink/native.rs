@@ -21,7 +21,6 @@ use super::calls::{Reducer, Trial};
 use super::search::{Search, Shown};
 use super::{Smallest, window};
 use crate::finding::{Finding, Size, Stored};
-use crate::fuzz::Options;
 use crate::measured::{Measured, WHILES};
 use crate::plan::{Plan, Scenario};
 
@@ -65,14 +64,14 @@ const HANGS_AGAIN_MAX: Duration = Duration::from_secs(5);
 
 /// The smallest calls that show the finding, and how often; none where it does not recur.
 pub(super) fn shrink(
+    search: &Search,
     stored: &Stored,
-    options: &Options,
-    budget: Duration,
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
-    let (started, count) = (Instant::now(), (budget * COUNT_PERCENT / 100).min(COUNT_MAX));
-    let search = Search::new(&stored.finding, options, started + budget * HALF_PERCENT / 100)?;
-    let mut slots = Slots { search: &search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
+    let (started, budget) = (Instant::now(), search.left());
+    let count = (budget * COUNT_PERCENT / 100).min(COUNT_MAX);
+    search.set_until(started + budget * HALF_PERCENT / 100);
+    let mut slots = Slots { search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
     let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
     // The best of each level: smaller and smaller, and shown less and less often.
     let mut ladder = vec![first.clone()];

@@ -150,6 +150,8 @@ pub(super) struct Search {
     until: Cell<Instant>,
     /// What is found must depend on the schedule, see [`Search::depends`].
     must_depend: Cell<bool>,
+    /// Rounds that were run.
+    rounds: Cell<u64>,
 }
 
 impl Search {
@@ -164,6 +166,7 @@ impl Search {
             scratch,
             until: Cell::new(until),
             must_depend: Cell::new(false),
+            rounds: Cell::new(0),
         })
     }
 
@@ -206,6 +209,11 @@ impl Search {
     pub fn waits(&self) -> Duration {
         let hangs = self.identity.signature.starts_with("hang");
         if hangs { self.options.hang_max } else { Duration::ZERO }
+    }
+
+    /// Rounds that were run until now.
+    pub fn rounds(&self) -> u64 {
+        self.rounds.get()
     }
 
     /// Time that is left.
@@ -319,7 +327,7 @@ impl Search {
             let wanted = take(seen.and_then(|sighting| self.shown(plan, sighting)));
             wanted && started.elapsed() < time && (anyway || !self.is_over())
         };
-        fuzz::search(&options, first..u64::MAX, self.scratch.path(), &mut sift)
+        self.counted(&options, first..u64::MAX, &mut sift)
     }
 
     /// The round, if it shows the finding.
@@ -346,7 +354,18 @@ impl Search {
             faults += u32::from(seen.as_ref().is_some_and(|seen| seen.round.end.fault.is_some()));
             take(seen.and_then(|seen| self.shown(plan, seen))) && faults < FAULTS_MAX
         };
-        fuzz::search(&options, rounds, self.scratch.path(), &mut sift).map(drop)
+        self.counted(&options, rounds, &mut sift).map(drop)
+    }
+
+    fn counted(
+        &self,
+        options: &Options,
+        rounds: Range<u64>,
+        sift: &mut dyn FnMut(Option<Sighting>) -> bool,
+    ) -> Result<Searched> {
+        let searched = fuzz::search(options, rounds, self.scratch.path(), sift)?;
+        self.rounds.set(self.rounds.get() + searched.rounds);
+        Ok(searched)
     }
 }
 

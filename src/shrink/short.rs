@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use super::search::{Search, Shown};
-use crate::plan::Plan;
+use crate::plan::{Control, Plan};
 
 /// Most threads, and calls of each: few of both, then more of either.
 const SHAPES: [(u32, u64); 4] = [(2, 2), (2, 3), (3, 2), (3, 3)];
@@ -32,12 +32,22 @@ impl Short {
     /// Looks until then for a round with fewer calls than `best`, and few preemptions if it meets
     /// several; never the same rounds twice.
     pub fn look(&mut self, search: &Search, best: &Shown, enough: u64) -> Result<Option<Shown>> {
-        let control = &best.plan.control;
+        self.look_below(search, &best.plan.control, best.scenario().calls(), enough)
+    }
+
+    /// The same with fewer calls than so many, controlled so.
+    pub fn look_below(
+        &mut self,
+        search: &Search,
+        control: &Control,
+        below: usize,
+        enough: u64,
+    ) -> Result<Option<Shown>> {
         self.plan.control.heap = control.heap;
         self.plan.control.steps_max = control.steps_max;
         while !search.is_over() {
             for (threads, calls) in SHAPES {
-                if u64::from(threads) * calls >= best.scenario().calls() as u64 + calls {
+                if u64::from(threads) * calls >= below as u64 + calls {
                     continue;
                 }
                 let plan = Plan { threads, calls: Some(calls), ..self.plan.clone() };

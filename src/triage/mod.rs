@@ -1,9 +1,11 @@
 //! Findings of one run or of many, each bug once: directories come in, groups go out, the new ones
-//! first, each with its best sighting. Decides nothing about what is known: that is
-//! [`crate::known`]'s.
+//! first, each with its best sighting, and which of them are most likely one bug (see [`bugs`]).
+//! Decides nothing about what is known: that is [`crate::known`]'s.
 
+pub mod bugs;
 mod entry;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -23,12 +25,17 @@ pub struct Group {
     pub best: Stored,
     /// Directories of runs that have it.
     pub runs: Vec<PathBuf>,
+    /// The first source line of each of them, as far as it is known: one signature may be that of
+    /// several bugs.
+    pub places: BTreeSet<String>,
 }
 
 /// What the directories hold.
 #[derive(Default)]
 pub struct Gathered {
     pub groups: Vec<Group>,
+    /// Groups that are most likely one bug, by their places.
+    pub bugs: Vec<Vec<usize>>,
     pub ledgers: Vec<(PathBuf, Ledger)>,
     /// What could not be read, and why.
     pub damaged: Vec<anyhow::Error>,
@@ -84,6 +91,8 @@ pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered
         (finding.known.is_some(), std::cmp::Reverse(finding.sightings))
     };
     gathered.groups.sort_by_key(order);
+    let best: Vec<&Stored> = gathered.groups.iter().map(|group| &group.best).collect();
+    gathered.bugs = bugs::of(&best);
     Ok(gathered)
 }
 
@@ -117,6 +126,7 @@ fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut
 /// be what another was before.
 fn add(groups: &mut Vec<Group>, mut stored: Stored) {
     let run = stored.directory.parent().unwrap_or(Path::new(".")).to_path_buf();
+    let places: BTreeSet<String> = first_line(&stored).into_iter().collect();
     let has = |group: &Group, signature: fn(&Finding) -> &str| {
         let (one, two) = (&group.best.finding, &stored.finding);
         let named = |finding: &Finding| finding.known.as_ref().map(|known| known.name.clone());
@@ -127,7 +137,7 @@ fn add(groups: &mut Vec<Group>, mut stored: Stored) {
     let before = || groups.iter().position(|group| has(group, Finding::first_signature));
     let at = at.or_else(|| if stored.finding.shrunk.is_none() { before() } else { None });
     let Some(at) = at else {
-        groups.push(Group { best: stored, runs: vec![run] });
+        groups.push(Group { best: stored, runs: vec![run], places });
         return;
     };
     let group = &mut groups[at];
@@ -136,6 +146,7 @@ fn add(groups: &mut Vec<Group>, mut stored: Stored) {
         std::mem::swap(&mut group.best, &mut stored);
     }
     group.best.finding.sightings = sightings;
+    group.places.extend(places);
     if !group.runs.contains(&run) {
         group.runs.push(run);
     }

@@ -3,12 +3,14 @@
 
 mod adapters;
 mod bad_targets;
+mod bugs;
 mod commands;
 mod containers;
 mod controlled;
 mod controlled_environment;
 mod debugger;
 mod determinism;
+mod elsewhere;
 mod explaining;
 mod exporting;
 mod exporting_faults;

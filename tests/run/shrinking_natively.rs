@@ -175,15 +175,3 @@ fn what_recurs_seldom_is_waited_for() {
     answer.expect(1, &["Shrunk to", "Shown in"]);
     assert!(measured(&stored.finding).seconds > 1.0);
 }
-
-#[test]
-fn recordings_are_not_shrunk() {
-    let tool = Tool::new();
-    let (_, stored) = found(&tool, &hasty_set(""), &[]);
-    let json = stored.directory.join("finding.json");
-    let text = std::fs::read_to_string(&json).expect("written");
-    std::fs::write(&json, text.replace("\"engine\": \"native\"", "\"engine\": \"rr\""))
-        .expect("ours");
-    let answer = tool.run(&["shrink", stored.directory.to_str().expect("UTF-8")]);
-    answer.expect(2, &["a recording by rr", "--engine native"]);
-}

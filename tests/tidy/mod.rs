@@ -53,7 +53,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     ("spots", &["finding", "interleaving"]),
     ("known", &["fault", "finding", "interleaving", "operation", "spots"]),
-    ("triage", &["finding", "known", "ledger", "operation", "spots"]),
+    ("triage", &["finding", "interleaving", "known", "ledger", "operation", "spots"]),
     (
         "explain",
         &["finding", "history", "interleaving", "members", "report", "rr", "symbols", "trace"],

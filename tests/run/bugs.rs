@@ -1,0 +1,114 @@
+//! Findings that are most likely one bug, and findings that are not: of real runs, whose planted
+//! lines tell which bug each shows.
+
+use std::collections::BTreeSet;
+
+use interlap::finding::{Stored, What};
+use interlap::interleaving::{Place, What as Done};
+use interlap::{spots, triage};
+
+use super::tool::Tool;
+
+/// A register with two bugs, each told by the line at which a thread is stopped in it.
+const TWO_BUGS: &str = r#"#include <atomic>
+#include <interlap.hpp>
+struct Register {
+    static constexpr auto model = "register";
+    std::atomic<int64_t> word{0};
+    int64_t read() { return word.load(); }
+    void write(int64_t value) {
+        word.store(-1); // BUG: nobody wrote this
+        word.store(value);
+    }
+    bool compare_exchange(int64_t old, int64_t value) {
+        if (word.load() != old) return false; // BUG: it may be another by now
+        word.store(value);
+        return true;
+    }
+};
+INTERLAP_TARGET(Register)
+"#;
+
+fn load(tool: &Tool) -> Vec<Stored> {
+    tool.findings().iter().map(|directory| Stored::load(directory).expect("a finding")).collect()
+}
+
+/// The planted lines at which threads were stopped.
+fn planted(stored: &Stored) -> BTreeSet<u32> {
+    let is_planted = |place: &&Place| place.told().text.contains("BUG");
+    let spots = spots::of(stored);
+    let first = spots.iter().map(|spot| spot.place).take(1).filter(is_planted);
+    first.map(|place| place.told().line).collect()
+}
+
+#[test]
+fn two_bugs_of_one_structure_are_never_taken_for_one() {
+    let tool = Tool::new();
+    let more = ["--rounds", "600", "--jobs", "1", "--findings", "5", "--shrink", "8s"];
+    tool.fuzz("two.cpp", TWO_BUGS, &more).expect(1, &["most likely the same bug as two-"]);
+    let all = load(&tool);
+    let findings: Vec<&Stored> = all.iter().collect();
+    let bugs = triage::bugs::of(&findings);
+    let shown = |bug: &Vec<usize>| -> BTreeSet<u32> {
+        bug.iter().flat_map(|at| planted(findings[*at])).collect()
+    };
+    let lines: Vec<BTreeSet<u32>> = bugs.iter().map(shown).collect();
+    assert!(lines.iter().all(|lines| lines.len() <= 1), "{lines:?}");
+    let both: BTreeSet<u32> = lines.iter().flatten().copied().collect();
+    assert_eq!(both, BTreeSet::from([8, 12]), "each was found: {lines:?}");
+    assert!(bugs.len() < findings.len(), "and some more than once: {lines:?}");
+}
+
+/// The finding, saved beside itself with a change.
+fn saved_as(stored: &Stored, name: &str, change: impl Fn(&mut Stored)) {
+    let mut other = Stored::load(&stored.directory).expect("a finding");
+    other.directory = stored.directory.with_file_name(name);
+    other.finding.name = name.to_string();
+    other.finding.signature = format!("not-linearizable of {name}");
+    change(&mut other);
+    other.save().expect("room");
+}
+
+fn moved(stored: &mut Stored, by: u32) {
+    for row in &mut stored.interleaving.as_mut().expect("a table").rows {
+        if let Done::Act { place: Some(place), .. } = &mut row.what {
+            place.line += by;
+        }
+    }
+}
+
+#[test]
+fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
+    let tool = Tool::new();
+    let run = ["fuzz", "atomic_register_split_cas", "--seed", "5", "--rounds", "400"];
+    tool.run(&[&run[..], &["--findings", "1", "--jobs", "1", "--shrink", "8s"]].concat())
+        .expect(1, &[]);
+    let stored = Stored::load(&tool.only_finding()).expect("a finding");
+    assert!(stored.interleaving.is_some(), "it is shrunk");
+    saved_as(&stored, "variant", |_| {});
+    let answer = tool.run(&["triage"]);
+    answer.expect(1, &["also seen as not-linearizable of variant", "most likely 1 bug."]);
+    answer.expect(1, &["2 distinct, 2 new"]);
+    // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another.
+    saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));
+    saved_as(&stored, "ruled", |stored| {
+        let What::Violation { rule, .. } = &mut stored.finding.what else { panic!("a violation") };
+        *rule = "lost".to_string();
+    });
+    saved_as(&stored, "modelled", |stored| stored.finding.model = "map".to_string());
+    saved_as(&stored, "untold", |stored| stored.interleaving = None);
+    saved_as(&stored, "unsure", |stored| stored.finding.confirmed = Some(false));
+    let json = tool.run(&["triage", "--json"]).expect(1, &[]).json();
+    assert_eq!((&json["bugs"], &json["new"]), (&6.into(), &7.into()));
+    let all = json["findings"].as_array().expect("findings");
+    let variants = all.iter().filter(|finding| finding["bug"] == all[0]["bug"]);
+    assert_eq!((all.len(), variants.count()), (7, 2));
+    // Reports for other programs have each of them.
+    let junit = tool.run(&["triage", "--junit", "-"]);
+    assert_eq!(junit.out.matches("<failure ").count(), 7);
+    // What is new never hides behind what is known.
+    let known = "[[known]]\nname = 'split'\nsignature = 'not-linearizable of variant'\n";
+    std::fs::write(tool.dir.path().join("known.toml"), known).expect("room");
+    let json = tool.run(&["triage", "--known", "known.toml", "--json"]).expect(1, &[]).json();
+    assert_eq!((&json["bugs"], &json["new"]), (&7.into(), &6.into()));
+}

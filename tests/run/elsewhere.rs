@@ -1,0 +1,182 @@
+//! What rr recorded, made smaller by other engines: the recording stays, what was shown stands
+//! beside it, and both are one finding. rr is the one of `rr.rs` that only pretends to record, so
+//! that rounds are those of native threads.
+
+use std::path::Path;
+
+use interlap::finding::Stored;
+use interlap::plan::Engine;
+
+use super::fake::Fake;
+use super::rr::fake;
+use super::tool::{Answer, Tool};
+
+/// A register whose compare_exchange is a load and a store, with a pause in between, as long as a
+/// file is there that says so.
+fn register(head: &str, flag: &Path) -> String {
+    let flag = flag.display();
+    format!(
+        r#"{head}#include <atomic>
+#include <interlap.hpp>
+#include <sched.h>
+#include <unistd.h>
+struct Register {{
+    static constexpr auto model = "register";
+    std::atomic<int64_t> word{{0}};
+    bool is_broken = access("{flag}", F_OK) == 0;
+    int64_t read() {{ return word.load(); }}
+    void write(int64_t value) {{ word.store(value); }}
+    bool compare_exchange(int64_t old, int64_t value) {{
+        if (!is_broken) return word.compare_exchange_strong(old, value);
+        if (word.load() != old) return false;
+        sched_yield();
+        word.store(value); // BUG
+        return true;
+    }}
+}};
+INTERLAP_TARGET(Register)
+"#
+    )
+}
+
+/// One that is broken, found under an rr that only runs what it should record.
+struct Found {
+    fake: Fake,
+    tool: Tool,
+    answer: Answer,
+}
+
+impl Found {
+    fn with(head: &str, more: &[&str]) -> Found {
+        let (fake, tool) = (fake(), Tool::new());
+        fake.file("broken", b"");
+        fake.file("runs", b"");
+        let (program, text) = (fake.path("an rr"), register(head, &fake.path("broken")));
+        let rr = ["--engine", "rr", "--rr", program.to_str().expect("UTF-8"), "--rr-arg", "-W"];
+        let run = ["--for", "60s", "--findings", "1", "--jobs", "1", "--weight"];
+        let run = [&rr[..], &run, &["compare_exchange=3"], more].concat();
+        let answer = tool.fuzz("register.cpp", &text, &run);
+        Found { fake, tool, answer }
+    }
+
+    fn recorded(&self) -> Stored {
+        Stored::load(&self.tool.only_finding()).expect("a finding")
+    }
+
+    fn run(&self, command: &str, directory: &Path, more: &[&str]) -> Answer {
+        let directory = directory.to_str().expect("UTF-8");
+        self.tool.run(&[&[command, directory], more].concat())
+    }
+}
+
+fn text(directory: &Path, file: &str) -> String {
+    std::fs::read_to_string(directory.join(file)).expect(file)
+}
+
+#[test]
+fn what_rr_recorded_is_shrunk_beside_its_recording_and_is_one_finding() {
+    let found = Found::with("", &["--shrink", "10s", "--junit", "j.xml"]);
+    found.answer.expect(1, &["1 findings", "Shrunk to"]);
+    let recorded = found.recorded();
+    let elsewhere = recorded.finding.elsewhere.clone().expect("it was looked for");
+    let smaller = elsewhere.smaller.expect("the controlled engine shows it");
+    assert_eq!((recorded.finding.plan.engine, smaller.engine), (Engine::Rr, Engine::Controlled));
+    assert!(recorded.finding.shrunk.is_none() && recorded.recording().join("version").is_file());
+    let shown = Stored::load(&recorded.smaller()).expect("a finding, too");
+    assert_eq!(shown.finding.name, format!("{}/smaller", recorded.finding.name));
+    assert_eq!(shown.finding.recorded_as.as_ref().expect("of rr").name, recorded.finding.name);
+    assert_eq!((shown.finding.plan.engine, shown.finding.confirmed), (smaller.engine, Some(true)));
+    assert!(smaller.size.calls <= 6 && smaller.size.preemptions <= Some(3), "{}", smaller.size);
+    // Each names the other, in words and on the page.
+    for file in ["report.txt", "page.html"] {
+        assert!(text(&recorded.directory, file).contains(&smaller.name), "{file}");
+        let above = recorded.directory.display().to_string();
+        let says = text(&shown.directory, file);
+        assert!(
+            says.contains("Recorded by rr") && says.contains(&recorded.finding.name),
+            "{above}"
+        );
+    }
+    // The one gives its own history as before, the other the identical round each time.
+    let same = ["the same violation"];
+    found.run("replay", &recorded.directory, &["--history-only"]).expect(1, &same);
+    found.run("replay", &shown.directory, &[]).expect(1, &["identical, record by record"]);
+    found.run("explain", &recorded.directory, &[]).expect(2, &["/smaller"]);
+    found.run("explain", &shown.directory, &[]).expect(1, &["BUG"]);
+    // They are one finding.
+    assert_eq!(
+        text(&found.tool.dir.path().join("findings"), "run.json").matches("smaller").count(),
+        0
+    );
+    assert_eq!(text(found.tool.dir.path(), "j.xml").matches("<testcase ").count(), 2);
+    found.tool.run(&["triage"]).expect(1, &["1 distinct, 1 new"]);
+    found.tool.run(&["merge", "findings", "--out", "both"]).expect(1, &["1 findings"]);
+    let moved = found.tool.dir.path().join("both").join(&smaller.name);
+    found.run("replay", &moved, &[]).expect(1, &["identical, record by record"]);
+}
+
+#[test]
+fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
+    let found = Found::with("", &[]);
+    found.answer.expect(1, &["Recording"]);
+    let mut recorded = found.recorded();
+    assert!(recorded.finding.elsewhere.is_none() && !recorded.smaller().exists());
+    let trace = std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace");
+    let json = found.run("shrink", &recorded.directory, &["--for", "5s", "--json"]);
+    let json = json.expect(1, &[]).json();
+    assert_eq!(json["shrunk"], true);
+    assert_eq!(json["finding"]["recorded_as"]["name"], recorded.finding.name);
+    // By either name.
+    for directory in [recorded.directory.clone(), recorded.smaller()] {
+        found.run("shrink", &directory, &["--for", "3s"]).expect(1, &["Shrunk to", "/smaller"]);
+    }
+    let shown = Stored::load(&recorded.smaller()).expect("a finding");
+    let told = found.recorded().finding.elsewhere.and_then(|elsewhere| elsewhere.smaller);
+    assert_eq!(Some(shown.finding.shrunk.expect("shrunk").size), told.map(|smaller| smaller.size));
+    assert_eq!(std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace"), trace);
+    // Another sighting takes its place, of which nothing was shown.
+    recorded.finding.elsewhere = None;
+    recorded.save().expect("room");
+    assert!(!recorded.smaller().exists());
+}
+
+#[test]
+fn a_recording_that_no_other_engine_shows_stands() {
+    let found = Found::with("", &[]);
+    found.answer.expect(1, &["Recording"]);
+    std::fs::remove_file(found.fake.path("broken")).expect("it was there");
+    let directory = found.tool.only_finding();
+    let answer = found.run("shrink", &directory, &["--for", "6s"]);
+    let says = [
+        "was not shown in ",
+        "rounds of the controlled engine",
+        ", nor in ",
+        "the recording stands",
+    ];
+    answer.expect(3, &says);
+    let recorded = found.recorded();
+    let elsewhere = recorded.finding.elsewhere.as_ref().expect("it was looked for");
+    assert!(elsewhere.smaller.is_none() && !recorded.smaller().exists());
+    assert_eq!(elsewhere.tried.len(), 2);
+    assert!(elsewhere.tried[0].rounds > 100, "{:?}", elsewhere.tried);
+    assert!(
+        text(&directory, "report.txt").contains("not in "),
+        "{}",
+        text(&directory, "report.txt")
+    );
+    assert!(recorded.recording().join("version").is_file());
+}
+
+#[test]
+fn where_no_thread_can_be_held_native_threads_show_what_rr_recorded() {
+    let found = Found::with("// A register.\n// Engine: native\n", &["--shrink", "30s"]);
+    found.answer.expect(1, &["Shrunk to"]);
+    let elsewhere = found.recorded().finding.elsewhere.expect("it was looked for");
+    let trouble = elsewhere.tried[0].trouble.clone().expect("no hooks");
+    assert!(trouble.contains("Engine: native") && elsewhere.tried[0].rounds == 0, "{trouble}");
+    let smaller = elsewhere.smaller.expect("they show it");
+    let measured = smaller.measured.expect("and how often");
+    assert!(smaller.engine == Engine::Native && measured.shown > 0, "{smaller:?}");
+    let says = text(&found.tool.only_finding(), "report.txt");
+    assert!(says.contains("shown by native threads, in "), "{says}");
+}
