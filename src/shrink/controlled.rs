@@ -65,15 +65,7 @@ struct Schedules<'a> {
 
 impl Trial for Schedules<'_> {
     fn try_each(&mut self, plan: &Plan, _: &Shown) -> Result<Vec<Option<Shown>>> {
-        let mut found = self.search.look_at_each(plan, self.each)?;
-        for one in &mut found {
-            if let Some(shown) = one
-                && !self.search.depends(shown)?
-            {
-                *one = None;
-            }
-        }
-        Ok(found)
+        self.search.those_that_depend(self.search.look_at_each(plan, self.each)?)
     }
 
     fn is_over(&self) -> bool {
@@ -103,7 +95,7 @@ pub(super) fn go_on(
 ) -> Result<Option<Smallest>> {
     let budget = search.left();
     let until = Instant::now() + budget;
-    search.go_by(&best)?;
+    search.go_by(&best.plan)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
@@ -114,7 +106,7 @@ pub(super) fn go_on(
         search.set_until(until);
         let found = found.map(|found| listed(search, found)).transpose()?.flatten();
         if let Some(found) = found
-            && search.depends(&found)?
+            && search.depends(&found.plan)?
         {
             best = found;
         }
@@ -260,7 +252,7 @@ fn goes_on_with(
     found: Shown,
     until: Instant,
 ) -> Result<bool> {
-    if !search.depends(&found)? {
+    if !search.depends(&found.plan)? {
         return Ok(false);
     }
     let before = std::mem::replace(&mut reducer.best, found);

@@ -18,11 +18,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::calls::{Reducer, Trial};
-use super::search::{Search, Shown};
+use super::search::{ROUND_FIRST, Search, Shown};
 use super::{Smallest, window};
 use crate::finding::{Finding, Size, Stored};
 use crate::measured::{Measured, WHILES};
 use crate::plan::{Plan, Scenario};
+use crate::scenario;
 
 /// The part of the time that is kept for counting, in percent, and the most.
 const COUNT_PERCENT: u32 = 20;
@@ -43,8 +44,6 @@ const FEW_CALLS: usize = 200;
 const PASSES_OF_FEW: u32 = 2;
 /// Calls of each thread in rounds that are drawn anew.
 const DRAWN: [u64; 3] = [4, 12, 32];
-/// Rounds before this may be special: the first make one call at a time.
-const ROUND_FIRST: u64 = 1 << 10;
 /// The shortest slot: below, starting a process costs more than what it does.
 const SLOT_MIN: Duration = Duration::from_millis(10);
 /// The longest is this part of the time for counting, in which a few rounds must show the finding.
@@ -72,6 +71,7 @@ pub(super) fn shrink(
     let count = (budget * COUNT_PERCENT / 100).min(COUNT_MAX);
     search.set_until(started + budget * HALF_PERCENT / 100);
     let mut slots = Slots { search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
+    search.go_by(&whole(stored))?;
     let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
     // The best of each level: smaller and smaller, and shown less and less often.
     let mut ladder = vec![first.clone()];
@@ -103,6 +103,15 @@ pub(super) fn shrink(
     }
     let left = budget.saturating_sub(started.elapsed());
     reducer.trial.count(ladder, (count, left.max(count)))
+}
+
+/// All calls of the finding's round.
+fn whole(stored: &Stored) -> Plan {
+    let mut plan = stored.finding.plan.clone();
+    if plan.scenarios.is_empty() {
+        plan.scenarios = vec![scenario::of(&stored.round.history, stored.round.start.threads)];
+    }
+    plan
 }
 
 /// Gives each candidate so much time.
@@ -239,7 +248,7 @@ impl Slots<'_> {
         let rated = |(shown, first): (u64, Option<Shown>)| {
             first.map(|first| Shown { per_second: per_second(shown, share), ..first })
         };
-        Ok(tried.into_iter().map(rated).collect())
+        self.search.those_that_depend(tried.into_iter().map(rated).collect())
     }
 
     /// Whether these calls show the finding so often that a count of so long can rely on it.

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::turns;
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Searched, Sighting};
-use crate::plan::{Plan, Scenario};
+use crate::plan::{Engine, Plan, Scenario};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
@@ -21,9 +21,12 @@ use crate::trace::frame::Schedule;
 const FAULTS_MAX: u32 = 16;
 /// Turns of a schedule that is carried over to candidates: each lists them.
 const TURNS_MAX: usize = 4096;
-/// Schedules of which all must show that threads wait for ever, so that it is taken to be what the
-/// calls are about and no matter of their order.
-const SCHEDULES_THAT_END: u64 = 12;
+/// Rounds of which all must show that threads wait for ever, so that it is taken to be what the
+/// calls are about and no matter of their order; of native threads, where each takes a while.
+const ROUNDS_THAT_WAIT: u64 = 12;
+const NATIVE_ROUNDS_THAT_WAIT: u64 = 4;
+/// Rounds of native threads before this may be special: the first make one call at a time.
+pub(super) const ROUND_FIRST: u64 = 1 << 10;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
 /// The same where hanging is the finding, as long as it is but a candidate: far more than a thread
@@ -183,26 +186,42 @@ impl Search {
 
     /// From now on it must depend on the schedule whether calls return, if it does of these. A call
     /// that waits for another's, as some are meant to, waits for ever where that is left out.
-    pub fn go_by(&self, shown: &Shown) -> Result<()> {
+    pub fn go_by(&self, plan: &Plan) -> Result<()> {
         self.must_depend.set(self.is_about_waiting());
-        self.must_depend.set(self.must_depend.get() && self.depends(shown)?);
+        self.must_depend.set(self.must_depend.get() && self.depends(plan)?);
         Ok(())
     }
 
+    /// Those of what was found that do so.
+    pub fn those_that_depend(&self, mut found: Vec<Option<Shown>>) -> Result<Vec<Option<Shown>>> {
+        for one in &mut found {
+            if let Some(shown) = one
+                && !self.depends(&shown.plan)?
+            {
+                *one = None;
+            }
+        }
+        Ok(found)
+    }
+
     /// Whether another schedule of the same calls ends well, if that is asked for.
-    pub fn depends(&self, shown: &Shown) -> Result<bool> {
+    pub fn depends(&self, plan: &Plan) -> Result<bool> {
         if !self.must_depend.get() {
             return Ok(true);
         }
-        let mut plan = shown.plan.clone();
+        let mut plan = plan.clone();
         plan.control.policy = None;
         plan.scenarios.iter_mut().for_each(|scenario| scenario.schedule = None);
-        let mut count = 0;
-        self.run(&self.options, &plan, 0..SCHEDULES_THAT_END, &mut |seen| {
-            count += u64::from(seen.is_some());
+        let (first, rounds) = match plan.engine {
+            Engine::Native => (ROUND_FIRST, NATIVE_ROUNDS_THAT_WAIT),
+            _ => (0, ROUNDS_THAT_WAIT),
+        };
+        let mut shown = 0;
+        self.run(&self.options, &plan, first..first + rounds, &mut |seen| {
+            shown += u64::from(seen.is_some());
             true
         })?;
-        Ok(count < SCHEDULES_THAT_END)
+        Ok(shown < rounds)
     }
 
     /// How long a candidate that shows the finding does nothing before it counts.

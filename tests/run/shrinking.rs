@@ -153,12 +153,8 @@ fn a_run_shrinks_and_shrinking_goes_on() {
     assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
 }
 
-/// A call that waits for another's waits for ever where that is left out, which is no bug: what is
-/// left must depend on the schedule as before.
-#[test]
-fn a_lost_wakeup_keeps_the_call_that_should_have_woken() {
-    let tool = Tool::new();
-    let text = "#include <interlap.hpp>
+/// Whoever waits is told, unless that was done between its look and its sleep.
+pub const EVENT: &str = "#include <interlap.hpp>
 #include <atomic>
 #include <condition_variable>
 struct Event {
@@ -183,7 +179,13 @@ struct Event {
 };
 INTERLAP_TARGET(Event)
 ";
-    let adapter = tool.adapter("event.cpp", text);
+
+/// A call that waits for another's waits for ever where that is left out, which is no bug: what is
+/// left must depend on the schedule as before.
+#[test]
+fn a_lost_wakeup_keeps_the_call_that_should_have_woken() {
+    let tool = Tool::new();
+    let adapter = tool.adapter("event.cpp", EVENT);
     let adapter = adapter.to_str().expect("UTF-8");
     let (_, shrunk) = found_and_shrunk(&tool, adapter, "3", "5s");
     let callers = shrunk.round.history.threads.iter().filter(|t| !t.operations().is_empty());

@@ -4,7 +4,7 @@
 use interlap::finding::{Finding, Stored};
 use interlap::measured::Measured;
 
-use super::shrinking::is_the_same;
+use super::shrinking::{EVENT, is_the_same};
 use super::tool::{Answer, Tool};
 
 /// A set whose `insert` looks and writes with a pause between: two threads insert one key. Does
@@ -107,6 +107,16 @@ fn a_crash_of_native_threads_becomes_small() {
     tool.run(&["shrink", directory, "--for", "20s"]).expect(1, &["Shrunk to", "Shown in"]);
     is_the_same(&found, &Stored::load(&found.directory).expect("written"));
     is_small(&tool, &found, 6);
+}
+
+/// It is no bug that a call waits for ever where nobody is there to wake it.
+#[test]
+fn a_lost_wakeup_of_native_threads_keeps_who_should_have_woken() {
+    let (_, stored) = found(&Tool::new(), EVENT, &["--hang", "2s", "--shrink", "10s"]);
+    assert!(stored.finding.signature.starts_with("hang"), "{}", stored.finding.signature);
+    // Seldom enough that there may be no time for it.
+    let size = stored.finding.shrunk.as_ref().map(|shrunk| shrunk.size);
+    assert!(size.is_none_or(|size| size.threads > 1), "{size:?}");
 }
 
 /// Each sighting costs a process and the time in which it does nothing.
