@@ -25,7 +25,7 @@ pub struct Row {
     /// Whether it matters and is more than a look at what its thread has seen already.
     pub is_news: bool,
     /// Whether it looks at memory that another thread changes before the look's call is over, or is
-    /// that change.
+    /// that change, or frees what the fault is about: never left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crosses: bool,
     /// Whether it is a store that others did not see when it was made, and would have.

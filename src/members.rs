@@ -75,6 +75,14 @@ pub struct Pointee {
     pub of: TypeId,
     /// Many of these, as far as is known.
     pub is_array: bool,
+    /// Pointers with which a container finds its own way.
+    is_inner: bool,
+}
+
+impl Pointee {
+    pub fn one(of: TypeId) -> Pointee {
+        Pointee { of, is_array: false, is_inner: false }
+    }
 }
 
 /// A part of an object.
@@ -228,7 +236,9 @@ impl Types {
         // Where elements end, something else may begin.
         let is_end = is_array && matches!(outer, "_M_finish" | "_M_end_of_storage");
         let points_to = if at == 0 && !is_end { self.pointee(ty) } else { None };
-        let points_to = points_to.map(|to| Pointee { is_array, ..to });
+        let is_inner = container.is_some() && standard::is_index(outer);
+        is_array |= is_inner || outer == "_M_first";
+        let points_to = points_to.map(|to| Pointee { is_array, is_inner, ..to });
         if at > 0 {
             name += &format!("+{at}");
         }
@@ -303,13 +313,23 @@ impl Types {
         }
     }
 
+    /// An element as a whole: a number, a lock, a pointer.
+    pub fn element(&self, of: Pointee) -> Spot {
+        let ty = self.peel(of.of);
+        let is_node = |to: &Pointee| self.peel(to.of).is_some_and(|of| standard::is_node(&of.name));
+        // To many, where it is not to a node.
+        let to = |to| Pointee { is_array: of.is_inner && !is_node(&to), ..to };
+        let points_to = ty.and_then(|ty| self.pointee(ty)).map(to);
+        let container = of.is_inner.then(String::new);
+        Spot { name: String::new(), points_to, container, bytes: self.bytes(of.of).max(1) }
+    }
+
     /// What an object of this type points to, if it is but a pointer.
     fn pointee(&self, ty: &Type) -> Option<Pointee> {
-        let one = |of| Pointee { of, is_array: false };
         match ty.kind {
-            Kind::Pointer => ty.of.map(one),
+            Kind::Pointer => ty.of.map(Pointee::one),
             Kind::Class if ty.is_std && ty.name.starts_with("atomic<") => {
-                self.only_pointer(ty.of?, DEPTH_MAX).map(one)
+                self.only_pointer(ty.of?, DEPTH_MAX).map(Pointee::one)
             }
             _ => None,
         }
@@ -412,185 +432,4 @@ impl Reader<'_, '_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::Command;
-
-    const SOURCE: &str = r#"
-        #include <array>
-        #include <atomic>
-        #include <list>
-        #include <map>
-        #include <memory>
-        #include <memory_resource>
-        #include <mutex>
-        #include <optional>
-        #include <string>
-        #include <vector>
-        namespace interlap { namespace detail {
-        template <class T> struct functions { static T *create() { return new T(); } };
-        } }
-        struct Node;
-        template <class Mark, class T> struct Marked { union { T *pointer; long bits; }; };
-        struct Apart { virtual ~Apart() {} long far; };
-        struct Counted { static int all; long count; };
-        struct Queue : Counted {
-            struct Slot { long value; std::atomic<long> turn; };
-            std::atomic<Node *> head;
-            std::atomic<Marked<short, Node>> tail;
-            std::unique_ptr<Slot[]> more;
-            Slot slots[2][3];
-            union { int number; float real; };
-            const volatile short last = 1;
-            int one : 3, two : 5;
-            std::vector<Slot> cells;
-            std::pmr::vector<Slot> pooled;
-        };
-        struct Remote : virtual Apart { long near; };
-        Remote remote;
-        struct Nothing {};
-        struct Standard : Nothing {
-            std::shared_ptr<Node> shared;
-            std::optional<long> maybe;
-            std::map<long, Queue::Slot> sorted;
-            std::array<Queue::Slot, 2> fixed;
-            std::string text;
-            std::list<long> line;
-            std::mutex lock;
-        };
-        std::shared_ptr<Standard> made() { return std::make_shared<Standard>(); }
-        void fill(Standard &all) { all.sorted[7].value = 1; all.line.push_back(2); }
-        struct Node { long value; Node *next; };
-        extern "C" void *make() { return interlap::detail::functions<Queue>::create(); }
-        Node node;
-    "#;
-
-    /// With the debugging information that targets are compiled with.
-    fn compiled(folder: &Path) -> Types {
-        let (source, library) = (folder.join("queue.cpp"), folder.join("queue.so"));
-        std::fs::write(&source, SOURCE).expect("room");
-        let mut compiler = Command::new("g++");
-        compiler.args(["-std=c++17", "-g", "-gdwarf-4", "-O1", "-shared", "-fPIC", "-o"]);
-        assert!(compiler.arg(&library).arg(&source).status().expect("g++").success());
-        Types::of(&library)
-    }
-
-    #[test]
-    fn members_are_found_by_their_bytes() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let types = compiled(folder.path());
-        let queue = types.structure().expect("of interlap.hpp");
-        let name = |at| types.find(queue, at).map(|spot| spot.name);
-        for (at, expected) in [
-            (0, "count"),
-            (4, "count+4"),
-            (8, "head"),
-            (16, "tail"),
-            (24, "more"),
-            (32, "slots[0].value"),
-            (32 + 5 * 16 + 8, "slots[5].turn"),
-            (132, "last"),
-            (136, "cells.begin"),
-            (144, "cells.end"),
-            (160, "pooled.resource"),
-            (168, "pooled.begin"),
-        ] {
-            assert_eq!(name(at).as_deref(), Some(expected), "{at}");
-        }
-        // A union without a name, bits that share a byte, nothing, and beyond the end.
-        assert_eq!([128, 134, 135, 200].map(name), [None, None, None, None]);
-        assert_eq!(types.bytes(queue), 192);
-    }
-
-    #[test]
-    fn a_virtual_base_is_not_taken_to_be_at_the_start() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let types = compiled(folder.path());
-        let remote = types.all.iter().find(|(_, ty)| ty.name == "Remote" && ty.bytes > 0);
-        let remote = TypeId(*remote.expect("a class").0);
-        let near = types.find(remote, 8).expect("a member").name;
-        assert_eq!(near, "near");
-        assert_eq!(types.find(remote, 24), None);
-    }
-
-    #[test]
-    fn pointers_are_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let types = compiled(folder.path());
-        let queue = types.structure().expect("of interlap.hpp");
-        let target = |at| types.find(queue, at).expect("a member").points_to;
-        let node = target(8).expect("a node");
-        assert!(!node.is_array && types.bytes(node.of) == 16);
-        assert_eq!(target(16), Some(node), "a class of one pointer");
-        let next = types.find(node.of, 8).expect("a member");
-        assert_eq!((next.name.as_str(), next.points_to), ("next", Some(node)));
-        let slots = target(24).expect("slots");
-        assert!(slots.is_array);
-        assert_eq!(types.find(slots.of, 8).expect("a member").name, "turn");
-        assert_eq!([136, 168].map(target), [Some(slots); 2], "elements of a vector");
-        // Not where the vector ends.
-        assert_eq!([0, 32, 144].map(target), [None; 3]);
-    }
-
-    fn named(types: &Types, name: &str) -> TypeId {
-        let of = |(_, ty): &(&usize, &Type)| ty.name == name && ty.bytes > 0;
-        TypeId(*types.all.iter().find(of).expect("a class").0)
-    }
-
-    /// In the words of those who use it, not of those who wrote it.
-    #[test]
-    fn the_standard_library_is_looked_into() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let types = compiled(folder.path());
-        let standard = named(&types, "Standard");
-        let names: Vec<Option<String>> = (0..types.bytes(standard) / 8)
-            .map(|word| types.find(standard, 8 * word).map(|spot| spot.name))
-            .collect();
-        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
-        let expected = [
-            ["shared", "shared.control_block", "maybe", "maybe.has_value"].as_slice(),
-            &["sorted.key_compare", "sorted.color", "sorted.root", "sorted.leftmost"],
-            &["sorted.rightmost", "sorted.size"],
-            &["fixed[0].value", "fixed[0].turn", "fixed[1].value", "fixed[1].turn"],
-            &["text.data", "text.size", "text.local_buf[0]", "text.local_buf[8]"],
-            &["line.next", "line.prev", "line.size"],
-            &["lock", "lock+8", "lock+16", "lock+24", "lock+32"],
-        ]
-        .concat();
-        assert_eq!(names[..4], expected[..4]);
-        assert_eq!(names[5..], expected[5..]);
-    }
-
-    /// What points to a node points to a part of it that knows nothing of the value.
-    #[test]
-    fn nodes_are_told_by_their_size() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let types = compiled(folder.path());
-        let standard = named(&types, "Standard");
-        let node = |at, bytes| {
-            let base = types.find(standard, at).expect("a member").points_to.expect("a node");
-            types.fitting(base, bytes).of
-        };
-        let name = |of, at| types.find(of, at).map(|spot| spot.name).unwrap_or_default();
-        // Colour and three pointers, then the key and its value.
-        let sorted = node(48, 56);
-        assert_eq!(types.bytes(sorted), 56);
-        assert_eq!(
-            [16, 32, 40, 48].map(|at| name(sorted, at)),
-            ["left", "first", "second.value", "second.turn"]
-        );
-        let counted = node(8, 16 + types.bytes(standard));
-        assert_eq!([8, 12].map(|at| name(counted, at)), ["use_count", "weak_count"]);
-        assert_eq!(name(counted, 32), "maybe", "behind the counts");
-        // A block that no such node fits is what the pointer says.
-        assert_eq!(types.bytes(node(48, 57)), 32);
-    }
-
-    #[test]
-    fn without_debugging_information_nothing_is_known() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(Types::of(&folder.path().join("none.so")).structure(), None);
-        let none = Types::of(&std::env::current_exe().expect("this test"));
-        assert_eq!(none.structure(), None);
-    }
-}
+mod tests;

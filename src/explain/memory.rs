@@ -71,7 +71,7 @@ impl<'a> Memory<'a> {
                     && self.types.bytes(of) == u64::from(event.size)
                 {
                     self.structure = Some(self.count);
-                    self.known.insert(self.count, Pointee { of, is_array: false });
+                    self.known.insert(self.count, Pointee::one(of));
                 }
             }
             Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Buffer
@@ -94,18 +94,17 @@ impl<'a> Memory<'a> {
     /// What lies at an address, and the block that it is in.
     fn spot(&self, address: u64) -> Option<(&Block, Spot)> {
         let (block, offset) = self.find(address)?;
-        let Pointee { of, is_array } = *self.known.get(&block.number)?;
+        let pointee = *self.known.get(&block.number)?;
+        let Pointee { of, is_array, .. } = pointee;
         let bytes = self.types.bytes(of).max(1);
         let number = offset / bytes;
         // What is behind the one is not known.
         if number > 0 && !is_array {
             return None;
         }
-        // An element that is but a number, or a lock, has no members.
-        let whole = || Spot { name: String::new(), points_to: None, container: None, bytes };
         let is_element = is_array && offset % bytes == 0;
         let spot = self.types.find(of, offset % bytes);
-        let mut spot = spot.or_else(|| is_element.then(whole))?;
+        let mut spot = spot.or_else(|| is_element.then(|| self.types.element(pointee)))?;
         let prefix = match (self.structure == Some(block.number), is_array) {
             (true, _) => String::new(),
             (false, true) => format!("#{}[{number}]", block.number),

@@ -95,7 +95,8 @@ impl Story<'_> {
             let reuses = event.act == Act::Allocate
                 && memory.former(event.address).is_some()
                 && told.iter().any(|call| call.has(event));
-            let tells = reuses || freed.is_some_and(|freed| std::ptr::eq(freed, event));
+            let is_freed = freed.is_some_and(|freed| std::ptr::eq(freed, event));
+            let tells = reuses || is_freed;
             let from = if is_of_access(&self.trail[..=at]) { at - 1 } else { at };
             let source = sources[from].clone().filter(|_| event.code != 0);
             let place = source.map(|source| texts.place(source));
@@ -105,7 +106,7 @@ impl Story<'_> {
                 what: What::Act { text, times: 1, place },
                 matters: matters[at].matters || tells,
                 is_news: matters[at].is_news || tells,
-                crosses: matters[at].crosses,
+                crosses: matters[at].crosses || is_freed,
                 delayed: event.act == Act::Buffer,
                 container: memory.container(event),
                 changes: matters::changes_memory(event),

@@ -25,6 +25,11 @@ pub fn is_node(class: &str) -> bool {
     ["_List_node", "_Rb_tree_node", "_Hash_node"].iter().any(|kind| class.starts_with(kind))
 }
 
+/// A member that points to pointers, by which a table or a deque finds what it holds.
+pub fn is_index(member: &str) -> bool {
+    matches!(member, "_M_buckets" | "_M_map")
+}
+
 /// Room for an object of the class's first argument.
 pub fn is_room(class: &str) -> bool {
     class.starts_with("__aligned_membuf<") || class.starts_with("__aligned_buffer<")

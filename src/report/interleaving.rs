@@ -65,7 +65,7 @@ fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
     let last = goes.len().saturating_sub(1);
     let with = |ends: usize| {
         let goes = goes.iter().enumerate();
-        goes.flat_map(|(at, go)| ends_of(go, ends, at == last)).collect::<Vec<_>>()
+        joined(goes.flat_map(|(at, go)| ends_of(go, ends, at == last)))
     };
     let longest = goes.iter().map(|go| go.len()).max().unwrap_or(0);
     if rows.len() <= rows_max {
@@ -81,6 +81,18 @@ fn shortened<'a>(rows: &[&'a Row], rows_max: usize) -> Vec<Line<'a>> {
         }
     }
     with(fits)
+}
+
+/// What is left out of several goes in a row is told once.
+fn joined<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Line<'a>> {
+    let mut told = Vec::new();
+    for line in lines {
+        match (told.last_mut(), line) {
+            (Some(Line::LeftOut(before)), Line::LeftOut(more)) => *before += more,
+            (_, line) => told.push(line),
+        }
+    }
+    told
 }
 
 /// The first and the last so many of these, and those in between that cross what others do; of
