@@ -223,7 +223,7 @@ test('a pointer shows arguments, results and stamps, and selects', async () => {
   for (const part of [
     /C\s+dequeue\(\) → 2/,
     /arguments\s+none/,
-    /result\s+ok: 2/,
+    /result\s+2\n/,
     /70 units of the file's stamps/,
     /returned at\s+90/,
   ]) {
