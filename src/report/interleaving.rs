@@ -269,7 +269,7 @@ mod tests {
         let rows = (0..20).flat_map(|at| begins(at * 5, 0).into_iter().chain(acts(1..4, 0)));
         let table = Interleaving { rows: rows.chain(acts(200..210, 1)).collect(), cut: false };
         let drawn = draw(&table, None, false, 40);
-        assert!(drawn.ends_with("(9 rows left out)\n   209  thread 1    does 209\n"), "{drawn}");
+        assert!(drawn.ends_with("(12 rows left out)\n   209  thread 1    does 209\n"), "{drawn}");
     }
 
     /// Of threads that wait for each other in turns, it is enough to be told once.
