@@ -95,6 +95,7 @@ pub(super) fn go_on(
 ) -> Result<Option<Smallest>> {
     let budget = search.left();
     let until = Instant::now() + budget;
+    search.hurry(&best)?;
     search.go_by(&best.plan)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut dealer = Dealer::new(best.scenario(), best.plan.seed);

@@ -33,6 +33,9 @@ const HANG_MAX: Duration = Duration::from_secs(4);
 /// waits for its turn on a busy machine, and the smallest one is run again with all the patience
 /// that the user asked for.
 const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
+/// A candidate may take so many times as long as a process with the finding's round, and at least
+/// that long.
+const HANG_FACTOR: u32 = 4;
 
 /// What a finding must have in common with the one that is shrunk, to be the same: its signature;
 /// or, of violations, the same rule, broken by no operation that the first did not name. (A
@@ -145,9 +148,10 @@ impl Shown {
 }
 
 pub(super) struct Search {
+    /// With the time without progress that counts as a hang in the end.
     options: Options,
-    /// Time without progress that counts as a hang in the end.
-    hang_max: Duration,
+    /// And that which counts as one of a candidate.
+    patience: Cell<Duration>,
     identity: Identity,
     scratch: TempDir,
     until: Cell<Instant>,
@@ -161,16 +165,31 @@ impl Search {
     pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
         let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
         let hangs = finding.signature.starts_with("hang");
-        let hang_max = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
+        let patience = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
         Ok(Search {
-            options: Options { hang_max, trace: None, ..options.clone() },
-            hang_max: options.hang_max,
+            options: Options { trace: None, ..options.clone() },
+            patience: Cell::new(patience),
             identity: Identity::of(finding),
             scratch,
             until: Cell::new(until),
             must_depend: Cell::new(false),
             rounds: Cell::new(0),
         })
+    }
+
+    /// From now on candidates that take far longer than this round count as hangs. Many candidates
+    /// of a broken structure never end: patience would be most of what there is time for.
+    pub fn hurry(&self, shown: &Shown) -> Result<()> {
+        let (round, started) = (shown.round(), Instant::now());
+        self.look(&shown.plan, round..round + 1, u64::MAX)?;
+        let enough = (started.elapsed() * HANG_FACTOR).max(HANG_OF_TRIAL);
+        self.patience.set(self.patience.get().min(enough));
+        Ok(())
+    }
+
+    /// How a candidate is run.
+    fn trial(&self) -> Options {
+        Options { hang_max: self.patience.get(), ..self.options.clone() }
     }
 
     /// Whether the finding is that a round took too many steps, so that their limit must stay.
@@ -217,7 +236,7 @@ impl Search {
             _ => (0, ROUNDS_THAT_WAIT),
         };
         let mut shown = 0;
-        self.run(&self.options, &plan, first..first + rounds, &mut |seen| {
+        self.run(&self.trial(), &plan, first..first + rounds, &mut |seen| {
             shown += u64::from(seen.is_some());
             true
         })?;
@@ -227,7 +246,7 @@ impl Search {
     /// How long a candidate that shows the finding does nothing before it counts.
     pub fn waits(&self) -> Duration {
         let hangs = self.identity.signature.starts_with("hang");
-        if hangs { self.options.hang_max } else { Duration::ZERO }
+        if hangs { self.patience.get() } else { Duration::ZERO }
     }
 
     /// Rounds that were run until now.
@@ -259,7 +278,7 @@ impl Search {
     /// gives the one with the fewest. Errors are the target's or the machine's.
     pub fn look(&self, plan: &Plan, rounds: Range<u64>, enough: u64) -> Result<Option<Shown>> {
         let mut best = None::<Shown>;
-        self.run(&self.options, plan, rounds, &mut |seen| {
+        self.run(&self.trial(), plan, rounds, &mut |seen| {
             if let Some(shown) = seen
                 && best.as_ref().is_none_or(|best| shown.cost() < best.cost())
             {
@@ -275,7 +294,7 @@ impl Search {
     pub fn look_at_each(&self, plan: &Plan, schedules: u64) -> Result<Vec<Option<Shown>>> {
         let count = plan.scenarios.len() as u64;
         let mut found: Vec<Option<Shown>> = plan.scenarios.iter().map(|_| None).collect();
-        self.run(&self.options, plan, 0..count * schedules, &mut |seen| {
+        self.run(&self.trial(), plan, 0..count * schedules, &mut |seen| {
             if let Some(shown) = seen {
                 let of = &mut found[(shown.round() % count) as usize];
                 if of.is_none() {
@@ -290,8 +309,7 @@ impl Search {
     /// As [`Search::look`] for one round, but also when the user has had enough, and as patient as
     /// the user asked for.
     pub fn look_anyway(&self, plan: &Plan, round: u64) -> Result<Option<Shown>> {
-        let (stop, hang_max) = (Default::default(), self.hang_max);
-        let options = Options { stop, hang_max, ..self.options.clone() };
+        let options = Options { stop: Default::default(), ..self.options.clone() };
         let mut found = None;
         self.run(&options, plan, round..round + 1, &mut |seen| {
             found = found.take().or(seen);
@@ -312,17 +330,16 @@ impl Search {
         take: &mut dyn FnMut(Option<Shown>) -> bool,
     ) -> Result<Searched> {
         let stop = if anyway { Default::default() } else { self.options.stop.clone() };
-        let options = Options { stop, ..self.options.clone() };
+        let options = Options { stop, ..self.trial() };
         self.take_with(&options, plan, first, (time, anyway), take)
     }
 
     /// The first round of the plan, from `first` on, that hangs for as long as the user said that a
     /// hang takes; none in `time`.
     pub fn hangs_for_long(&self, plan: &Plan, first: u64, time: Duration) -> Result<Option<Shown>> {
-        let (stop, hang_max) = (Default::default(), self.hang_max);
-        let options = Options { stop, hang_max, ..self.options.clone() };
+        let options = Options { stop: Default::default(), ..self.options.clone() };
         let mut found = None;
-        let time = time + hang_max;
+        let time = time + options.hang_max;
         self.take_with(&options, plan, first, (time, true), &mut |seen| {
             found = found.take().or(seen);
             found.is_none()

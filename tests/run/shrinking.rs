@@ -153,6 +153,15 @@ fn a_run_shrinks_and_shrinking_goes_on() {
     assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
 }
 
+/// They were most of what there was time for: 42 calls were left after 20 seconds.
+#[test]
+fn candidates_that_never_end_cost_little() {
+    let adapter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/controlled/turned_by_reads.cpp");
+    let (found, shrunk) = found_and_shrunk(&Tool::new(), adapter, "4", "15s");
+    let (calls, size) = (found.round.history.len(), size(&shrunk));
+    assert!(calls > 20 && size.calls <= 10 && size.threads == 2, "{calls}, {size:?}");
+}
+
 /// Whoever waits is told, unless that was done between its look and its sleep.
 pub const EVENT: &str = "#include <interlap.hpp>
 #include <atomic>
