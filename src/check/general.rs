@@ -177,12 +177,16 @@ fn unexplained<O: Debug, M: Model<O>>(
     failed: OperationId,
     open: &[(OperationId, u64)],
 ) -> Witness {
+    let others = match open.len() {
+        0 => String::new(),
+        1 => "; the call still under way then does not change that".to_string(),
+        n => format!("; the {n} calls still under way then do not change that"),
+    };
     let explanation = format!(
-        "No order of the operations called before its return explains {} by client {}; {} others \
-         were under way then. The state may have been {}.",
+        "No order of the operations called before its return explains {} by client {}{others}. The \
+         state may have been {}.",
         model.describe(&journal.get(failed).operation),
         journal.client(failed),
-        open.len(),
         states(model, frontier)
     );
     let operations = open.iter().map(|(id, _)| *id).chain([failed]).collect();

@@ -357,10 +357,9 @@ fn unexplained(history: &History, sets: &Sets, place: usize) -> Witness {
         before = format!(" Without those under way, as few as {least} keys were where it looked.");
     }
     let explanation = format!(
-        "No order of the operations called before its return explains {}; {} others were under way \
-         then.{before}",
+        "No order of the operations called before its return explains {}{}.{before}",
         witness::call(history, failed),
-        others.len()
+        witness::still_under_way(history, &others)
     );
     let operations = others.into_iter().chain([failed]).collect();
     Witness { rule: "set-answer-in-order", explanation, operations }

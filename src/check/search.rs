@@ -181,10 +181,9 @@ fn call<'a, M: Model<Call<'a>>>(
 
 fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
     let explanation = format!(
-        "No order of the operations called before its return explains {}; {} others were under way \
-         then.",
+        "No order of the operations called before its return explains {}{}.",
         witness::call(history, failed),
-        others.len()
+        witness::still_under_way(history, &others)
     );
     let operations = others.into_iter().chain([failed]).collect();
     Witness { rule: UNEXPLAINED, explanation, operations }

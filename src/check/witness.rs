@@ -25,6 +25,17 @@ pub fn called(history: &History, id: OperationId) -> String {
     format!("{name}({args}) by {}", thread(history, id))
 }
 
+/// "; the 3 calls still under way do not change that", where they might have.
+pub fn still_under_way(history: &History, others: &[OperationId]) -> String {
+    match others {
+        [] => String::new(),
+        [one] => {
+            format!("; {}, still under way then, does not change that", called(history, *one))
+        }
+        _ => format!("; the {} calls still under way then do not change that", others.len()),
+    }
+}
+
 /// "answered false", "answered 7".
 pub fn answered(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
