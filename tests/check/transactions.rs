@@ -436,6 +436,56 @@ fn anomalies_have_names() {
     assert_eq!(told(&conflict, "snapshot"), "write-conflict");
 }
 
+/// What was right about the transactions that have a part in it gives it no name.
+#[test]
+fn anomalies_are_named_by_what_went_wrong() {
+    use Op::*;
+    let begin = |client| (client, StoreBegin, &[][..], OK, &[][..]);
+    let commit = |client| (client, StoreCommit, &[][..], OK, &[][..]);
+    // One key of two was replaced since: the reader saw no part of what was committed at once.
+    let replaced = [
+        begin(1),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        (1, StoreWrite, &[6, 1], OK, &[]),
+        commit(1),
+        begin(1),
+        (1, StoreWrite, &[6, 2], OK, &[]),
+        commit(1),
+        begin(1),
+        (1, StoreWrite, &[8, 1], OK, &[]),
+        commit(1),
+        begin(2),
+        (2, StoreRead, &[5], OK, &[1]),
+        (2, StoreRead, &[6], OK, &[2]),
+        (2, StoreRead, &[8], NO, &[]),
+        commit(2),
+    ];
+    // Between two that found nothing and wrote something, what the first wrote was removed.
+    let removed = [
+        begin(1),
+        (1, StoreRead, &[5], NO, &[]),
+        (1, StoreWrite, &[5, 1], OK, &[]),
+        commit(1),
+        begin(1),
+        (1, StoreRead, &[5], OK, &[1]),
+        (1, StoreRemove, &[5], OK, &[]),
+        (1, StoreWrite, &[8, 1], OK, &[]),
+        commit(1),
+        begin(2),
+        (2, StoreRead, &[5], NO, &[]),
+        (2, StoreWrite, &[5, 2], OK, &[]),
+        commit(2),
+        begin(3),
+        (3, StoreRead, &[5], OK, &[2]),
+        (3, StoreRead, &[8], NO, &[]),
+        commit(3),
+    ];
+    for lines in [&replaced[..], &removed] {
+        assert_eq!(told(lines, "snapshot"), "stale-read");
+        assert_eq!(told(lines, "serializable"), "stale-read");
+    }
+}
+
 #[test]
 fn anomalies_of_timestamps_have_names() {
     use Op::*;

@@ -254,8 +254,9 @@ fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
         Kind::Serializable if count == all.len() => contradicted(history, all),
         _ => String::new(),
     };
+    let asked: Vec<&Transaction> = all.iter().map(|(_, asked)| *asked).collect();
+    let rule = name(kind, &asked, count == all.len());
     let all: Vec<&Transaction> = all.iter().map(|(t, _)| *t).collect();
-    let rule = name(kind, &all);
     let who = |t: &&Transaction| {
         let began = history.operation(t.operations[0]).start;
         format!("{} (begun at {began})", words::thread(history, t.operations[0]))
@@ -295,14 +296,19 @@ fn is_read(transaction: &Transaction, found: &FastSet<Found>) -> bool {
         || transaction.may_commit() && left.any(|(key, value)| found.contains(&(*key, *value)))
 }
 
-fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
+/// What went wrong, as far as it is certain; `whole` if these are all that have a part in it.
+fn name(kind: Kind, all: &[&Transaction], whole: bool) -> &'static str {
     let committed = || all.iter().filter(|t| matches!(t.outcome, Outcome::Committed { .. }));
     let pairs = || committed().flat_map(|a| committed().map(move |b| (*a, *b)));
     let distinct = |(a, b): &(&Transaction, &Transaction)| !std::ptr::eq(*a, *b);
     // Both read one version of a key and replaced it.
     let lost = |(a, b): &(&Transaction, &Transaction)| {
         let mut both = a.writes.keys().filter(|key| b.writes.contains_key(key));
-        both.any(|key| a.reads.get(key).is_some_and(|read| b.reads.get(key) == Some(read)))
+        let is_one = |found| who_left(all, found).count() <= usize::from(found.1.is_some());
+        both.any(|key| {
+            let read = a.reads.get(key).filter(|read| b.reads.get(key) == Some(read));
+            read.is_some_and(|read| is_one((*key, *read)))
+        })
     };
     // Each read what the other replaced, and they replaced different keys.
     let skew = |(a, b): &(&Transaction, &Transaction)| {
@@ -310,12 +316,6 @@ fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
             |a: &Transaction, b: &Transaction| a.reads.keys().any(|key| b.writes.contains_key(key));
         let meet = a.writes.keys().any(|key| b.writes.contains_key(key));
         !meet && reads(a, b) && reads(b, a) && a.start <= end(b) && b.start <= end(a)
-    };
-    // One saw a part of what another committed at once.
-    let fractured = |(a, b): &(&Transaction, &Transaction)| {
-        let seen = |(key, value): (&i64, &Option<i64>)| b.reads.get(key).map(|r| r == value);
-        let seen: Vec<bool> = a.writes.iter().filter_map(seen).collect();
-        seen.contains(&true) && seen.contains(&false)
     };
     // Both changed a key, and cannot have seen each other's change: they ran at once, or one reads
     // at a timestamp before the other's commit.
@@ -337,10 +337,10 @@ fn name(kind: Kind, all: &[&Transaction]) -> &'static str {
         Kind::Snapshot if all.len() == 2 && any(&overwritten) => "write-conflict",
         Kind::Serializable if any(&backwards) => "timestamp-order",
         Kind::Serializable if any(&skew) => "write-skew",
-        _ if writers_and_others(all).any(|pair| fractured(&pair)) => "fractured-read",
-        _ if writers_and_others(all).any(|(writer, other)| is_stale(writer, other, all)) => {
-            "stale-read"
+        _ if writers_and_others(all).any(|(a, b)| is_fractured(a, b, all, whole)) => {
+            "fractured-read"
         }
+        _ if writers_and_others(all).any(|(a, b)| is_stale(a, b, all, whole)) => "stale-read",
         Kind::Serializable => "not-serializable",
         _ => "not-a-snapshot",
     }
@@ -357,17 +357,50 @@ fn writers_and_others<'a>(
     })
 }
 
-/// Whether `reader` found what `writer` had replaced before it began: nobody can have put that
-/// there again.
-fn is_stale(writer: &Transaction, reader: &Transaction, all: &[&Transaction]) -> bool {
+/// Those that may have left this under its key.
+fn who_left<'a>(
+    all: &'a [&'a Transaction],
+    (key, value): Found,
+) -> impl Iterator<Item = &'a Transaction> {
+    let left = move |t: &&&Transaction| t.may_commit() && t.writes.get(&key) == Some(&value);
+    all.iter().filter(left).copied()
+}
+
+/// Whether what was found had been there before that time: nobody can have put it there later, as
+/// far as these are all.
+fn was_there(all: &[&Transaction], found: Found, before: u64, whole: bool) -> bool {
+    let mut who = who_left(all, found).peekable();
+    (whole || who.peek().is_some()) && who.all(|other| end(other) < before)
+}
+
+/// Whether `reader` found what `writer` and nobody else left under one key, and under another what
+/// had been there before.
+fn is_fractured(
+    writer: &Transaction,
+    reader: &Transaction,
+    all: &[&Transaction],
+    whole: bool,
+) -> bool {
+    let (Outcome::Committed { start, .. } | Outcome::Unknown { start }) = writer.outcome else {
+        return false;
+    };
+    let found = |(key, found): (&i64, &Option<i64>)| {
+        let left = writer.writes.get(key)?;
+        let found = (*key, *found);
+        Some((found, *left == found.1))
+    };
+    let found: Vec<(Found, bool)> = reader.reads.iter().filter_map(found).collect();
+    let is_its = |found: Found| found.1.is_some() && who_left(all, found).count() == 1;
+    found.iter().any(|(found, same)| *same && is_its(*found))
+        && found.iter().any(|(found, same)| !same && was_there(all, *found, start, whole))
+}
+
+/// Whether `reader` found what `writer` had replaced before it began.
+fn is_stale(writer: &Transaction, reader: &Transaction, all: &[&Transaction], whole: bool) -> bool {
     let Outcome::Committed { start, end: over } = writer.outcome else { return false };
     let replaced = |(key, found): (&i64, &Option<i64>)| {
         let left = writer.writes.get(key);
-        let wrote = |other: &&&Transaction| {
-            other.may_commit() && other.writes.get(key).is_some_and(|value| value == found)
-        };
-        left.is_some_and(|value| value != found)
-            && all.iter().filter(wrote).all(|other| end(other) < start)
+        left.is_some_and(|value| value != found) && was_there(all, (*key, *found), start, whole)
     };
     over < reader.start && reader.reads.iter().any(replaced)
 }
