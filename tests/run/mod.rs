@@ -27,6 +27,7 @@ mod scenarios;
 pub mod shrinking;
 mod shrinking_alone;
 mod shrinking_natively;
+mod told;
 pub mod tool;
 mod triage;
 mod twins;
