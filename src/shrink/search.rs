@@ -223,24 +223,32 @@ impl Search {
         Ok(found)
     }
 
-    /// Whether another schedule of the same calls ends well, if that is asked for.
+    /// Whether another schedule of the same calls ends well, if that is asked for; of native
+    /// threads, one that makes one call at a time, as these may hang nearly always.
     pub fn depends(&self, plan: &Plan) -> Result<bool> {
         if !self.must_depend.get() {
             return Ok(true);
         }
         let mut plan = plan.clone();
         plan.control.policy = None;
-        plan.scenarios.iter_mut().for_each(|scenario| scenario.schedule = None);
-        let (first, rounds) = match plan.engine {
-            Engine::Native => (ROUND_FIRST, NATIVE_ROUNDS_THAT_WAIT),
-            _ => (0, ROUNDS_THAT_WAIT),
+        let is_native = plan.engine == Engine::Native;
+        for scenario in &mut plan.scenarios {
+            (scenario.schedule, scenario.sequential) = (None, is_native || scenario.sequential);
+        }
+        let (first, rounds) = match is_native {
+            true => (ROUND_FIRST, NATIVE_ROUNDS_THAT_WAIT),
+            false => (0, ROUNDS_THAT_WAIT),
         };
-        let mut shown = 0;
-        self.run(&self.trial(), &plan, first..first + rounds, &mut |seen| {
-            shown += u64::from(seen.is_some());
+        let options = Options { plan: plan.clone(), ..self.trial() };
+        let mut waits = 0;
+        self.counted(&options, first..first + rounds, &mut |seen| {
+            waits += u64::from(seen.is_some_and(|seen| match is_native {
+                true => seen.round.end.fault.is_some(),
+                false => self.shown(&plan, seen).is_some(),
+            }));
             true
         })?;
-        Ok(shown < rounds)
+        Ok(waits < rounds)
     }
 
     /// How long a candidate that shows the finding does nothing before it counts.
