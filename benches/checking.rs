@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use interlap::check::{Limits, Verdict, check, overlap};
-use interlap::history::{Entry, History, Thread};
+use interlap::core::history::{Entry, History, Thread};
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{Clock, Plan};
 use interlap::model::{Kind, Spec};
-use interlap::operation::{Op, Status};
-use interlap::plan::{Clock, Plan};
 use interlap::trace::frame::{
     self, ClockInfo, Frame, FrameReader, Hello, Records, RoundEnd, RoundStart, Steps,
     TRACE_VERSION, TargetInfo,

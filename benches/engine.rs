@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use interlap::cache::Cache;
-use interlap::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
-use interlap::plan::{Carrier, Engine, Job, Plan, Shard};
-use interlap::sources::Sources;
 use interlap::trace::frame::Hello;
 
 const TARGET: &str = "targets/ms_queue.cpp";

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use interlap::cache::Cache;
-use interlap::compile::{Request, Toolchain};
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::plan::{Plan, Shard};
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
-use interlap::plan::{Plan, Shard};
-use interlap::sources::Sources;
 use interlap::trace::frame::Hello;
 
 fn main() {

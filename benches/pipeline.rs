@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use interlap::exercise::{Counter, LOOKED_FIRST};
+use interlap::core::history::{Entry, History, Thread};
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{Clock, Engine, Plan, Shard};
+use interlap::fuzz::exercise::{Counter, LOOKED_FIRST};
 use interlap::fuzz::{Observer, Options, Statistics, fuzz};
-use interlap::history::{Entry, History, Thread};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
-use interlap::plan::{Clock, Engine, Plan, Shard};
 use interlap::trace::frame::{
     Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
     write,

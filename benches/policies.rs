@@ -7,12 +7,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use interlap::cache::Cache;
-use interlap::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::plan::{Engine, Plan, Shard};
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics};
 use interlap::model::Spec;
-use interlap::plan::{Engine, Plan, Shard};
-use interlap::sources::Sources;
 use interlap::trace::frame::Hello;
 
 const SEEDS: usize = 20;

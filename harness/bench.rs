@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use interlap::operation::Op;
-use interlap::plan;
+use interlap::core::operation::Op;
+use interlap::core::plan;
 use interlap::trace::records::size_max;
 use serde::Serialize;
 

@@ -13,9 +13,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use interlap::plan;
+use interlap::core::plan;
+use interlap::core::tsc;
 use interlap::trace::frame::ClockInfo;
-use interlap::tsc;
 
 use crate::controlled::engine;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use interlap::random::Random;
+use interlap::core::random::Random;
 use interlap::trace::area::THREADS_MAX;
 
 /// Kernel numbers of the threads that call now; 0: nobody.

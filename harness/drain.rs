@@ -1,7 +1,7 @@
 //! The drain: after all threads are done, one reads all that is left, so that loss shows. What a
 //! call is comes in; whether the structure was emptied goes out.
 
-use interlap::operation::{Op, Status};
+use interlap::core::operation::{Op, Status};
 
 use crate::library::Role;
 use crate::timebox::Outcome;

@@ -6,8 +6,8 @@ use std::ffi::{CStr, CString, c_void};
 use std::path::Path;
 use std::ptr;
 
+use interlap::core::operation::Op;
 use interlap::model::Spec;
-use interlap::operation::Op;
 use interlap::trace::frame::TargetInfo;
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code)]

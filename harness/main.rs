@@ -30,7 +30,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use interlap::plan::{Engine, Job, OWN_FAILURE};
+use interlap::core::plan::{Engine, Job, OWN_FAILURE};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, CodeRange, Frame, Growth, Hello, RoundEnd, TRACE_VERSION};
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::{Backoff, CachePadded};
-use interlap::operation::Op;
-use interlap::random::mix;
+use interlap::core::operation::Op;
+use interlap::core::random::mix;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 

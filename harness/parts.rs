@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use interlap::operation::{Family, Op};
+use interlap::core::operation::{Family, Op};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{self, Frame, PART_CALLS, Pause, RoundStart};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use interlap::plan::OWN_FAILURE;
+use interlap::core::plan::OWN_FAILURE;
 use interlap::trace::area::{self, Stage};
 use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX};
 use rustix::fs::MemfdFlags;

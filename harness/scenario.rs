@@ -1,8 +1,8 @@
 //! Whether a target can be called as a plan's scenario says: a stored plan may have been changed,
 //! and so may the target. Plan and the target's operations come in, what is wrong goes out.
 
-use interlap::operation::{Op, Status};
-use interlap::plan::{BULK_MAX, Plan, Scenario};
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{BULK_MAX, Plan, Scenario};
 use interlap::trace::area::THREADS_MAX;
 
 use crate::library::Role;

@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use interlap::operation::{Op, Status};
-use interlap::plan::BULK_MAX;
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::BULK_MAX;
 use interlap::trace::records::{Writer, size_max};
 use smallvec::SmallVec;
 

@@ -5,9 +5,9 @@
 
 mod transaction;
 
-use interlap::operation::{Family, Op, Status};
-use interlap::plan::{Call, Engine, FreshThreads, Plan, Scenario};
-use interlap::random::Random;
+use interlap::core::operation::{Family, Op, Status};
+use interlap::core::plan::{Call, Engine, FreshThreads, Plan, Scenario};
+use interlap::core::random::Random;
 use interlap::trace::area::THREADS_MAX;
 use interlap::trace::frame::{PART_CALLS, RoundStart, TargetInfo};
 

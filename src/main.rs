@@ -7,7 +7,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     end_with_the_reader();
-    interlap::commands::run(&interlap::cli::Cli::parse().command)
+    interlap::cli::commands::run(&interlap::cli::arguments::Cli::parse().command)
 }
 
 /// `interlap targets | head`: a reader that has seen enough is no error. (Rust turns the signal off

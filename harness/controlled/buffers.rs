@@ -13,7 +13,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use interlap::random::mix;
+use interlap::core::random::mix;
 use interlap::schedule::{Access, THREADS_MAX};
 use interlap::trace::trail::Act;
 

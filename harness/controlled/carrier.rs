@@ -11,7 +11,7 @@ use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use interlap::plan;
+use interlap::core::plan;
 use interlap::schedule::THREADS_MAX;
 
 use super::layout;

@@ -7,7 +7,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use interlap::random::mix;
+use interlap::core::random::mix;
 
 use super::layout;
 

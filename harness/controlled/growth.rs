@@ -7,7 +7,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-use interlap::plan::{Job, Plan};
+use interlap::core::plan::{Job, Plan};
 use interlap::trace::frame::{Bye, Frame, Growth};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};

@@ -30,8 +30,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use interlap::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
-use interlap::random::{Random, mix};
+use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
+use interlap::core::random::{Random, mix};
 use interlap::schedule::{Outlook, Policy, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::Path;
 
-use interlap::operation::Op;
+use interlap::core::operation::Op;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! The transactions of a thread: what was drawn and what was answered come in, the call that its
 //! transaction can do with goes out.
 
-use interlap::operation::{Op, Status};
+use interlap::core::operation::{Op, Status};
 
 use super::Caller;
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::events::Event;
 use super::frontier::Exhausted;
 use super::{Limits, Verdict, Witness};
-use crate::history::{History, NEVER};
+use crate::core::history::{History, NEVER};
 
 /// Below so many operations for each, threads do not pay.
 const OPERATIONS_MIN: usize = 50_000;

@@ -7,8 +7,8 @@
 use super::Witness;
 use super::hash::FastMap;
 use super::witness::{answered, called};
-use crate::history::{History, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// A put or an append on the key, called before the get returned.
 #[derive(Clone, Copy)]
@@ -129,7 +129,7 @@ impl<'a> Key<'a> {
 mod tests {
     use super::*;
     use crate::check::{Limits, Verdict, check};
-    use crate::history::Entry;
+    use crate::core::history::Entry;
     use crate::model::Spec;
 
     /// What is called, in which box, and what a get found.

@@ -15,7 +15,7 @@ use super::events::Events;
 use super::frontier::{Exhausted, OPEN_MAX, limit};
 use super::hash::FastMap;
 use super::keyed::{call_of, unexplained};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
 use crate::model::{Cell, Effect, key};
 
 /// Which of the key's calls under way have taken effect, and what the cell holds then.

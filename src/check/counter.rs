@@ -13,8 +13,8 @@ use super::events::Events;
 use super::small::Few;
 use super::values::Bits;
 use super::{Witness, witness};
-use crate::history::{History, NEVER, Operation, OperationId, Thread};
-use crate::operation::Op;
+use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
+use crate::core::operation::Op;
 
 /// What a thread's open operation still has to do.
 #[derive(Clone, Copy, PartialEq)]

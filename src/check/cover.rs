@@ -9,8 +9,8 @@
 use super::removals::Taken;
 use super::small::Few;
 use super::values::{Values, added_by};
-use crate::history::History;
-use crate::operation::Status;
+use crate::core::history::History;
+use crate::core::operation::Status;
 
 /// Whether something is surely inside now, by group (a producer's queue, or the whole).
 ///
@@ -72,7 +72,7 @@ pub fn covering(
 ) -> Vec<i64> {
     let mut intervals = Vec::new();
     for (at, thread) in history.threads.iter().enumerate() {
-        let closed = |o: &&crate::history::Operation| o.status == Status::Ok && o.end <= end;
+        let closed = |o: &&crate::core::history::Operation| o.status == Status::Ok && o.end <= end;
         for operation in thread.operations().iter().filter(closed) {
             for &value in added_by(thread, operation) {
                 let until = table[values.added(at, value)].start;

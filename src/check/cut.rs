@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use super::search::UNEXPLAINED;
 use super::values::{added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{Entry, History, OperationId, Thread};
+use crate::core::history::{Entry, History, OperationId, Thread};
+use crate::core::operation::{Op, listed};
 use crate::model::{Kind, Spec};
-use crate::operation::{Op, listed};
 
 /// Values up to which a history is cut down, and histories that are judged on the way.
 const VALUES_MAX: usize = 512;
@@ -139,8 +139,8 @@ impl Cut<'_> {
 mod tests {
     use super::super::{Limits, Verdict, check, search};
     use super::*;
-    use crate::operation::Status;
-    use crate::random::Random;
+    use crate::core::operation::Status;
+    use crate::core::random::Random;
 
     fn push(history: &mut History, client: u32, op: Op, at: (u64, u64), io: (&[i64], &[i64])) {
         let (status, (start, end), (args, results)) = (Status::Ok, at, io);

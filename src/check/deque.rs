@@ -12,14 +12,14 @@ use super::search;
 use super::small::Small;
 use super::steps::Steps;
 use super::values::{Values, added_by};
-use crate::history::{History, NEVER};
+use crate::core::history::{History, NEVER};
+use crate::core::operation::{Op, Status};
 use crate::model::{Call, Model, Spec};
-use crate::operation::{Op, Status};
 
 /// The one thread that pushes and takes, if there is one. A deque nobody pushed to has any.
 fn owner(history: &History) -> Option<usize> {
     let owns = |op: Op| matches!(op, Op::DequePush | Op::DequeTake);
-    let is_owner = |thread: &crate::history::Thread| {
+    let is_owner = |thread: &crate::core::history::Thread| {
         thread.operations().iter().any(|operation| owns(operation.op))
     };
     let mut owners = (0..history.threads.len()).filter(|at| is_owner(&history.threads[*at]));

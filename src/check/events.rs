@@ -4,7 +4,7 @@
 
 use super::least::Least;
 use super::small::Few;
-use crate::history::{History, NEVER, Operation, OperationId};
+use crate::core::history::{History, NEVER, Operation, OperationId};
 
 /// The call or the return of an operation. An operation whose effect is open has no return.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 
 use super::set::{Want, first_unexplained, want};
 use super::{Witness, witness};
-use crate::history::{Entry, History, OperationId, Thread};
-use crate::operation::{Op, Status};
+use crate::core::history::{Entry, History, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 
 /// Changes under way at the beginning of the evidence: for each, both cases are looked at.
 const OPTIONAL_MAX: usize = 4;

@@ -20,9 +20,9 @@ use super::removals::{self, Broken, Removals, Taken};
 use super::small::Few;
 use super::values::{Values, added_by};
 use super::{Witness, runs, witness};
-use crate::history::{History, NEVER, Operation, Thread};
+use crate::core::history::{History, NEVER, Operation, Thread};
+use crate::core::operation::Status;
 use crate::model::{Empty, Kind, Spec};
-use crate::operation::Status;
 
 /// The first broken rule of a queue, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {

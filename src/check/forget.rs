@@ -12,9 +12,9 @@
 
 use super::deque;
 use super::hash::FastMap;
-use crate::history::{Entry, History, NEVER, OperationId, Thread};
+use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 use crate::model::{Call, Empty, Kind, Spec, added, key};
-use crate::operation::{Op, Status};
 
 /// Instants at which nothing was under way that are tried, latest first.
 const INSTANTS_MAX: usize = 16;

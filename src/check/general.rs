@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::frontier::{Exhausted, Frontier, Search};
 use super::{Limits, Verdict, Witness};
-use crate::history::{NEVER, OperationId};
-use crate::journal::Journal;
+use crate::core::history::{NEVER, OperationId};
+use crate::core::journal::Journal;
 use crate::model::Model;
 
 /// Operations that are judged together.

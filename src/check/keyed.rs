@@ -11,9 +11,9 @@ use super::hash::FastMap;
 use super::strings::Strings;
 use super::{Limits, Verdict, Witness, witness};
 use super::{appends, cells};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Op;
 use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
-use crate::operation::Op;
 
 /// An open operation: its key, and its step's bit in that key's frontier.
 type Opened = (OperationId, i64, u64);

@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use super::small::{SMALL, Small};
-use crate::history::History;
-use crate::operation::Op;
+use crate::core::history::History;
+use crate::core::operation::Op;
 
 /// Places of keys, in their order.
 // There is one for each check: a box would ask for memory.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::history::{History, NEVER};
+use crate::core::history::{History, NEVER};
 
 /// Bits of a line's number.
 const LINE_BITS: u32 = 4;

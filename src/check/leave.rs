@@ -13,7 +13,7 @@ use super::Limits;
 use super::frontier::{Configuration, Frontier, Search};
 use super::small::Few;
 use super::steps::Step;
-use crate::history::{NEVER, OperationId};
+use crate::core::history::{NEVER, OperationId};
 use crate::model::{Call, Model};
 
 /// So many ways are tried alone.

@@ -15,7 +15,7 @@ use super::segments::{Coverage, Stabbing};
 use super::small::{Few, Small};
 use super::values::{Bits, Values, added_by};
 use super::{Witness, witness};
-use crate::history::History;
+use crate::core::history::History;
 use crate::model::Spec;
 
 /// The first broken rule of a stack, if any. What is needed only to name the operations that break
@@ -244,7 +244,7 @@ fn unordered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::core::random::Random;
 
     /// Values whose four events are any of so many, of which each happens once.
     fn some(random: &mut Random, values: usize) -> Small<Ranks> {

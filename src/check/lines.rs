@@ -9,9 +9,9 @@
 
 use super::small::Few;
 use super::values::Values;
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::Status;
 use crate::model::{Call, Model, most};
-use crate::operation::Status;
 
 pub struct Lines<'a> {
     values: &'a Values,

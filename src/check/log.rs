@@ -12,8 +12,8 @@ use smallvec::smallvec;
 
 use super::small::{Small, SmallMap};
 use super::{Witness, witness};
-use crate::history::{History, NEVER, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// What concerns one position: the append that fills it, and who saw what.
 #[derive(Clone, Default)]

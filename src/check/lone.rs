@@ -3,8 +3,8 @@
 
 use super::merged::{self, Turn};
 use super::small::Small;
-use crate::history::{History, NEVER, Operation, OperationId};
-use crate::operation::Status;
+use crate::core::history::{History, NEVER, Operation, OperationId};
+use crate::core::operation::Status;
 
 /// Names of operations; few of them where a history is short.
 pub type Names = Small<OperationId>;

@@ -6,7 +6,7 @@
 use super::least::Least;
 use super::sift::{Sift, sift};
 use super::small::Few;
-use crate::history::{History, NEVER, Operation, OperationId, Thread};
+use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
 
 /// An operation, in its turn.
 pub struct Turn<'a> {

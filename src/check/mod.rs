@@ -57,10 +57,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::history::{History, OperationId, Thread};
-use crate::journal::Journal;
+use crate::core::history::{History, OperationId, Thread};
+use crate::core::journal::Journal;
+use crate::core::operation::Op;
 use crate::model::{Bulk, Kind, Model, Spec};
-use crate::operation::Op;
 use removals::Broken;
 use values::{AddedTwice, Values};
 

@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use super::forget::forget;
 use super::{Limits, Verdict, Witness, check, is_stream, stream, transactions};
 use super::{recorded, stacked, stands};
-use crate::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
+use crate::core::history::{Entry, History, Misfit, NEVER, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Spec};
-use crate::operation::{Op, Status};
 
 /// What an operation takes in the window, at the least.
-const OPERATION_BYTES: usize = 2 * size_of::<crate::history::Operation>();
+const OPERATION_BYTES: usize = 2 * size_of::<crate::core::history::Operation>();
 
 /// Steps of a general search that asks when a violation began. A prefix of a long history may need
 /// one where the whole did not, as what a removal under way may take is open; then the violation is
@@ -58,7 +58,7 @@ pub struct Found {
 ///
 /// ```
 /// use interlap::check::{Limits, Online};
-/// use interlap::operation::{Op, Status};
+/// use interlap::core::operation::{Op, Status};
 ///
 /// let mut online = Online::new("fifo".parse().unwrap(), Limits::default());
 /// online.call(1, Op::Enqueue, &[7], 10).unwrap(); // client, operation, arguments, time

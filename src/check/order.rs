@@ -19,9 +19,9 @@ use super::refuse;
 use super::search::{Task, judged, with_object};
 use super::steps::{Step, Steps};
 use super::values::{Values, added_by, taken_by};
-use crate::history::{History, NEVER, OperationId};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::Status;
 use crate::model::{Call, Expect, Kind, Model, Spec};
-use crate::operation::Status;
 
 /// Operations of the longest history that is tried.
 const OPERATIONS_MAX: usize = 300_000;

@@ -15,9 +15,9 @@ use super::removals::{self, Broken, Removals, Taken};
 use super::sift::sift;
 use super::values::{Values, added_by};
 use super::{Witness, runs, tally, witness};
-use crate::history::{History, NEVER, Operation, OperationId};
+use crate::core::history::{History, NEVER, Operation, OperationId};
+use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
-use crate::operation::Status;
 
 /// The first broken rule, if any.
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {

@@ -20,9 +20,9 @@ use super::slots::Slots;
 use super::small::{Few, Small};
 use super::values::{AddedTwice, Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::{Status, listed};
 use crate::model::{Empty, Spec};
-use crate::operation::{Status, listed};
 
 /// A value that is added or taken, with the ranks of the call and the return.
 #[derive(Clone, Copy)]

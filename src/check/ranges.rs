@@ -20,9 +20,9 @@ use super::hash::FastSet;
 use super::keys::{Index, Sums};
 use super::small::{Few, Small};
 use super::{Limits, Verdict, Witness, witness};
-use crate::history::{History, Operation, OperationId, Thread};
+use crate::core::history::{History, Operation, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 use crate::model::bounds;
-use crate::operation::{Op, Status};
 
 /// An open operation. Keys are by their place among all keys.
 struct Open {

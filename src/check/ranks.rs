@@ -11,9 +11,9 @@ use super::removals::{self, Broken};
 use super::small::{Few, Small};
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
-use crate::operation::Status;
 
 /// Rank of an event that does not happen.
 pub const NONE: u32 = u32::MAX;

@@ -14,8 +14,8 @@
 use super::forget::{Fates, rest as left};
 use super::hash::FastSet;
 use super::log::is_exact;
-use crate::history::{History, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// How far on: the position, and whether it is that of the tail, an append or a read.
 type Place = (i64, u8);

@@ -9,9 +9,9 @@
 use super::removals::{self, Broken, Taken};
 use super::values::{Values, added_by};
 use super::{Witness, fifo, witness};
-use crate::history::{History, NEVER};
+use crate::core::history::{History, NEVER};
+use crate::core::operation::listed;
 use crate::model::Spec;
-use crate::operation::listed;
 
 /// An added value: its number, itself, and the timebox of its enqueue.
 struct Added {
@@ -106,7 +106,7 @@ fn broken(
     let open = history.threads.iter().filter_map(|thread| thread.operations().last());
     let open = open.filter(|o| o.end == NEVER && o.op.removes() && o.start <= end);
     let most: usize =
-        open.map(|o| if o.op == crate::operation::Op::Dequeue { 1 } else { 64 }).sum();
+        open.map(|o| if o.op == crate::core::operation::Op::Dequeue { 1 } else { 64 }).sum();
     let older = |a: &&Added| a.end < this.start && table[a.number].start > end;
     let older: Vec<i64> =
         added.iter().filter(older).take(spec.k as usize).map(|a| a.value).collect();

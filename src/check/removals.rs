@@ -6,8 +6,8 @@ use super::sift::sift;
 use super::small::Small;
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, NEVER, Operation, OperationId, Thread};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 
 /// The timebox of a removal.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 use super::removals::Broken;
 use super::values::{Values, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
 use crate::model::{Bulk, Spec};
 
 pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {

@@ -11,12 +11,12 @@ use super::steps::{Step, Steps};
 use super::strings::AllStrings;
 use super::values::{Values, added_by};
 use super::{Limits, Verdict, Witness, cut, witness};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
 use crate::model::{
     Bag, Call, Counter, Dictionary, Empty, Expect, Kind, Log, Model, OrderedSet, Producers,
     Relaxed, Sequence, Spec, Stream, Texts,
 };
-use crate::operation::Status;
 
 /// The rule of a witness that names no reason but that there is no order.
 pub const UNEXPLAINED: &str = "not-linearizable";

@@ -234,7 +234,7 @@ fn highest(ends: &[u32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::core::random::Random;
 
     #[test]
     fn coverage_is_that_of_a_plain_array() {

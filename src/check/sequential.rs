@@ -3,7 +3,7 @@
 //! must be right, whatever less the model promises when calls overlap.
 
 use super::{Limits, Verdict, Witness, witness};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
     Spec, Stream, Texts,
@@ -12,7 +12,7 @@ use crate::model::{
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
 /// `empty=` says.
 pub fn sequential(history: &History, spec: &Spec) -> Verdict {
-    let busy = |thread: &&crate::history::Thread| !thread.operations().is_empty();
+    let busy = |thread: &&crate::core::history::Thread| !thread.operations().is_empty();
     if history.threads.iter().filter(busy).count() > 1 {
         return Verdict::Inconclusive(
             "the history has several threads, or its client went on after a call of unknown \

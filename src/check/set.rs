@@ -15,8 +15,8 @@ use super::merged;
 use super::small::{Few, SMALL, Small};
 use super::values::Bits;
 use super::{Verdict, evidence};
-use crate::history::{History, NEVER, Operation, OperationId, Thread};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 
 /// Which keys are present.
 // There is one for each check: a box would ask for memory.

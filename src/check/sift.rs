@@ -50,7 +50,7 @@ impl<'a, T, F: FnMut(&T) -> bool> Iterator for Sift<'a, T, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::core::random::Random;
 
     #[test]
     fn as_a_filter() {

@@ -92,7 +92,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::core::random::Random;
 
     #[test]
     fn as_a_plain_list_of_bits() {

@@ -31,9 +31,9 @@ use super::events::Events;
 use super::forget::{Fates, over};
 use super::hash::FastMap;
 use super::search::judged;
-use crate::history::{History, NEVER, OperationId};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::Status;
 use crate::model::{Empty, Spec, added};
-use crate::operation::Status;
 
 /// Passes over what is left. What a further one could still forget can wait.
 const PASSES_MAX: usize = 16;
@@ -81,7 +81,7 @@ struct Stack {
 /// `history` without what cannot matter to operations that end at `settled` or later; none where
 /// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
 pub fn rest(history: &History, spec: &Spec, settled: u64) -> Option<History> {
-    let is_open = |o: &crate::history::Operation| o.status.is_open() && o.op.removes();
+    let is_open = |o: &crate::core::history::Operation| o.status.is_open() && o.op.removes();
     if history.threads.iter().any(|thread| thread.operations().iter().any(is_open)) {
         return None;
     }

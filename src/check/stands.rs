@@ -18,11 +18,11 @@ use super::search::judged;
 use super::small::Few;
 use super::steps::{Step, Steps};
 use super::values::Values;
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 use crate::model::{
     Call, Cell, Counter, Empty, Kind, Model, OrderedSet, Relaxed, Sequence, Spec, TextCell, key,
 };
-use crate::operation::{Op, Status};
 
 /// Fewer operations of one object are left alone.
 const FEW: usize = 3;

@@ -5,9 +5,9 @@
 
 use super::small::Few;
 use super::values::{Values, taken_by};
-use crate::history::{History, Operation, OperationId, Thread};
+use crate::core::history::{History, Operation, OperationId, Thread};
+use crate::core::operation::{Op, Status};
 use crate::model::{Bulk, Call, Empty, Kind, Spec};
-use crate::operation::{Op, Status};
 
 /// One instant of an operation, after those of its other steps that `after` has bits of.
 pub struct Step<'a> {

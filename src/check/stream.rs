@@ -12,10 +12,10 @@
 use super::Limits;
 use super::frontier::Configuration;
 use super::general::{self, Cut};
-use crate::history::{Entry, History, NEVER, OperationId, Thread};
-use crate::journal::Journal;
+use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
+use crate::core::journal::Journal;
+use crate::core::operation::{Op, Status};
 use crate::model::{Call, Known, Stream};
-use crate::operation::{Op, Status};
 
 /// Where a history can be cut.
 struct Place {

@@ -9,9 +9,9 @@
 use smallvec::SmallVec;
 
 use super::hash::FastMap;
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::{Op, Status};
 use crate::model::{Call, Expect, Model};
-use crate::operation::{Op, Status};
 
 /// The string of one key, as a number: which of the strings that gets found is the first that
 /// begins with it (the high half), and how long it is.

@@ -7,8 +7,8 @@ use super::events::{Event, Events};
 use super::removals::Broken;
 use super::values::{Values, added_by, taken_by};
 use super::{Witness, witness};
-use crate::history::{History, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// By producer: the surplus of returned enqueues, and since when it has been positive.
 struct Tally(Vec<(i64, u64)>);

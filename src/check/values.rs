@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use super::sift::sift;
 use super::small::{Few, SmallMap};
-use crate::history::{History, Operation, Thread};
+use crate::core::history::{History, Operation, Thread};
+use crate::core::operation::{Op, Status};
 use crate::model::added;
-use crate::operation::{Op, Status};
 
 /// A bit per number.
 pub struct Bits(SmallVec<[u64; 4]>);

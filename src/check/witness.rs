@@ -3,8 +3,8 @@
 
 use super::Witness;
 use super::values::{added_by, taken_by};
-use crate::history::{History, OperationId};
-use crate::operation::{Status, listed};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Status, listed};
 
 /// "thread 3", or "the drain": the client that made the call.
 pub fn thread(history: &History, id: OperationId) -> String {

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::strings::{Cut, NIL, Strings, Value};
-use crate::history::{Entry, History, NEVER, OperationId};
-use crate::operation::{Family, Op, Status};
+use crate::core::history::{Entry, History, NEVER, OperationId};
+use crate::core::operation::{Family, Op, Status};
 
 /// Stamp of the first event; a value that was there before is written before that.
 const FIRST_STAMP: u64 = 2;

@@ -20,9 +20,9 @@ use super::edn::{Edn, Reader};
 use super::events::{self, Happening, Record, Recorder, at};
 use super::strings::{NIL, Strings, Value};
 use super::txn::Transactions;
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::{Family, Op, Status};
 use crate::model::{Kind, Spec};
-use crate::operation::{Family, Op, Status};
 
 /// What a line of the log that tells of an operation begins with.
 const LOG: [&str; 3] = ["INFO", "jepsen.util", "-"];

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::Imported;
 use super::events::{self, Record, Recorder, at};
 use super::strings::{Cut, Strings, Value};
-use crate::history::{History, NEVER, OperationId};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::{Family, Op, Status};
 use crate::model::Spec;
-use crate::operation::{Family, Op, Status};
 
 const FORMAT_VERSION: u32 = 1;
 

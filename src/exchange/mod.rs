@@ -17,9 +17,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::history::History;
+use crate::core::history::History;
+use crate::core::operation::Family;
 use crate::model::{Kind, Spec};
-use crate::operation::Family;
 use events::Record;
 use jepsen::Notation;
 use strings::{Strings, Value};

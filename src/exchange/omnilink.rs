@@ -19,8 +19,8 @@ use serde::Deserialize;
 use super::Imported;
 use super::events::Record;
 use super::strings::Value;
+use crate::core::operation::{Family, Op, Status};
 use crate::model::{Empty, Kind, Spec};
-use crate::operation::{Family, Op, Status};
 
 /// What SetBench answers where there is no value.
 const NO_VALUE: i64 = 0;

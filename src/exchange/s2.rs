@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::Imported;
 use super::events::{Happening, Recorder, at, happenings};
 use super::strings::{NIL, Strings, Value};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Spec};
-use crate::operation::{Op, Status};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

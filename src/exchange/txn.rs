@@ -18,8 +18,8 @@ use super::edn::Edn;
 use super::events::Record;
 use super::jepsen::{Event, shown, value};
 use super::strings::Value;
-use crate::history::NEVER;
-use crate::operation::{Op, Status};
+use crate::core::history::NEVER;
+use crate::core::operation::{Op, Status};
 
 /// A part of a transaction.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 //! known of it comes in, the row of the table that tells it goes out. The trail ends before, for
 //! what the engine does not let happen is never noted as done.
 
+use crate::finding::interleaving::{Row, What as Did};
 use crate::finding::{FaultLine, What};
-use crate::interleaving::{Row, What as Did};
 use crate::trace::frame::DetectedKind;
 use crate::trace::trail::{Act, Event};
 

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::interleaving::Container;
-use crate::members::{Pointee, Spot, Types};
+use crate::binary::members::{Pointee, Spot, Types};
+use crate::finding::interleaving::Container;
 use crate::trace::trail::{Act, Event};
 
 /// Addresses have no more bits; what is above is a tag.

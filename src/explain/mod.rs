@@ -13,12 +13,12 @@ mod memory;
 mod source;
 mod written;
 
+use crate::binary::members::Types;
+use crate::binary::symbols::{Source, SourceLines};
+use crate::core::history::{NEVER, OperationId};
+use crate::finding::interleaving::{Interleaving, Row, What};
 use crate::finding::{self, FaultLine, Stored};
-use crate::history::{NEVER, OperationId};
-use crate::interleaving::{Interleaving, Row, What};
-use crate::members::Types;
 use crate::report::timeline;
-use crate::symbols::{Source, SourceLines};
 use crate::trace::area::signal_name;
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::interleaving::Place;
-use crate::symbols::{Source, SourceLines};
+use crate::binary::symbols::{Source, SourceLines};
+use crate::finding::interleaving::Place;
 use crate::trace::trail::Event;
 
 /// The files that were read.

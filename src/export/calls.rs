@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::history::{History, OperationId};
-use crate::operation::{Family, Op, Status};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Family, Op, Status};
 
 /// What the methods of the adapter's class are like, told by its text.
 pub struct Methods<'a> {

@@ -8,11 +8,11 @@ use super::halts::{self, Files, Halt};
 use super::program::Binding;
 use super::script::{self, Script};
 use super::{Draft, Material};
-use crate::compile::Language;
-use crate::fault::FaultKind;
+use crate::adapter::compile::Language;
+use crate::core::plan::Heap;
 use crate::finding;
-use crate::interleaving::{Interleaving, Place, Row, What};
-use crate::plan::Heap;
+use crate::finding::interleaving::{Interleaving, Place, Row, What};
+use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 
 /// A script in turns, and for each of its stops the points that may be the right ones.

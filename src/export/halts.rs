@@ -11,7 +11,7 @@ pub use super::program::Halt;
 use super::script::Stop;
 use super::source::{Hook, Source};
 use super::statements::{Code, Place as Spot};
-use crate::interleaving::{Interleaving, Place, Row, What};
+use crate::finding::interleaving::{Interleaving, Place, Row, What};
 
 /// Most points for one stop.
 const OPTIONS_MAX: usize = 12;

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::search::Tried;
 use super::{Draft, Material, calls, readme};
+use crate::core::history::OperationId;
+use crate::core::plan::Engine;
 use crate::finding::{Stored, What};
-use crate::history::OperationId;
-use crate::plan::Engine;
 use crate::report::{interleaving, text};
 
 /// Rows of the table of what happened.

@@ -24,11 +24,11 @@ use anyhow::{Result, bail};
 pub use issue::Versions;
 pub use search::Tried;
 
-use crate::compile::Language;
-use crate::fault::FaultKind;
+use crate::adapter::compile::Language;
+use crate::core::plan::{Engine, Plan, quoted};
+use crate::finding::interleaving::Interleaving;
 use crate::finding::{Stored, What};
-use crate::interleaving::Interleaving;
-use crate::plan::{Engine, Plan, quoted};
+use crate::process::fault::FaultKind;
 use halts::Halt;
 use headers::Header;
 use program::{Binding, Program, Sign};

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::calls;
 use super::program::{Program, Sign};
 use super::script::Step;
-use crate::compile::Language;
+use crate::adapter::compile::Language;
 use crate::finding::What;
 
 impl Program<'_> {

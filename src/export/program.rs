@@ -9,11 +9,11 @@ use super::calls::{self, Methods};
 use super::script::{Script, Step};
 use super::source::{Hook, Source};
 use super::statements;
-use crate::compile::Language;
-use crate::fault::FaultKind;
+use crate::adapter::compile::Language;
+use crate::core::history::OperationId;
+use crate::core::operation::Op;
 use crate::finding::{Stored, What};
-use crate::history::OperationId;
-use crate::operation::Op;
+use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 
 /// Seconds without an end after which calls count as hanging, where that is what was found, and

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use super::program::Sign;
 use super::search::Tried;
 use super::{Draft, Material, controlled, headers};
+use crate::core::plan::{Engine, quoted};
+use crate::finding::interleaving::Interleaving;
 use crate::finding::{Stored, What};
-use crate::interleaving::Interleaving;
-use crate::plan::{Engine, quoted};
 
 /// The words of a command as a shell needs them.
 pub fn shell(words: &[String]) -> String {

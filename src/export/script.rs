@@ -6,9 +6,9 @@
 //! notice, and returns right after the last. That orders more calls than were ordered before, so
 //! the same answers are at least as impossible.
 
-use crate::history::{History, OperationId};
-use crate::interleaving::{Interleaving, Row, What};
-use crate::operation::Status;
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
+use crate::finding::interleaving::{Interleaving, Row, What};
 
 /// What a thread does next.
 #[derive(Clone, Debug, PartialEq)]

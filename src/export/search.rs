@@ -12,7 +12,7 @@ use super::program::{Binding, Sign};
 use super::script;
 use super::trial::{self, Limits};
 use super::{Draft, Material, headers};
-use crate::compile::Language;
+use crate::adapter::compile::Language;
 
 /// Runs of a program that is said to reproduce in every run.
 pub const RUNS: usize = 20;

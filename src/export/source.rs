@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::statements::{Place, with_points};
-use crate::includes;
+use crate::adapter::includes;
 
 /// A call to be put into a file.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::fault::FaultKind;
 use crate::finding::What;
+use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 
 /// Added to what a run was given.

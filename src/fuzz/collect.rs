@@ -12,16 +12,16 @@ use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
-use super::{Ending, Observer, Options, Summary, Uncontrolled, again, offered, recorded};
+use super::{Ending, Observer, Options, Summary, Uncontrolled, recorded, rerun, workload_lint};
 use crate::check;
+use crate::core::plan::{Engine, PlainPoints};
+use crate::finding::known::Judgement;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
-use crate::known::Judgement;
 use crate::model::Spec;
-use crate::page;
-use crate::plan::{Engine, PlainPoints};
-use crate::replay;
+use crate::process::rr::recording::Recording;
+use crate::report::debugger;
+use crate::report::page;
 use crate::report::text;
-use crate::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::rounds::Writer;
 
@@ -161,7 +161,7 @@ impl<'a> Collector<'a> {
             self.observer.started(&hello, &model);
             // Adapters of users are named by their paths.
             let is_bundled = !hello.plan.build.adapter.contains('/');
-            let one_sided = offered::warning(&hello.target.operations, is_bundled);
+            let one_sided = workload_lint::warning(&hello.target.operations, is_bundled);
             let warnings = hello.warnings.iter().chain(&one_sided);
             warnings.for_each(|warning| self.observer.warned(warning));
             self.hello = Some((hello, model));
@@ -265,9 +265,9 @@ impl<'a> Collector<'a> {
         save(stored)?;
         match stored.finding.plan.engine {
             Engine::Controlled => {
-                replay::write(stored, &self.options.library, &self.options.harness)
+                debugger::write(stored, &self.options.library, &self.options.harness)
             }
-            Engine::Rr => replay::write_recorded(stored),
+            Engine::Rr => debugger::write_recorded(stored),
             Engine::Native => Ok(()),
         }
     }
@@ -304,7 +304,7 @@ impl<'a> Collector<'a> {
         if pointless {
             return;
         }
-        match again::again_in(self.options, stored.finding.round, self.scratch) {
+        match rerun::rerun_in(self.options, stored.finding.round, self.scratch) {
             Ok(seen) => {
                 let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
                 stored.finding.confirmed = Some(seen.iter().any(same));

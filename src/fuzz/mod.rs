@@ -2,16 +2,20 @@
 //! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
 //! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
 
-mod again;
 mod collect;
 mod curve;
+pub mod exercise;
+pub mod judge;
 mod leftovers;
-mod offered;
+pub mod long_round;
 mod pace;
 mod recorded;
 mod recordings;
+mod rerun;
+pub mod saturation;
 mod statistics;
 mod worker;
+mod workload_lint;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,18 +27,18 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
-use crate::known::Known;
+use crate::finding::known::Known;
 use crate::model::Spec;
-use crate::plan::{Engine, Plan, Shard};
 use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
-pub use again::{Searched, again, search};
 pub use collect::save;
 pub use curve::Point;
 pub use recorded::locate;
+pub use rerun::{Searched, rerun, search};
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::finding::{Recorded, Stored, What};
-use crate::rr::Rr;
-use crate::rr::locate::{self as pass, Wanted};
-use crate::rr::recording::Recording;
+use crate::process::rr::Rr;
+use crate::process::rr::locate as pass;
+use crate::process::rr::locate::Wanted;
+use crate::process::rr::recording::Recording;
 
 /// A pass takes longer than the recording did, by what gdb takes for each call before those that
 /// are looked for.

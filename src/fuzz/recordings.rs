@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use crate::plan::{Engine, Plan, Recorder};
-use crate::rr::recording::Recording;
-use crate::rr::{Rr, probe};
+use crate::core::plan::{Engine, Plan, Recorder};
+use crate::process::rr::recording::Recording;
+use crate::process::rr::{Rr, probe};
 
 /// Recordings that rr may give up in a row without a round. A full disk does not get emptier, but
 /// what some rr trips over, a signal at a bad moment say, may not be there the next time.
@@ -124,7 +124,7 @@ mod tests {
         plan.engine = Engine::Rr;
         plan.recorder.ticks = vec![100, 0];
         let mut recordings = Recordings::of(&plan);
-        let mut line = || crate::rr::shell_line(&recordings.begin(Path::new("/s")));
+        let mut line = || crate::process::rr::shell_line(&recordings.begin(Path::new("/s")));
         assert_eq!(line(), "rr record --chaos -c 100 -o /s/recording-0 --");
         assert_eq!(line(), "rr record --chaos -o /s/recording-1 --");
         assert_eq!(line(), "rr record --chaos -c 100 -o /s/recording-2 --");

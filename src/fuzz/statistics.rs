@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::curve::{Curve, Point};
+use super::exercise::{Counter, Exercise};
+use super::saturation::{Recent, Sketch};
 use crate::check::Overlap;
-use crate::exercise::{Counter, Exercise};
-use crate::fault::Fault;
-use crate::saturation::{Recent, Sketch};
+use crate::process::fault::Fault;
 use crate::trace::frame::Steps;
 
 /// How far a run has got.

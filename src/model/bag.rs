@@ -4,7 +4,7 @@
 
 use super::object::{most, values_or_empty};
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 /// A pool or a priority queue, as the operations say.
 pub struct Bag;

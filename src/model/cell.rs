@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 /// What one key maps to. A member of a set maps to [`MEMBER`].
 pub struct Cell {
@@ -158,7 +158,7 @@ impl Expect<Call<'_>> for Cell {
         let what = call.op.said(if ok { Status::Ok } else { Status::Failed });
         match held {
             Some(value) if hands_out(call) => value.to_string(),
-            Some(value) if call.op.family() != crate::operation::Family::Set => {
+            Some(value) if call.op.family() != crate::core::operation::Family::Set => {
                 format!("{what} (the value was {value})")
             }
             _ => what.to_string(),

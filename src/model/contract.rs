@@ -14,7 +14,7 @@ use std::hash::Hash;
 ///
 /// ```
 /// use interlap::check::{Limits, Verdict, check};
-/// use interlap::journal::Journal;
+/// use interlap::core::journal::Journal;
 /// use interlap::model::Model;
 ///
 /// /// A semaphore: up to two holders at once.

@@ -2,7 +2,7 @@
 //! begins at 0 and wraps around at 64 bits.
 
 use super::{Call, Expect, Model};
-use crate::operation::Op;
+use crate::core::operation::Op;
 
 pub struct Counter;
 

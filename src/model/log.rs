@@ -2,7 +2,7 @@
 //! behind go out. The first position is 0.
 
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 pub struct Log;
 

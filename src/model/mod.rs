@@ -17,7 +17,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::operation::{Family, Op};
+use crate::core::operation::{Family, Op};
 
 pub use bag::Bag;
 pub use cell::{Cell, Dictionary, Effect, hands_out, key};

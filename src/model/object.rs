@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use super::Model;
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 /// One call as a sequential object sees it: it happens at one instant.
 #[derive(Clone, Copy, Debug)]

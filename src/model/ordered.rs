@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 pub struct OrderedSet;
 

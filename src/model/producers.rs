@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::{most, values_or_empty};
 use super::{Call, Expect, Model};
-use crate::operation::{Status, listed_briefly};
+use crate::core::operation::{Status, listed_briefly};
 
 type Lines = Vec<VecDeque<i64>>;
 

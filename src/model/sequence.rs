@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::object::most;
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status, listed_briefly};
+use crate::core::operation::{Op, Status, listed_briefly};
 
 /// Queue, stack or deque: values are added at the back, taken by `dequeue` and `steal` from the
 /// front, by `pop` and `take` from the back.

@@ -9,7 +9,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Call, Expect, Model};
-use crate::operation::{Op, Status};
+use crate::core::operation::{Op, Status};
 
 /// Stands for "none" among the conditions of an append, and for the token of a stream without one.
 pub const NONE: i64 = i64::MIN;

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Call, Expect, Model};
-use crate::operation::Op;
+use crate::core::operation::Op;
 
 /// A string that is cheap to copy and to tell from most others.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! What a run exercised, in a few lines: mostly what it did not. Sums and gaps come in, text goes
 //! out.
 
-use crate::exercise::{Exercise, Gap, pairs_of_answers};
+use crate::fuzz::exercise::{Exercise, Gap, pairs_of_answers};
 
 /// Gaps that are told; a page has them all.
 const GAPS_MAX: usize = 5;
@@ -45,8 +45,8 @@ pub fn never(exercise: &Exercise, gaps: &[Gap]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exercise::{Answer, Answers, Looked, Outcome, Pair};
-    use crate::operation::Op;
+    use crate::core::operation::Op;
+    use crate::fuzz::exercise::{Answer, Answers, Looked, Outcome, Pair};
 
     #[test]
     fn a_run_is_told_in_a_line_and_its_gaps_below() {

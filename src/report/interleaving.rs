@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::history::client_name;
-use crate::interleaving::{Interleaving, Place, Row, What, in_short};
+use crate::core::history::client_name;
+use crate::finding::interleaving::{Interleaving, Place, Row, What, in_short};
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -170,7 +170,7 @@ fn place_words(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interleaving::Container;
+    use crate::finding::interleaving::Container;
 
     fn row(step: u64, thread: u32, what: What) -> Row {
         Row::new(step, thread, what)

@@ -11,7 +11,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::results::{self, Ended, Results, Run};
 use super::text;
 use crate::finding::Stored;
-use crate::spots;
+use crate::finding::spots;
 
 /// The whole file.
 pub fn render(results: &Results) -> Result<String> {

@@ -4,9 +4,12 @@
 //! told of [`results`]: [`junit`], [`sarif`]. Nothing here decides anything.
 
 pub mod coverage;
+pub mod debugger;
 pub mod exercise;
 pub mod interleaving;
 pub mod junit;
+pub mod overview;
+pub mod page;
 pub mod progress;
 pub mod recording;
 pub mod results;

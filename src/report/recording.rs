@@ -2,12 +2,13 @@
 //! begins, the lines that stop a debugger there, and what other engines made of it. A stored
 //! finding comes in, lines of the ruled block go out.
 
-use crate::finding::elsewhere::{Elsewhere, RecordedAs, words};
+use crate::core::plan::{Engine, quoted};
+use crate::finding::cross_engine::{Elsewhere, RecordedAs, words};
 use crate::finding::{Recorded, SCRIPT_FILE, Stored};
-use crate::plan::{Engine, quoted};
-use crate::rr::locate::Moment;
-use crate::rr::replay::{self, Stop};
-use crate::rr::{Rr, script, shell_line};
+use crate::process::rr::locate::Moment;
+use crate::process::rr::replay;
+use crate::process::rr::replay::Stop;
+use crate::process::rr::{Rr, script, shell_line};
 
 /// Where it lies, and what lies where in it.
 pub fn lines(stored: &Stored, recorded: &Recorded) -> Vec<String> {

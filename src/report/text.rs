@@ -3,11 +3,11 @@
 
 use std::fmt::Write;
 
-use crate::fault::FaultKind;
+use crate::core::history::OperationId;
+use crate::core::measured::time;
+use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::{PAGE_FILE, SHOWN_MAX, Stored, What};
-use crate::history::OperationId;
-use crate::measured::time;
-use crate::plan::{Engine, Plan, quoted};
+use crate::process::fault::FaultKind;
 use crate::report::{interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
 

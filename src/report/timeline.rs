@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::history::{History, NEVER, OperationId, Unit, client_name};
-use crate::operation::{Status, listed};
+use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
+use crate::core::operation::{Status, listed};
 
 /// Columns between two neighbouring instants.
 const STEP: usize = 4;

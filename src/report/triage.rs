@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::campaign::triage::{Group, bugs, first_line};
 use crate::finding::Stored;
-use crate::known::Seen;
-use crate::triage::{Group, bugs, first_line};
+use crate::finding::known::Seen;
 
 const HEAD: [&str; 8] =
     ["issue", "target", "finding", "seen", "runs", "smallest", "where", "directory"];

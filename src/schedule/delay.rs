@@ -6,10 +6,10 @@
 //! The paper enumerates; here delays are at random points, and the order of turns is random too:
 //! the first threads would else always be those with the first numbers.
 
-use super::lots::Lots;
-use super::places::Places;
+use super::change_points::Places;
+use super::priorities::Lots;
 use super::{THREADS_MAX, View, bit, each};
-use crate::random::Random;
+use crate::core::random::Random;
 
 #[derive(Clone, Debug)]
 pub struct Delay {

@@ -3,7 +3,7 @@
 //! without knowing which there will be. Half of the time by use, so that the most contended ones
 //! come most often; else by when they were first shared, so that seldom used ones have their turn.
 
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Addresses looked at; those that come later are not drawn.
 const SEEN_MAX: usize = 128;

@@ -11,13 +11,13 @@
 //! Addresses are only ever compared for equality: where a target lies in memory differs between
 //! processes and must not change the schedule.
 
+mod change_points;
 mod delay;
 mod interest;
 mod list;
-mod lots;
 mod pct;
-mod places;
 mod pos;
+mod priorities;
 mod spec;
 mod stall;
 mod surw;
@@ -29,8 +29,8 @@ mod simulator;
 #[cfg(test)]
 mod tests;
 
-use crate::random::Random;
-use places::Places;
+use crate::core::random::Random;
+use change_points::Places;
 
 pub use list::unprompted;
 pub use spec::{Spec, Switch};

@@ -4,18 +4,18 @@
 //! ASPLOS 2010: a bug of depth d in a round of n threads and k steps is found with a probability of
 //! at least 1/(n k^(d-1)).
 //!
-//! Unlike the paper, k is not known before: the points are drawn as [`super::places`] says, each
+//! Unlike the paper, k is not known before: the points are drawn as [`super::change_points`] says, each
 //! step within a small factor as likely as another; the bound is less by that factor to the d-1st.
 //! Beyond the paper: a thread that yields falls below all others, or one that spins at the highest
 //! priority would spin for ever.
 
-use super::lots::Lots;
-use super::places::Places;
+use super::change_points::Places;
+use super::priorities::Lots;
 use super::{View, bit};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Priorities at the change points are this and a bit more, those after a yield less; drawn ones
-/// are far above ([`super::lots::LOWEST`]).
+/// are far above ([`super::priorities::LOWEST`]).
 const CHANGED: u64 = 1 << 32;
 
 #[derive(Clone, Debug)]

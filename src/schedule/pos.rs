@@ -7,9 +7,9 @@
 //! Beyond the paper: when a thread yields all draw anew and it is not chosen, or threads with
 //! low priorities would wait for ever for one that spins.
 
-use super::lots::Lots;
+use super::priorities::Lots;
 use super::{View, bit, each};
-use crate::random::Random;
+use crate::core::random::Random;
 
 #[derive(Clone, Debug)]
 pub struct Pos {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::THREADS_MAX;
 use super::turns::{self, Turn};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Sets the draws of policies apart from others of the same seed and round.
 const DRAW: u64 = 0x5c4e_d01e;

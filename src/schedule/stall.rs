@@ -7,7 +7,7 @@
 
 use super::walk::Walk;
 use super::{Access, THREADS_MAX, View, bit, nth};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Points of its own that a thread passes before it is stopped, at most: some operations.
 const POINTS_MAX: u64 = 64;

@@ -12,9 +12,9 @@
 //! a thread yields, or others could wait for ever. Does not know which thread creates which.
 
 use super::interest::Interest;
-use super::lots::Lots;
+use super::priorities::Lots;
 use super::{Outlook, THREADS_MAX, View, bit, each};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Makes weights of fractions.
 const SCALE: u64 = 1 << 8;

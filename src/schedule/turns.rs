@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use super::list::unprompted;
 use super::{THREADS_MAX, View, bit, lowest};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// How far a thread is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@
 //! get through most of an operation; which stickiness is best differs between bugs.
 
 use super::{THREADS_MAX, View, bit, nth};
-use crate::random::Random;
+use crate::core::random::Random;
 
 /// Draws made beforehand, at most.
 const AHEAD_MAX: u32 = 64;

@@ -9,9 +9,9 @@ use anyhow::Result;
 use super::Smallest;
 use super::calls::{Reducer, Trial};
 use super::search::{Search, Shown};
+use crate::core::plan::{Plan, Scenario};
+use crate::core::scenario;
 use crate::finding::{Size, Stored};
-use crate::plan::{Plan, Scenario};
-use crate::scenario;
 
 /// Time for the last run, which is done even when all time is used up.
 const FINISH_MAX: Duration = Duration::from_secs(30);

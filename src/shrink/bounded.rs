@@ -8,8 +8,8 @@ use anyhow::Result;
 
 use super::schedule;
 use super::search::{Search, Shown};
-use crate::plan::{Plan, Scenario};
-use crate::random::Random;
+use crate::core::plan::{Plan, Scenario};
+use crate::core::random::Random;
 use crate::schedule::{Spec, Switch};
 
 /// Calls and threads of what is looked at: more have too many schedules.
@@ -175,8 +175,8 @@ fn orders(scenario: &Scenario) -> Vec<Scenario> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Op;
-    use crate::plan::Call;
+    use crate::core::operation::Op;
+    use crate::core::plan::Call;
     use std::collections::BTreeSet;
 
     fn scenario(threads: usize) -> Scenario {

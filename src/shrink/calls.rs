@@ -11,9 +11,9 @@ use anyhow::Result;
 
 use super::search::Shown;
 use super::smaller;
+use crate::core::operation::Op;
+use crate::core::plan::{Plan, Scenario};
 use crate::finding::Size;
-use crate::operation::Op;
-use crate::plan::{Plan, Scenario};
 
 /// Candidates that are tried in one process.
 pub(super) const BATCH: usize = 32;

@@ -20,9 +20,9 @@ use super::deal::Dealer;
 use super::search::{Search, Shown};
 use super::short::Short;
 use super::{Smallest, bounded, schedule};
+use crate::core::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan};
+use crate::core::scenario;
 use crate::finding::{Finding, Size, Stored};
-use crate::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan};
-use crate::scenario;
 
 /// Schedules that each candidate gets, level by level: most need few, and what the first level
 /// leaves is small, so that the next is affordable.

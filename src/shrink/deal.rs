@@ -3,8 +3,8 @@
 //! more calls than three, and what one thread did first another may have to do. Does not know
 //! whether they show anything.
 
-use crate::plan::{Call, Scenario};
-use crate::random::Random;
+use crate::core::plan::{Call, Scenario};
+use crate::core::random::Random;
 
 use super::smaller;
 
@@ -82,7 +82,7 @@ impl Dealer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Op;
+    use crate::core::operation::Op;
 
     fn pushes() -> Scenario {
         let call = |value| Call { op: Op::Push, args: vec![value] };

@@ -12,8 +12,8 @@ mod alone;
 mod bounded;
 mod calls;
 mod controlled;
+mod cross_engine;
 mod deal;
-mod elsewhere;
 mod native;
 mod schedule;
 mod search;
@@ -26,14 +26,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use crate::core::measured::Measured;
+use crate::core::plan::Engine;
+use crate::core::scenario;
 use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
-use crate::measured::Measured;
-use crate::plan::Engine;
-use crate::scenario;
 use search::{Search, Shown};
 
-pub use elsewhere::{Sought, elsewhere};
+pub use cross_engine::{Sought, elsewhere};
 
 /// The smallest round that still shows a finding.
 struct Smallest {

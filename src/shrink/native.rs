@@ -20,10 +20,10 @@ use anyhow::Result;
 use super::calls::{Reducer, Trial};
 use super::search::{ROUND_FIRST, Search, Shown};
 use super::{Smallest, window};
+use crate::core::measured::{Measured, WHILES};
+use crate::core::plan::{Plan, Scenario};
+use crate::core::scenario;
 use crate::finding::{Finding, Size, Stored};
-use crate::measured::{Measured, WHILES};
-use crate::plan::{Plan, Scenario};
-use crate::scenario;
 
 /// The part of the time that is kept for counting, in percent, and the most.
 const COUNT_PERCENT: u32 = 20;

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use super::calls::BATCH;
 use super::search::{Search, Shown};
-use crate::plan::{Plan, Scenario};
+use crate::core::plan::{Plan, Scenario};
 use crate::schedule::Spec;
 
 /// Policies that preempt little, each with the preemptions that are good enough to stop at.

@@ -11,9 +11,9 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::turns;
+use crate::core::plan::{Engine, Plan, Scenario};
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Searched, Sighting};
-use crate::plan::{Engine, Plan, Scenario};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 

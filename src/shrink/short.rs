@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use super::search::{Search, Shown};
-use crate::plan::{Control, Plan};
+use crate::core::plan::{Control, Plan};
 
 /// Most threads, and calls of each: few of both, then more of either.
 const SHAPES: [(u32, u64); 4] = [(2, 2), (2, 3), (3, 2), (3, 3)];

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::turns;
-use crate::operation::Op;
-use crate::plan::{Call, Scenario};
+use crate::core::operation::Op;
+use crate::core::plan::{Call, Scenario};
 
 /// The calls, by their numbers, counted thread by thread.
 pub(super) fn calls_of(scenario: &Scenario, thread: usize) -> Range<usize> {

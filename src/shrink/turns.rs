@@ -2,7 +2,7 @@
 //! what was left out come in, those that are left go out, at the places where they now are. Does
 //! not know whether the schedule still shows anything.
 
-use crate::plan::Scenario;
+use crate::core::plan::Scenario;
 use crate::schedule::{Place, Spec, Turn};
 
 /// Steps of a thread at the boundary before a call.

@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
+use crate::core::history::{History, Operation, OperationId};
+use crate::core::plan::Scenario;
+use crate::core::scenario;
 use crate::finding::{Finding, What};
-use crate::history::{History, Operation, OperationId};
-use crate::plan::Scenario;
-use crate::scenario;
 use crate::trace::rounds::Round;
 
 /// Calls of each thread before those that were under way with an operation that matters.
@@ -74,10 +74,10 @@ fn near_to(operation: &Operation, calls: &[Operation], before: usize) -> Range<u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::{Fault, FaultKind};
-    use crate::history::{Entry, Thread};
-    use crate::operation::{Op, Status};
-    use crate::plan::Plan;
+    use crate::core::history::{Entry, Thread};
+    use crate::core::operation::{Op, Status};
+    use crate::core::plan::Plan;
+    use crate::process::fault::{Fault, FaultKind};
     use crate::trace::frame::{RoundEnd, RoundStart};
 
     /// Three threads, whose calls write their own numbers one after the other, and a drain that
@@ -121,7 +121,8 @@ mod tests {
 
     /// What each thread writes.
     fn written(scenario: &Scenario) -> Vec<Vec<i64>> {
-        let of = |calls: &Vec<crate::plan::Call>| calls.iter().map(|call| call.args[0]).collect();
+        let of =
+            |calls: &Vec<crate::core::plan::Call>| calls.iter().map(|call| call.args[0]).collect();
         scenario.threads.iter().map(of).collect()
     }
 

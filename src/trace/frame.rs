@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::trail::Event;
 pub use super::wire::{FrameError, FrameReader, write, write_records};
-use crate::history::Unit;
-use crate::plan::{Clock, Plan};
+use crate::core::history::Unit;
+use crate::core::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
 pub const TRACE_VERSION: u32 = 3;

@@ -8,8 +8,8 @@
 //! ```
 //! Counts are LEB128 varints, values zigzag varints. Records that end after `start` are pending.
 
-use crate::history::{Entry, Misfit, Thread};
-use crate::operation::{Op, Status};
+use crate::core::history::{Entry, Misfit, Thread};
+use crate::core::operation::{Op, Status};
 
 /// Fewest bytes a record takes.
 pub const SIZE_MIN: usize = 1 + 1 + 8 + 1 + 1 + 1;

@@ -11,7 +11,7 @@ use super::frame::{
     RoundEnd, RoundStart,
 };
 use super::records::{self, Reader, RecordError, SIZE_MIN};
-use crate::history::{History, Thread};
+use crate::core::history::{History, Thread};
 
 /// One round, as recorded.
 #[derive(Clone, Debug, PartialEq)]

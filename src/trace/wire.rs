@@ -396,7 +396,7 @@ impl<R: Read> FrameReader<R> {
 mod tests {
     use super::super::frame::{ClockInfo, TargetInfo};
     use super::*;
-    use crate::plan::{Clock, Plan};
+    use crate::core::plan::{Clock, Plan};
 
     fn stream() -> Vec<u8> {
         let hello = Hello {

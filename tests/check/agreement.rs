@@ -1,9 +1,9 @@
 //! Every checker against the enumeration, for every model and option.
 
 use interlap::check::{Limits, Verdict, check, search};
-use interlap::history::{History, Operation, OperationId};
+use interlap::core::history::{History, Operation, OperationId};
+use interlap::core::operation::Op;
 use interlap::model::{Kind, Spec};
-use interlap::operation::Op;
 
 use super::random::{Random, Shape, history};
 use super::{brute, streams, transactions};

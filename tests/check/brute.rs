@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use interlap::history::{History, NEVER, Operation, OperationId};
+use interlap::core::history::{History, NEVER, Operation, OperationId};
+use interlap::core::operation::{Family, Op, Status};
 use interlap::model::{
     Bag, Bulk, Call, Cell, Counter, Dictionary, Empty, Kind, Log, Model, OrderedSet, Producers,
     Relaxed, Sequence, Spec, Texts,
 };
-use interlap::operation::{Family, Op, Status};
 
 use super::{store, streams};
 

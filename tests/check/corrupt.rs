@@ -1,7 +1,7 @@
 //! Damage. The operations of a working structure come in; one of them goes out with a narrower
 //! timebox or another answer, or missing. What remains may still be explained, or not.
 
-use interlap::operation::{Op, Status};
+use interlap::core::operation::{Op, Status};
 
 use super::random::{Random, Record};
 

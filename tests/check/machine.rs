@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use interlap::operation::{Op, Status};
+use interlap::core::operation::{Op, Status};
 
 use super::random::{Random, Record};
 

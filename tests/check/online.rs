@@ -1,12 +1,12 @@
 //! Checking while it happens, against the check of every prefix as a whole; and what it holds.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
-use interlap::history::{Entry, History, Misfit, NEVER, Thread};
+use interlap::core::history::{Entry, History, Misfit, NEVER, Thread};
+use interlap::core::operation::{Op, Status};
+use interlap::fuzz::long_round::Watch;
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
 use interlap::trace::frame::RoundStart;
 use interlap::trace::rounds::Part;
-use interlap::watch::Watch;
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
@@ -40,7 +40,7 @@ pub fn until(history: &History, time: u64) -> History {
     for (at, thread) in history.threads.iter().enumerate() {
         before.threads.push(Thread::new(thread.client));
         for index in 0..thread.operations().len() as u32 {
-            let id = interlap::history::OperationId { thread: at as u32, index };
+            let id = interlap::core::history::OperationId { thread: at as u32, index };
             let mut entry = history.entry(id);
             if entry.start > time {
                 break;

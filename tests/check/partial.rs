@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Partials, Verdict, check, partials};
-use interlap::history::{History, NEVER, OperationId};
+use interlap::core::history::{History, NEVER, OperationId};
 use interlap::model::{
     Bag, Call, Counter, Dictionary, Kind, Log, Model, OrderedSet, Sequence, Spec,
 };
@@ -75,12 +75,12 @@ fn known(history: &History, partials: &Partials) -> History {
     let time = history.operation(partials.failed).end;
     let mut known = History::default();
     for thread in &history.threads {
-        known.threads.push(interlap::history::Thread::new(thread.client));
+        known.threads.push(interlap::core::history::Thread::new(thread.client));
     }
     for id in history.ids() {
         let mut entry = history.entry(id);
         if entry.end > time {
-            (entry.status, entry.end) = (interlap::operation::Status::Pending, NEVER);
+            (entry.status, entry.end) = (interlap::core::operation::Status::Pending, NEVER);
             entry.results = &[];
         }
         if entry.start <= time {

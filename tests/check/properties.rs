@@ -2,9 +2,9 @@
 //! model. Longer histories than enumeration could decide.
 
 use interlap::check::{Limits, Verdict, check};
-use interlap::history::{Entry, History, NEVER, OperationId};
+use interlap::core::history::{Entry, History, NEVER, OperationId};
+use interlap::core::operation::{Op, Status};
 use interlap::model::{Empty, Kind, Spec};
-use interlap::operation::{Op, Status};
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};

@@ -1,9 +1,9 @@
 //! Random histories. A seed and a model come in; a history goes out that a simulated structure
 //! could have given, with up to three corruptions. Does not know whether it is still explained.
 
-use interlap::history::{Entry, History};
+use interlap::core::history::{Entry, History};
+use interlap::core::operation::{Family, Op, Status};
 use interlap::model::Kind;
-use interlap::operation::{Family, Op, Status};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use interlap::check::{Limits, Verdict, check};
-use interlap::history::{Entry, History};
+use interlap::core::history::{Entry, History};
+use interlap::core::operation::{Op, Status};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use interlap::history::{History, NEVER, OperationId};
+use interlap::core::history::{History, NEVER, OperationId};
+use interlap::core::operation::{Op, Status};
 use interlap::model::Kind;
-use interlap::operation::{Op, Status};
 
 /// What one transaction did.
 #[derive(Default)]
@@ -43,7 +43,8 @@ fn transactions(history: &History) -> Vec<Transaction> {
             all.push(Transaction { snapshot, read_at, ..Transaction::default() });
             continue;
         }
-        let first = history.operation(interlap::history::OperationId { index: id.index - 1, ..id });
+        let first =
+            history.operation(interlap::core::history::OperationId { index: id.index - 1, ..id });
         let this = all.last_mut().expect("begun");
         if first.op == Op::StoreBegin && !matches!(operation.op, Op::StoreCommit | Op::StoreAbort) {
             this.snapshot.1 = operation.end;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Outcome, Partials, Story, Verdict, check, order, partials, story};
-use interlap::history::{History, NEVER, OperationId};
+use interlap::core::history::{History, NEVER, OperationId};
 use interlap::model::Spec;
 
 use super::agreement::SMALL;
@@ -152,7 +152,7 @@ fn in_turn(history: &History, ids: &[OperationId]) -> History {
     turns.sort_unstable();
     let mut in_turn = history.without_threads();
     let threads = history.threads.iter();
-    in_turn.threads.extend(threads.map(|t| interlap::history::Thread::new(t.client)));
+    in_turn.threads.extend(threads.map(|t| interlap::core::history::Thread::new(t.client)));
     for (id, start, end) in turns {
         let mut entry = history.entry(id);
         (entry.start, entry.end) = (start, end);

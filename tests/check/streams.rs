@@ -2,9 +2,9 @@
 //! and of some nobody knows what became. The object here keeps every record.
 
 use interlap::check::{Limits, check};
-use interlap::history::History;
+use interlap::core::history::History;
+use interlap::core::operation::{Op, Status};
 use interlap::model::{Call, Model};
-use interlap::operation::{Op, Status};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::agreement::{Shares, assert_agrees};

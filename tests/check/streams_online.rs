@@ -4,9 +4,9 @@
 use std::mem::discriminant;
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
-use interlap::history::{History, NEVER};
+use interlap::core::history::{History, NEVER};
+use interlap::core::operation::{Op, Status};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
 
 use super::brute;
 use super::online::until;

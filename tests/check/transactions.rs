@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use interlap::check::{Limits, Verdict, Witness, check};
-use interlap::history::{Entry, History};
+use interlap::core::history::{Entry, History};
+use interlap::core::operation::{Op, Status};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
 
 use super::agreement::{Shares, assert_agrees};
 use super::brute;

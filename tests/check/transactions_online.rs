@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 use interlap::check::{Limits, Online, Verdict, check};
-use interlap::history::{History, NEVER, OperationId};
+use interlap::core::history::{History, NEVER, OperationId};
+use interlap::core::operation::{Op, Status};
 use interlap::model::{Kind, Spec};
-use interlap::operation::{Op, Status};
 
 use super::online::until;
 use super::random::Random;

@@ -3,9 +3,9 @@
 //! structures are hardly ever empty.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
-use interlap::history::{Entry, History};
+use interlap::core::history::{Entry, History};
+use interlap::core::operation::{Family, Op, Status};
 use interlap::model::{Kind, Spec};
-use interlap::operation::{Family, Op, Status};
 
 use super::corrupt::{corrupt, tie};
 use super::machine::Machine;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use interlap::check::{Limits, Verdict, check};
-use interlap::history::{History, NEVER};
-use interlap::journal::Journal;
+use interlap::core::history::{History, NEVER};
+use interlap::core::journal::Journal;
+use interlap::core::operation::{Op, Status};
 use interlap::model::{Call, Dictionary, Model, Sequence, Spec, key};
-use interlap::operation::{Op, Status};
 
 use super::agreement::{SMALL, Shares};
 use super::brute;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use interlap::check::{
     Events, Limits, Overlap, Verdict, Witness, check, overlap, search, sequential,
 };
-use interlap::history::{Entry, History, NEVER};
+use interlap::core::history::{Entry, History, NEVER};
+use interlap::core::operation::{Family, Op, Status};
 use interlap::model::{Kind, Spec};
-use interlap::operation::{Family, Op, Status};
 
 use super::random::{self, Random, Shape};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use interlap::cache::Cache;
-use interlap::compile::{Compiled, Error, Flavour, Request, Toolchain};
-use interlap::sources::Sources;
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Compiled, Error, Flavour, Request, Toolchain};
+use interlap::adapter::sources::Sources;
 use tempfile::TempDir;
 
 const CPP: &str = "// A queue of one element.\n\

@@ -1,8 +1,8 @@
 //! EDN as Jepsen and Knossos write it, by example.
 
+use interlap::core::operation::Status;
 use interlap::exchange::strings::Value;
 use interlap::exchange::{Format, Imported, Options};
-use interlap::operation::Status;
 
 use super::{OPTIONS, is_good, nil, read_text, through, told};
 

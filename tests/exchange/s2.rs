@@ -2,9 +2,9 @@
 //! verdicts against a plain enumeration of the promises of S2's streams.
 
 use interlap::check::Verdict;
+use interlap::core::history::{Entry, History};
+use interlap::core::operation::{Op, Status};
 use interlap::exchange::{self, Format};
-use interlap::history::{Entry, History};
-use interlap::operation::{Op, Status};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::{OPTIONS, is_good, read_text, through, told, verdict};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use interlap::check::{Verdict, check};
+use interlap::core::random::Random;
 use interlap::exchange::strings::Value;
 use interlap::exchange::{Format, Options};
 use interlap::model::Spec;
-use interlap::random::Random;
 
 use super::{OPTIONS, is_good, limits, read_text, through};
 

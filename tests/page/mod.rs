@@ -6,11 +6,12 @@ mod logic;
 mod sizes;
 
 use interlap::check::{Limits, Verdict, check, partials};
+use interlap::core::history::{History, Unit};
 use interlap::exchange::jsonl;
 use interlap::exchange::strings::Strings;
-use interlap::history::{History, Unit};
 use interlap::model::Spec;
-use interlap::page::{self, Interleaved, Interleaving, Judgement, Subject};
+use interlap::report::page;
+use interlap::report::page::{Interleaved, Interleaving, Judgement, Subject};
 
 use crate::run::tool::Tool;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use interlap::history::History;
+use interlap::core::history::History;
 
 use super::{data, page_of, read};
 

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use interlap::campaign::triage;
+use interlap::finding::interleaving::{Place, What as Done};
+use interlap::finding::spots;
 use interlap::finding::{Stored, What};
-use interlap::interleaving::{Place, What as Done};
-use interlap::{spots, triage};
 
 use super::tool::Tool;
 

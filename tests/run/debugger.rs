@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use interlap::core::history::{NEVER, OperationId};
 use interlap::finding::Stored;
-use interlap::history::{NEVER, OperationId};
 
 use super::adapters;
 use super::tool::{Answer, Tool};

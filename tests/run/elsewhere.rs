@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
+use interlap::core::plan::Engine;
 use interlap::finding::Stored;
-use interlap::plan::Engine;
 
 use super::fake::Fake;
 use super::rr::fake;

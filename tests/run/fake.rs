@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::fuzz::{Observer, Options, Statistics};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
-use interlap::plan::{Clock, Engine, Plan, Shard};
 use interlap::trace::area::{
     HEADER_BYTES, MAGIC, OUTBOX_BYTES, Stage, WORD_MAGIC, WORD_OUTBOX, WORD_ROUND, WORD_STAGE,
     WORD_THREADS, WORDS, word_of_thread,

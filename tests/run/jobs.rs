@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use interlap::cache::Cache;
-use interlap::compile::{Request, Toolchain};
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{Engine, Shard};
 use interlap::finding::{Stored, What};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
-use interlap::operation::{Op, Status};
-use interlap::plan::{Engine, Shard};
-use interlap::sources::Sources;
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place};
 
 use super::adapters::enqueue;

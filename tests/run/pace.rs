@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use interlap::cache::Cache;
-use interlap::compile::{Flavour, Request, Toolchain};
-use interlap::plan::{Engine, Job, Plan};
-use interlap::sources::Sources;
+use interlap::adapter::cache::Cache;
+use interlap::adapter::compile::{Flavour, Request, Toolchain};
+use interlap::adapter::sources::Sources;
+use interlap::core::plan::{Engine, Job, Plan};
 use interlap::trace::rounds::{Round, read};
 
 const ROUNDS: u64 = 240;

@@ -7,11 +7,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use interlap::core::plan::{Engine, Recorder};
 use interlap::finding::{Recorded, Stored};
 use interlap::fuzz::{Summary, fuzz};
-use interlap::plan::{Engine, Recorder};
-use interlap::rr::locate::Moment;
-use interlap::rr::{Rr, probe};
+use interlap::process::rr::locate::Moment;
+use interlap::process::rr::{Rr, probe};
 use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WORDS};
 use interlap::trace::frame::Frame;
 

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use interlap::core::plan::{Plan, Shard};
+use interlap::core::scenario;
 use interlap::finding::Stored;
-use interlap::fuzz::{Options, Sighting, again};
-use interlap::plan::{Plan, Shard};
-use interlap::{replay, scenario};
+use interlap::fuzz::{Options, Sighting, rerun};
+use interlap::report::debugger;
 
 use super::tool::Tool;
 
@@ -17,7 +18,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         plan,
         jobs: 1,
         shard: Shard::ALL,
-        library: replay::library(directory).expect("written with the finding"),
+        library: debugger::library(directory).expect("written with the finding"),
         harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
         duration_max: None,
         rounds_max: None,
@@ -34,7 +35,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
 
 /// The round run alone, where it shows the finding.
 fn shown(stored: &Stored, plan: &Plan) -> Sighting {
-    let seen = again(&options(&stored.directory, plan.clone()), stored.finding.round);
+    let seen = rerun(&options(&stored.directory, plan.clone()), stored.finding.round);
     let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
     seen.expect("it runs").into_iter().find(same).expect("the same finding")
 }
@@ -106,9 +107,9 @@ fn a_scenario_that_the_target_does_not_offer_is_refused() {
     let tool = Tool::new();
     let mut plan = repeats_from_its_record(&tool, "treiber_aba");
     let calls = &mut plan.scenarios[0].threads[0];
-    calls[0].op = interlap::operation::Op::Enqueue;
+    calls[0].op = interlap::core::operation::Op::Enqueue;
     calls[0].args = vec![1];
-    let refused = again(&options(&tool.only_finding(), plan), 16);
+    let refused = rerun(&options(&tool.only_finding(), plan), 16);
     let refused = refused.err().expect("an error").to_string();
     assert!(refused.contains("a scenario in which thread 0 calls enqueue"), "{refused}");
 }

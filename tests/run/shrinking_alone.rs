@@ -1,7 +1,7 @@
 //! What shows with one call at a time becomes small, too, with either engine.
 
+use interlap::core::operation::Op;
 use interlap::finding::{Stored, What};
-use interlap::operation::Op;
 
 use super::tool::Tool;
 

@@ -1,8 +1,8 @@
 //! Shrinking with native threads: what is found becomes small, stays what it was, and is told with
 //! how often it was seen.
 
+use interlap::core::measured::Measured;
 use interlap::finding::{Finding, Stored};
-use interlap::measured::Measured;
 
 use super::shrinking::{EVENT, is_the_same};
 use super::tool::{Answer, Tool};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use interlap::check::{Limits, Verdict, check, search};
 use interlap::exchange::{self, Options};
-use interlap::history::History;
+use interlap::core::history::History;
 use interlap::model::Spec;
 use memory::{Measured, measure};
 use simulate::{Profile, ranges};

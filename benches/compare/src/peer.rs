@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use interlap::history::{History, NEVER};
+use interlap::core::history::{History, NEVER};
 use interlap::model::Spec;
-use interlap::operation::{Op, Status};
+use interlap::core::operation::{Op, Status};
 use porcupine_rs::{Model, Operation, check_operations};
 
 use crate::memory::{Measured, measure};

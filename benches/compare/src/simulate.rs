@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use interlap::history::{Entry, History, Thread};
-use interlap::operation::{Op, Status};
+use interlap::core::history::{Entry, History, Thread};
+use interlap::core::operation::{Op, Status};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 

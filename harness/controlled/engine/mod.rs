@@ -13,7 +13,7 @@ mod waiting;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 
-use interlap::random::Random;
+use interlap::core::random::Random;
 pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX};
 

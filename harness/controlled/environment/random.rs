@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use interlap::random::mix;
+use interlap::core::random::mix;
 use libc::{EIO, c_int, c_long, c_uint, size_t, ssize_t};
 
 use super::{engine, fails, real};

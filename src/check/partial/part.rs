@@ -5,7 +5,7 @@
 
 use super::{Effect, Partial, Partials};
 use crate::check::Witness;
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
 use crate::model::{Kind, Spec, key};
 
 /// The operations on one key, with their places in the whole history by thread.

@@ -18,7 +18,7 @@ use crate::check::refuse;
 use crate::check::search::{Task, with_object};
 use crate::check::steps::Steps;
 use crate::check::values::Values;
-use crate::history::{History, NEVER, OperationId};
+use crate::core::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Spec};
 
 /// Configurations that are told; what a page can hold and a person can follow.

@@ -2,7 +2,7 @@
 
 use super::{Effect, Partial, Partials, brief};
 use crate::check::witness;
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
 
 /// Partial linearizations that are told, and steps of each: the last ones say what went wrong.
 const TOLD_MAX: usize = 3;
@@ -64,9 +64,9 @@ impl Partial {
 #[cfg(test)]
 mod tests {
     use crate::check::{Limits, Verdict, check, partials};
-    use crate::history::{Entry, History};
+    use crate::core::history::{Entry, History};
+    use crate::core::operation::{Op, Status};
     use crate::model::Spec;
-    use crate::operation::{Op, Status};
 
     #[test]
     fn what_cannot_be_next_is_told_with_what_it_should_have_answered() {

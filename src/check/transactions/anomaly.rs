@@ -9,9 +9,9 @@ use super::{explained, witness};
 use crate::check::hash::FastSet;
 use crate::check::witness as words;
 use crate::check::{Limits, Verdict, Witness};
-use crate::history::{History, OperationId};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 use crate::model::Kind;
-use crate::operation::{Op, Status};
 
 /// Most transactions that are cut down one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;

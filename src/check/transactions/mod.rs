@@ -29,8 +29,8 @@ mod store;
 mod transaction;
 
 use super::{Limits, Verdict, Witness};
-use crate::history::{History, NEVER};
-use crate::journal::Journal;
+use crate::core::history::{History, NEVER};
+use crate::core::journal::Journal;
 use crate::model::{Kind, Spec};
 use early::Early;
 pub use rest::{rest, unknown_past};

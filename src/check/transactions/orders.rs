@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::anomaly::{end, read_of};
 use super::transaction::{Outcome, Transaction};
 use crate::check::witness as words;
-use crate::history::{History, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// More transactions have too many orders to be read.
 const TRANSACTIONS_MAX: usize = 4;

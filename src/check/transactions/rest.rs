@@ -23,10 +23,10 @@ use super::{points, serial, stamped, store};
 use crate::check::Limits;
 use crate::check::general::{self, Cut};
 use crate::check::hash::FastMap;
-use crate::history::{Entry, History, NEVER, OperationId, Thread};
-use crate::journal::Journal;
+use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
+use crate::core::journal::Journal;
+use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Model};
-use crate::operation::{Op, Status};
 
 /// What is still held.
 pub struct Rest {

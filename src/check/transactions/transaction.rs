@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{History, NEVER, OperationId};
-use crate::operation::{Op, Status};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::{Op, Status};
 
 /// What became of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,13 +5,13 @@ use anyhow::{Context, Result};
 
 use super::{Note, Worker, calls_per_second};
 use crate::check::{self, Limits, Verdict};
-use crate::fault::Fault;
+use crate::core::history::History;
 use crate::finding::Finding;
-use crate::history::History;
-use crate::supervise::{Event, Harness};
+use crate::fuzz::long_round::{Watch, Watched};
+use crate::process::fault::Fault;
+use crate::process::supervise::{Event, Harness};
 use crate::trace::frame::{RoundEnd, RoundStart};
 use crate::trace::rounds::{Part, Round};
-use crate::watch::{Watch, Watched};
 
 /// How many times as much the check of a part may spend as that of another round.
 const PART_STEPS: u64 = 8;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::history::client_name;
-use crate::interleaving::{Interleaving, Place, Row, What};
+use crate::core::history::client_name;
+use crate::finding::interleaving::{Interleaving, Place, Row, What};
 
 /// Steps of all threads that are told; of more, the last.
 const STEPS_MAX: usize = 500;

@@ -1,0 +1,246 @@
+//! The two command lines, compile and link. Comes in: a request, the adapter's head, the compiler;
+//! goes out: arguments, and the key under which their result is kept. Runs nothing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::flags::{self, Flag};
+use super::{Compiler, Error, Flavour, Language, Request};
+use crate::adapter::head::Head;
+
+/// Raised when libraries of an older program must not be taken for this one's.
+const FORMAT: &str = "interlap library 1";
+
+/// The arguments of one adapter's compilation, without the names of temporary files.
+pub(super) struct Commands {
+    source: PathBuf,
+    compile: Vec<OsString>,
+    link: Vec<OsString>,
+    /// The folders searched for headers before the compiler's own.
+    include_dirs: Vec<PathBuf>,
+}
+
+/// Debugging information. Of version 5, binutils 2.40 takes lines of the first header for lines of
+/// the source.
+const DEBUG: &str = "-gdwarf-4";
+
+/// Hooks, called so often that a table of jumps shows. Nothing is copied without a hook: the
+/// compiler would copy a few bytes itself.
+const HOOKED: [&str; 7] = [
+    "-O2",
+    DEBUG,
+    "-fsanitize=thread",
+    "-fno-plt",
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-fno-builtin-memset",
+];
+/// Functions that use memory and are called by code with hooks: the harness has others in their
+/// place, which look first.
+const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
+
+impl Flavour {
+    fn name(self) -> &'static str {
+        match self {
+            Flavour::Plain => "plain",
+            Flavour::Hooked => "hooked",
+        }
+    }
+
+    /// What it adds to the compiler's flags, and to the linker's.
+    fn flags(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
+            // not by the process that loads the library.
+            Flavour::Plain => (&["-O2", DEBUG], &["-Wl,--no-undefined"]),
+            // The hooks are the harness's, so that something is undefined. Not linked with
+            // -fsanitize=thread, which would bring in the hooks of a race detector.
+            Flavour::Hooked => (&HOOKED, &[WRAPPED]),
+        }
+    }
+}
+
+impl Commands {
+    /// `request` is anchored. What stands later wins: the defaults, the adapter's own flags, the
+    /// request's.
+    pub(super) fn new(
+        request: &Request,
+        head: &Head,
+        compiler: &Compiler,
+        ffi: &Path,
+    ) -> Result<Commands, Error> {
+        let folder = request.source.parent().unwrap_or(Path::new("/"));
+        let own = Flag::parse(&head.flags).into_iter().map(|flag| flag.anchored(folder));
+        let flags: Vec<Flag> = own.chain(Flag::parse(&request.flags)).collect();
+        if let Some((flag, why)) = flags::misfit(&flags) {
+            return Err(Error::Misfit { flag: flag.to_string(), why });
+        }
+        let mut include_dirs = request.include_dirs.clone();
+        include_dirs.extend(flags.iter().filter_map(Flag::include_dir).map(Path::to_path_buf));
+        include_dirs.extend([folder.to_path_buf(), ffi.to_path_buf()]);
+        Ok(Commands {
+            compile: compile(request, &flags, compiler, [folder, ffi]),
+            link: link(request, &flags),
+            source: request.source.clone(),
+            include_dirs,
+        })
+    }
+
+    /// Where the commands run. Their own paths are absolute; others, hidden in flags such as
+    /// `-Wl,--version-script=x`, are taken from here.
+    pub(super) fn folder(&self) -> &Path {
+        self.source.parent().unwrap_or(Path::new("/"))
+    }
+
+    pub(super) fn compile(&self, object: &Path, depfile: &Path) -> Vec<OsString> {
+        let mut arguments = self.compile.clone();
+        arguments.extend(["-c".into(), self.source.clone().into(), "-o".into(), object.into()]);
+        arguments.extend(["-MD".into(), "-MF".into(), depfile.into()]);
+        arguments
+    }
+
+    pub(super) fn link(&self, object: &Path, library: &Path, depfile: &Path) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![object.into(), "-o".into(), library.into()];
+        arguments.extend(self.link.iter().cloned());
+        // Not `-Wl,`: the path may hold a comma.
+        let mut dependency_file = OsString::from("--dependency-file=");
+        dependency_file.push(depfile);
+        arguments.extend(["-Xlinker".into(), dependency_file]);
+        arguments
+    }
+
+    /// Both steps in one, as users can paste it into a shell to see the same errors.
+    pub(super) fn in_one(&self, compiler: &Compiler) -> String {
+        let mut command = compiler.command();
+        command.args(&self.compile).arg(&self.source).args(&self.link).args(["-o", "/dev/null"]);
+        shell_line(&command)
+    }
+
+    /// The folders searched for headers, in order.
+    pub(super) fn search_path(&self, compiler: &Compiler) -> Vec<PathBuf> {
+        self.include_dirs.iter().chain(compiler.include_dirs()).cloned().collect()
+    }
+
+    /// Names what these commands make of `text`, the source, while no header changes: the file's
+    /// stem for people, a hash for the rest.
+    pub(super) fn key(&self, text: &[u8], compiler: &Compiler, flavour: Flavour) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        for part in [FORMAT, flavour.name(), &compiler.identity(), compiler.environment()] {
+            add(part.as_bytes());
+        }
+        add(self.source.as_os_str().as_encoded_bytes());
+        add(text);
+        // The lengths keep a word from moving between the lists unnoticed.
+        let own = compiler.command();
+        let own: Vec<OsString> = own.get_args().map(OsString::from).collect();
+        let include_dirs = compiler.include_dirs().iter().map(|dir| dir.clone().into()).collect();
+        for list in [&own, &include_dirs, &self.compile, &self.link] {
+            add(&(list.len() as u64).to_le_bytes());
+            list.iter().for_each(|word| add(word.as_encoded_bytes()));
+        }
+        let stem = self.source.file_stem().unwrap_or_default().to_string_lossy();
+        let stem: String = stem.chars().take(48).collect();
+        format!("{stem}-{}", &hasher.finalize().to_hex()[..16])
+    }
+}
+
+/// `request.flags` with their paths taken from `folder`.
+pub(super) fn anchored(flags: &[String], folder: &Path) -> Vec<String> {
+    Flag::parse(flags).into_iter().flat_map(|flag| flag.anchored(folder).words()).collect()
+}
+
+fn compile(
+    request: &Request,
+    flags: &[Flag],
+    compiler: &Compiler,
+    last_dirs: [&Path; 2],
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
+    add(request.flavour.flags().0);
+    if request.flavour == Flavour::Hooked {
+        add(hooked(compiler.is_clang()));
+    }
+    // One library's symbols must stay its own: two builds of one template in one process would
+    // otherwise be merged by the loader, and a seeded bug would silently vanish.
+    add(&["-fPIC", "-fvisibility=hidden", "-pthread"]);
+    if compiler.language == Language::Cpp && !compiler.is_clang() {
+        add(&["-fno-gnu-unique"]);
+    }
+    let own = compiler.command();
+    let own_standard = own.get_args().any(|word| word.to_string_lossy().starts_with("-std="));
+    if !own_standard && !flags.iter().any(Flag::is_standard) {
+        add(match compiler.language {
+            // So that a thread that ends early runs its cleanup handlers on its way out.
+            Language::C => &["-std=gnu11", "-fexceptions"],
+            Language::Cpp => &["-std=c++17"],
+        });
+    }
+    let include = |dir: &Path| [OsString::from("-I"), dir.into()];
+    arguments.extend(request.include_dirs.iter().flat_map(|dir| include(dir)));
+    let of_compiler = flags.iter().filter(|flag| !flag.is_of_linker()).cloned();
+    arguments.extend(of_compiler.flat_map(Flag::words).map(OsString::from));
+    arguments.extend(last_dirs.into_iter().flat_map(include));
+    if request.flavour == Flavour::Hooked {
+        // Code that is made when linking has no hooks.
+        arguments.push("-fno-lto".into());
+    }
+    arguments
+}
+
+/// What hooks are called: none at function entry and exit; volatile accesses apart from plain ones;
+/// 16-byte atomics too. Libraries are not told (`__SANITIZE_THREAD__`): they would not run the code
+/// that their users run.
+fn hooked(clang: bool) -> &'static [&'static str] {
+    match clang {
+        true => &[
+            "-mllvm",
+            "-tsan-instrument-func-entry-exit=0",
+            "-mllvm",
+            "-tsan-distinguish-volatile",
+            "-mcx16",
+        ],
+        false => &[
+            "--param=tsan-instrument-func-entry-exit=0",
+            "--param=tsan-distinguish-volatile=1",
+            "-mcx16",
+            "-Wno-tsan",
+            "-U__SANITIZE_THREAD__",
+            // Of the parts of split functions, GCC's debugging information loses what was inlined.
+            "-fno-partial-inlining",
+        ],
+    }
+}
+
+fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-shared".into(), "-pthread".into()];
+    arguments.extend(request.flavour.flags().1.iter().map(OsString::from));
+    for flag in flags {
+        arguments.extend(flag.clone().words().into_iter().map(OsString::from));
+        // A shared library found by -L when linking must be found again when loading.
+        if let Flag::Path("-L", dir) = flag {
+            let words = ["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), dir.into()];
+            arguments.extend::<[OsString; 4]>(words);
+        }
+    }
+    arguments.extend(request.libraries.iter().map(|library| format!("-l{library}").into()));
+    arguments
+}
+
+fn shell_line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = words.map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
+        match shlex::try_quote(&word) {
+            Ok(quoted) if !word.chars().all(is_plain) => quoted.into_owned(),
+            _ => word,
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,193 @@
+//! The compiler of a language. Comes in: the environment (`CC`, `CXX`, the search path), read by
+//! the `cc` crate; goes out: a program, its version and the folders it searches for headers. Knows
+//! nothing of adapters.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Error;
+use crate::adapter::cache::IoError;
+
+/// The language of a source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cpp,
+}
+
+impl Language {
+    /// Told by the extension of the file's name.
+    pub fn of(source: &Path) -> Result<Language, Error> {
+        match source.extension().and_then(|extension| extension.to_str()) {
+            Some("c") => Ok(Language::C),
+            Some("cc" | "cpp" | "cxx") => Ok(Language::Cpp),
+            _ => Err(Error::NotASource { path: source.to_path_buf() }),
+        }
+    }
+
+    /// What users call it, the variable that names its compiler, the Debian package of one.
+    pub(super) fn names(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Language::C => ("C", "CC", "gcc"),
+            Language::Cpp => ("C++", "CXX", "g++"),
+        }
+    }
+
+    fn option(self) -> &'static str {
+        match self {
+            Language::C => "c",
+            Language::Cpp => "c++",
+        }
+    }
+}
+
+/// A compiler that answered.
+#[derive(Debug)]
+pub struct Compiler {
+    tool: cc::Tool,
+    path: PathBuf,
+    pub(super) language: Language,
+    version: String,
+    include_dirs: Vec<PathBuf>,
+    environment: String,
+}
+
+impl Compiler {
+    /// The compiler for this language: `program`, else what the environment names.
+    pub(super) fn find(language: Language, program: Option<&Path>) -> Result<Compiler, Error> {
+        let mut build = cc::Build::new();
+        build
+            .cpp(language == Language::Cpp)
+            .target(env!("INTERLAP_BUILD_TARGET"))
+            .host(env!("INTERLAP_BUILD_TARGET"))
+            .opt_level(2)
+            .no_default_flags(true)
+            .inherit_rustflags(false)
+            .warnings(true)
+            .extra_warnings(false)
+            .cargo_metadata(false)
+            .cargo_warnings(false);
+        if let Some(program) = program {
+            build.compiler(program);
+        }
+        let missing = |program: &Path, reason: String| Error::NoCompiler {
+            language,
+            program: program.to_path_buf(),
+            reason,
+        };
+        let tool = build
+            .try_get_compiler()
+            .map_err(|error| missing(program.unwrap_or(Path::new("")), error.to_string()))?;
+        let output = silent(&tool)
+            .arg("--version")
+            .output()
+            .map_err(|error| missing(tool.path(), error.to_string()))?;
+        if !output.status.success() {
+            return Err(missing(tool.path(), format!("--version: {}", output.status)));
+        }
+        let version = String::from_utf8_lossy(&output.stdout);
+        let version = version.lines().next().unwrap_or_default().to_string();
+        let include_dirs = include_dirs(&tool, language)?;
+        let path = on_search_path(tool.path());
+        Ok(Compiler { tool, path, language, version, include_dirs, environment: environment() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path and version line.
+    pub fn identity(&self) -> String {
+        format!("{}: {}", self.path().display(), self.version)
+    }
+
+    /// The folders searched for `#include <...>`, in order.
+    pub fn include_dirs(&self) -> &[PathBuf] {
+        &self.include_dirs
+    }
+
+    /// The variables that change what it does without showing in its arguments or its search path.
+    pub(super) fn environment(&self) -> &str {
+        &self.environment
+    }
+
+    pub(super) fn is_clang(&self) -> bool {
+        self.tool.is_like_clang()
+    }
+
+    /// The program with the flags that the environment gives (`CFLAGS`, `CXXFLAGS`).
+    pub(super) fn command(&self) -> Command {
+        silent(&self.tool)
+    }
+}
+
+/// Where the system finds a program named without a folder.
+fn on_search_path(program: &Path) -> PathBuf {
+    if program.components().count() > 1 {
+        return program.to_path_buf();
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates = std::env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.find(|path| path.is_file()).unwrap_or_else(|| program.to_path_buf())
+}
+
+fn environment() -> String {
+    let names = ["COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "LD_RUN_PATH"];
+    names.map(|name| format!("{name}={:?}\n", std::env::var_os(name))).concat()
+}
+
+/// Messages in English whatever the locale, because they are looked through for missing headers.
+fn silent(tool: &cc::Tool) -> Command {
+    let mut command = tool.to_command();
+    command.env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+fn include_dirs(tool: &cc::Tool, language: Language) -> Result<Vec<PathBuf>, Error> {
+    let output = silent(tool)
+        .args(["-E", "-v", "-x", language.option(), "/dev/null"])
+        .output()
+        .map_err(IoError::at(tool.path()))?;
+    Ok(parse_include_dirs(&String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The list that gcc and clang print between two fixed lines.
+fn parse_include_dirs(printed: &str) -> Vec<PathBuf> {
+    printed
+        .lines()
+        .skip_while(|line| !line.starts_with("#include <...> search starts here"))
+        .skip(1)
+        .take_while(|line| line.starts_with(' '))
+        .map(|line| PathBuf::from(line.trim().trim_end_matches(" (framework directory)")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_path_is_read_from_what_the_compiler_prints() {
+        let printed = "ignoring nonexistent directory \"/usr/x\"\n\
+            #include \"...\" search starts here:\n /quoted\n\
+            #include <...> search starts here:\n /usr/include/c++/12\n /usr/local/include\n\
+            End of search list.\n /not/this\n";
+        let expected = [Path::new("/usr/include/c++/12"), Path::new("/usr/local/include")];
+        assert_eq!(parse_include_dirs(printed), expected);
+    }
+
+    #[test]
+    fn the_compiler_of_this_machine_answers() {
+        let compiler = Compiler::find(Language::Cpp, None).expect("a C++ compiler");
+        assert!(compiler.path().is_file(), "{}", compiler.identity());
+        let vector = |dir: &PathBuf| dir.join("vector").is_file();
+        assert!(compiler.include_dirs().iter().any(vector));
+    }
+
+    #[test]
+    fn the_language_is_told_by_the_extension() {
+        assert_eq!(Language::of(Path::new("a/x.c")).expect("C"), Language::C);
+        assert_eq!(Language::of(Path::new("x.cxx")).expect("C++"), Language::Cpp);
+        assert!(Language::of(Path::new("x.so")).is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! Why there is no library. Comes in: what the compiler printed; goes out: the kind of failure and
+//! what to do about it, with the compiler's own words unchanged.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use super::Language;
+use crate::adapter::cache::IoError;
+use crate::adapter::packages;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "no {} compiler: {}: {reason}; apt-get install {}, or set {} to one",
+        language.names().0, program.display(), language.names().2, language.names().1
+    )]
+    NoCompiler { language: Language, program: PathBuf, reason: String },
+    #[error("{}: not a C or C++ source (.c, .cc, .cpp, .cxx)", path.display())]
+    NotASource { path: PathBuf },
+    #[error("{flag} does not go with interlap: {why}; leave it out")]
+    Misfit { flag: String, why: &'static str },
+    #[error("{output}\nheader {header} not found; {}", packages::advice_for_header(header))]
+    MissingHeader { header: String, package: Option<&'static str>, output: String },
+    #[error("{output}\nlibrary {library} not found; {}", packages::advice_for_library(library))]
+    MissingLibrary { library: String, package: Option<&'static str>, output: String },
+    #[error(
+        "{output}\nthe compiler failed ({status}); in one line, to try by hand:\n  {command}{}",
+        advice(output)
+    )]
+    Failed { output: String, command: String, status: ExitStatus },
+    #[error(
+        "{output}\nthe disk is full; free some space in the cache folder and the temp folder, or \
+         set INTERLAP_CACHE and TMPDIR to folders on another disk"
+    )]
+    DiskFull { output: String },
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+/// The kind of failure behind what the compiler printed.
+pub(super) fn diagnose(output: String, command: String, status: ExitStatus) -> Error {
+    if output.contains("No space left on device") {
+        return Error::DiskFull { output };
+    }
+    if let Some(header) = output.lines().find_map(missing_header) {
+        let header = header.to_string();
+        return Error::MissingHeader { package: packages::of_header(&header), header, output };
+    }
+    if let Some(library) = output.lines().find_map(missing_library) {
+        let library = library.to_string();
+        return Error::MissingLibrary { package: packages::of_library(&library), library, output };
+    }
+    Error::Failed { output, command, status }
+}
+
+/// A symbol that no library has says nothing about which library would have it.
+fn advice(output: &str) -> &'static str {
+    match ["undefined reference to", "undefined symbol"].iter().any(|mark| output.contains(mark)) {
+        true => {
+            "\na library is missing: pass -l NAME, or write a line `// interlap: -lNAME` into \
+             the comment at the top of the adapter"
+        }
+        false => "",
+    }
+}
+
+/// Files that are no headers, and programs, are missed in the same words, but by the compiler, not
+/// at a place in a source or on the command line.
+fn missing_header(line: &str) -> Option<&str> {
+    let (place, message) = line.split_once(": fatal error: ")?;
+    let is_of_source = place.ends_with(|c: char| c.is_ascii_digit());
+    if !is_of_source && !["<command-line>", "<built-in>"].contains(&place) {
+        return None;
+    }
+    if let Some(header) = message.strip_suffix(": No such file or directory") {
+        return (!header.starts_with("opening ") && !header.starts_with("cannot "))
+            .then_some(header);
+    }
+    // clang
+    message.strip_suffix(" file not found")?.strip_prefix('\'')?.strip_suffix('\'')
+}
+
+/// GNU ld and gold; lld; mold.
+fn missing_library(line: &str) -> Option<&str> {
+    let marks = ["cannot find -l", "unable to find library -l", "library not found: "];
+    let rest = marks.iter().find_map(|mark| line.split_once(mark))?.1;
+    rest.split([':', ' ']).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    fn diagnosed(output: &str) -> Error {
+        let command = "g++ 'a b.cpp'".to_string();
+        diagnose(output.to_string(), command, ExitStatus::from_raw(256))
+    }
+
+    #[test]
+    fn a_missing_header_is_recognised_from_gcc_and_clang() {
+        for output in [
+            "q.cpp:3:10: fatal error: boost/lockfree/queue.hpp: No such file or directory",
+            "q.cpp:3:10: fatal error: 'boost/lockfree/queue.hpp' file not found",
+        ] {
+            let Error::MissingHeader { header, package, .. } = diagnosed(output) else {
+                panic!("{output}");
+            };
+            assert_eq!(header, "boost/lockfree/queue.hpp");
+            assert_eq!(package, Some("libboost-dev"));
+        }
+    }
+
+    #[test]
+    fn other_files_that_are_missing_are_no_headers() {
+        for output in [
+            "g++: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
+            "g++: fatal error: cannot read spec file 'x': No such file or directory",
+            "cc1plus: fatal error: q.cpp: No such file or directory",
+            "q.cpp:1:6: fatal error: opening dependency file /x/y.d: No such file or directory",
+            "q.cpp:9:1: fatal error: cannot open q.gcno: No such file or directory",
+        ] {
+            let error = diagnosed(output);
+            assert!(matches!(error, Error::Failed { .. }), "{error}");
+        }
+        let error = diagnosed("<command-line>: fatal error: x.h: No such file or directory");
+        assert!(matches!(error, Error::MissingHeader { header, .. } if header == "x.h"));
+    }
+
+    #[test]
+    fn a_missing_library_is_recognised_from_every_linker() {
+        for output in [
+            "/usr/bin/ld: cannot find -lcds: No such file or directory",
+            "/usr/bin/ld: cannot find -lcds",
+            "ld.lld: error: unable to find library -lcds",
+            "mold: fatal: library not found: cds",
+        ] {
+            let error = diagnosed(output);
+            assert!(error.to_string().contains("apt-get install libcds-dev"), "{error}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_shown_with_the_command() {
+        let error = diagnosed("q.cpp:1: error: no");
+        assert!(error.to_string().starts_with("q.cpp:1: error: no\n"));
+        assert!(error.to_string().ends_with("g++ 'a b.cpp'"), "{error}");
+        let error = diagnosed("q.cpp:3: undefined reference to `cds_init'");
+        assert!(error.to_string().contains("// interlap: -lNAME"), "{error}");
+    }
+}

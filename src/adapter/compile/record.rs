@@ -1,0 +1,196 @@
+//! What a library was made of. Comes in: the compiler's and the linker's lists of the files they
+//! read; goes out: a record beside the library, by which a later request tells whether the library
+//! is still what compiling again would give. Content decides, never time stamps: an editor or a
+//! checkout may keep or set those. What it cannot see: a header that `__has_include` asked for in
+//! vain, or that appears beside another header and shadows one found elsewhere.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapter::cache::{Cache, IoError};
+
+/// Time stamps of files come from a clock that ticks this rarely at worst.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Hash of the library: a damaged one is made again.
+    library: String,
+    /// Every file read, with the hash of its content.
+    inputs: Vec<(PathBuf, String)>,
+    /// Files that did not exist and would be read instead of an input if they did.
+    shadows: BTreeSet<PathBuf>,
+    pub(super) warnings: String,
+}
+
+impl Record {
+    pub(super) fn new(library: &Path, warnings: String) -> Result<Record, IoError> {
+        let library = hash(library)?;
+        Ok(Record { library, inputs: Vec::new(), shadows: BTreeSet::new(), warnings })
+    }
+
+    /// The library of this key and its record, if making it again would give the same.
+    pub(super) fn find(cache: &Cache, key: &str) -> Option<(PathBuf, Record)> {
+        let path = record_path(cache, key);
+        let record: Record = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+        let library = record.library_path(cache, key);
+        let is_current = hash(&library).is_ok_and(|found| found == record.library)
+            && record.inputs.iter().all(|(path, old)| hash(path).is_ok_and(|new| new == *old))
+            && !record.shadows.iter().any(|path| path.exists());
+        if !is_current {
+            return None;
+        }
+        // In use: not to be removed as old. Failing to say so costs a compilation, later.
+        for path in [&path, &library] {
+            let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+        }
+        Some((library, record))
+    }
+
+    /// Adds the files of a depfile, but for those in `temporary`.
+    pub(super) fn add_inputs(&mut self, depfile: &Path, temporary: &Path) -> Result<(), IoError> {
+        let text = fs::read(depfile).map_err(IoError::at(depfile))?;
+        let exists = |path: &str| Path::new(path).is_file();
+        for input in prerequisites(&String::from_utf8_lossy(&text), exists) {
+            let path = PathBuf::from(input);
+            if !path.starts_with(temporary) && !self.inputs.iter().any(|(old, _)| *old == path) {
+                // A file that is gone already has a hash that no file has.
+                let hash = hash(&path).unwrap_or_default();
+                self.inputs.push((path, hash));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes where a new file would hide one of the inputs: under the same name in another of the
+    /// folders searched.
+    pub(super) fn add_shadows(&mut self, search_path: &[PathBuf]) {
+        for (input, _) in &self.inputs {
+            for dir in search_path {
+                let Ok(name) = input.strip_prefix(dir) else { continue };
+                let before = search_path.iter().take_while(|other| *other != dir);
+                let candidates = before.map(|other| other.join(name));
+                self.shadows.extend(candidates.filter(|path| !path.exists()));
+            }
+        }
+    }
+
+    /// Whether an input may have changed after `start`, or is gone.
+    pub(super) fn changed_since(&self, start: SystemTime) -> bool {
+        let limit = start.checked_sub(CLOCK_TICK).unwrap_or(start);
+        self.inputs.iter().any(|(path, _)| {
+            let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+            !modified.is_ok_and(|modified| modified < limit)
+        })
+    }
+
+    /// Where the library belongs: named by all it was made of, so that one that is in use is never
+    /// replaced by another.
+    pub(super) fn library_path(&self, cache: &Cache, key: &str) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        for (path, hash) in &self.inputs {
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            hasher.update(hash.as_bytes());
+        }
+        let hash = hasher.finalize().to_hex();
+        cache.libraries().join(format!("{key}-{}.so", &hash[..16]))
+    }
+
+    pub(super) fn publish(&self, cache: &Cache, key: &str) -> Result<(), IoError> {
+        let path = record_path(cache, key);
+        let text = serde_json::to_vec(self)
+            .map_err(|error| IoError::at(&path)(std::io::Error::other(error)))?;
+        cache.publish(&path, &text)
+    }
+}
+
+fn record_path(cache: &Cache, key: &str) -> PathBuf {
+    cache.libraries().join(format!("{key}.json"))
+}
+
+fn hash(path: &Path) -> Result<String, IoError> {
+    let content = fs::read(path).map_err(IoError::at(path))?;
+    Ok(blake3::hash(&content).to_hex().to_string())
+}
+
+/// What the first rule of a makefile depends on. Linkers add an empty rule for each input; those
+/// say nothing new. GNU ld writes one path a line and escapes nothing, the compilers write several
+/// and escape spaces: a line that `exists` as it stands is one path.
+fn prerequisites(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let content = line.strip_suffix('\\').unwrap_or(line);
+        let content = match content.split_once(": ").or(content.split_once(':')) {
+            Some((_, after_target)) if at == 0 => after_target,
+            _ => content,
+        };
+        match content.trim() {
+            path if exists(path) => paths.push(path.to_string()),
+            several => paths.extend(unescaped(several)),
+        }
+        if !line.ends_with('\\') {
+            break;
+        }
+    }
+    paths
+}
+
+/// The words of a line of a makefile.
+fn unescaped(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        let word = words.last_mut().expect("never empty");
+        let escapes = match character {
+            '\\' => characters.next_if(|next| " #\\".contains(*next)),
+            '$' => characters.next_if_eq(&'$'),
+            _ => None,
+        };
+        match escapes {
+            Some(escaped) => word.push(escaped),
+            None if character == ' ' => words.push(String::new()),
+            None => word.push(character),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compilers_list_is_read_with_its_escapes() {
+        let text = "/tmp/a\\ b/x.o: /s/q.cpp /a\\ b/c.h \\\n  /d$$/\\#e.h\n\n/a\\ b/c.h:\n";
+        let none = |_: &str| false;
+        assert_eq!(prerequisites(text, none), ["/s/q.cpp", "/a b/c.h", "/d$/#e.h"]);
+        assert_eq!(prerequisites("x.o: \\\n a.h\\\n b.h\n", none), ["a.h", "b.h"]);
+        assert!(prerequisites("", none).is_empty());
+    }
+
+    #[test]
+    fn a_linkers_list_is_read_without_escapes() {
+        let text = "/a b/q.so: \\\n  /a b/q.o \\\n  /lib/libc.so\n\n/a b/q.o:\n";
+        let paths = prerequisites(text, |path| path == "/a b/q.o");
+        assert_eq!(paths, ["/a b/q.o", "/lib/libc.so"]);
+    }
+
+    #[test]
+    fn what_changed_during_the_compilation_is_not_promised() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("a.h");
+        fs::write(&path, "x").expect("write");
+        let mut record = Record::new(&path, String::new()).expect("record");
+        record.inputs.push((path.clone(), String::new()));
+        let after = SystemTime::now() + Duration::from_secs(1);
+        assert!(record.changed_since(SystemTime::now()));
+        assert!(!record.changed_since(after));
+        fs::remove_file(path).expect("remove");
+        assert!(record.changed_since(after));
+    }
+}

@@ -1,0 +1,208 @@
+//! The ledger of a run: what it did, in numbers, and the names of its findings, stored as
+//! `run.json` beside them; several joined into one. Does not read the findings themselves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::core::machine::Machine;
+use crate::core::plan::{Plan, Shard};
+use crate::fuzz::{Point, Statistics, Summary};
+use crate::trace::frame::{ClockInfo, TargetInfo};
+
+const LEDGER_VERSION: u32 = 1;
+/// Its file, in the directory of the findings.
+pub const LEDGER_FILE: &str = "run.json";
+
+/// What is stored as `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    pub version: u32,
+    /// The adapter, its library and the library's version.
+    pub target: String,
+    pub library: String,
+    pub model: String,
+    /// What was run: one part, or those of all runs that were joined.
+    pub parts: Vec<Part>,
+    pub statistics: Statistics,
+    /// Hashes of the pairs of places that `statistics` counts, sorted.
+    pub pairs: Vec<u64>,
+    /// Directories of the findings.
+    pub findings: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    pub plan: Plan,
+    pub shard: Shard,
+    pub jobs: u64,
+    /// None of a run that did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circumstances: Option<Circumstances>,
+    /// How its counts grew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<Point>,
+}
+
+/// With what, where and when a run was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// interlap's version.
+    pub interlap: String,
+    pub machine: Machine,
+    /// The compiler's path and version.
+    pub compiler: String,
+    /// All flags of the adapter and of the command line.
+    pub flags: Vec<String>,
+    /// Packages that headers were taken from, each with its version.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    pub target: TargetInfo,
+    pub clock: ClockInfo,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    pub seconds: f64,
+    pub rounds: u64,
+    /// Why it ended, in words.
+    pub ended: String,
+}
+
+impl Ledger {
+    pub fn of(summary: &Summary, plan: &Plan, shard: Shard, jobs: u64) -> Ledger {
+        let info = &summary.hello.target;
+        let name = |stored: &crate::finding::Stored| stored.finding.name.clone();
+        Ledger {
+            version: LEDGER_VERSION,
+            target: plan.target_name().to_string(),
+            library: format!("{} {}", info.library, info.version).trim().to_string(),
+            model: summary.model.to_string(),
+            parts: vec![Part {
+                plan: plan.clone(),
+                shard,
+                jobs,
+                circumstances: None,
+                curve: summary.curve.clone(),
+            }],
+            statistics: summary.statistics.clone(),
+            pairs: summary.pairs.clone(),
+            findings: summary.findings.iter().map(name).collect(),
+        }
+    }
+
+    pub fn load(directory: &Path) -> Result<Ledger> {
+        let path = directory.join(LEDGER_FILE);
+        let bytes = fs::read(&path).with_context(|| {
+            let path = path.display();
+            format!("cannot read {path}; name a directory that `interlap fuzz --out` wrote")
+        })?;
+        serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    pub fn save(&self, directory: &Path) -> Result<()> {
+        let path = directory.join(LEDGER_FILE);
+        fs::create_dir_all(directory)
+            .and_then(|()| fs::write(&path, serde_json::to_vec_pretty(self)?))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Adds another run of the same target; gives a sentence for each pair of runs that did the
+    /// same rounds.
+    pub fn join(&mut self, other: Ledger) -> Result<Vec<String>> {
+        let of = |ledger: &Ledger| {
+            format!("{} ({}) judged as {}", ledger.target, ledger.library, ledger.model)
+        };
+        if of(self) != of(&other) {
+            bail!("runs of different targets: {} and {}", of(self), of(&other));
+        }
+        let mut warnings = Vec::new();
+        for two in &other.parts {
+            let same = self.parts.iter().find(|one| one.overlaps(two));
+            warnings.extend(same.map(|one| {
+                format!(
+                    "shards {} and {} of seed {} have rounds in common, which count twice",
+                    one.shard, two.shard, two.plan.seed
+                )
+            }));
+        }
+        self.parts.extend(other.parts);
+        self.statistics.join(other.statistics);
+        self.pairs.extend(other.pairs);
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+        if let Some(coverage) = &mut self.statistics.coverage {
+            coverage.pairs.total = self.pairs.len() as u64;
+        }
+        let names: BTreeSet<String> = self.findings.drain(..).chain(other.findings).collect();
+        self.findings = names.into_iter().collect();
+        self.statistics.findings = self.findings.len();
+        Ok(warnings)
+    }
+}
+
+impl Part {
+    /// Whether some round is one of both: rounds are equal to the shard's number modulo the count
+    /// of shards, and two such conditions have a common solution exactly if they agree modulo the
+    /// greatest common divisor of the counts.
+    fn overlaps(&self, other: &Part) -> bool {
+        let common = gcd(self.shard.count, other.shard.count);
+        self.plan == other.plan && self.shard.index % common == other.shard.index % common
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(target: &str, seed: u64, shard: &str, pairs: &[u64]) -> Ledger {
+        let coverage = crate::fuzz::Coverage { rounds: 5, ..Default::default() };
+        let statistics = Statistics { rounds: 5, coverage: Some(coverage), ..Default::default() };
+        Ledger {
+            version: LEDGER_VERSION,
+            target: target.to_string(),
+            library: String::new(),
+            model: "fifo".to_string(),
+            parts: vec![Part {
+                plan: Plan::new(target, seed),
+                shard: shard.parse().expect("a shard"),
+                jobs: 1,
+                circumstances: None,
+                curve: Vec::new(),
+            }],
+            statistics,
+            pairs: pairs.to_vec(),
+            findings: vec!["x-1".to_string(), format!("x-{seed}")],
+        }
+    }
+
+    #[test]
+    fn runs_are_added_up() {
+        let mut one = ledger("x", 1, "0/2", &[1, 3]);
+        assert!(one.join(ledger("x", 1, "1/2", &[2, 3])).expect("one target").is_empty());
+        assert!(one.join(ledger("x", 2, "0/1", &[])).expect("one target").is_empty());
+        assert_eq!((one.statistics.rounds, &one.pairs[..]), (15, &[1, 2, 3][..]));
+        assert_eq!(one.statistics.coverage.as_ref().map(|c| c.pairs.total), Some(3));
+        assert_eq!(one.findings, ["x-1", "x-2"]);
+        let directory = tempfile::tempdir().expect("temp dir");
+        one.save(directory.path()).expect("room");
+        assert_eq!(Ledger::load(directory.path()).expect("as it was"), one);
+    }
+
+    #[test]
+    fn common_rounds_are_warned_of_and_other_targets_refused() {
+        let overlap = |one: &str, two: &str| {
+            let joined = ledger("x", 1, one, &[]).join(ledger("x", 1, two, &[]));
+            joined.expect("one target").len() == 1
+        };
+        assert!(overlap("1/4", "1/4") && overlap("0/2", "2/4") && overlap("1/2", "1/3"));
+        assert!(!overlap("0/2", "1/4") && !overlap("1/4", "3/4"));
+        assert!(ledger("x", 1, "0/2", &[]).join(ledger("y", 1, "1/2", &[])).is_err());
+    }
+}

@@ -1,0 +1,476 @@
+//! The command line: what can be asked for, its help and examples. Words come in, typed values go
+//! out; nothing is done here.
+
+mod finding;
+mod triage;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::core::plan::{
+    BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, MemoryModel, PlainPoints, Shard,
+};
+use crate::exchange::Format as HistoryFormat;
+use crate::model::Spec;
+use crate::trace::area::THREADS_MAX;
+
+pub use finding::{Explain, Export, Replay, Show, Shrink, Stop};
+pub use triage::{Ci, Triage};
+
+use finding::{EXPLAIN_EXAMPLES, EXPORT_EXAMPLES, REPLAY_EXAMPLES, SHRINK_EXAMPLES};
+
+/// Fuzzes concurrent data structures in native libraries.
+///
+/// interlap calls a C or C++ structure from many threads, takes a timebox (start and end stamp)
+/// around every call, and decides whether some order of the calls explains every answer under a
+/// sequential model.
+#[derive(Parser, Debug)]
+#[command(version, arg_required_else_help = true, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit status: 0 nothing found, 1 a finding, 2 usage or input/output error, 3 not decided.
+`interlap COMMAND --help` has examples.";
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Fuzz a structure: a bundled target, or your own adapter's source
+    #[command(after_help = FUZZ_EXAMPLES)]
+    Fuzz(Box<Fuzz>),
+    /// Join the findings and statistics of several runs of one target
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(Merge),
+    /// Sort findings: each bug once, which of them are known, and where the others are
+    #[command(after_help = triage::TRIAGE_EXAMPLES)]
+    Triage(Triage),
+    /// Check recorded histories against a model
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Check),
+    /// Write a history down in another format
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(Convert),
+    /// See a finding again: check its history, then run its round, or with native threads its plan
+    /// until it recurs
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(Replay),
+    /// Make a finding smaller: fewer calls, threads and preemptions that still show it
+    #[command(after_help = SHRINK_EXAMPLES)]
+    Shrink(Shrink),
+    /// Show what the threads of a finding did, step by step, with the lines of the source
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
+    /// Write a program that shows a finding without interlap, and a bug report
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(Export),
+    /// Show a finding, or what a run did
+    Show(Show),
+    /// List the bundled targets and whether each can be built here
+    Targets(Format),
+    /// Write an adapter to start from
+    #[command(after_help = NEW_EXAMPLES)]
+    New(New),
+    /// Say what this machine can do
+    Doctor(Doctor),
+}
+
+const FUZZ_EXAMPLES: &str = "\
+Examples:
+  interlap fuzz moodycamel                      a bundled target, for a minute
+  interlap fuzz treiber_aba                     one with a bug, to see a finding
+  interlap fuzz my_queue.cpp -I ../include      your own adapter, compiled as needed
+  interlap fuzz my_set.cpp --for 10m --threads 8 --keys 4 --html run.html
+  interlap fuzz my_queue.cpp --calls 10000 --rounds 20 --model fifo-per-producer:empty=count
+  interlap fuzz my_queue.cpp --engine native --calls 1000000000 --for 10m     one long batch
+  interlap fuzz my_queue.cpp --weight enqueue_bulk=0 --weight dequeue=5 --json
+  interlap fuzz my_queue.cpp --engine controlled --jobs 8
+  interlap fuzz my_queue.cpp --engine rr        recorded, to step through it backwards
+  interlap fuzz my_queue.cpp --seed 1 --shard 0/2 --out a     half of the rounds, to be merged
+  interlap fuzz my_queue.cpp --known known.toml --junit junit.xml --sarif findings.sarif";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  interlap fuzz moodycamel --seed 1 --shard 0/2 --out a      on one machine
+  interlap fuzz moodycamel --seed 1 --shard 1/2 --out b      on another
+  interlap merge a b --out both
+
+Of a finding that several runs have, the shortest history is kept. Schedules that several runs had
+count several times; pairs count once.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  interlap check history.jsonl --model set
+  interlap check findings/moodycamel-3f2a/trace.mpk
+  interlap check store/latest/history.edn             of Jepsen or Knossos
+  interlap check etcd_000.log                         lines of Jepsen's log
+  interlap check traces/ --model map                  a directory of OmniLink's logs
+
+JSON Lines have one operation a line; docs/histories.md tells of every format:
+  {\"thread\": 0, \"op\": \"enqueue\", \"args\": [7], \"start\": 10, \"end\": 14}
+  {\"thread\": 1, \"op\": \"dequeue\", \"start\": 12, \"end\": 19, \"results\": [7]}
+  {\"thread\": 1, \"op\": \"dequeue\", \"start\": 20, \"end\": null, \"status\": \"pending\"}";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  interlap convert etcd_000.log --to jsonl
+  interlap convert findings/moodycamel-3f2a/trace.mpk --to events -o history.jsonl
+  interlap convert history.jsonl --to edn -o history.edn     for Knossos";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
+Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
+store (transactions)";
+
+#[derive(Args, Debug)]
+pub struct Fuzz {
+    /// Name of a bundled target (see `interlap targets`), or an adapter's source (.c, .cpp)
+    pub target: String,
+    #[command(flatten)]
+    pub build: Build,
+    #[command(flatten)]
+    pub workload: Workload,
+    #[command(flatten)]
+    pub control: Control,
+    #[command(flatten)]
+    pub recorder: Recorder,
+    #[command(flatten)]
+    pub run: Run,
+    /// Rounds to do, numbered from 0; as many as fit in the time if not given
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u64>,
+    /// Processes that do rounds at a time; one for each processor with the controlled and the rr
+    /// engine if not given, always one with the native engine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub jobs: Option<u64>,
+    /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
+    #[arg(long, value_name = "i/n", default_value_t = Shard::ALL, hide_default_value = true)]
+    pub shard: Shard,
+    /// Stop after so many distinct findings that are not known (--known)
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub findings: u64,
+    /// Directory that gets a directory for each finding (its page.html opens in any browser), and
+    /// the run's numbers (run.json)
+    #[arg(long, value_name = "DIR", default_value = "findings")]
+    pub out: PathBuf,
+    /// File that gets the record of every round, for `interlap check`
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// At the end, look for so long for fewer calls (and, with the controlled engine, preemptions)
+    /// that show each finding; of what rr recorded, with the other engines; 0: not at all
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub shrink: Duration,
+    /// Write a page of the run for a browser: what it exercised, what never, how its counts grew
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub ci: Ci,
+}
+
+/// How an adapter's source is compiled.
+#[derive(Args, Debug)]
+pub struct Build {
+    /// Directory to look for headers in
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include_dirs: Vec<PathBuf>,
+    /// Library to link with
+    #[arg(short = 'l', long = "link", value_name = "LIB")]
+    pub libraries: Vec<String>,
+    /// Flag for the compiler, as it is; a value with several flags in it, such as
+    /// "$(pkg-config --cflags --libs NAME)", is split at spaces as a shell does
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub flags: Vec<String>,
+}
+
+/// What is called, how often, by whom.
+#[derive(Args, Debug)]
+pub struct Workload {
+    /// Model to judge by, instead of the target's own
+    #[arg(long, value_parser = spec)]
+    pub model: Option<Spec>,
+    /// Seed of everything that is drawn; a new one if not given
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// What drives the threads; auto: controlled where the target can be compiled with its hooks,
+    /// native elsewhere
+    #[arg(long, value_enum, default_value = "auto")]
+    pub engine: EngineChoice,
+    /// Most threads that call at once; with --calls, exactly so many
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
+    pub threads: u32,
+    /// Calls of each thread in each round; short rounds and long batches mixed if not given. The
+    /// native engine's rounds of more than 262,144 calls in all are judged while they go on, in
+    /// parts of so many, and end with the first return that no order explains
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
+    pub calls: Option<u64>,
+    /// Most keys of a set or map
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub keys: u64,
+    /// Most values of a bulk call
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=BULK_MAX))]
+    pub bulk: u64,
+    /// Weight of an operation; 0 leaves it out; the rest are drawn for each round
+    #[arg(long = "weight", value_name = "OP=N", value_parser = weight)]
+    pub weights: Vec<(String, u32)>,
+    /// Whether rounds have threads of their own
+    #[arg(long, value_enum, default_value = "some")]
+    pub fresh_threads: FreshThreads,
+    /// Clock for timeboxes
+    #[arg(long, value_enum, default_value = "auto")]
+    pub clock: Clock,
+    /// Let the kernel choose each thread's processor
+    #[arg(long)]
+    pub no_pin: bool,
+    /// Never stall a thread in the middle of a call; for targets that do not bear signals
+    #[arg(long)]
+    pub no_disturb: bool,
+    /// Memory that the harness process may take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..))]
+    pub memory: u64,
+}
+
+/// How the controlled engine schedules.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Controlled engine")]
+pub struct Control {
+    /// Scheduling policy, as in walk:5, pct:3, pos; another in each round if not given
+    #[arg(long, value_name = "POLICY")]
+    pub policy: Option<String>,
+    /// What the threads run on; thread: slower, for debuggers, with the same schedules
+    #[arg(long, value_enum, default_value = "fiber")]
+    pub carrier: Carrier,
+    /// What becomes of freed memory: handed out again at once, never, or some rounds each
+    #[arg(long, value_enum, default_value = "some")]
+    pub heap: Heap,
+    /// Switch threads at plain loads and stores: in some rounds, all (also without a value) or none
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ROUNDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "some",
+        default_missing_value = "all"
+    )]
+    pub plain_points: PlainPoints,
+    /// When others see an atomic store: at once (sc), or when it leaves the thread's store buffer,
+    /// as on x86 (tso; tso-late: as late as can be), or some rounds each
+    #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]
+    pub memory_model: MemoryModel,
+    /// Steps of a round after which it counts as a livelock
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
+    pub steps: u64,
+}
+
+/// How the rr engine records.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "rr engine")]
+pub struct Recorder {
+    #[command(flatten)]
+    pub rr: Rr,
+    /// Most ticks (conditional branches) of rr's time slices, one after the other from recording to
+    /// recording; 0: rr's own limit. Few make many switches
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "100,1000,10000,0", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    pub rr_ticks: Vec<u64>,
+    /// How long a recording becomes before the next begins; those without a finding are deleted
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub rr_for: Duration,
+}
+
+/// Which rr, and how it is called.
+#[derive(Args, Debug)]
+pub struct Rr {
+    /// The program rr, if it is not the one on the search path
+    #[arg(long, value_name = "PATH")]
+    pub rr: Option<String>,
+    /// Global option for every call of rr
+    #[arg(long = "rr-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub rr_args: Vec<String>,
+}
+
+/// How long, and what is printed.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// How long: 30s, 10m, 2h
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub duration: Duration,
+    /// Time without any progress that counts as a hang; under control also a quarter of it, of
+    /// processor time, without any access that the engine sees
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub hang: Duration,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Format {
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EngineChoice {
+    Auto,
+    Native,
+    Controlled,
+    /// Threads that rr's chaos mode switches, recorded: findings can be debugged, backwards too
+    Rr,
+}
+
+#[derive(Args, Debug)]
+pub struct Merge {
+    /// Directories that `interlap fuzz --out` wrote
+    #[arg(required = true, value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Directory for what they have together
+    #[arg(long, value_name = "DIR", default_value = "merged")]
+    pub out: PathBuf,
+    /// Write a page of all runs for a browser, as `fuzz --html` does of one
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub ci: Ci,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// A history that was recorded, by interlap or another tool.
+#[derive(Args, Debug)]
+pub struct Source {
+    /// The file, or the directory of OmniLink's logs
+    pub file: PathBuf,
+    /// Format of the file; told from its content if not given
+    #[arg(long, value_enum)]
+    pub format: Option<HistoryFormat>,
+    /// Model to judge by, instead of the one the file names
+    #[arg(long, value_parser = spec)]
+    pub model: Option<Spec>,
+    /// What a register of EDN or Jepsen's log holds at first: nil or an integer
+    #[arg(long, value_name = "VALUE", default_value = "nil", value_parser = initial)]
+    pub initial: Initial,
+}
+
+/// What a register holds at first; none is `nil`.
+#[derive(Clone, Copy, Debug)]
+pub struct Initial(pub Option<i64>);
+
+#[derive(Args, Debug)]
+pub struct Convert {
+    #[command(flatten)]
+    pub source: Source,
+    /// Format to write
+    #[arg(long, value_enum)]
+    pub to: HistoryFormat,
+    /// File to write, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Which round of a trace that has several
+    #[arg(long, value_name = "N")]
+    pub round: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    pub source: Source,
+    /// Most configurations that the general search holds at once
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    pub configurations: usize,
+    /// Most configurations that the general search visits in all
+    #[arg(long, value_name = "N", default_value_t = 500_000_000)]
+    pub steps: u64,
+    /// Most memory that the general search takes, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    pub memory: usize,
+    /// Write a page for a browser: the timeline, how far the history can be explained (or an order
+    /// that explains it), and the search to be watched. Of several histories in the file, the first
+    /// that is bad
+    #[arg(long, value_name = "PAGE")]
+    pub html: Option<PathBuf>,
+    /// Write a report as JUnit XML, a test case for each history; -: to standard output, instead of
+    /// all else
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct Doctor {
+    #[command(flatten)]
+    pub rr: Rr,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Args, Debug)]
+pub struct New {
+    /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
+    /// counter, log, kv, store (transactions)
+    pub family: String,
+    /// Name of the target; the file is NAME.cpp
+    pub name: String,
+    /// Directory to write it in
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+}
+
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse()
+}
+
+/// An integer, or none for `nil`.
+fn initial(text: &str) -> Result<Initial, String> {
+    match text {
+        "nil" => Ok(Initial(None)),
+        text => text
+            .parse()
+            .map(|value| Initial(Some(value)))
+            .map_err(|_| "expected nil or an integer".to_string()),
+    }
+}
+
+fn weight(text: &str) -> Result<(String, u32), String> {
+    let parsed = text.split_once('=').and_then(|(op, n)| Some((op.to_string(), n.parse().ok()?)));
+    parsed.ok_or_else(|| "expected OPERATION=WEIGHT, as in enqueue=3".to_string())
+}
+
+/// `90`, `90s`, `1500ms`, `10m`, `2h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("expected a time such as 30s, 10m or 2h".to_string()),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a time such as 30s, 10m or 2h")?;
+    let milliseconds = number.checked_mul(milliseconds).ok_or("too long")?;
+    Ok(Duration::from_millis(milliseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(duration("1500ms"), Ok(Duration::from_millis(1500)));
+        assert!(duration("m").is_err() && duration("3 days").is_err());
+    }
+}

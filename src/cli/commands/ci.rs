@@ -1,0 +1,120 @@
+//! Known issues and the reports for continuous integration, as several commands have them: options
+//! come in, files go out. That a file cannot be written is told before anything else is done.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::page::touch;
+use super::workshop::Workshop;
+use crate::cli::arguments;
+use crate::core::plan::Plan;
+use crate::finding::known::Known;
+use crate::finding::{Finding, Stored};
+use crate::report::results::{Ended, Results, Run};
+use crate::report::{junit, sarif};
+
+/// Where reports go.
+pub struct Reports {
+    junit: Option<PathBuf>,
+    sarif: Option<PathBuf>,
+}
+
+/// The known issues that were asked for; none if none were.
+pub fn known(args: &arguments::Ci) -> Result<Known> {
+    args.known.as_deref().map_or_else(|| Ok(Known::default()), Known::load)
+}
+
+impl Reports {
+    /// # Errors
+    /// If one cannot be written, or two would go to the same place. `json`: standard output is
+    /// taken.
+    pub fn open(args: &arguments::Ci, json: bool) -> Result<Reports> {
+        let reports = Reports { junit: args.junit.clone(), sarif: args.sarif.clone() };
+        let paths: Vec<&PathBuf> = reports.junit.iter().chain(&reports.sarif).collect();
+        if paths.len() == 2 && paths[0] == paths[1] {
+            bail!("--junit and --sarif cannot both go to {}", paths[0].display());
+        }
+        if json && reports.take_stdout() {
+            bail!("--json goes to standard output, too; give --junit or --sarif a file");
+        }
+        for path in paths.into_iter().filter(|path| !is_stdout(path)) {
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)
+                    .with_context(|| format!("cannot create {}", parent.display()))?;
+            }
+            touch(path)?;
+        }
+        Ok(reports)
+    }
+
+    /// Whether one of them is all that goes to standard output.
+    pub fn take_stdout(&self) -> bool {
+        self.junit.iter().chain(&self.sarif).any(|path| is_stdout(path))
+    }
+
+    pub fn write(&self, runs: Vec<Run>, findings: Vec<&Stored>) -> Result<()> {
+        if self.junit.is_none() && self.sarif.is_none() {
+            return Ok(());
+        }
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        let here = here.context("cannot find the current directory")?;
+        let results = Results { runs, findings, adapter: &adapter, root: root_of(&here) };
+        if let Some(path) = &self.junit {
+            put(path, &junit::render(&results)?)?;
+        }
+        if let Some(path) = &self.sarif {
+            put(path, &serde_json::to_string_pretty(&sarif::render(&results))?)?;
+        }
+        Ok(())
+    }
+
+    /// Reports of a run that could not be done, so that none of an earlier one is taken for its.
+    pub fn write_failed(&self, command: &str, target: &str, error: &anyhow::Error) {
+        let path = Path::new(target);
+        let target = path.file_stem().unwrap_or_default().to_string_lossy();
+        let run = Run {
+            target: target.into_owned(),
+            name: "run".to_string(),
+            command: format!("{command} {}", path.display()),
+            seconds: 0.0,
+            ended: Ended::Failed(format!("{error:#}")),
+            text: String::new(),
+        };
+        if let Err(error) = self.write(vec![run], Vec::new()) {
+            eprintln!("warning: {error:#}");
+        }
+    }
+}
+
+/// "fifo, controlled engine".
+pub fn run_name(model: &str, plan: &Plan) -> String {
+    format!("{model}, {} engine", plan.engine.name())
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    if is_stdout(path) {
+        println!("{text}");
+        return Ok(());
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The repository around a directory, or else that itself.
+fn root_of(directory: &Path) -> &Path {
+    directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory)
+}
+
+/// The source of a finding's adapter: a user's by its path, a bundled one where it lies.
+fn adapter(finding: &Finding) -> PathBuf {
+    let name = Path::new(&finding.plan.build.adapter);
+    if name.is_absolute() {
+        return name.to_path_buf();
+    }
+    let bundled = Workshop::open().and_then(|workshop| workshop.find(&name.to_string_lossy()));
+    bundled.map_or_else(|_| name.with_extension("cpp"), |adapter| adapter.source)
+}

@@ -1,0 +1,120 @@
+//! `interlap explain`: a stored finding comes in, its round is run once more, and what its threads
+//! did goes out as a table, which is kept with the finding.
+
+use anyhow::{Context, Result, bail};
+
+use super::fuzz::rerun_options;
+use super::{Outcome, print_json, stop_flag};
+use crate::binary::symbols::SourceLines;
+use crate::cli::arguments;
+use crate::core::plan::{Engine, quoted};
+use crate::explain;
+use crate::finding::interleaving::Interleaving;
+use crate::finding::{Finding, Stored, What};
+use crate::fuzz::{self, Options, Sighting};
+use crate::report::{interleaving, text};
+
+pub fn run(args: &arguments::Explain) -> Result<Outcome> {
+    let mut stored = Stored::load(&args.finding)?;
+    let finding = &stored.finding;
+    if finding.plan.engine != Engine::Controlled {
+        bail!(
+            "{} was not found by the controlled engine, and only that one sees what threads do; {}",
+            finding.name,
+            instead(&stored)
+        );
+    }
+    let (signature, stop) = (finding.signature.clone(), stop_flag()?);
+    let options = rerun_options(&finding.plan, &signature, &args.finding, &args.run, stop)?;
+    add(&mut stored, &options)?;
+    let table = stored.interleaving.as_ref().context("it was just added")?;
+    if args.run.format.json {
+        print_json(table)?;
+    } else {
+        let drain = stored.round.history.drain;
+        let finding = &stored.finding;
+        println!("{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
+        print!("{}", interleaving::draw(table, drain, args.all, usize::MAX));
+    }
+    fuzz::save(&stored)?;
+    Ok(Outcome::Found)
+}
+
+/// What to do with a finding of another engine.
+fn instead(stored: &Stored) -> String {
+    let elsewhere = stored.finding.elsewhere.as_ref();
+    let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
+    match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
+        true => {
+            let directory = quoted(&stored.smaller().display().to_string());
+            format!("what that engine showed of it: `interlap explain {directory}`")
+        }
+        false => {
+            "`interlap show` has the calls, and its report says how to hunt it with that engine"
+                .to_string()
+        }
+    }
+}
+
+/// Steps of a livelock that are told: it begins before most of them, and trails end with what was
+/// done last.
+const LIVELOCK_STEPS: u64 = 4096;
+
+fn is_livelock(stored: &Stored) -> bool {
+    stored.finding.signature.starts_with("livelock")
+}
+
+/// Adds to a finding what its threads did, and to a fault's lines what only that run could see.
+pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
+    let (table, seen) = told(stored, options)?;
+    stored.interleaving = Some(table);
+    if let What::Fault { places, lines, .. } = &mut stored.finding.what
+        && let What::Fault { places: seen_places, lines: seen_lines, .. } = seen.what
+        && seen.signature == stored.finding.signature
+    {
+        (*places, *lines) = (seen_places, seen_lines);
+    }
+    Ok(())
+}
+
+/// What the threads of a finding's round did, if it goes as it went and does not end the process.
+pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
+    told(stored, options).map(|(table, _)| table)
+}
+
+/// The same, with the finding as it was seen then.
+fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Finding)> {
+    let name = &stored.finding.name;
+    let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
+    options.plan.control.trail = true;
+    let again = |options: &Options| -> Result<Option<Sighting>> {
+        let seen = fuzz::rerun(options, stored.finding.round)?;
+        let same = seen.into_iter().filter(|seen| seen.round.history == stored.round.history);
+        Ok(same.max_by_key(|seen| seen.finding.signature == stored.finding.signature))
+    };
+    let mut same = None;
+    if is_livelock(stored) {
+        let mut short = options.clone();
+        short.plan.control.steps_max = LIVELOCK_STEPS.min(short.plan.control.steps_max);
+        same = again(&short)?;
+    }
+    if same.is_none() {
+        same = again(&options)?;
+    }
+    let mut same = same.with_context(|| {
+        format!(
+            "{name} did not recur as it was found; `interlap replay` says whether it still does: \
+             the target may have been changed since"
+        )
+    })?;
+    let mut lines = SourceLines::of(&options.library);
+    let seen = (&same.round, &mut same.finding.what);
+    let table = explain::interleaving(stored, seen, &mut lines).with_context(|| {
+        format!(
+            "{name} ends the target's process, and what its threads did until then is lost with \
+             it; `interlap replay {} --gdb` stops at the fault, with every thread",
+            stored.directory.display()
+        )
+    })?;
+    Ok((table, same.finding))
+}

@@ -1,0 +1,206 @@
+//! `interlap export`: a stored finding comes in; a directory with a reproducer, its README and a
+//! bug report goes out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use super::fuzz::rerun_options;
+use super::workshop::Workshop;
+use super::{Outcome, explain, print_json, stop_flag};
+use crate::adapter::availability::{installed, packages_in_use};
+use crate::adapter::compile::{Language, Request, needs_libatomic};
+use crate::cli::arguments;
+use crate::core::machine::Machine;
+use crate::core::plan::{Engine, quoted};
+use crate::export::{Build, Material, Tried, Versions, Written, search};
+use crate::finding::Stored;
+use crate::finding::interleaving::Interleaving;
+use crate::report::progress::Progress;
+
+/// What an export wrote: each file and a hash of it, so that a later one knows its own.
+const LIST: &str = "export.json";
+/// Where it goes, inside of the finding's directory.
+const DIRECTORY: &str = "export";
+
+/// What became of it, for a machine.
+#[derive(Serialize)]
+struct Json<'a> {
+    directory: &'a Path,
+    files: Vec<&'a Path>,
+    /// Whether it reproduces; none where it was not tried.
+    reproduces: Option<bool>,
+    words: String,
+}
+
+pub fn run(args: &arguments::Export) -> Result<Outcome> {
+    let stored = Stored::load(&args.finding)?;
+    let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
+    let known = own(&into)?;
+    let workshop = Workshop::open()?;
+    let table = table(&stored, args)?;
+    let request = request(&workshop, &stored)?;
+    let material = Material::new(&stored, table.as_ref(), build(&workshop, &stored, &request)?)?;
+    let budget = (!args.no_try).then_some(args.try_for);
+    if let Some(budget) = budget.filter(|_| !args.format.json) {
+        let seconds = budget.as_secs();
+        eprintln!("compiling and running what may reproduce it, for {seconds} s at most ...");
+    }
+    let mut progress = Progress::new(None, args.format.json);
+    let searched = search::search(&material, budget, &mut |line| progress.status(|| line));
+    progress.finish();
+    let (draft, tried) = searched?;
+    let files = material.files(&draft, &tried, &versions(&workshop, &request));
+    write(&into, &files, &known)?;
+    if args.format.json {
+        let mut names: Vec<&Path> = files.iter().map(|(name, _)| name.as_path()).collect();
+        names.sort();
+        let reproduces = matches!(tried, Tried::Runs { .. }).then(|| tried.is_shown());
+        print_json(&Json { directory: &into, files: names, reproduces, words: tried.words() })?;
+    } else {
+        tell(&into, &material, &tried);
+    }
+    Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
+}
+
+fn tell(into: &Path, material: &Material, tried: &Tried) {
+    let at = |name: &str| quoted(&into.join(name).display().to_string());
+    println!("{}  # the program: {}", at(material.file()), tried.words());
+    println!("{}  # how to compile and run it, what to expect", at("README.md"));
+    println!("{}  # to paste into an issue", at("report.md"));
+    match tried {
+        Tried::DoesNotCompile(words) => {
+            println!("\nIt does not compile:\n{}", words.trim_end());
+        }
+        Tried::Runs { .. } if !tried.is_shown() => {
+            println!("\nIt could not be reproduced without interlap; README.md says what to do.");
+            println!("{}", tried.in_vain().unwrap_or_default());
+            if tried.is_cut_short() {
+                println!("To try more of them: --try-for 5m");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced, and
+/// that is told.
+fn table(stored: &Stored, args: &arguments::Export) -> Result<Option<Interleaving>> {
+    let finding = &stored.finding;
+    if stored.interleaving.is_some() || finding.plan.engine != Engine::Controlled {
+        return Ok(stored.interleaving.clone());
+    }
+    let run = arguments::Run { duration: args.try_for, hang: args.hang, format: args.format };
+    let options =
+        rerun_options(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
+    match explain::table(stored, &options) {
+        Ok(table) => Ok(Some(table)),
+        Err(error) => {
+            eprintln!("warning: the order is not forced: {error:#}");
+            Ok(None)
+        }
+    }
+}
+
+fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
+    let build = &stored.finding.plan.build;
+    let adapter = workshop.find(&build.adapter).with_context(|| {
+        format!("{} cannot be exported without its adapter's source", stored.finding.name)
+    })?;
+    let folder = adapter.source.parent().unwrap_or(Path::new("/"));
+    let own = Request { flags: adapter.head.flags.clone(), ..Request::default() };
+    let here = std::env::current_dir().context("cannot find the current directory")?;
+    let request = Request {
+        source: adapter.source.clone(),
+        include_dirs: build.include_dirs.clone(),
+        libraries: build.libraries.clone(),
+        flags: build.flags.clone(),
+        ..Request::default()
+    };
+    let request = request.anchored(&here);
+    Ok(Request { flags: [own.anchored(folder).flags, request.flags.clone()].concat(), ..request })
+}
+
+fn build(workshop: &Workshop, stored: &Stored, request: &Request) -> Result<Build> {
+    let toolchain = workshop.toolchain();
+    // Its own flags are read from the source again.
+    let search_path = toolchain.search_path(&Request { flags: Vec::new(), ..request.clone() })?;
+    // What does not compile any more is found out below.
+    let library = workshop.compile(&stored.finding.plan).ok();
+    Ok(Build {
+        needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
+        adapter: request.source.clone(),
+        include_dirs: request.include_dirs.clone(),
+        search_path,
+        flags: request.flags.clone(),
+        libraries: request.libraries.clone(),
+        contract: toolchain.tree().ffi(),
+    })
+}
+
+fn versions(workshop: &Workshop, request: &Request) -> Versions {
+    let toolchain = workshop.toolchain();
+    let language = Language::of(&request.source).unwrap_or(Language::Cpp);
+    let compiler = toolchain.compiler(language).map(|compiler| compiler.identity());
+    let packages = packages_in_use(toolchain, request).unwrap_or_default();
+    Versions {
+        packages: installed(&packages),
+        compiler: compiler.unwrap_or_default(),
+        system: Machine::here().system,
+    }
+}
+
+type Hashes = BTreeMap<PathBuf, String>;
+
+/// What an earlier export wrote there, all of it as it was; empty where nothing is.
+fn own(into: &Path) -> Result<Hashes> {
+    let is_empty = fs::read_dir(into).map_or(true, |mut entries| entries.next().is_none());
+    if is_empty {
+        return Ok(Hashes::new());
+    }
+    let list = fs::read(into.join(LIST)).ok();
+    let known: Option<Hashes> = list.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(known) = known else {
+        bail!("{} holds other files; name another directory with --into", into.display());
+    };
+    for (name, hash) in &known {
+        let path = into.join(name);
+        if fs::read(&path).is_ok_and(|bytes| hash_of(&bytes) != *hash) {
+            bail!(
+                "{} was changed since it was exported; move it away, or name another directory \
+                 with --into",
+                path.display()
+            );
+        }
+    }
+    Ok(known)
+}
+
+fn hash_of(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..32].to_string()
+}
+
+fn write(into: &Path, files: &[Written], known: &Hashes) -> Result<()> {
+    for name in known.keys() {
+        // Gone already is as good.
+        let _ = fs::remove_file(into.join(name));
+    }
+    let mut hashes = Hashes::new();
+    for (name, text) in files {
+        let path = into.join(name);
+        if path.exists() {
+            bail!("{} is in the way; name another directory with --into", path.display());
+        }
+        let parent = path.parent().unwrap_or(into);
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        hashes.insert(name.clone(), hash_of(text.as_bytes()));
+    }
+    let path = into.join(LIST);
+    fs::write(&path, serde_json::to_vec_pretty(&hashes)?)
+        .with_context(|| format!("cannot write {}", path.display()))
+}

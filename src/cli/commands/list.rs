@@ -1,0 +1,100 @@
+//! `interlap targets`, `new` and `doctor`: what there is, and what this machine can do.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::fuzz::chosen_rr;
+use super::workshop::Workshop;
+use super::{Outcome, print_json};
+use crate::adapter::availability::{MissingHeader, missing_headers};
+use crate::adapter::catalog::{Adapter, Origin};
+use crate::adapter::compile::{Flavour, Request};
+use crate::adapter::scaffold;
+use crate::cli::arguments;
+use crate::cli::arguments::{Format, New};
+use crate::cli::doctor;
+use crate::core::plan::Recorder;
+use crate::process::rr::Rr;
+
+/// A target as it is listed.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    adapter: &'a Adapter,
+    missing: Vec<MissingHeader>,
+}
+
+pub fn targets(format: Format) -> Result<Outcome> {
+    let workshop = Workshop::open()?;
+    let mut listed = Vec::new();
+    for adapter in workshop.catalog().bundled() {
+        let request = Request {
+            source: adapter.source.clone(),
+            flavour: Flavour::Plain,
+            include_dirs: Vec::new(),
+            libraries: Vec::new(),
+            flags: adapter.head.flags.clone(),
+        };
+        let missing = missing_headers(workshop.toolchain(), &request)?;
+        listed.push(Listed { adapter, missing });
+    }
+    if format.json {
+        print_json(&listed)?;
+        return Ok(Outcome::NothingFound);
+    }
+    let print = |origin: Origin| {
+        for target in listed.iter().filter(|target| target.adapter.origin == origin) {
+            print_target(target);
+        }
+    };
+    println!("Bundled targets (interlap fuzz NAME):\n");
+    print(Origin::Bundled);
+    println!("\nThe same structures with one seeded bug each, to see a finding:\n");
+    print(Origin::Broken);
+    Ok(Outcome::NothingFound)
+}
+
+fn print_target(target: &Listed) {
+    let head = &target.adapter.head;
+    let model = head.model.as_deref().unwrap_or("by its methods");
+    println!("  {:<26} {model:<18} {}", target.adapter.name, head.description);
+    let detail = |text: &str| println!("  {:<26} {text}", "");
+    if let Some(guarantee) = &head.guarantee {
+        detail(&format!("Guarantee: {guarantee}"));
+    }
+    if let Some(source) = &head.source {
+        detail(&format!("Source: {source}"));
+    }
+    if target.adapter.origin == Origin::Bundled {
+        let engine = if head.hookable { "controlled, native" } else { "native" };
+        detail(&format!("Engine: {engine}"));
+    }
+    if let Some(bug) = &head.bug {
+        detail(&format!("Bug: {bug}"));
+    }
+    if head.native == Some(false) {
+        detail("Native threads hardly reach it.");
+    }
+    for missing in &target.missing {
+        detail(&format!("Not available: <{}> is missing; {}", missing.header, missing.advice));
+    }
+}
+
+pub fn new(args: &New) -> Result<Outcome> {
+    let path = scaffold::new_adapter(&args.family, &args.name, &args.dir)?;
+    let path = path.display();
+    println!("Wrote {path}. It runs as it is:\n\n  interlap fuzz {path}\n");
+    println!("Then put your structure in the place of the one in it.");
+    Ok(Outcome::NothingFound)
+}
+
+pub fn doctor(args: &arguments::Doctor) -> Result<Outcome> {
+    let rr = Rr::of(&chosen_rr(&args.rr, &Recorder::default())?);
+    let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
+    if args.format.json {
+        print_json(&facts)?;
+    } else {
+        facts.iter().for_each(|fact| println!("{fact}"));
+    }
+    Ok(Outcome::NothingFound)
+}

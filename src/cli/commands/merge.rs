@@ -1,0 +1,152 @@
+//! `interlap merge`: the findings and statistics of several runs of one target, joined.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::ci::{self, Reports};
+use super::workshop::harness_program;
+use super::{Outcome, overview, print_json, triage};
+use crate::campaign::ledger::Ledger;
+use crate::cli::arguments;
+use crate::finding::known;
+use crate::finding::known::Seen;
+use crate::finding::{Finding, Stored};
+use crate::fuzz;
+use crate::report::debugger;
+use crate::report::progress::summary_line;
+use crate::report::{coverage, triage as listed};
+
+pub fn run(args: &arguments::Merge) -> Result<Outcome> {
+    overview::touch(args.html.as_ref())?;
+    let reports = Reports::open(&args.ci, args.format.json)?;
+    let known = ci::known(&args.ci)?;
+    let mut joined: Option<Ledger> = None;
+    let mut findings = BTreeMap::new();
+    for directory in &args.directories {
+        let ledger = Ledger::load(directory)?;
+        for name in &ledger.findings {
+            keep(&mut findings, Stored::load(&directory.join(name))?);
+        }
+        match &mut joined {
+            None => joined = Some(ledger),
+            Some(joined) => {
+                for warning in joined.join(ledger)? {
+                    eprintln!("warning: {warning}");
+                }
+            }
+        }
+    }
+    let Some(mut ledger) = joined else { anyhow::bail!("no runs to merge") };
+    // Written only now, so that the directory may be one of those that were read.
+    for stored in findings.values_mut() {
+        if args.ci.known.is_some() {
+            known.mark(stored);
+        }
+        // What another engine showed of a recording goes where the recorded finding goes.
+        let smaller = Stored::load(&stored.smaller()).ok();
+        save(stored, args.out.join(&stored.finding.name))?;
+        if let Some(mut smaller) = smaller {
+            save(&mut smaller, stored.smaller())?;
+        }
+    }
+    ledger.findings = findings.values().map(|stored| stored.finding.name.clone()).collect();
+    let is_known = |stored: &&Stored| stored.finding.known.is_some();
+    let known = findings.values().filter(is_known).count();
+    (ledger.statistics.findings, ledger.statistics.known) = (findings.len(), known);
+    ledger.save(&args.out)?;
+    reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect())?;
+    if let Some(path) = &args.html {
+        overview::write(path, &ledger, findings.values())?;
+    }
+    match args.format.json {
+        true => print_json(&Json::of(&ledger, &findings, &args.out))?,
+        false if reports.take_stdout() => {}
+        false => {
+            print(&ledger, &findings);
+            args.html.iter().for_each(|path| overview::tell(path));
+        }
+    }
+    Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
+}
+
+/// Writes a finding that was read from elsewhere into this directory.
+fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
+    let old = std::mem::replace(&mut stored.directory, directory);
+    fuzz::save(stored)?;
+    match debugger::library(&old) {
+        Some(library) => debugger::write(stored, &library, &harness_program()?),
+        None => Ok(()),
+    }
+}
+
+/// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
+/// both runs took it for that.
+fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
+    let signature = stored.finding.first_signature().to_string();
+    let Some(known) = findings.get_mut(&signature) else {
+        findings.insert(signature, stored);
+        return;
+    };
+    let sightings = known.finding.sightings + stored.finding.sightings;
+    let issue = stored.finding.known.take().and(known.finding.known.take());
+    let (one, two) = (&known.finding, &stored.finding);
+    let first = if one.after_seconds <= two.after_seconds { one } else { two };
+    let (after_rounds, after_seconds) = (first.after_rounds, first.after_seconds);
+    if stored.round.history.len() < known.round.history.len() {
+        std::mem::swap(known, &mut stored);
+    }
+    let finding = &mut known.finding;
+    (finding.sightings, finding.known) = (sightings, issue);
+    (finding.after_rounds, finding.after_seconds) = (after_rounds, after_seconds);
+}
+
+fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>) {
+    let runs = ledger.parts.len();
+    println!("{}, {runs} runs. {}", ledger.target, summary_line(&ledger.statistics));
+    if let Some(covered) = &ledger.statistics.coverage {
+        println!("{}", coverage::table(covered).trim_end());
+        coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
+    }
+    overview::print_exercise(ledger, !findings.is_empty());
+    let new = findings.values().filter(|stored| stored.finding.known.is_none());
+    for (stored, first) in listed::with_first(new.collect()) {
+        let (directory, finding) = (stored.directory.display(), &stored.finding);
+        let (seen, also) = (finding.sightings, listed::also(first));
+        println!("{directory}: {}, seen {seen} times{also}", finding.signature);
+    }
+    seen(findings).iter().for_each(|known| println!("{}", listed::seen(known)));
+    match (findings.is_empty(), ledger.statistics.known == findings.len()) {
+        (true, _) => println!("Nothing found."),
+        (false, true) => println!("Nothing new was found."),
+        (false, false) => {}
+    }
+}
+
+fn seen(findings: &BTreeMap<String, Stored>) -> Vec<Seen> {
+    known::seen(findings.values().map(|stored| &stored.finding))
+}
+
+/// The same for a machine.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    ledger: &'a Ledger,
+    directory: &'a Path,
+    /// Known issues that were seen.
+    known: Vec<Seen>,
+    details: Vec<&'a Finding>,
+}
+
+impl<'a> Json<'a> {
+    fn of(
+        ledger: &'a Ledger,
+        findings: &'a BTreeMap<String, Stored>,
+        directory: &'a Path,
+    ) -> Json<'a> {
+        let details = findings.values().map(|stored| &stored.finding).collect();
+        Json { ledger, directory, known: seen(findings), details }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the commands tell of whole runs: with what, where and when a run was done, its page, and
+//! `interlap show` of a directory of findings.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
+use super::workshop::Workshop;
+use super::{Outcome, page, print_json};
+use crate::adapter::availability::{installed, packages_in_use};
+use crate::adapter::compile::Language;
+use crate::campaign::ledger::{Circumstances, LEDGER_FILE, Ledger};
+use crate::cli::arguments;
+use crate::core::machine::Machine;
+use crate::core::plan::Plan;
+use crate::finding::{PAGE_FILE, Stored};
+use crate::fuzz::{Ending, Summary};
+use crate::report::overview;
+use crate::report::overview::Found;
+use crate::report::progress::summary_line;
+use crate::report::{coverage, exercise};
+
+/// All but what may stand in a name within a URL as it is.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What is known of a run besides its plan, once it is over.
+pub fn circumstances(
+    summary: &Summary,
+    plan: &Plan,
+    workshop: &Workshop,
+    began: SystemTime,
+) -> Circumstances {
+    // An adapter that was taken away meanwhile takes nothing else with it.
+    let Built { compiler, flags, packages } = built(plan, workshop).unwrap_or_default();
+    let statistics = &summary.statistics;
+    Circumstances {
+        interlap: env!("CARGO_PKG_VERSION").to_string(),
+        machine: Machine::here(),
+        compiler,
+        flags,
+        packages,
+        target: summary.hello.target.clone(),
+        clock: summary.hello.clock.clone(),
+        began: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        seconds: statistics.elapsed.as_secs_f64(),
+        rounds: statistics.rounds,
+        ended: ended(summary.ending).to_string(),
+    }
+}
+
+/// What a target was made of.
+#[derive(Default)]
+struct Built {
+    compiler: String,
+    flags: Vec<String>,
+    packages: Vec<String>,
+}
+
+fn built(plan: &Plan, workshop: &Workshop) -> Result<Built> {
+    let (request, toolchain) = (workshop.request(plan)?, workshop.toolchain());
+    let compiler = toolchain.compiler(Language::of(&request.source)?)?.identity();
+    let packages = installed(&packages_in_use(toolchain, &request)?);
+    Ok(Built { compiler, flags: request.flags, packages })
+}
+
+fn ended(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Time => "the time was up",
+        Ending::Rounds => "all rounds were done",
+        Ending::Findings => "there were as many findings as wanted",
+        Ending::Wanted => "the wanted finding was seen",
+        Ending::Stopped => "stopped by hand",
+        Ending::NotSequential => "the target fails even when called from one thread at a time",
+    }
+}
+
+/// Writes the page of the ledger's runs.
+pub fn write<'a>(
+    path: &Path,
+    ledger: &Ledger,
+    findings: impl IntoIterator<Item = &'a Stored>,
+) -> Result<()> {
+    let found: Vec<Found> = findings.into_iter().map(|stored| found(path, stored)).collect();
+    page::write(path, &overview::render(ledger, &found))
+}
+
+fn found(page: &Path, stored: &Stored) -> Found {
+    let finding = &stored.finding;
+    Found {
+        name: finding.name.clone(),
+        signature: finding.signature.clone(),
+        sightings: finding.sightings,
+        after_seconds: finding.after_seconds,
+        confirmed: finding.confirmed,
+        link: link(page, &stored.directory.join(PAGE_FILE)),
+    }
+}
+
+/// How one file links to another: relative, so that both can be moved together.
+fn link(from: &Path, to: &Path) -> String {
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()
+    };
+    let (from, to) = (absolute(from), absolute(to));
+    let from: Vec<Component> = from.parent().into_iter().flat_map(Path::components).collect();
+    let to: Vec<Component> = to.components().collect();
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = from[common..].iter().map(|_| "..".to_string());
+    let encoded =
+        |part: &Component| percent_encode(part.as_os_str().as_bytes(), ESCAPED).to_string();
+    let down = to[common..].iter().map(encoded);
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// Prints what a run exercised; what it did not, where nothing was found: else that matters more.
+pub fn print_exercise(ledger: &Ledger, has_findings: bool) {
+    let Some(exercised) = &ledger.statistics.exercise else { return };
+    if exercised.rounds == 0 {
+        return;
+    }
+    println!("{}", exercise::line(exercised));
+    if !has_findings {
+        print!("{}", exercise::never(exercised, &overview::never(ledger)));
+    }
+}
+
+/// Whether a directory is that of a run, not of a finding.
+pub fn is_run(directory: &Path) -> bool {
+    directory.join(LEDGER_FILE).is_file()
+}
+
+/// `interlap show` of a run.
+pub fn show(args: &arguments::Show) -> Result<Outcome> {
+    let directory = &args.finding;
+    let ledger = Ledger::load(directory)?;
+    if args.history {
+        bail!("{} is a run; --history shows that of a finding in it", directory.display());
+    }
+    if args.format.json {
+        print_json(&ledger)?;
+        return Ok(Outcome::NothingFound);
+    }
+    let load = |name: &String| Stored::load(&directory.join(name));
+    let findings: Vec<Stored> = ledger.findings.iter().map(load).collect::<Result<_>>()?;
+    if let Some(path) = &args.html {
+        write(path, &ledger, &findings)?;
+        println!("{}: opens in any browser", path.display());
+        return Ok(Outcome::NothingFound);
+    }
+    println!("{}. {}", ledger.target, summary_line(&ledger.statistics));
+    if let Some(covered) = &ledger.statistics.coverage {
+        println!("{}", coverage::table(covered).trim_end());
+    }
+    print_exercise(&ledger, false);
+    for stored in &findings {
+        println!("{}: {}", stored.directory.display(), stored.finding.signature);
+    }
+    Ok(Outcome::NothingFound)
+}
+
+/// Says where the page of a run was written.
+pub fn tell(path: &Path) {
+    println!("{}: the page of this run, opens in any browser", path.display());
+}
+
+/// Fails where a page could not be written in the end.
+pub fn touch(path: Option<&PathBuf>) -> Result<()> {
+    path.map_or(Ok(()), |path| page::touch(path)).context("--html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_relative_and_survive_odd_names() {
+        let link = |from: &str, to: &str| link(Path::new(from), Path::new(to));
+        assert_eq!(link("run.html", "findings/x-1/page.html"), "findings/x-1/page.html");
+        assert_eq!(link("./a/run.html", "findings/x"), "../findings/x");
+        assert_eq!(link("/a/b/run.html", "/a/c d/#1"), "../c%20d/%231");
+    }
+}

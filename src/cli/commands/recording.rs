@@ -1,0 +1,124 @@
+//! `interlap replay` of what rr has recorded: the recording run through and compared with the
+//! history, or opened in a debugger, which takes this process's place and so has its terminal.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::Outcome;
+use super::fuzz::chosen_rr;
+use crate::cli::arguments;
+use crate::finding::{Recorded, SCRIPT_FILE, Stored, What};
+use crate::fuzz;
+use crate::process::rr;
+use crate::process::rr::replay::Stop;
+use crate::process::rr::{Rr, shell_line};
+use crate::report::debugger;
+use crate::trace::rounds;
+
+/// A replay takes about as long as the recording did.
+const REPLAY_MAX: Duration = Duration::from_secs(3600);
+
+/// What became of a recording that was run through.
+pub struct Intact {
+    /// Whether the recorded process wrote the finding's history again; none where the process died
+    /// before it could write it.
+    pub identical: Option<bool>,
+    pub seconds: f64,
+}
+
+/// The rr to replay with: as the finding names it, unless another is asked for.
+fn rr(stored: &mut Stored, args: &arguments::Replay) -> Result<Rr> {
+    let recorder = &mut stored.finding.plan.recorder;
+    *recorder = chosen_rr(&args.rr, recorder)?;
+    Ok(Rr::of(recorder))
+}
+
+fn recorded(stored: &Stored) -> Result<&Recorded> {
+    let directory = stored.directory.display();
+    let recorded = stored.finding.recorded.as_ref().filter(|_| stored.recording().is_dir());
+    recorded.with_context(|| {
+        format!(
+            "{directory} has no recording; `interlap replay {directory} --history-only` checks \
+             its history"
+        )
+    })
+}
+
+/// Runs the recording through; looks for the operations in it where that failed before.
+pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> Result<Intact> {
+    let rr = rr(stored, args)?;
+    let is_located = recorded(stored)?.is_located();
+    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
+    rr::replay::whole(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let identical = match stored.finding.what {
+        What::Violation { .. } if stored.round.end.fault.is_none() => {
+            let trace = rounds::read(&output).context("what the recorded process wrote")?;
+            let wanted = stored.finding.round;
+            let again = trace.rounds.iter().find(|round| round.start.round == wanted);
+            // One call at a time is kept as if one thread had made them all.
+            let same = |round: &rounds::Round| {
+                round.start.sequential || round.history == stored.round.history
+            };
+            Some(again.is_some_and(same))
+        }
+        _ => None,
+    };
+    if !is_located {
+        fuzz::locate(stored, stop);
+        fuzz::save(stored)?;
+        debugger::write_recorded(stored)?;
+    }
+    Ok(Intact { identical, seconds })
+}
+
+/// Opens a debugger at an operation. Comes back only with an error.
+pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
+    let (rr, asked) = (rr(stored, args)?, &args.stop);
+    if asked.step.is_some() {
+        bail!("--step: a recording has events and ticks, no steps; use --op");
+    }
+    recorded(stored)?;
+    debugger::write_recorded(stored)?;
+    let commands = match (asked.op, &stored.finding.what) {
+        (None, What::Fault { .. }) => at_fault(stored),
+        (number, _) => at_operation(stored, number.unwrap_or(1), asked.reverse)?,
+    };
+    let (event, gdb) = commands;
+    let script = stored.directory.join(SCRIPT_FILE);
+    let mut words = rr.replay_words(event, Some(&script), &stored.recording());
+    words.push("--".into());
+    words.extend(gdb.into_iter().chain(asked.arguments.clone()));
+    eprintln!("{}", shell_line(&words));
+    Err(Command::new(&words[0]).args(&words[1..]).exec())
+        .with_context(|| format!("cannot start {}", rr.program()))
+}
+
+/// The event to begin at, and the arguments of gdb that stop at an operation.
+fn at_operation(
+    stored: &Stored,
+    number: usize,
+    reverse: bool,
+) -> Result<(Option<u64>, Vec<OsString>)> {
+    let boxes = stored.boxes();
+    let Some(call) = boxes.get(number - 1) else {
+        bail!("the report shows {} operations; there is no number {number}", boxes.len());
+    };
+    let places = &recorded(stored)?.places;
+    let begin = places.get(number - 1).and_then(|place| place.begin);
+    let gdb = rr::replay::stops(&Stop { call, reverse })?;
+    Ok((begin.map(|begin| rr::script::event_before(begin.event)), gdb))
+}
+
+/// The same for the recording's end: gdb stops at the signal.
+fn at_fault(stored: &Stored) -> (Option<u64>, Vec<OsString>) {
+    let last = stored.finding.recorded.as_ref().and_then(|recorded| recorded.last);
+    let event = last.map(|last| rr::script::event_before(last.event));
+    (event, ["-ex", "", "-ex", "continue"].map(OsString::from).to_vec())
+}

@@ -1,0 +1,237 @@
+//! `interlap replay` and `interlap show`: a stored finding, seen again.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::fuzz::rerun_options;
+use super::{Outcome, debug, overview, page, print_json, recording, stop_flag};
+use crate::check::{self, Limits, Verdict};
+use crate::cli::arguments;
+use crate::core::measured::time;
+use crate::core::plan::Engine;
+use crate::exchange::jsonl;
+use crate::exchange::strings::Strings;
+use crate::finding::{Finding, Stored, What};
+use crate::fuzz::{self, Ending};
+use crate::model::Spec;
+use crate::report::progress::{Progress, summary_line};
+use crate::report::text;
+
+pub fn show(args: &arguments::Show) -> Result<Outcome> {
+    if overview::is_run(&args.finding) {
+        return overview::show(args);
+    }
+    let stored = Stored::load(&args.finding)?;
+    if args.format.json {
+        print_json(&stored.finding)?;
+    } else if args.history {
+        let (history, model) = (&stored.round.history, &stored.finding.model);
+        print!("{}", jsonl::write(history, model, &Strings::default()));
+    } else if let Some(path) = &args.html {
+        page::write(path, &crate::report::page::of_finding(&stored))?;
+        println!("{}: opens in any browser", path.display());
+    } else {
+        print!("{}", text::render(&stored));
+    }
+    Ok(Outcome::NothingFound)
+}
+
+/// What became of a replay.
+#[derive(Serialize)]
+struct Replayed<'a> {
+    signature: &'a str,
+    /// What the recorded history was judged now; none where it did not show the fault.
+    history: Option<&'static str>,
+    /// Whether the plan showed the finding again; none if it was not run.
+    recurred: Option<bool>,
+    /// Whether it recurred by the same history, record by record; of the controlled engine only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identical: Option<bool>,
+    rounds: u64,
+    seconds: f64,
+}
+
+pub fn run(args: &arguments::Replay) -> Result<Outcome> {
+    let mut stored = Stored::load(&args.finding)?;
+    if args.stop.is_asked() {
+        return debug::run(&mut stored, args);
+    }
+    let json = args.run.format.json;
+    if !json {
+        print!("{}", text::render(&stored));
+    }
+    let history = check_again(&stored)?;
+    let signature = stored.finding.signature.clone();
+    let mut replayed = Replayed {
+        signature: &signature,
+        history: history.as_ref().map(|(name, _)| *name),
+        recurred: None,
+        identical: None,
+        rounds: 0,
+        seconds: 0.0,
+    };
+    if let (Some((_, sentence)), false) = (&history, json) {
+        println!("{sentence}");
+    }
+    let violated = replayed.history == Some("violation");
+    if !args.history_only {
+        match stored.finding.plan.engine {
+            Engine::Native => run_again(&stored, args, &mut replayed)?,
+            Engine::Controlled => run_round_again(&stored, args, &mut replayed)?,
+            Engine::Rr => run_recording_again(&mut stored, args, &mut replayed)?,
+        }
+    }
+    if json {
+        print_json(&replayed)?;
+    }
+    match (replayed.recurred, violated) {
+        (Some(true), _) | (None, true) => Ok(Outcome::Found),
+        (Some(false), true) => Ok(Outcome::Found),
+        _ => Ok(Outcome::NotDecided),
+    }
+}
+
+/// Judges the recorded history once more: a name and a sentence; none where a fault was found.
+fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
+    let What::Violation { rule, .. } = &stored.finding.what else {
+        return Ok(None);
+    };
+    let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;
+    let history = &stored.round.history;
+    let verdict = match stored.round.start.sequential {
+        true => check::sequential(history, &model),
+        false => check::check(history, &model, &Limits::default()),
+    };
+    Ok(Some(match verdict {
+        Verdict::Violation(witness) if witness.rule == rule => {
+            ("violation", "The recorded history, checked again: the same violation.".to_string())
+        }
+        Verdict::Violation(witness) => (
+            "violation",
+            format!("The recorded history, checked again: violated, but by {}.", witness.rule),
+        ),
+        Verdict::Consistent => (
+            "consistent",
+            "The recorded history, checked again: consistent. It was judged otherwise when it \
+             was recorded; please report this."
+                .to_string(),
+        ),
+        Verdict::Inconclusive(reason) => (
+            "inconclusive",
+            format!("The recorded history, checked again: not decided ({reason})."),
+        ),
+    }))
+}
+
+/// Runs the finding's round alone: with the controlled engine it is the same each time.
+fn run_round_again(
+    stored: &Stored,
+    args: &arguments::Replay,
+    replayed: &mut Replayed,
+) -> Result<()> {
+    let Finding { plan, signature, round, .. } = &stored.finding;
+    let started = Instant::now();
+    let sightings = tempfile::tempdir()?;
+    let options = rerun_options(plan, signature, sightings.path(), &args.run, stop_flag()?)?;
+    let seen = fuzz::rerun(&options, *round)?;
+    let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
+    let identical = same.map(|sighting| sighting.round.history == stored.round.history);
+    replayed.recurred = Some(same.is_some());
+    replayed.identical = identical;
+    (replayed.rounds, replayed.seconds) = (1, started.elapsed().as_secs_f64());
+    if !args.run.format.json {
+        let what = match identical {
+            Some(true) => "the same again, and the history is identical, record by record.",
+            Some(false) => {
+                "the same verdict again, but by another history: something besides the plan \
+                 decides what happens (addresses, time, what the target keeps between runs)."
+            }
+            None => "it did not show this again; something besides the plan decides it.",
+        };
+        println!("Round {round}, run alone in a fresh process: {what}");
+    }
+    Ok(())
+}
+
+/// Replays the finding's recording, which is the same each time or damaged.
+fn run_recording_again(
+    stored: &mut Stored,
+    args: &arguments::Replay,
+    replayed: &mut Replayed,
+) -> Result<()> {
+    let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
+    let intact = recording::run(stored, args, &*stop_flag()?)?;
+    replayed.identical = intact.identical;
+    replayed.recurred = Some(intact.identical != Some(false));
+    (replayed.rounds, replayed.seconds) = (1, intact.seconds);
+    if args.run.format.json {
+        return Ok(());
+    }
+    println!(
+        "{}",
+        match intact.identical {
+            Some(true) =>
+                "The recording is intact: replayed, it gives the same history, record by record.",
+            Some(false) =>
+                "The recording can be replayed, but does not give the stored history; it may \
+                        be that of another finding.",
+            None => "The recording is intact: it can be replayed to its end.",
+        }
+    );
+    if !was_located {
+        print!("{}", text::render(stored));
+    }
+    Ok(())
+}
+
+/// What is run, and for how long, as far as that is known.
+fn told_before(finding: &Finding, most: Duration) -> String {
+    let what = if finding.plan.scenarios.is_empty() { "the plan" } else { "these calls" };
+    let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
+    let each = measured.and_then(|m| Some((time(m.seconds_each()?), time(m.seconds_for_one()?))));
+    let expected = match each {
+        Some((each, enough)) => format!(
+            "; they showed it about once every {each}, so that {enough} are enough 19 times in 20"
+        ),
+        None => String::new(),
+    };
+    format!("Running {what} until it recurs, for at most {} s{expected}:", most.as_secs())
+}
+
+/// Runs the plan until the finding recurs or time is up.
+fn run_again(stored: &Stored, args: &arguments::Replay, replayed: &mut Replayed) -> Result<()> {
+    let json = args.run.format.json;
+    let finding = &stored.finding;
+    if !json {
+        println!("{}", told_before(finding, args.run.duration));
+    }
+    let sightings = tempfile::tempdir()?;
+    let stop = stop_flag()?;
+    let options =
+        rerun_options(&finding.plan, &finding.signature, sightings.path(), &args.run, stop)?;
+    let mut progress = Progress::new(options.duration_max, true);
+    let summary = fuzz::fuzz(&options, &mut progress)?;
+    progress.finish();
+    let statistics = &summary.statistics;
+    replayed.recurred = Some(summary.ending == Ending::Wanted);
+    replayed.rounds = statistics.rounds;
+    replayed.seconds = statistics.elapsed.as_secs_f64();
+    if json {
+        return Ok(());
+    }
+    println!("{}", summary_line(statistics));
+    if summary.ending == Ending::Wanted {
+        println!("It recurred after {} rounds.", statistics.rounds);
+    } else {
+        let stopped = options.stop.load(Ordering::Relaxed);
+        let until = if stopped { "until it was stopped" } else { "in that time" };
+        println!(
+            "It did not recur {until}. Native threads are scheduled differently each time: \
+             try longer (--for), or a quieter or busier machine."
+        );
+    }
+    Ok(())
+}

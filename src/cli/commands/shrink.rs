@@ -1,0 +1,178 @@
+//! `interlap shrink`, and what `interlap fuzz` does with what it found: a stored finding comes in,
+//! the smallest one that was found in the given time takes its place on disk; of a recording by rr,
+//! its place beside it (see [`elsewhere`]).
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::fuzz::rerun_options;
+use super::{Outcome, cross_engine, explain, print_json, stop_flag};
+use crate::check::{self, Witness};
+use crate::cli::arguments;
+use crate::core::plan::{Engine, quoted};
+use crate::finding::{Finding, Stored};
+use crate::fuzz::{self, Observer, Options, Summary};
+use crate::model::Spec;
+use crate::report::debugger;
+use crate::report::progress::Progress;
+use crate::report::text;
+use crate::shrink;
+
+/// What became of it, for a machine.
+#[derive(Serialize)]
+struct Json<'a> {
+    /// Whether the finding recurred, and was replaced.
+    shrunk: bool,
+    seconds: f64,
+    finding: &'a Finding,
+}
+
+pub fn run(args: &arguments::Shrink) -> Result<Outcome> {
+    let mut stored = named(&args.finding)?;
+    let (finding, stop) = (&stored.finding, stop_flag()?);
+    let (engine, directory) = (finding.plan.engine, &stored.directory);
+    let options = rerun_options(&finding.plan, &finding.signature, directory, &args.run, stop)?;
+    let json = args.run.format.json;
+    let (started, mut progress) = (Instant::now(), Progress::new(None, json));
+    let shrunk = match engine {
+        Engine::Rr => cross_engine::look(&mut stored, &options, args.run.duration, &mut progress),
+        _ => smaller(&stored, &options, args.run.duration, &mut progress),
+    };
+    progress.finish();
+    let (shrunk, seconds) = (shrunk?, started.elapsed().as_secs_f64());
+    let (done, now) = (shrunk.is_some(), shrunk.as_ref().unwrap_or(&stored));
+    if json {
+        print_json(&Json { shrunk: done, seconds, finding: &now.finding })?;
+    } else if done {
+        println!("{}", text::render(now));
+    } else {
+        println!("{}", not_seen_again(&stored, args.run.duration));
+    }
+    Ok(if done { Outcome::Found } else { Outcome::NotDecided })
+}
+
+/// The finding in this directory; of a recording that the controlled engine made smaller before,
+/// what it made of it.
+fn named(directory: &Path) -> Result<Stored> {
+    let stored = Stored::load(directory)?;
+    let elsewhere = stored.finding.elsewhere.as_ref();
+    let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
+    match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
+        // It may have been removed since.
+        true => Ok(Stored::load(&stored.smaller()).unwrap_or(stored)),
+        false => Ok(stored),
+    }
+}
+
+fn not_seen_again(stored: &Stored, budget: Duration) -> String {
+    let (name, seconds) = (&stored.finding.name, budget.as_secs_f64());
+    match stored.finding.plan.engine {
+        Engine::Native => format!(
+            "{name} was not shrunk: neither its calls nor short rounds of its plan showed it \
+             often enough in {seconds} s to be counted. Nothing was changed; try longer: \
+             interlap shrink {} --for 5m",
+            quoted(&stored.directory.display().to_string())
+        ),
+        Engine::Rr => cross_engine::not_shown(stored),
+        Engine::Controlled => format!(
+            "{name} was not shrunk: its round did not show it again in time. Nothing was changed."
+        ),
+    }
+}
+
+/// Whether a run shrinks what it found. Time is for what is new, and of what is the same each time,
+/// for what was seen again.
+pub fn is_wanted(stored: &Stored) -> bool {
+    let finding = &stored.finding;
+    let seen = finding.confirmed.unwrap_or(finding.plan.engine != Engine::Controlled);
+    seen && finding.known.is_none()
+}
+
+/// Shrinks what a run found, for at most `budget` each, and tells it. What cannot be shrunk stays
+/// as it was found; a recording, in any case. Those that were `left` are told in any case: a later
+/// sighting may be none that is shrunk, and there may be no time.
+pub fn findings(
+    summary: &mut Summary,
+    options: &Options,
+    budget: Duration,
+    left: &[String],
+    json: bool,
+) {
+    if budget.is_zero() {
+        return;
+    }
+    let mut progress = Progress::new(None, json);
+    let stopped = || options.stop.load(Ordering::Relaxed);
+    for stored in &mut summary.findings {
+        let is_left = left.contains(&stored.finding.name);
+        if stopped() || !is_wanted(stored) {
+            if is_left {
+                progress.whole(stored);
+            }
+            continue;
+        }
+        let is_recording = stored.finding.plan.engine == Engine::Rr;
+        let done = match is_recording {
+            true => cross_engine::look(stored, options, budget, &mut progress),
+            false => smaller(stored, options, budget, &mut progress),
+        };
+        let (mut beside, mut why) = (None, None);
+        match done {
+            Ok(Some(shown)) if is_recording => beside = Some(shown),
+            Ok(Some(shrunk)) => *stored = shrunk,
+            Ok(None) => why = (!stopped()).then(|| not_seen_again(stored, budget)),
+            Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
+        }
+        if is_left || why.is_none() {
+            progress.whole(stored);
+        }
+        beside.iter().for_each(|shown| progress.whole(shown));
+        why.iter().for_each(|why| progress.warned(why));
+    }
+    progress.finish();
+}
+
+/// The finding made smaller, in the place of what was stored; none if it did not recur.
+fn smaller(
+    stored: &Stored,
+    options: &Options,
+    budget: Duration,
+    progress: &mut Progress,
+) -> Result<Option<Stored>> {
+    let options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
+    let (started, name) = (Instant::now(), &stored.finding.name);
+    let seconds = budget.as_secs();
+    progress.status(|| format!("shrinking {name}: waiting for it to recur, {seconds} s left"));
+    let mut tell = |size| {
+        let left = budget.saturating_sub(started.elapsed()).as_secs();
+        progress.status(|| format!("shrinking {name}: {size}, {left} s left"));
+    };
+    let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
+        return Ok(None);
+    };
+    stored.keep_original()?;
+    complete(&mut shrunk, &options)?;
+    if shrunk.finding.recorded_as.is_some() {
+        cross_engine::tell_recorded(&shrunk)?;
+    }
+    Ok(Some(shrunk))
+}
+
+/// Writes what was shrunk, with what is to be known of it. `options` are those of a run of its
+/// plan, but for its calls.
+pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
+    let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
+    let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
+    shrunk.finding.explain(partials);
+    if shrunk.finding.plan.engine == Engine::Native {
+        return fuzz::save(shrunk);
+    }
+    // A finding without its table is as good as one that has never been explained.
+    explain::add(shrunk, options).ok();
+    fuzz::save(shrunk)?;
+    debugger::write(shrunk, &options.library, &options.harness)
+}

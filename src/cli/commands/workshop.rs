@@ -1,0 +1,87 @@
+//! Where adapters are found and compiled, and where the harness lies.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::engine::flavour_for;
+use crate::adapter::cache::Cache;
+use crate::adapter::catalog::{Adapter, Catalog};
+use crate::adapter::compile::{Flavour, Request, Toolchain};
+use crate::adapter::sources::Sources;
+use crate::core::plan::{Engine, Plan};
+
+/// Finds adapters and compiles them.
+pub struct Workshop {
+    toolchain: Toolchain,
+    catalog: Catalog,
+}
+
+impl Workshop {
+    pub fn open() -> Result<Workshop> {
+        let sources = Sources::EMBEDDED;
+        let toolchain = Toolchain::new(Cache::of_user()?, sources)?;
+        let catalog = Catalog::new(sources, toolchain.tree());
+        Ok(Workshop { toolchain, catalog })
+    }
+
+    pub fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
+    }
+
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    pub fn find(&self, name_or_path: &str) -> Result<Adapter> {
+        Ok(self.catalog.find(name_or_path)?)
+    }
+
+    /// The shared library of the plan's adapter, compiled for its engine if need be.
+    pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
+        let request = self.request(plan)?;
+        let compiled = match self.toolchain.compile(&request) {
+            Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
+                let plain = Request { flavour: Flavour::Plain, ..request };
+                let compiled = self.toolchain.compile(&plain)?;
+                eprintln!(
+                    "warning: the target does not compile with the hooks of the controlled engine, \
+                     so that rr switches threads at fewer places; `--engine controlled` shows why"
+                );
+                compiled
+            }
+            compiled => compiled?,
+        };
+        if !compiled.warnings.trim().is_empty() {
+            eprintln!("{}", compiled.warnings.trim_end());
+        }
+        Ok(compiled.library)
+    }
+
+    /// What the plan's adapter is compiled from, for its engine.
+    pub fn request(&self, plan: &Plan) -> Result<Request> {
+        let build = &plan.build;
+        let adapter = self.find(&build.adapter)?;
+        Ok(Request {
+            source: adapter.source,
+            flavour: flavour_for(plan.engine, &adapter.head),
+            include_dirs: build.include_dirs.clone(),
+            libraries: build.libraries.clone(),
+            flags: [adapter.head.flags, build.flags.clone()].concat(),
+        })
+    }
+}
+
+/// The harness lies beside this program.
+pub fn harness_program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("cannot find this program's own path")?;
+    let harness = own.with_file_name("interlap-harness");
+    match harness.is_file() {
+        true => Ok(harness),
+        false => anyhow::bail!(
+            "{} is missing; build it with `cargo build --release` or install both programs with \
+             `cargo install --path .`",
+            harness.display()
+        ),
+    }
+}

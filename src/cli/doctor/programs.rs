@@ -1,0 +1,76 @@
+//! The programs that interlap calls: compilers, debugger, recorder. Comes in: the search path; goes
+//! out: which answer, and what to install for those that do not.
+
+use std::process::{Command, Stdio};
+
+use super::{Fact, Verdict};
+use crate::adapter::compile::{Language, Toolchain};
+use crate::process::rr::{Rr, probe};
+
+/// Topic and program, Debian package, what its absence means.
+const PROGRAMS: [(&str, &str, Verdict, &str); 4] = [
+    ("g++", "g++", Verdict::Note, "not needed where another compiler is"),
+    ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
+    ("gdb", "gdb", Verdict::No, "`interlap replay --gdb` needs it"),
+    ("addr2line", "binutils", Verdict::No, "without it, reports name no source lines"),
+];
+
+pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
+    let chosen = [("C++", Language::Cpp), ("C", Language::C)].map(|(topic, language)| {
+        match toolchain.compiler(language) {
+            Ok(compiler) => Fact::new(topic, Verdict::Yes, compiler.identity()),
+            Err(error) => Fact::new(topic, Verdict::No, error.to_string()),
+        }
+    });
+    let others = PROGRAMS.map(|(name, package, absent, loss)| match version(name) {
+        Some(version) => Fact::new(name, Verdict::Yes, version),
+        None => missing(name, package, absent, loss),
+    });
+    chosen.into_iter().chain(others).collect()
+}
+
+/// Whether rr records here; what it says if not.
+pub(super) fn recorder(rr: &Rr) -> Fact {
+    match probe::probe(rr) {
+        Ok(version) => Fact::new("rr", Verdict::Yes, format!("{version}: records here")),
+        Err(refusal) => {
+            let says = refusal.says.lines().next().unwrap_or_default();
+            let advice = format!("for `--engine rr`. {}", refusal.advice);
+            Fact::new("rr", Verdict::Note, format!("cannot record here: {says}")).advise(advice)
+        }
+    }
+}
+
+fn missing(name: &'static str, package: &str, absent: Verdict, loss: &str) -> Fact {
+    let advice = format!("{loss}; apt-get install {package}");
+    Fact::new(name, absent, "not found").advise(advice)
+}
+
+/// The first line that the program prints about its version.
+fn version(name: &str) -> Option<String> {
+    let mut command = Command::new(name);
+    let output = command.arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then(|| text.lines().next().unwrap_or_default().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_missing_says_what_to_install() {
+        assert_eq!(version("interlap-no-such-program"), None);
+        let fact = missing("gdb", "gdb", Verdict::No, "`interlap replay --op` needs it");
+        assert_eq!(
+            fact.advice.as_deref(),
+            Some("`interlap replay --op` needs it; apt-get install gdb")
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_there_says_its_version() {
+        let line = version("cc").expect("the compiler that built this");
+        assert!(line.contains(|c: char| c.is_ascii_digit()) && !line.contains('\n'), "{line}");
+    }
+}

@@ -1,0 +1,354 @@
+//! A history: what every thread called, when each call's timebox opened and closed, and what it
+//! answered. Comes in from a trace or another tool's file, goes out to the checkers and reports.
+//! Does not know who recorded it nor what model it is judged by.
+
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Op, Ops, Status};
+
+/// End stamp of an operation that never returned.
+pub const NEVER: u64 = u64::MAX;
+
+/// One operation: 32 bytes. Its argument or result lies in it if there is but one value in all;
+/// more lie in its thread's value pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Stamp at which the timebox opened. The unit is the recorder's; only the order counts.
+    pub start: u64,
+    /// Stamp at which the timebox closed; [`NEVER`] where the effect is open (pending, unknown).
+    pub end: u64,
+    /// The one value, or where in the pool the several begin.
+    value: i64,
+    arg_count: u16,
+    result_count: u16,
+    pub op: Op,
+    pub status: Status,
+}
+
+impl Operation {
+    /// Its one value, where it has one in all; else a number without meaning.
+    #[inline]
+    pub fn lone_value(&self) -> i64 {
+        self.value
+    }
+}
+
+/// Names an operation of a history: index of the thread, index within the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct OperationId {
+    pub thread: u32,
+    pub index: u32,
+}
+
+/// The operations of one sequential client, oldest first.
+///
+/// Invariants, held by [`Thread::push`]: `start <= end`, each start is greater than the end before
+/// it (strictly: program order must show in the stamps), and only the last operation is open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thread {
+    /// Number of the client that made the calls, as users know it. Several `Thread`s may share it:
+    /// after an operation of unknown outcome a client goes on as a new sequential thread.
+    pub client: u32,
+    operations: Vec<Operation>,
+    values: Vec<i64>,
+    /// Which operations there are.
+    ops: Ops,
+}
+
+/// Why an operation cannot follow the ones before it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Misfit {
+    /// The operation cannot be called so, or cannot answer so.
+    #[error("{0}")]
+    Shape(String),
+    /// Its timebox contradicts the thread's order.
+    #[error("{0}")]
+    Order(String),
+}
+
+/// What every thread did in one round.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    pub threads: Vec<Thread>,
+    /// Whether, after all other calls had returned, one thread took out everything until the
+    /// structure answered empty: what was added and never taken is then lost.
+    pub drained: bool,
+    /// The client that is none of the threads that called at once: it made the structure, and took
+    /// out what was left in it.
+    pub drain: Option<u32>,
+}
+
+/// What people are shown of a stamp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// How many of these a stamp is.
+    pub factor: f64,
+    pub name: &'static str,
+    /// Stamps are small numbers that people meet elsewhere, too, as steps of a schedule: they are
+    /// shown as they are. Others count from the first one that is shown.
+    pub is_absolute: bool,
+}
+
+/// A call and its answer, before it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    pub op: Op,
+    pub status: Status,
+    pub start: u64,
+    /// Ignored where `status` is open.
+    pub end: u64,
+    pub args: &'a [i64],
+    pub results: &'a [i64],
+}
+
+impl Thread {
+    pub fn new(client: u32) -> Thread {
+        Thread { client, ..Thread::default() }
+    }
+
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Which operations the client called.
+    pub fn ops(&self) -> Ops {
+        self.ops
+    }
+
+    pub fn args<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        &self.values(operation)[..operation.arg_count as usize]
+    }
+
+    pub fn results<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        &self.values(operation)[operation.arg_count as usize..]
+    }
+
+    fn entry<'a>(&'a self, operation: &'a Operation) -> Entry<'a> {
+        let Operation { op, status, start, end, .. } = *operation;
+        Entry {
+            op,
+            status,
+            start,
+            end,
+            args: self.args(operation),
+            results: self.results(operation),
+        }
+    }
+
+    /// The operations with their values.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.operations.iter().map(|operation| self.entry(operation))
+    }
+
+    /// Arguments, then results.
+    fn values<'a>(&'a self, operation: &'a Operation) -> &'a [i64] {
+        match operation.arg_count as usize + operation.result_count as usize {
+            0 => &[],
+            1 => std::slice::from_ref(&operation.value),
+            count => &self.values[operation.value as usize..][..count],
+        }
+    }
+
+    /// Sets memory aside for so many more operations.
+    pub fn reserve(&mut self, operations: usize) {
+        self.operations.reserve_exact(operations);
+    }
+
+    /// Whether no further operation can follow, because the last one's effect is open.
+    pub fn is_retired(&self) -> bool {
+        self.operations.last().is_some_and(|last| last.end == NEVER)
+    }
+
+    /// Appends the client's next operation, or says why it cannot be one. A bulk dequeue that was
+    /// asked for nothing and answers "empty" says nothing about the queue: it is kept as done.
+    pub fn push(&mut self, mut entry: Entry) -> Result<(), Misfit> {
+        if entry.op == Op::DequeueBulk && entry.args == [0] && entry.status == Status::Empty {
+            entry.status = Status::Ok;
+        }
+        entry.op.validate(entry.args, entry.status, entry.results).map_err(Misfit::Shape)?;
+        let end = if entry.status.is_open() { NEVER } else { entry.end };
+        if entry.start > end || (end == NEVER && !entry.status.is_open()) {
+            let (start, end) = (entry.start, entry.end);
+            return Err(Misfit::Order(format!("box [{start}, {end}] ends before it starts")));
+        }
+        if let Some(last) = self.operations.last() {
+            if last.end == NEVER {
+                let text = "an operation after one whose outcome is open";
+                return Err(Misfit::Order(text.to_string()));
+            }
+            if entry.start <= last.end {
+                let (start, end) = (entry.start, last.end);
+                let text = format!("starts at {start}, not after the end {end} of the one before");
+                return Err(Misfit::Order(text));
+            }
+        }
+        let count = |values: &[i64]| {
+            u16::try_from(values.len())
+                .map_err(|_| Misfit::Shape("more than 65,535 values in a call".to_string()))
+        };
+        let operation = Operation {
+            start: entry.start,
+            end,
+            value: 0,
+            arg_count: count(entry.args)?,
+            result_count: count(entry.results)?,
+            op: entry.op,
+            status: entry.status,
+        };
+        let operation = Operation { value: self.keep_values(&entry), ..operation };
+        self.operations.push(operation);
+        self.ops.insert(entry.op);
+        Ok(())
+    }
+}
+
+impl Thread {
+    /// Keeps an entry's values, in the pool if there are several; gives the operation's `value`.
+    fn keep_values(&mut self, entry: &Entry) -> i64 {
+        match (entry.args, entry.results) {
+            ([], []) => 0,
+            ([value], []) | ([], [value]) => *value,
+            (args, results) => {
+                let at = self.values.len();
+                self.values.extend_from_slice(args);
+                self.values.extend_from_slice(results);
+                at as i64
+            }
+        }
+    }
+}
+
+impl History {
+    /// Appends `entry` to `client`'s operations; a client whose last operation is open goes on as
+    /// a new thread. Says why where the operation cannot follow.
+    pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), Misfit> {
+        let open = |thread: &Thread| thread.client == client && !thread.is_retired();
+        let at = match self.threads.iter().rposition(open) {
+            Some(at) => at,
+            None => {
+                self.threads.push(Thread::new(client));
+                self.threads.len() - 1
+            }
+        };
+        self.threads[at].push(entry)
+    }
+
+    /// Appends what the same clients did later.
+    pub fn append(&mut self, later: History) -> Result<(), Misfit> {
+        self.drain = self.drain.or(later.drain);
+        for thread in later.threads {
+            let own = |own: &&mut Thread| own.client == thread.client && !own.is_retired();
+            match self.threads.iter_mut().rfind(own) {
+                Some(own) if own.operations.is_empty() => *own = thread,
+                Some(own) => {
+                    own.reserve(thread.operations.len());
+                    thread.entries().try_for_each(|entry| own.push(entry))?;
+                }
+                None => self.threads.push(thread),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of it besides its operations.
+    pub fn without_threads(&self) -> History {
+        History { threads: Vec::new(), drained: self.drained, drain: self.drain }
+    }
+
+    /// "thread 2", or "drain": what people are told of the operation's client.
+    pub fn client_name(&self, id: OperationId) -> String {
+        client_name(self.threads[id.thread as usize].client, self.drain)
+    }
+
+    pub fn len(&self) -> usize {
+        self.threads.iter().map(|thread| thread.operations.len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        &self.threads[id.thread as usize].operations[id.index as usize]
+    }
+
+    /// Whether it was answered that it was done.
+    pub fn is_done(&self, id: OperationId) -> bool {
+        self.operation(id).status == Status::Ok
+    }
+
+    pub fn args(&self, id: OperationId) -> &[i64] {
+        self.threads[id.thread as usize].args(self.operation(id))
+    }
+
+    pub fn results(&self, id: OperationId) -> &[i64] {
+        self.threads[id.thread as usize].results(self.operation(id))
+    }
+
+    /// The history of these operations alone.
+    pub fn only(&self, ids: &[OperationId]) -> History {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        let mut only = self.without_threads();
+        let threads = self.threads.iter().map(|thread| Thread::new(thread.client));
+        only.threads.extend(threads);
+        for id in ids {
+            let entry = self.entry(id);
+            let pushed = only.threads[id.thread as usize].push(entry);
+            pushed.expect("they follow each other as they did");
+        }
+        only
+    }
+
+    /// An operation with its values.
+    pub fn entry(&self, id: OperationId) -> Entry<'_> {
+        self.threads[id.thread as usize].entry(self.operation(id))
+    }
+
+    /// Every operation's name, thread by thread.
+    pub fn ids(&self) -> impl Iterator<Item = OperationId> + '_ {
+        self.threads.iter().enumerate().flat_map(|(thread, t)| {
+            (0..t.operations.len() as u32)
+                .map(move |index| OperationId { thread: thread as u32, index })
+        })
+    }
+}
+
+/// "thread 2", or "drain" for the client of that number.
+pub fn client_name(client: u32, drain: Option<u32>) -> String {
+    if drain == Some(client) { "drain".to_string() } else { format!("thread {client}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enqueue(start: u64, end: u64, status: Status) -> Entry<'static> {
+        Entry { op: Op::Enqueue, status, start, end, args: &[7], results: &[] }
+    }
+
+    #[test]
+    fn an_operation_is_32_bytes() {
+        assert_eq!(std::mem::size_of::<Operation>(), 32);
+    }
+
+    #[test]
+    fn stamps_of_one_thread_strictly_increase() {
+        let mut history = History::default();
+        history.push(3, enqueue(1, 4, Status::Ok)).expect("first");
+        assert!(history.push(3, enqueue(4, 5, Status::Ok)).is_err());
+        assert!(history.push(3, enqueue(6, 5, Status::Ok)).is_err());
+        history.push(3, enqueue(5, 5, Status::Ok)).expect("a box may be one instant");
+        assert_eq!(history.len(), 2);
+    }
+
+    #[test]
+    fn a_client_goes_on_as_a_new_thread_after_an_open_operation() {
+        let mut history = History::default();
+        history.push(3, enqueue(1, 4, Status::Unknown)).expect("unknown");
+        history.push(3, enqueue(5, 6, Status::Ok)).expect("the client lives on");
+        assert_eq!(history.threads.len(), 2);
+        assert_eq!(history.threads[0].operations()[0].end, NEVER);
+        assert_eq!(history.threads[1].client, 3);
+    }
+}

@@ -1,0 +1,228 @@
+//! What kind of answer a call got, what it was called with, and which keys it concerns. A call and
+//! its answer come in. Knows nothing of other calls.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::history::{Operation, Thread};
+use crate::core::operation::{Family, Op, Status};
+
+/// A kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Outcome {
+    /// Done, or true; of bulk calls: with all values.
+    Done = 0,
+    /// Of bulk calls: with fewer values than there could have been.
+    Part = 1,
+    Empty = 2,
+    Full = 3,
+    /// Had no effect, or false.
+    Failed = 4,
+    Unknown = 5,
+    /// Never returned.
+    Pending = 6,
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Done,
+        Outcome::Part,
+        Outcome::Empty,
+        Outcome::Full,
+        Outcome::Failed,
+        Outcome::Unknown,
+        Outcome::Pending,
+    ];
+
+    #[inline]
+    pub fn of(thread: &Thread, operation: &Operation) -> Outcome {
+        match operation.status {
+            Status::Ok if is_partial(thread, operation) => Outcome::Part,
+            Status::Ok => Outcome::Done,
+            Status::Empty => Outcome::Empty,
+            Status::Full => Outcome::Full,
+            Status::Failed => Outcome::Failed,
+            Status::Unknown => Outcome::Unknown,
+            Status::Pending => Outcome::Pending,
+        }
+    }
+
+    /// What people read: "a value", "false", "full".
+    pub fn words(self, op: Op) -> &'static str {
+        use Op::*;
+        match (self, op) {
+            (Outcome::Unknown, _) => op.said(Status::Unknown),
+            (Outcome::Pending, _) => op.said(Status::Pending),
+            (Outcome::Empty, _) => op.said(Status::Empty),
+            (Outcome::Full, _) => op.said(Status::Full),
+            (Outcome::Failed, _) => op.said(Status::Failed),
+            (Outcome::Part, EnqueueBulk) => "some of them",
+            (Outcome::Part, _) => "fewer than asked for",
+            (Outcome::Done, EnqueueBulk) => "all of them",
+            (Outcome::Done, DequeueBulk) => "as many as asked for",
+            (Outcome::Done, _) if op.is_question() => op.said(Status::Ok),
+            (Outcome::Done, MapGet | StoreRead | LogRead | RegisterRead) => "a value",
+            (Outcome::Done, SetSelect) => "a key",
+            (Outcome::Done, _) if op.removes() => "a value",
+            (Outcome::Done, SetSize | SetRank | SetRangeCount | CounterRead) => "a number",
+            (Outcome::Done, LogAppend | LogCheckTail) => "a position",
+            (Outcome::Done, SetRangeList | LogReadAll) => "a list",
+            (Outcome::Done, KvGet) => "a string",
+            (Outcome::Done, _) => "ok",
+        }
+    }
+}
+
+/// Of bulk calls: fewer values than were given, or asked for.
+#[inline]
+fn is_partial(thread: &Thread, operation: &Operation) -> bool {
+    match operation.op {
+        Op::EnqueueBulk => match thread.results(operation) {
+            [added] => *added < thread.args(operation).len() as i64,
+            _ => false,
+        },
+        Op::DequeueBulk => (thread.results(operation).len() as i64) < thread.args(operation)[0],
+        _ => false,
+    }
+}
+
+/// Answers that any target gives sooner or later if it is called often enough, and that show what
+/// the others do not. `bounded`: there is a number of values that fit.
+pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
+    use Op::*;
+    let (done, failed, empty) = (Outcome::Done, Outcome::Failed, Outcome::Empty);
+    match op {
+        DequeueBulk => vec![done, Outcome::Part, empty],
+        _ if op.removes() => vec![done, empty],
+        LogRead => vec![done, empty],
+        MapGet | StoreRead | SetSelect => vec![done, failed],
+        _ if op.is_question() => vec![done, failed],
+        _ if op.adds() && bounded => vec![done, Outcome::Full],
+        // Some maps tell that a key was absent, others only that it was put.
+        MapPut => Vec::new(),
+        // Nor need a store tell that what it removed was absent.
+        _ => vec![done],
+    }
+}
+
+/// What a call's first argument, or the number of them, says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    Key,
+    /// Values of a bulk call: given, or asked for.
+    Size,
+    /// Keys between the ends of a range, both counted.
+    Width,
+    /// Of a log's record, or of a key among the others.
+    Position,
+    Amount,
+}
+
+/// What is measured of the operation's calls, if anything: values that are added are all different.
+pub fn measure(op: Op) -> Option<Measure> {
+    use Op::*;
+    match op {
+        EnqueueBulk | DequeueBulk => Some(Measure::Size),
+        SetRangeCount | SetRangeList => Some(Measure::Width),
+        SetSelect | LogRead => Some(Measure::Position),
+        CounterAdd => Some(Measure::Amount),
+        SetRank => Some(Measure::Key),
+        _ if has_key(op) => Some(Measure::Key),
+        _ => None,
+    }
+}
+
+/// What that is of a call with these arguments.
+#[inline]
+pub fn measured(op: Op, args: &[i64]) -> Option<u64> {
+    let value = match (measure(op)?, args) {
+        (Measure::Size, _) if op == Op::EnqueueBulk => args.len() as i64,
+        (Measure::Width, [low, high]) => high.saturating_sub(*low).saturating_add(1),
+        (_, [first, ..]) => *first,
+        _ => return None,
+    };
+    u64::try_from(value).ok()
+}
+
+/// Whether a call concerns the one key that is its first argument.
+pub fn has_key(op: Op) -> bool {
+    use Op::*;
+    matches!(op.family(), Family::Map | Family::Kv)
+        || matches!(op, SetInsert | SetRemove | SetContains)
+        || matches!(op, StoreRead | StoreWrite | StoreRemove)
+}
+
+/// Whether calls of the operation may concern other keys than another call does.
+pub fn has_keys(op: Op) -> bool {
+    has_key(op) || matches!(op, Op::SetRangeCount | Op::SetRangeList | Op::SetRank)
+}
+
+/// The keys that a call concerns, from the first to the last; all where it has no keys.
+#[inline]
+pub fn keys(op: Op, args: &[i64]) -> (i64, i64) {
+    match args {
+        [key, ..] if has_key(op) => (*key, *key),
+        [low, high] if matches!(op, Op::SetRangeCount | Op::SetRangeList) => (*low, *high),
+        // How many keys are below.
+        [key] if op == Op::SetRank => (i64::MIN, key.saturating_sub(1)),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+/// Small numbers each have a bucket, larger ones share: 17 to 32, 33 to 64, ...
+pub const BUCKETS: usize = EXACT as usize + 61;
+/// The largest with a bucket of its own, a power of two.
+const EXACT: u64 = 16;
+
+/// The bucket of a number.
+#[inline]
+pub fn bucket(value: u64) -> usize {
+    match value {
+        ..=EXACT => value as usize,
+        _ => (EXACT + 1) as usize + ((value - 1).ilog2() - EXACT.ilog2()) as usize,
+    }
+}
+
+/// The least and the largest number in a bucket.
+pub fn bounds(bucket: usize) -> (u64, u64) {
+    let Some(above) = (bucket as u64).checked_sub(EXACT + 1) else {
+        return (bucket as u64, bucket as u64);
+    };
+    let low = EXACT << above;
+    (low + 1, low.saturating_mul(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_within_the_bounds_of_its_bucket() {
+        let near = (4..63).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1]);
+        for value in (0..300).chain(near).chain([u64::MAX / 2, i64::MAX as u64]) {
+            let (low, high) = bounds(bucket(value));
+            assert!((low..=high).contains(&value), "{value}: {low} to {high}");
+            assert!(bucket(value) < BUCKETS);
+        }
+        assert_eq!((bounds(bucket(16)), bounds(bucket(17))), ((16, 16), (17, 32)));
+    }
+
+    #[test]
+    fn every_expected_answer_is_one_that_the_operation_may_give() {
+        for &op in Op::ALL {
+            for outcome in expected(op, true) {
+                let status = match outcome {
+                    Outcome::Done | Outcome::Part => Status::Ok,
+                    Outcome::Empty => Status::Empty,
+                    Outcome::Full => Status::Full,
+                    _ => Status::Failed,
+                };
+                let args = |count| vec![5i64; count];
+                let fits = |n, k| op.validate(&args(n), status, &vec![1; k]).is_ok();
+                assert!((0..5).any(|n| (0..5).any(|k| fits(n, k))), "{op:?} {outcome:?}");
+            }
+        }
+    }
+}

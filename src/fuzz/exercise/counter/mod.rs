@@ -1,0 +1,241 @@
+//! Counts what rounds exercised. Rounds come in, sums go out, from several counters added up. All
+//! rounds are counted in part; which calls overlapped is looked at in some, because it costs more:
+//! which ones, the round's number alone decides. Knows no plan.
+
+use smallvec::SmallVec;
+
+use super::answer::{BUCKETS, Outcome, bounds, bucket, keys, measured};
+use super::{Answer, Answers, Argument, Exercise, Looked, Pair};
+use crate::check::Events;
+use crate::core::history::{History, Operation};
+use crate::core::operation::Op;
+use crate::core::random::mix;
+
+/// Rounds that are all looked at, the first ones; of those after, one in so many.
+pub const LOOKED_FIRST: u64 = 4096;
+pub const LOOKED_ONE_IN: u64 = 16;
+/// Calls that are looked at, of a round, or of a part of a long one: the first ones.
+pub const LOOKED_CALLS: usize = 4096;
+
+/// Operations of a family differ in their last three bits.
+const OPS: usize = 8;
+/// Kinds of answers of one operation, and of all.
+const KINDS: usize = 8;
+const CELLS: usize = OPS * KINDS;
+/// Counts of calls by how many others were under way: those of more share the last.
+const DEPTHS: usize = 64;
+/// Rounds of more threads count as of so many.
+const THREADS_MAX: usize = 1024;
+
+/// Whether the overlaps of the round are looked at.
+pub fn is_looked_at(round: u64) -> bool {
+    round < LOOKED_FIRST || mix(round).is_multiple_of(LOOKED_ONE_IN)
+}
+
+/// Sums over the rounds of one target.
+#[derive(Clone)]
+pub struct Counter {
+    /// By the last bits of its code: which operation that is.
+    ops: [Option<Op>; OPS],
+    rounds: u64,
+    /// By number of threads.
+    threads: Vec<u64>,
+    answers: [u64; CELLS],
+    /// Of each operation: bit 0, whether the first thread called it; bit 1, whether others did.
+    callers: [u8; OPS],
+    looked: Looked,
+    arguments: Box<[[u64; BUCKETS]; OPS]>,
+    /// Pairs of calls that overlapped, by the lower cell and the higher: on a key in common, or
+    /// none.
+    same: Box<[u64]>,
+    apart: Box<[u64]>,
+    depths: [u64; DEPTHS],
+    /// Hashes of what rounds looked like, to be counted elsewhere.
+    shapes: Vec<u64>,
+}
+
+/// A call under way.
+struct Open {
+    thread: u32,
+    cell: usize,
+    keys: (i64, i64),
+}
+
+impl Default for Counter {
+    fn default() -> Counter {
+        let cells = || vec![0; CELLS * CELLS].into_boxed_slice();
+        Counter {
+            ops: [None; OPS],
+            rounds: 0,
+            threads: Vec::new(),
+            answers: [0; CELLS],
+            callers: [0; OPS],
+            looked: Looked::default(),
+            arguments: Box::new([[0; BUCKETS]; OPS]),
+            same: cells(),
+            apart: cells(),
+            depths: [0; DEPTHS],
+            shapes: Vec::new(),
+        }
+    }
+}
+
+#[inline]
+fn place(op: Op) -> usize {
+    op as usize % OPS
+}
+
+#[inline]
+fn cell(op: Op, outcome: Outcome) -> usize {
+    place(op) * KINDS + outcome as usize
+}
+
+impl Counter {
+    /// A round begins, in which so many threads call at once.
+    pub fn begin(&mut self, round: u64, threads: u32) {
+        self.rounds += 1;
+        self.looked.rounds += u64::from(is_looked_at(round));
+        let at = (threads as usize).min(THREADS_MAX);
+        if self.threads.len() <= at {
+            self.threads.resize(at + 1, 0);
+        }
+        self.threads[at] += 1;
+    }
+
+    /// What was called in the round, or in a part of it; without the drain, whose client comes
+    /// after the threads.
+    pub fn add(&mut self, round: u64, threads: u32, history: &History) {
+        for thread in history.threads.iter().filter(|thread| thread.client < threads) {
+            for op in thread.ops().iter() {
+                self.ops[place(op)] = Some(op);
+                self.callers[place(op)] |= if thread.client == 0 { 1 } else { 2 };
+            }
+            for operation in thread.operations() {
+                self.answers[cell(operation.op, Outcome::of(thread, operation))] += 1;
+            }
+        }
+        if is_looked_at(round) {
+            self.look(threads, history);
+        }
+    }
+
+    /// Goes through the calls and returns in the order of time.
+    fn look(&mut self, threads: u32, history: &History) {
+        let mut open = SmallVec::<[Open; 16]>::new();
+        // Threads by the order of their first calls, so that it does not matter which is which.
+        let mut ranks = SmallVec::<[u8; 16]>::from_elem(u8::MAX, history.threads.len());
+        let (mut ranked, mut calls, mut shape) = (0, 0, 0u64);
+        for event in Events::new(history) {
+            let thread = &history.threads[event.id.thread as usize];
+            if thread.client >= threads {
+                continue;
+            }
+            let rank = &mut ranks[event.id.thread as usize];
+            if *rank == u8::MAX {
+                *rank = ranked;
+                ranked = ranked.wrapping_add(1);
+            }
+            let cell = cell(event.operation.op, Outcome::of(thread, event.operation));
+            let seen = (u64::from(*rank) << 8 | cell as u64) << 1 | u64::from(event.returns);
+            shape = mix(shape ^ seen);
+            if event.returns {
+                let at = open.iter().position(|open| open.thread == event.id.thread);
+                open.swap_remove(at.expect("what returns was called"));
+                continue;
+            }
+            calls += 1;
+            if calls > LOOKED_CALLS {
+                break;
+            }
+            self.call(cell, event.operation, thread.args(event.operation), &open);
+            let keys = keys(event.operation.op, thread.args(event.operation));
+            open.push(Open { thread: event.id.thread, cell, keys });
+        }
+        self.looked.calls += calls.min(LOOKED_CALLS) as u64;
+        self.shapes.push(shape);
+    }
+
+    /// A call begins while these are open.
+    #[inline]
+    fn call(&mut self, cell: usize, operation: &Operation, args: &[i64], open: &[Open]) {
+        if let Some(value) = measured(operation.op, args) {
+            self.arguments[place(operation.op)][bucket(value)] += 1;
+        }
+        self.depths[open.len().min(DEPTHS - 1)] += 1;
+        let (low, high) = keys(operation.op, args);
+        for other in open {
+            let at = cell.min(other.cell) * CELLS + cell.max(other.cell);
+            let meet = low <= other.keys.1 && other.keys.0 <= high;
+            let pairs = if meet { &mut self.same } else { &mut self.apart };
+            pairs[at] += 1;
+        }
+    }
+
+    /// Adds another's sums; gives the hashes of its shapes.
+    pub fn join(&mut self, other: Counter) -> Vec<u64> {
+        fn add(sums: &mut [u64], more: &[u64]) {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+        for (op, other) in self.ops.iter_mut().zip(other.ops) {
+            *op = op.or(other);
+        }
+        self.rounds += other.rounds;
+        self.threads.resize(self.threads.len().max(other.threads.len()), 0);
+        add(&mut self.threads, &other.threads);
+        add(&mut self.answers, &other.answers);
+        self.callers.iter_mut().zip(other.callers).for_each(|(callers, more)| *callers |= more);
+        self.looked.rounds += other.looked.rounds;
+        self.looked.calls += other.looked.calls;
+        add(self.arguments.as_flattened_mut(), other.arguments.as_flattened());
+        add(&mut self.same, &other.same);
+        add(&mut self.apart, &other.apart);
+        add(&mut self.depths, &other.depths);
+        other.shapes
+    }
+
+    /// How many rounds were looked at.
+    pub fn looked_rounds(&self) -> u64 {
+        self.looked.rounds
+    }
+
+    /// How many distinct pairs of answers overlapped.
+    pub fn combinations(&self) -> u64 {
+        self.same.iter().zip(&self.apart).filter(|(same, apart)| **same + **apart > 0).count()
+            as u64
+    }
+
+    /// The sums, to be kept; `shapes`: how many distinct ones there were, about.
+    pub fn exercise(&self, shapes: u64) -> Exercise {
+        let answer = |cell: usize| {
+            Some(Answer { op: self.ops[cell / KINDS]?, outcome: *Outcome::ALL.get(cell % KINDS)? })
+        };
+        let answers = (0..CELLS).filter(|cell| self.answers[*cell] > 0).filter_map(|cell| {
+            let (calls, callers) = (self.answers[cell], self.callers[cell / KINDS]);
+            Some(Answers { answer: answer(cell)?, calls, callers })
+        });
+        let arguments = (0..OPS * BUCKETS).filter_map(|at| {
+            let (op, bucket) = (self.ops[at / BUCKETS]?, at % BUCKETS);
+            let (from, to) = bounds(bucket);
+            Some(Argument { op, from, to, calls: self.arguments[at / BUCKETS][bucket] })
+        });
+        let pairs = (0..CELLS * CELLS).filter_map(|at| {
+            let (one, other) = (answer(at / CELLS)?, answer(at % CELLS)?);
+            Some(Pair { one, other, same: self.same[at], apart: self.apart[at] })
+        });
+        let threads = self.threads.iter().enumerate().filter(|(_, rounds)| **rounds > 0);
+        let deepest = self.depths.iter().rposition(|calls| *calls > 0).map_or(0, |at| at + 1);
+        Exercise {
+            rounds: self.rounds,
+            threads: threads.map(|(threads, rounds)| (threads as u32, *rounds)).collect(),
+            answers: answers.collect(),
+            looked: self.looked,
+            arguments: arguments.filter(|argument| argument.calls > 0).collect(),
+            pairs: pairs.filter(|pair| pair.same + pair.apart > 0).collect(),
+            depths: self.depths[..deepest].to_vec(),
+            shapes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! What was never exercised, and what to do about it. What a run exercised and what it could have
+//! done come in; sentences go out, each with words for the command line.
+
+use serde::Serialize;
+
+use super::answer::{BUCKETS, bounds, has_key};
+use super::{Answer, Exercise, Outcome, expected, has_keys};
+use crate::core::operation::Op;
+use crate::core::plan::{Engine, Plan};
+
+/// What a run could have exercised.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Offer {
+    /// What the target offers.
+    pub operations: Vec<Op>,
+    /// How many values fit; 0: no bound.
+    pub capacity: u64,
+    /// The most of all plans.
+    pub threads: u32,
+    pub keys: u64,
+    /// Whether some run's threads were the system's.
+    pub is_native: bool,
+    /// Operations that every plan leaves out.
+    pub left_out: Vec<String>,
+}
+
+/// Something that never happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gap {
+    /// A sentence without its full stop: "remove never answered false".
+    pub never: String,
+    /// What may bring it about, as options of `interlap fuzz`; empty: a longer run.
+    #[serde(rename = "try")]
+    pub try_: String,
+}
+
+impl Offer {
+    /// `operations` by their codes.
+    pub fn of<'a>(
+        operations: &[u32],
+        capacity: u64,
+        plans: impl Iterator<Item = &'a Plan>,
+    ) -> Offer {
+        let operations: Vec<Op> = operations.iter().filter_map(|op| Op::from_code(*op)).collect();
+        let left_out = operations.iter().map(|op| op.name().to_string()).collect();
+        let mut offer = Offer { operations, capacity, left_out, ..Offer::default() };
+        for plan in plans {
+            offer.threads = offer.threads.max(plan.threads);
+            offer.keys = offer.keys.max(plan.keys);
+            offer.is_native |= plan.engine != Engine::Controlled;
+            offer.left_out.retain(|name| plan.weights.contains(&(name.clone(), 0)));
+        }
+        offer
+    }
+}
+
+/// All gaps, the widest first.
+pub fn gaps(exercise: &Exercise, offer: &Offer) -> Vec<Gap> {
+    if exercise.rounds == 0 {
+        return vec![gap("no round was over in which calls may overlap", "--for 60s")];
+    }
+    let mut gaps = Vec::new();
+    let called = |op: &&Op| exercise.calls(**op) > 0;
+    for op in offer.operations.iter().filter(|op| !called(op)) {
+        let is_left_out = offer.left_out.iter().any(|name| name == op.name());
+        let why = if is_left_out { " (--weight leaves it out)" } else { "" };
+        gaps.push(gap(format!("{} was never called{why}", op.name()), weights(&[*op])));
+    }
+    let ops: Vec<Op> = offer.operations.iter().filter(called).copied().collect();
+    if exercise.depths.len() < 2 {
+        gaps.push(gap("no call overlapped another", together(offer)));
+    } else {
+        pairs(exercise, &ops, &mut gaps);
+        keys(exercise, &ops, offer, &mut gaps);
+    }
+    for op in ops {
+        answers(exercise, op, offer, &mut gaps);
+    }
+    gaps
+}
+
+fn gap(never: impl Into<String>, try_: impl Into<String>) -> Gap {
+    Gap { never: never.into(), try_: try_.into() }
+}
+
+fn weights(ops: &[Op]) -> String {
+    let weights: Vec<String> = ops.iter().map(|op| format!("--weight {}=8", op.name())).collect();
+    weights.join(" ")
+}
+
+/// How calls are made to overlap.
+fn together(offer: &Offer) -> &'static str {
+    match (offer.threads, offer.is_native) {
+        (..2, _) => "--threads 4",
+        (_, true) => "--engine controlled",
+        (_, false) => "--threads 8 --calls 16",
+    }
+}
+
+/// Operations that never overlapped.
+fn pairs(exercise: &Exercise, ops: &[Op], gaps: &mut Vec<Gap>) {
+    for (at, one) in ops.iter().enumerate() {
+        for other in &ops[at..] {
+            if exercise.overlaps(*one, *other) != (0, 0) || !exercise.may_overlap(*one, *other) {
+                continue;
+            }
+            let (name, second) = (one.name(), other.name());
+            gaps.push(match one == other {
+                true => gap(format!("two calls of {name} never overlapped"), weights(&[*one])),
+                false => gap(format!("{name} never overlapped {second}"), weights(&[*one, *other])),
+            });
+        }
+    }
+}
+
+/// Operations that overlapped, but never on one key, or never on two; keys that were not used.
+fn keys(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
+    for (at, one) in ops.iter().enumerate() {
+        for other in ops[at..].iter().filter(|other| has_keys(*one) && has_keys(**other)) {
+            let names = match one == other {
+                true => format!("two calls of {}", one.name()),
+                false => format!("{} and {}", one.name(), other.name()),
+            };
+            match exercise.overlaps(*one, *other) {
+                (0, 1..) => {
+                    gaps.push(gap(format!("{names} never overlapped on the same key"), "--keys 2"));
+                }
+                (1.., 0) if offer.keys > 1 && has_key(*one) && has_key(*other) => gaps.push(gap(
+                    format!("{names} never overlapped on different keys"),
+                    format!("--keys {}", offer.keys * 2),
+                )),
+                _ => {}
+            }
+        }
+    }
+    if !ops.iter().any(|op| has_key(*op)) {
+        return;
+    }
+    let is_used = |low: u64| exercise.arguments.iter().any(|a| has_key(a.op) && a.from == low);
+    let name = |(low, high): (u64, u64)| match high.min(offer.keys - 1) {
+        high if high > low => format!("{low} to {high}"),
+        _ => low.to_string(),
+    };
+    let buckets = (0..BUCKETS).map(bounds).filter(|(low, _)| *low < offer.keys);
+    let unused: Vec<String> = buckets.filter(|(low, _)| !is_used(*low)).map(name).collect();
+    match &unused[..] {
+        [] => {}
+        [key] => gaps.push(gap(format!("key {key} was never used"), "")),
+        keys => gaps.push(gap(format!("keys {} were never used", keys.join(", ")), "")),
+    }
+}
+
+/// Answers that an operation never gave.
+fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
+    let given = |outcome| {
+        let answer = Answer { op, outcome };
+        exercise.answers.iter().any(|a| a.answer == answer)
+    };
+    for outcome in expected(op, offer.capacity > 0) {
+        // A bulk call that tells how many were added says so that the others found no room.
+        let is_bulk_full = (op, outcome) == (Op::EnqueueBulk, Outcome::Full);
+        if given(outcome) || is_bulk_full && given(Outcome::Part) {
+            continue;
+        }
+        let words = match is_bulk_full {
+            true => "full, or that only some were added",
+            false => outcome.words(op),
+        };
+        let never = format!("{} never answered {words}", op.name());
+        gaps.push(gap(never, towards(op, outcome, offer)));
+    }
+}
+
+/// What makes an answer likelier.
+fn towards(op: Op, outcome: Outcome, offer: &Offer) -> String {
+    let of = |wanted: fn(Op) -> bool| {
+        let found: Vec<Op> = offer.operations.iter().copied().filter(|op| wanted(*op)).collect();
+        weights(&found)
+    };
+    let adds = |op: Op| op.adds() || matches!(op, Op::SetInsert | Op::MapPut | Op::LogAppend);
+    let removes = |op: Op| op.removes() || matches!(op, Op::SetRemove | Op::MapRemove);
+    match (op, outcome) {
+        (_, Outcome::Full) => format!("{} --calls {}", of(adds), offer.capacity.saturating_mul(2)),
+        (Op::SetInsert | Op::MapInsertIfAbsent, Outcome::Failed) => "--keys 2".to_string(),
+        (Op::MapCompareExchange, Outcome::Done) => "--keys 1".to_string(),
+        (_, Outcome::Done) if op.removes() || has_key(op) => of(adds),
+        (_, Outcome::Empty | Outcome::Failed | Outcome::Part) if op.removes() => weights(&[op]),
+        (Op::SetRemove | Op::MapRemove, Outcome::Failed) => weights(&[op]),
+        (_, Outcome::Failed) if has_key(op) => of(removes),
+        _ => weights(&[op]),
+    }
+}
+
+/// Pairs of answers that were given, and never by calls that overlapped: how many pairs there are
+/// of those that could, and the missing ones.
+pub fn pairs_of_answers(exercise: &Exercise) -> (usize, Vec<(Answer, Answer)>) {
+    let is_known =
+        |a: &&super::Answers| !matches!(a.answer.outcome, Outcome::Unknown | Outcome::Pending);
+    let given: Vec<Answer> = exercise.answers.iter().filter(is_known).map(|a| a.answer).collect();
+    let (mut all, mut missing) = (0, Vec::new());
+    for (at, one) in given.iter().enumerate() {
+        for other in given[at..].iter().filter(|other| exercise.may_overlap(one.op, other.op)) {
+            all += 1;
+            let is_there = |pair: &super::Pair| {
+                (pair.one, pair.other) == (*one, *other) || (pair.one, pair.other) == (*other, *one)
+            };
+            if !exercise.pairs.iter().any(is_there) {
+                missing.push((*one, *other));
+            }
+        }
+    }
+    (all, missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Answers, Pair};
+    use super::*;
+
+    fn answers(op: Op, outcome: Outcome, callers: u8) -> Answers {
+        Answers { answer: Answer { op, outcome }, calls: 5, callers }
+    }
+
+    fn never(exercise: &Exercise, offer: &Offer) -> Vec<(String, String)> {
+        gaps(exercise, offer).into_iter().map(|gap| (gap.never, gap.try_)).collect()
+    }
+
+    fn has(gaps: &[(String, String)], never: &str, advice: &str) {
+        assert!(gaps.contains(&(never.to_string(), advice.to_string())), "{never}: {gaps:#?}");
+    }
+
+    #[test]
+    fn what_never_happened_is_named_with_what_to_do() {
+        use Op::*;
+        let mut plan = Plan::new("x", 1);
+        (plan.keys, plan.weights) = (4, vec![("contains".to_string(), 0)]);
+        let operations = [SetInsert, SetRemove, SetContains].map(|op| op as u32);
+        let offer = Offer::of(&operations, 0, [&plan].into_iter());
+        let insert = answers(SetInsert, Outcome::Done, 3);
+        let remove = answers(SetRemove, Outcome::Done, 3);
+        let pair = |one: Answers, other: Answers, same, apart| Pair {
+            one: one.answer,
+            other: other.answer,
+            same,
+            apart,
+        };
+        let key = |key| super::super::Argument { op: SetInsert, from: key, to: key, calls: 1 };
+        let exercise = Exercise {
+            rounds: 3,
+            answers: vec![insert, remove],
+            pairs: vec![pair(insert, insert, 2, 0), pair(insert, remove, 0, 7)],
+            arguments: vec![key(0), key(3)],
+            depths: vec![5, 9],
+            ..Exercise::default()
+        };
+        let gaps = never(&exercise, &offer);
+        has(&gaps, "contains was never called (--weight leaves it out)", "--weight contains=8");
+        has(&gaps, "two calls of remove never overlapped", "--weight remove=8");
+        has(&gaps, "insert and remove never overlapped on the same key", "--keys 2");
+        has(&gaps, "two calls of insert never overlapped on different keys", "--keys 8");
+        has(&gaps, "keys 1, 2 were never used", "");
+        has(&gaps, "remove never answered false", "--weight remove=8");
+        has(&gaps, "insert never answered false", "--keys 2");
+        assert_eq!(gaps.len(), 7, "{gaps:#?}");
+        let (all, missing) = pairs_of_answers(&exercise);
+        assert_eq!((all, missing), (3, vec![(remove.answer, remove.answer)]));
+    }
+
+    #[test]
+    fn what_an_adapter_cannot_answer_is_no_gap() {
+        use Op::*;
+        let plan = Plan::new("x", 1);
+        let never = |given: &[Answers], threads: u32, capacity: u64| {
+            let mut operations: Vec<u32> = given.iter().map(|a| a.answer.op as u32).collect();
+            operations.dedup();
+            let offer = Offer::of(&operations, capacity, [&plan].into_iter());
+            let exercise = Exercise {
+                rounds: 3,
+                threads: [(threads, 3)].into_iter().collect(),
+                answers: given.to_vec(),
+                depths: vec![5, 9],
+                ..Exercise::default()
+            };
+            let gaps = gaps(&exercise, &offer);
+            gaps.into_iter().map(|gap| gap.never).collect::<Vec<String>>()
+        };
+        // One producer, one consumer: the second thread's calls cannot overlap each other.
+        let queue = [
+            answers(Enqueue, Outcome::Done, 1),
+            answers(Dequeue, Outcome::Done, 2),
+            answers(Dequeue, Outcome::Empty, 2),
+        ];
+        assert_eq!(never(&queue, 2, 0), ["enqueue never overlapped dequeue"]);
+        let two = "two calls of dequeue never overlapped".to_string();
+        assert!(never(&queue, 3, 0).contains(&two));
+        // Only some were added: there was no room for the rest.
+        let bulk =
+            |outcome| [answers(EnqueueBulk, Outcome::Done, 1), answers(EnqueueBulk, outcome, 1)];
+        let full = "enqueue_bulk never answered full, or that only some were added";
+        assert_eq!(never(&bulk(Outcome::Done), 2, 8), [full]);
+        assert!(never(&bulk(Outcome::Part), 2, 8).is_empty());
+        assert!(never(&bulk(Outcome::Full), 2, 8).is_empty());
+        // A store's remove may have no way to tell.
+        let remove = never(&[answers(StoreRemove, Outcome::Done, 1)], 2, 0);
+        assert!(remove.iter().all(|never| !never.contains("answered")), "{remove:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_no_gap() {
+        use Op::*;
+        let plan = Plan::new("x", 1);
+        let operations = [DequePush, DequeTake, DequeSteal].map(|op| op as u32);
+        let offer = Offer::of(&operations, 0, [&plan].into_iter());
+        let given = [
+            answers(DequePush, Outcome::Done, 1),
+            answers(DequeTake, Outcome::Done, 1),
+            answers(DequeTake, Outcome::Empty, 1),
+            answers(DequeSteal, Outcome::Done, 2),
+            answers(DequeSteal, Outcome::Empty, 2),
+        ];
+        let exercise = Exercise {
+            rounds: 3,
+            answers: given.to_vec(),
+            depths: vec![5, 9],
+            ..Exercise::default()
+        };
+        let gaps = never(&exercise, &offer);
+        has(&gaps, "push never overlapped steal", "--weight push=8 --weight steal=8");
+        has(&gaps, "two calls of steal never overlapped", "--weight steal=8");
+        // The owner's calls cannot overlap, and there is always room.
+        assert_eq!(gaps.len(), 3, "{gaps:#?}");
+        let bounded = Offer { capacity: 8, ..offer };
+        let full = never(&exercise, &bounded);
+        has(&full, "push never answered full", "--weight push=8 --calls 16");
+        assert_eq!(full.len(), 4);
+        let alone = Exercise { depths: vec![5], ..exercise };
+        has(&never(&alone, &bounded), "no call overlapped another", "--engine controlled");
+    }
+}

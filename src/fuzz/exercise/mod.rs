@@ -1,0 +1,191 @@
+//! What a run's rounds exercised: which operations with which answers and arguments, and which of
+//! them at once. [`Counter`] counts rounds; an [`Exercise`] is what is kept of its sums, and
+//! [`gaps`] what never happened, with what to do about it. Knows nothing of findings.
+
+mod answer;
+mod counter;
+mod gaps;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::operation::Op;
+
+pub use answer::{BUCKETS, Measure, Outcome, bounds, bucket, expected, has_keys, measure};
+pub use counter::{Counter, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, is_looked_at};
+pub use gaps::{Gap, Offer, gaps, pairs_of_answers};
+
+/// What rounds exercised. Calls of the drain do not count, nor rounds in which only one call
+/// happens at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Exercise {
+    pub rounds: u64,
+    /// Rounds by the number of threads that called at once.
+    pub threads: BTreeMap<u32, u64>,
+    /// How often each kind of answer was given.
+    pub answers: Vec<Answers>,
+    /// The calls that all below is about.
+    pub looked: Looked,
+    /// How often each argument was given.
+    pub arguments: Vec<Argument>,
+    /// How often calls with these answers overlapped.
+    pub pairs: Vec<Pair>,
+    /// Calls by how many others were under way when they began: by none, by one, ...
+    pub depths: Vec<u64>,
+    /// How many distinct orders of calls and returns rounds had (values aside), about.
+    pub shapes: u64,
+}
+
+/// What was looked at more closely: the rounds of [`is_looked_at`], of each the first
+/// [`LOOKED_CALLS`] calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    pub rounds: u64,
+    pub calls: u64,
+}
+
+/// A call with its kind of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Answer {
+    #[serde(rename = "operation")]
+    pub op: Op,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answers {
+    #[serde(flatten)]
+    pub answer: Answer,
+    pub calls: u64,
+    /// Which threads called the operation: 1, the first one; 2, others; 3, both.
+    pub callers: u8,
+}
+
+/// Calls with an argument between these two, which are the same where it is small. What it is,
+/// [`measure`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Argument {
+    #[serde(rename = "operation")]
+    pub op: Op,
+    pub from: u64,
+    pub to: u64,
+    pub calls: u64,
+}
+
+/// Calls that overlapped; `one` is not above `other`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    pub one: Answer,
+    pub other: Answer,
+    /// Those with a key in common, or without keys.
+    pub same: u64,
+    pub apart: u64,
+}
+
+impl Answer {
+    /// "insert true", "dequeue empty".
+    pub fn words(self) -> String {
+        format!("{} {}", self.op.name(), self.outcome.words(self.op))
+    }
+}
+
+impl Exercise {
+    /// Whether arguments and what was at once are known of a part of the rounds only.
+    pub fn is_sampled(&self) -> bool {
+        self.looked.rounds < self.rounds
+    }
+
+    /// Calls of the operation, with whatever answer.
+    pub fn calls(&self, op: Op) -> u64 {
+        self.answers.iter().filter(|a| a.answer.op == op).map(|a| a.calls).sum()
+    }
+
+    /// How often two operations overlapped: on a key in common (or without keys), and on others.
+    pub fn overlaps(&self, one: Op, other: Op) -> (u64, u64) {
+        let is_theirs = |pair: &&Pair| {
+            let ops = (pair.one.op, pair.other.op);
+            ops == (one, other) || ops == (other, one)
+        };
+        let theirs = self.pairs.iter().filter(is_theirs);
+        theirs.fold((0, 0), |(same, apart), pair| (same + pair.same, apart + pair.apart))
+    }
+
+    /// Whether calls of both can overlap at all: not where both are one thread's, the first one's
+    /// or, of two, the other's.
+    pub fn may_overlap(&self, one: Op, other: Op) -> bool {
+        let callers = |op: Op| {
+            let of = self.answers.iter().filter(|a| a.answer.op == op);
+            of.fold(0, |callers, answers| callers | answers.callers)
+        };
+        let are_two = self.threads.keys().next_back().is_some_and(|most| *most <= 2);
+        match callers(one) | callers(other) {
+            1 => false,
+            2 => !are_two,
+            _ => true,
+        }
+    }
+
+    /// Calls under way when one begins, itself included: on average, and at most.
+    pub fn concurrency(&self) -> (f64, usize) {
+        let calls: u64 = self.depths.iter().sum();
+        let at_once = self.depths.iter().zip(1u64..).map(|(calls, at_once)| calls * at_once);
+        (at_once.sum::<u64>() as f64 / calls.max(1) as f64, self.depths.len())
+    }
+
+    /// Adds another run's. Shapes that both had count twice.
+    pub fn join(&mut self, other: Exercise) {
+        self.rounds += other.rounds;
+        for (threads, rounds) in other.threads {
+            *self.threads.entry(threads).or_default() += rounds;
+        }
+        self.looked.rounds += other.looked.rounds;
+        self.looked.calls += other.looked.calls;
+        add(
+            &mut self.answers,
+            other.answers,
+            |a| a.answer,
+            |sum, more| {
+                sum.calls += more.calls;
+                sum.callers |= more.callers;
+            },
+        );
+        add(
+            &mut self.arguments,
+            other.arguments,
+            |a| (a.op, a.from),
+            |sum, more| {
+                sum.calls += more.calls;
+            },
+        );
+        add(
+            &mut self.pairs,
+            other.pairs,
+            |pair| (pair.one, pair.other),
+            |sum, more| {
+                sum.same += more.same;
+                sum.apart += more.apart;
+            },
+        );
+        self.depths.resize(self.depths.len().max(other.depths.len()), 0);
+        self.depths.iter_mut().zip(other.depths).for_each(|(sum, more)| *sum += more);
+        self.shapes += other.shapes;
+    }
+}
+
+/// Adds up what has the same key; the result is sorted by it.
+fn add<T, K: Ord>(
+    sums: &mut Vec<T>,
+    more: Vec<T>,
+    key: impl Fn(&T) -> K,
+    join: impl Fn(&mut T, T),
+) {
+    let mut joined: BTreeMap<K, T> = BTreeMap::new();
+    for item in sums.drain(..).chain(more) {
+        match joined.entry(key(&item)) {
+            std::collections::btree_map::Entry::Occupied(mut sum) => join(sum.get_mut(), item),
+            std::collections::btree_map::Entry::Vacant(free) => drop(free.insert(item)),
+        }
+    }
+    *sums = joined.into_values().collect();
+}

@@ -1,0 +1,91 @@
+//! Judges rounds on a thread of low priority. Rounds come in, judged rounds go out, one at a time;
+//! or other work of that kind.
+//! On few processors the checker would otherwise take turns with the target's threads, which then
+//! hardly run at the same instant; like this it waits until they wait for it. Knows nothing of
+//! findings.
+
+use std::sync::mpsc::{Sender, channel};
+
+use super::exercise::Counter;
+use crate::check::{self, Limits, Overlap, Verdict};
+use crate::core::history::{History, Thread};
+use crate::model::Spec;
+use crate::trace::rounds::Round;
+
+/// Niceness of the judging thread.
+const NICE: i32 = 15;
+
+/// A round with what was found out about it.
+pub struct Judged {
+    pub round: Round,
+    pub overlap: Overlap,
+    pub verdict: Verdict,
+    /// The history as one thread's, where the round was sequential and was judged as such.
+    pub alone: Option<History>,
+    /// With what the round exercised.
+    pub counter: Box<Counter>,
+}
+
+/// The judging thread; ends when dropped.
+pub struct Judge {
+    work: Sender<Box<dyn FnOnce() + Send>>,
+}
+
+impl Judge {
+    pub fn start() -> Judge {
+        let (work, inbox) = channel::<Box<dyn FnOnce() + Send>>();
+        std::thread::spawn(move || {
+            // A thread's own priority, on Linux. A refusal costs speed only.
+            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+            for work in inbox {
+                work();
+            }
+        });
+        Judge { work }
+    }
+
+    pub fn judge(
+        &self,
+        round: Round,
+        model: Spec,
+        limits: Limits,
+        counter: Box<Counter>,
+    ) -> Judged {
+        self.run(move || judge(round, &model, &limits, counter))
+    }
+
+    /// Does anything there, and waits for it.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (outbox, done) = channel();
+        let work = Box::new(move || drop(outbox.send(work())));
+        self.work.send(work).expect("the thread lives until this is dropped");
+        done.recv().expect("all work is done")
+    }
+}
+
+/// Judges a round on the calling thread, and counts what it exercised.
+pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Counter>) -> Judged {
+    let start = &round.start;
+    if !start.sequential {
+        counter.begin(start.round, start.threads);
+        counter.add(start.round, start.threads, &round.history);
+    }
+    let overlap = check::overlap(&round.history);
+    let alone = round.start.sequential.then(|| in_one_thread(&round.history)).flatten();
+    let verdict = match &alone {
+        Some(history) => check::sequential(history, model),
+        None => check::check(&round.history, model, limits),
+    };
+    Judged { round, overlap, verdict, alone, counter }
+}
+
+/// The operations as one thread's in their order; none if any two overlap.
+fn in_one_thread(history: &History) -> Option<History> {
+    let mut ids: Vec<_> = history.ids().collect();
+    ids.sort_by_key(|id| history.operation(*id).start);
+    let mut one = History { threads: vec![Thread::new(0)], ..history.without_threads() };
+    for id in ids {
+        one.threads[0].push(history.entry(id)).ok()?;
+    }
+    Some(one)
+}

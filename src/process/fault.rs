@@ -1,0 +1,531 @@
+//! A fault: the target ended its process, hangs, or did what the controlled engine does not let
+//! pass. What the process left behind (status, record area, output, the engine's words) comes in;
+//! one value that says where, when and how goes out, with the history up to that moment. Does not
+//! know how the process was run.
+
+use std::fs::File;
+
+use serde::{Deserialize, Serialize};
+
+use crate::binary::symbols::{Source, SourceLines};
+use crate::core::history::History;
+use crate::trace::area::{SIGNALS, Snapshot, Stage, signal_name};
+use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
+use crate::trace::records::Reader;
+
+/// How the process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// A signal: its number.
+    Signal(i32),
+    /// The target ended the process with this status.
+    Exit(i32),
+    /// No call returned and no round ended for so long.
+    Hang { seconds: u64, threads: String },
+    /// Memory ran out.
+    OutOfMemory,
+    /// SIGKILL ended the process, and nothing of its own is known to have sent it.
+    Killed,
+    /// The controlled engine saw it coming and ended the round.
+    Detected(DetectedKind),
+}
+
+/// Something that happened on the way to a fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPlace {
+    /// In the engine's words.
+    what: String,
+    code: Option<u64>,
+    around: Vec<u64>,
+    /// Function and source line, where they could be found out.
+    location: Option<Source>,
+    /// The nearest function around that is not one of the compiler's headers. It is told, but not
+    /// always known, so that it is no part of what tells findings apart.
+    caller: Option<Source>,
+}
+
+impl FaultPlace {
+    /// "freed by thread 0's call #2 pop(), in Stack::pop at stack.hpp:40".
+    fn words(&self) -> String {
+        match self.told() {
+            Some(location) => format!("{}, in {location}", self.what),
+            None => self.what.clone(),
+        }
+    }
+
+    fn told(&self) -> Option<&Source> {
+        self.caller.as_ref().or(self.location.as_ref())
+    }
+}
+
+/// What became of the process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub stage: Stage,
+    pub round: u64,
+    /// The part of the round that `history` is of, where it came in parts.
+    pub part: u64,
+    /// Threads that called at once in that round.
+    pub threads: u32,
+    /// The thread that faulted, where known.
+    pub thread: Option<u32>,
+    /// Address that could not be accessed.
+    pub address: Option<u64>,
+    program_counter: Option<u64>,
+    /// Function and source line of the fault, where they could be found out.
+    pub location: Option<Source>,
+    /// What the engine says happened where, the fault itself first.
+    pub places: Vec<FaultPlace>,
+    /// What the engine counted up to the fault.
+    pub steps: Option<Box<Steps>>,
+    /// The last of what the target printed.
+    pub output: String,
+    /// Every call up to the fault; those under way are pending.
+    pub history: History,
+    /// Whether the history has every call. Where the target overwrote records it has not, and must
+    /// not be judged: what is missing could make a good history look bad.
+    pub complete: bool,
+    /// The process had grown so much in the rounds before that this may be nobody's fault.
+    pub grown: bool,
+}
+
+impl FaultKind {
+    pub fn of_status(signal: Option<i32>, code: Option<i32>) -> FaultKind {
+        match (signal, code) {
+            (Some(signal), _) => FaultKind::Signal(signal),
+            (None, code) => FaultKind::Exit(code.unwrap_or(0)),
+        }
+    }
+
+    /// What the controlled engine saw coming; none of all else.
+    pub fn detected(&self) -> Option<DetectedKind> {
+        match self {
+            FaultKind::Detected(kind) => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// Short stable name, part of a finding's signature.
+    pub fn name(&self) -> String {
+        match self {
+            FaultKind::Signal(signal) => signal_name(*signal).to_string(),
+            FaultKind::Exit(code) => format!("exit({code})"),
+            FaultKind::Hang { .. } => "hang".to_string(),
+            FaultKind::OutOfMemory => "out of memory".to_string(),
+            FaultKind::Killed => "killed".to_string(),
+            FaultKind::Detected(kind) => kind.name().to_string(),
+        }
+    }
+}
+
+/// Whether the process said that an allocation had failed.
+fn is_starved(output: &str) -> bool {
+    output.contains("std::bad_alloc") || output.contains("memory allocation of")
+}
+
+impl Fault {
+    /// Whether the process was ended by a signal that no code of its own is known to have sent.
+    pub fn was_killed(&self) -> bool {
+        self.kind == FaultKind::Killed
+    }
+
+    /// A fault of which nothing is known yet but how the process ended and what it printed.
+    pub fn new(kind: FaultKind, output: String, round: u64) -> Fault {
+        let kind = match kind {
+            FaultKind::Signal(libc::SIGABRT) if is_starved(&output) => FaultKind::OutOfMemory,
+            FaultKind::Signal(libc::SIGKILL) => FaultKind::Killed,
+            kind => kind,
+        };
+        Fault {
+            kind,
+            stage: Stage::Idle,
+            round,
+            part: 0,
+            threads: 0,
+            thread: None,
+            address: None,
+            program_counter: None,
+            location: None,
+            places: Vec::new(),
+            steps: None,
+            output,
+            history: History::default(),
+            complete: true,
+            grown: false,
+        }
+    }
+
+    /// A fault that the engine saw coming.
+    pub fn detected(detected: Detected, output: String) -> Fault {
+        let places = detected.places.into_iter().map(|place| FaultPlace {
+            what: place.what,
+            code: place.code,
+            around: place.around,
+            location: None,
+            caller: None,
+        });
+        Fault {
+            thread: detected.thread,
+            places: places.collect(),
+            steps: Some(detected.steps),
+            ..Fault::new(FaultKind::Detected(detected.kind), output, detected.round)
+        }
+    }
+
+    /// Adds what the record area holds.
+    pub fn add_snapshot(&mut self, area: &File, snapshot: &Snapshot) {
+        self.stage = snapshot.stage;
+        self.round = snapshot.round;
+        self.part = snapshot.part;
+        self.grown = snapshot.grown;
+        self.threads = snapshot.records.len().saturating_sub(1) as u32;
+        self.history.drain = Some(self.threads);
+        if let Some(note) = snapshot.signal {
+            self.thread = note.thread;
+            if note.signal == libc::SIGKILL && self.kind == FaultKind::Killed {
+                self.kind = FaultKind::Signal(libc::SIGKILL);
+            }
+            let memory = matches!(note.signal, libc::SIGSEGV | libc::SIGBUS);
+            self.address = memory.then_some(note.address);
+            self.program_counter = Some(note.program_counter);
+        }
+        if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy | Stage::Pause) {
+            for thread in 0..snapshot.records.len() {
+                let mut reader = Reader::new(thread as u32);
+                let records = snapshot.thread_records(area, thread).ok();
+                let fed = records.is_some_and(|records| reader.feed(&records).is_ok());
+                let threads = if fed { reader.finish().ok() } else { None };
+                self.complete &= threads.is_some();
+                self.history.threads.extend(threads.unwrap_or_default());
+            }
+            self.history.threads.retain(|thread| !thread.operations().is_empty());
+        }
+    }
+
+    /// Looks the places of the fault up in the target's debugging information.
+    pub fn locate(&mut self, lines: &mut SourceLines, code: Option<CodeRange>) {
+        let Some(code) = code else { return };
+        let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
+        let places = self.places.iter_mut().map(|place| (place.code, &mut place.location));
+        let (addresses, locations): (Vec<u64>, Vec<&mut Option<Source>>) = places
+            .chain([(self.program_counter, &mut self.location)])
+            .filter_map(|(at, location)| Some((inside(at)? - code.base, location)))
+            .unzip();
+        for (location, line) in locations.into_iter().zip(lines.sources(&addresses)) {
+            *location = line;
+        }
+        for place in &mut self.places {
+            if place.location.as_ref().is_some_and(|location| !location.is_own) {
+                let around =
+                    place.around.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
+                let found = lines.sources(&around.collect::<Vec<u64>>());
+                place.caller = found.into_iter().flatten().find(|source| source.is_own);
+            }
+        }
+    }
+
+    /// Where the fault lies, without what differs between two sightings of it: the source lines,
+    /// or for threads that were caught wherever they happened to be, the functions.
+    pub fn site(&self) -> Option<String> {
+        let mut sites: Vec<String> = Vec::new();
+        for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
+            let anywhere = matches!(
+                self.kind,
+                FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
+            );
+            sites.push(if anywhere { location.function.clone() } else { location.to_string() });
+        }
+        if self.kind == FaultKind::Detected(DetectedKind::Hang) {
+            // Where the others happened to stand is not to the point.
+            sites.truncate(1);
+        }
+        if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
+        {
+            sites.sort_unstable();
+        }
+        sites.dedup();
+        (!sites.is_empty()).then(|| sites.join(", "))
+    }
+
+    /// What happened at which source lines, the fault itself first.
+    pub fn sources(&self) -> Vec<(String, Source)> {
+        let crash = self.location.iter().map(|source| ("crashed".to_string(), source.clone()));
+        let place = |place: &FaultPlace| Some((place.what.clone(), place.told()?.clone()));
+        crash.chain(self.places.iter().filter_map(place)).collect()
+    }
+
+    /// What happened where, a line each.
+    pub fn place_lines(&self) -> Vec<String> {
+        self.places.iter().map(FaultPlace::words).collect()
+    }
+
+    /// The line of output that explains the fault best: a failed assertion, an exception. An
+    /// assertion is shortened to what failed and where.
+    pub fn message(&self) -> Option<String> {
+        let telling = |line: &&str| {
+            [
+                "Assertion",
+                "terminate called",
+                "what():",
+                "fatal runtime error",
+                "ERROR:",
+                "corrupt",
+                "free()",
+                "malloc",
+            ]
+            .iter()
+            .any(|mark| line.contains(mark))
+        };
+        let line = self.output.lines().map(str::trim).rfind(telling)?;
+        Some(assertion(line).unwrap_or_else(|| line.to_string()))
+    }
+
+    /// What happened, with its places, in one line.
+    pub fn words(&self) -> String {
+        match &self.place_lines()[..] {
+            [] => self.sentence(),
+            places => format!("{}: {}.", self.sentence().trim_end_matches('.'), places.join("; ")),
+        }
+    }
+
+    /// One sentence: what happened, to which thread, in doing what.
+    pub fn sentence(&self) -> String {
+        let who = match self.thread {
+            Some(thread) if thread == self.threads => "The drain".to_string(),
+            Some(thread) => format!("Thread {thread}"),
+            None => "The target".to_string(),
+        };
+        let doing = self.stage.doing();
+        match &self.kind {
+            FaultKind::Signal(libc::SIGKILL) => {
+                let place = self.location.as_ref().map(|place| format!(", in {place}"));
+                let place = place.unwrap_or_default();
+                format!("{who} killed its own process with SIGKILL while {doing}{place}.")
+            }
+            FaultKind::Signal(signal) => {
+                let address = self.address.map(|a| format!(" at address {a:#x}"));
+                let place = self.location.as_ref().map(|place| format!(", in {place}"));
+                format!(
+                    "{who} crashed with {}{} while {doing}{}.",
+                    signal_name(*signal),
+                    address.unwrap_or_default(),
+                    place.unwrap_or_default()
+                )
+            }
+            FaultKind::Exit(code) => {
+                format!("The target ended the process with exit status {code} while {doing}.")
+            }
+            FaultKind::Hang { seconds, threads } => {
+                format!("No progress for {seconds} s while {doing}; {threads}.")
+            }
+            FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
+            FaultKind::Killed => format!(
+                "The process was killed with SIGKILL while {doing}: perhaps by the kernel for lack \
+                 of memory, perhaps by itself or by somebody else."
+            ),
+            FaultKind::Detected(kind) => {
+                let what = self.detected_sentence(*kind, &who);
+                match self.stage {
+                    Stage::Calls => format!("{what}."),
+                    _ => format!("{what}, while {doing}."),
+                }
+            }
+        }
+    }
+
+    fn detected_sentence(&self, kind: DetectedKind, who: &str) -> String {
+        match kind {
+            DetectedKind::Deadlock => {
+                "Deadlock: every thread that has not ended waits for another".to_string()
+            }
+            DetectedKind::Livelock => {
+                let steps = self.steps.as_ref().map_or(0, |steps| steps.steps);
+                format!("Livelock: the round did not end within {steps} steps")
+            }
+            DetectedKind::Hang => {
+                format!("{who} came to no atomic access, lock or end of its call for too long")
+            }
+            DetectedKind::UseAfterFree => format!("{who} accessed memory that had been freed"),
+            DetectedKind::DoubleFree => format!("{who} freed memory that had been freed before"),
+            DetectedKind::BadFree => {
+                format!("{who} freed an address at which no allocated block begins")
+            }
+            DetectedKind::OutOfBounds => {
+                format!("{who} accessed memory outside of every allocated block")
+            }
+        }
+    }
+}
+
+/// Every name that a fault can have; `exit(1)` stands for each exit status.
+pub fn names() -> Vec<String> {
+    use DetectedKind::*;
+    let detected = [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds];
+    let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
+    let kinds = kinds.chain(detected.map(FaultKind::Detected));
+    kinds
+        .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
+        .map(|kind| kind.name())
+        .collect()
+}
+
+/// "program: path/file:line: function: Assertion `x' failed.", as glibc writes it, without the
+/// program, the path and the function.
+fn assertion(line: &str) -> Option<String> {
+    let what = &line[line.rfind("Assertion `")?..];
+    let place = line.split(": ").nth(1)?;
+    let place = place.rsplit('/').next().unwrap_or(place);
+    Some(format!("{} at {place}", what.trim_end_matches('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::core::history::{Entry, Thread};
+    use crate::core::operation::{Op, Status};
+    use crate::trace::area;
+    use crate::trace::frame::Place;
+    use crate::trace::records::encode;
+
+    fn source(function: &str, file: &str, line: u32) -> Source {
+        Source {
+            function: function.to_string(),
+            file: file.into(),
+            line,
+            within: None,
+            from: None,
+            is_own: true,
+        }
+    }
+
+    #[test]
+    fn memory_that_runs_out_is_told_from_a_failed_assertion() {
+        let kind = |signal, output: &str| {
+            Fault::new(FaultKind::Signal(signal), output.to_string(), 0).kind
+        };
+        let text = "terminate called after throwing an instance of 'std::bad_alloc'";
+        assert_eq!(kind(libc::SIGABRT, text), FaultKind::OutOfMemory);
+        assert_eq!(kind(libc::SIGKILL, ""), FaultKind::Killed);
+        assert_eq!(kind(libc::SIGABRT, "Assertion failed"), FaultKind::Signal(libc::SIGABRT));
+    }
+
+    #[test]
+    fn the_telling_line_of_output_is_found() {
+        let output = "hello\nx: /a/x.cpp:3: f(): Assertion `false' failed.\nAborted\n";
+        let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 0);
+        assert_eq!(fault.message().as_deref(), Some("Assertion `false' failed at x.cpp:3"));
+    }
+
+    fn detected(kind: DetectedKind) -> Fault {
+        let place = |what: &str, code| Place { what: what.to_string(), code, around: Vec::new() };
+        let steps = Steps {
+            policy: "pos".to_string(),
+            steps: 7,
+            switches: 1,
+            schedule: 1,
+            atomics: 1,
+            blocking: 0,
+            pairs: Vec::new(),
+            leaked_blocks: 0,
+            leaked_bytes: 0,
+            recorded: None,
+            trail: None,
+        };
+        let places = vec![
+            place("accessed by thread 1's call #3 pop()", Some(0x5010)),
+            place("freed by thread 0's call #2 pop()", None),
+        ];
+        let detected = Detected { kind, round: 9, thread: Some(1), places, steps: Box::new(steps) };
+        let mut fault = Fault::detected(detected, String::new());
+        fault.stage = Stage::Calls;
+        fault.threads = 2;
+        fault
+    }
+
+    #[test]
+    fn a_detected_fault_lists_its_places() {
+        let mut fault = detected(DetectedKind::UseAfterFree);
+        fault.places[0].location = Some(source("Stack::pop", "stack.hpp", 31));
+        assert_eq!(
+            fault.words(),
+            "Thread 1 accessed memory that had been freed: accessed by thread 1's call #3 pop(), \
+             in Stack::pop at stack.hpp:31; freed by thread 0's call #2 pop()."
+        );
+        assert_eq!(fault.site().as_deref(), Some("Stack::pop at stack.hpp:31"));
+        assert_eq!(fault.kind.name(), "use after free");
+    }
+
+    #[test]
+    fn a_livelock_is_named_by_functions_and_a_deadlock_by_lines() {
+        for (kind, site) in
+            [(DetectedKind::Livelock, "f, g"), (DetectedKind::Deadlock, "f at x.h:2, g at x.h:1")]
+        {
+            let mut fault = detected(kind);
+            fault.places[0].location = Some(source("g", "x.h", 1));
+            fault.places[1].location = Some(source("f", "x.h", 2));
+            assert_eq!(fault.site().as_deref(), Some(site));
+        }
+    }
+
+    /// A record area of three threads: the first one's records, then the second one's; the third
+    /// has none. Lengths as given.
+    fn area(records: [&[u8]; 2], lengths: [usize; 2]) -> File {
+        let mut header = vec![0; area::HEADER_BYTES];
+        let mut set = |word: usize, value: usize| {
+            header[8 * word..][..8].copy_from_slice(&(value as u64).to_le_bytes());
+        };
+        set(area::WORD_MAGIC, area::MAGIC as usize);
+        set(area::WORD_STAGE, Stage::Calls as usize);
+        set(area::WORD_ROUND, 7);
+        set(area::WORD_THREADS, 2);
+        let mut offset = area::HEADER_BYTES;
+        for thread in 0..2 {
+            set(area::word_of_thread(thread), offset);
+            set(area::word_of_thread(thread) + 1, lengths[thread]);
+            offset += records[thread].len();
+        }
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(&[&header, records[0], records[1]].concat()).expect("it is written");
+        file
+    }
+
+    fn fault_of(area: &File) -> Fault {
+        let mut fault = Fault::new(FaultKind::Signal(libc::SIGABRT), String::new(), 0);
+        fault.add_snapshot(area, &Snapshot::read(area).expect("a record area"));
+        assert_eq!((fault.stage, fault.round, fault.threads), (Stage::Calls, 7, 2));
+        fault
+    }
+
+    #[test]
+    fn overwritten_records_make_a_history_incomplete() {
+        let mut thread = Thread::new(0);
+        let (op, status) = (Op::Enqueue, Status::Ok);
+        for (start, value) in [(1, 40), (5, 41)] {
+            let entry = Entry { op, status, start, end: start + 2, args: &[value], results: &[] };
+            thread.push(entry).expect("it follows");
+        }
+        let good = encode(&thread);
+        let len = good.len();
+        let fault = fault_of(&area([&good, &good], [len, len]));
+        assert!(fault.complete);
+        assert_eq!(fault.history.len(), 4);
+
+        let mut torn = good.clone();
+        torn[len / 2..].fill(0xff);
+        for (records, length) in [
+            (&torn[..], len),
+            // Cut off inside a record, longer than the file, longer than any memory.
+            (&good[..], len - 1),
+            (&good[..], len + 1),
+            (&good[..], usize::MAX),
+        ] {
+            let fault = fault_of(&area([&good, records], [len, length]));
+            assert!(!fault.complete, "{records:?}, {length}");
+            assert!(fault.history.threads.iter().any(|kept| kept.operations().len() == 2));
+        }
+    }
+}

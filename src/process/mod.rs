@@ -1,0 +1,5 @@
+//! A harness process under watch, what became of it, and the recorder rr.
+
+pub mod fault;
+pub mod rr;
+pub mod supervise;

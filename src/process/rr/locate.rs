@@ -1,0 +1,216 @@
+//! The second pass over a recording: the boxes of some calls come in, when in the recording each
+//! began and ended goes out. An event alone does not tell: a thread's whole time slice may lie in
+//! one, so the replay is stopped at the marker with the call's stamp, and asked there.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::script::{self, Ask, LOG};
+use super::{Rr, probe, replay};
+
+/// What a gdb without Python says of rr's commands.
+const NO_COMMANDS: &str = "Undefined command: \"when\"";
+
+/// A call whose markers are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boxed {
+    pub start: u64,
+    /// None: it never ended.
+    pub end: Option<u64>,
+}
+
+/// A moment of a recording, as rr tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The last event that was over.
+    pub event: u64,
+    /// Conditional branches of the thread so far.
+    pub tick: u64,
+    /// The kernel's number of the thread.
+    pub tid: u32,
+}
+
+/// Where in a recording a call lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub begin: Option<Moment>,
+    pub end: Option<Moment>,
+}
+
+/// What a pass found: a place for each call, and the recording's last moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    pub places: Vec<Place>,
+    pub last: Option<Moment>,
+}
+
+/// What a pass looks for.
+pub struct Wanted<'a> {
+    /// The round, and calls of it.
+    pub round: u64,
+    pub calls: &'a [Boxed],
+    /// The recording's last moment, too.
+    pub last: bool,
+}
+
+/// Replays the recording once, for at most `time_max` and until `stop`.
+pub fn locate(
+    rr: &Rr,
+    recording: &Path,
+    wanted: &Wanted,
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Result<Located> {
+    let pass = |ask| {
+        pass(
+            rr,
+            recording,
+            &script::pass(wanted.round, wanted.calls, wanted.last, ask),
+            time_max,
+            stop,
+        )
+    };
+    let (mut text, mut status) = pass(Ask::Commands)?;
+    if text.contains(NO_COMMANDS) {
+        (text, status) = pass(Ask::Packets)?;
+    }
+    let located = parse(&text, wanted.calls.len());
+    if located.places.iter().all(|place| place.begin.is_none()) && located.last.is_none() {
+        bail!(trouble(&text, status));
+    }
+    Ok(located)
+}
+
+/// What rr and gdb print when gdb carries these commands out.
+fn pass(
+    rr: &Rr,
+    recording: &Path,
+    commands: &str,
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Result<(String, ExitStatus)> {
+    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let (script, said) = (scratch.path().join("pass.gdb"), scratch.path().join("said"));
+    std::fs::write(&script, commands).context("cannot write the commands for gdb")?;
+    let words = rr.replay_words(None, None, recording);
+    let mut source = OsString::from("source ");
+    source.push(&script);
+    let mut command = Command::new(&words[0]);
+    // rr connects gdb to the replay before the first -ex that may be a `continue`, which an empty
+    // one is.
+    command.args(&words[1..]).args(["--", "-nx", "-batch", "-ex", "", "-ex"]).arg(source);
+    let output = File::create(&said).context("cannot make a temporary file")?;
+    command.stderr(output.try_clone()?).stdout(output);
+    let status = replay::finish(&mut command, time_max, stop)?;
+    Ok((String::from_utf8_lossy(&std::fs::read(&said)?).into_owned(), status))
+}
+
+/// The moments in what gdb and rr printed.
+fn parse(text: &str, calls: usize) -> Located {
+    let mut located = Located { places: vec![Place::default(); calls], last: None };
+    // Each part is what was printed from one moment to the next.
+    for part in text.split(LOG).skip(1) {
+        let (name, rest) = part.split_once('\n').unwrap_or((part, ""));
+        let Some(moment) = moment(rest) else { continue };
+        let mut words = name.split_whitespace();
+        let (name, number) = (words.next(), words.next().and_then(|n| n.parse::<usize>().ok()));
+        let place = number.and_then(|n| located.places.get_mut(n.checked_sub(1)?));
+        match (name, place) {
+            (Some("begin"), Some(place)) => place.begin = place.begin.or(Some(moment)),
+            (Some("end"), Some(place)) => place.end = place.end.or(Some(moment)),
+            (Some("last"), _) => located.last = Some(moment),
+            _ => {}
+        }
+    }
+    located
+}
+
+/// What rr answered, whatever else is printed between it.
+fn moment(text: &str) -> Option<Moment> {
+    let (mut event, mut tick, mut tid) = (None, None, None);
+    for line in text.lines() {
+        let line = unpacked(line).unwrap_or_else(|| line.to_string());
+        let after = |name: &str| line.split_once(name).map(|(_, rest)| rest.trim().to_string());
+        let number = |name: &str| after(name).and_then(|rest| rest.parse::<u64>().ok());
+        event = event.or(number("Completed event: "));
+        tick = tick.or(number("Current tick: "));
+        // "[Current thread is 2 (Thread 32052.32359)]", process and thread as recorded.
+        let named = after("[Current thread is ").and_then(|rest| {
+            let (_, id) = rest.split_once("Thread ")?;
+            let id = id.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+            id.rsplit('.').next()?.parse::<u32>().ok()
+        });
+        tid = tid.or(named);
+    }
+    Some(Moment { event: event?, tick: tick?, tid: tid? })
+}
+
+/// The text of an answer that came as a packet: `received: "436f..."`.
+fn unpacked(line: &str) -> Option<String> {
+    let hex = line.trim().strip_prefix("received: \"")?.strip_suffix('"')?;
+    let pairs = hex.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
+}
+
+/// Why a pass found nothing, in words.
+fn trouble(text: &str, status: ExitStatus) -> String {
+    if text.contains(NO_COMMANDS) {
+        return "this gdb has no Python, which the debugger of this rr needs".to_string();
+    }
+    if !status.success() && text.contains("Failed to exec") {
+        return "gdb cannot be started; install it (`apt-get install gdb`)".to_string();
+    }
+    let says = probe::message(text).unwrap_or_default();
+    format!("rr replay ended with {status} {says}").trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    const PASS: &str = include_str!("../../../tests/data/rr/pass.txt");
+    const PACKETS: &str = include_str!("../../../tests/data/rr/pass-packets.txt");
+    const NO_PYTHON: &str = include_str!("../../../tests/data/rr/pass-no-python.txt");
+
+    #[test]
+    fn moments_are_read_from_what_gdb_and_rr_print() {
+        let begin = Some(Moment { event: 2193, tick: 8870, tid: 16398 });
+        let end = Some(Moment { event: 2193, tick: 8874, tid: 16398 });
+        let expected = Located { places: vec![Place { begin, end }], last: None };
+        assert_eq!(parse(PASS, 1), expected, "by rr's commands");
+        assert_eq!(parse(PACKETS, 1), expected, "by packets, of a gdb without Python");
+        assert_eq!(parse(NO_PYTHON, 1), Located { places: vec![Place::default()], last: None });
+    }
+
+    #[test]
+    fn moments_of_calls_that_nobody_asked_for_and_cut_off_ones_are_left_out() {
+        assert_eq!(parse(PASS, 0).places, []);
+        let cut = PASS.split_once("Current tick: 8874").expect("there").0;
+        let place = parse(cut, 1).places[0];
+        assert!(place.begin.is_some() && place.end.is_none());
+        let last = PASS.replace("interlap-moment end 1", "interlap-moment last 0");
+        assert_eq!(parse(&last, 1).last, Some(Moment { event: 2193, tick: 8874, tid: 16398 }));
+    }
+
+    #[test]
+    fn a_pass_that_failed_says_why() {
+        let status = ExitStatus::from_raw(1 << 8);
+        assert!(trouble(NO_PYTHON, status).contains("no Python"));
+        let no_gdb = include_str!("../../../tests/data/rr/no-gdb.txt");
+        assert!(trouble(no_gdb, status).contains("apt-get install gdb"));
+        let cut = include_str!("../../../tests/data/rr/incomplete.txt");
+        assert!(trouble(cut, status).contains("the trace is incomplete"));
+        let none = include_str!("../../../tests/data/rr/no-counters.txt");
+        assert!(trouble(none, status).contains("Unable to open performance counter"));
+    }
+}

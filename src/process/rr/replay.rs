@@ -1,0 +1,135 @@
+//! Replays of a recording: one that runs through and hands out what the recorded process wrote to
+//! its standard output, and one in a debugger. Does not know what was recorded.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::locate::Boxed;
+use super::{Rr, probe, script};
+
+/// Replays all of it; what was written goes to the file `output`. An error if the recording cannot
+/// be replayed.
+pub fn whole(
+    rr: &Rr,
+    recording: &Path,
+    output: &Path,
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let file = |path: &Path| {
+        File::create(path).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let said = output.with_extension("said");
+    let mut command = rr.command("replay");
+    command.arg("-a").arg(recording).stdout(file(output)?).stderr(file(&said)?);
+    let status = finish(&mut command, time_max, stop)?;
+    let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
+    if !status.success() || probe::is_fatal(&text) {
+        let says = probe::message(&text).unwrap_or_else(|| format!("it ended with {status}"));
+        bail!("rr cannot replay it: {says}");
+    }
+    Ok(())
+}
+
+/// Runs a command in a process group of its own for a limited time.
+pub(super) fn finish(
+    command: &mut Command,
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Result<ExitStatus> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start {name}"))?;
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        let stopped = stop.load(Ordering::Relaxed);
+        if stopped || started.elapsed() > time_max {
+            if let Some(group) = Pid::from_raw(child.id() as i32) {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            child.wait()?;
+            match stopped {
+                true => bail!("stopped before it was over"),
+                false => bail!("not over after {} s", time_max.as_secs()),
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Where a debugger is to stop.
+pub struct Stop<'a> {
+    pub call: &'a Boxed,
+    /// At its end; backwards from there lies its beginning.
+    pub reverse: bool,
+}
+
+/// Arguments of gdb that stop there. The first connects it: rr does so before the first `-ex` that
+/// may be a `continue`, which an empty one is.
+pub fn stops(stop: &Stop) -> Result<Vec<OsString>> {
+    let begin = script::at_begin(stop.call);
+    // In Rust's, gdb does not find the markers.
+    let mut commands = vec![String::new(), "set language c".to_string()];
+    if stop.reverse {
+        let end = script::at_end(stop.call).context("this operation never ended")?;
+        commands.extend([
+            format!("tbreak {end}"),
+            "continue".to_string(),
+            format!("break {begin}"),
+        ]);
+    } else {
+        commands.extend([format!("tbreak {begin}"), "continue".to_string()]);
+    }
+    commands.push("set language auto".to_string());
+    Ok(commands.into_iter().flat_map(|command| ["-ex".into(), command.into()]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shell_line;
+    use super::*;
+
+    const CALL: Boxed = Boxed { start: 30, end: Some(40) };
+
+    #[test]
+    fn a_debugger_stops_at_a_calls_beginning_or_comes_back_to_it_from_its_end() {
+        let line = |reverse| shell_line(&stops(&Stop { call: &CALL, reverse }).expect("it ended"));
+        assert_eq!(
+            line(false),
+            "-ex '' -ex 'set language c' -ex 'tbreak *interlap_op_begin if $rdx == 30' \
+             -ex continue -ex 'set language auto'"
+        );
+        let reverse = line(true);
+        assert!(reverse.contains("tbreak *interlap_op_end if $rdx == 40"), "{reverse}");
+        assert!(reverse.contains("-ex continue -ex 'break *interlap_op_begin"), "{reverse}");
+        let pending = Boxed { end: None, ..CALL };
+        assert!(stops(&Stop { call: &pending, reverse: true }).is_err());
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended() {
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        let never = AtomicBool::new(false);
+        let error = finish(&mut command, Duration::from_millis(20), &never).expect_err("too long");
+        assert!(error.to_string().contains("not over"), "{error}");
+        let stopped = AtomicBool::new(true);
+        let mut command = Command::new("sleep");
+        command.arg("1000");
+        assert!(finish(&mut command, Duration::from_secs(1000), &stopped).is_err());
+    }
+}

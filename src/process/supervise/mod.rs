@@ -1,0 +1,358 @@
+//! A harness process under supervision. A job comes in; rounds, and what became of the process, go
+//! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
+//! here as an event. A recorder may stand in front of the harness: then it is the recorder that is
+//! started, and it ends as the harness did, a little later. Does not judge what was recorded.
+
+mod reading;
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::fault::{Fault, FaultKind};
+use crate::core::plan::{Engine, Job, OWN_FAILURE};
+use crate::trace::area::{Snapshot, Stage};
+use crate::trace::frame::{Bye, Hello, Steps};
+use crate::trace::rounds::{Part, Round};
+use reading::{Piped, Pipes, read_frames};
+
+/// Last bytes of the target's output that are kept.
+const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// How often the process is looked after when it sends nothing.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the pipe may stay open after the process was killed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long a recorder may take to finish its recording when the harness has ended.
+const RECORDER_MAX: Duration = Duration::from_secs(60);
+/// How long a process may take to load its target and say hello.
+const HELLO_MAX: Duration = Duration::from_secs(60);
+
+/// What a harness process has to say.
+pub enum Event {
+    /// The target is loaded.
+    Hello(Box<Hello>),
+    Rounds(Vec<Round>),
+    /// Of a long round that is under way, or its end.
+    Part(Box<Part>),
+    /// The adapter broke its contract, or cannot go on: its message.
+    Problem(String),
+    /// The process ended by its own will.
+    Bye(Bye),
+    /// The target ended the process, or hangs.
+    Fault(Box<Fault>),
+    /// Nothing yet; look again.
+    Quiet,
+}
+
+/// A running harness. Killed, with every process the target left behind, when dropped.
+pub struct Harness {
+    child: Child,
+    /// A recorder was started, which started the harness; the harness's process, once it is known.
+    recorder: bool,
+    process: Option<u32>,
+    piped: Receiver<Piped>,
+    output: Arc<Mutex<VecDeque<u8>>>,
+    /// Keeps what the target prints until the pipe is closed.
+    listener: std::thread::JoinHandle<()>,
+    area: Arc<OnceLock<File>>,
+    hang_max: Duration,
+    progress: (u64, Instant),
+    /// The harness can say where it hangs when a signal asks it, and was asked then.
+    answers: bool,
+    asked: Option<Instant>,
+    /// Hung and was killed, then; what it had left to say is still on its way.
+    hung: Option<(FaultKind, Instant)>,
+    /// What the engine counted in a round that a signal cut short.
+    cut: Option<Box<Steps>>,
+    round_first: u64,
+}
+
+impl Harness {
+    /// Starts a harness, with the words of a recorder before it or none. The calling thread must
+    /// live as long as the harness is wanted: the harness dies with it.
+    pub fn start(
+        recorder: &[OsString],
+        program: &Path,
+        job: &Job,
+        job_file: &Path,
+        hang_max: Duration,
+    ) -> Result<Harness> {
+        std::fs::write(job_file, serde_json::to_vec(job)?)
+            .with_context(|| format!("cannot write {}", job_file.display()))?;
+        let mut words = recorder.to_vec();
+        words.extend([program.as_os_str().to_owned(), job_file.as_os_str().to_owned()]);
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {}", Path::new(&words[0]).display()))?;
+        let (sender, piped) = sync_channel(1);
+        let area = Arc::new(OnceLock::new());
+        let (area_of_reader, pid) = (Arc::clone(&area), child.id());
+        let pipes = Pipes {
+            frames: child.stdout.take().expect("it is piped"),
+            go_ahead: child.stdin.take(),
+        };
+        std::thread::spawn(move || read_frames(pipes, pid, &area_of_reader, &sender));
+        let output = Arc::new(Mutex::new(VecDeque::new()));
+        let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
+        let listener = std::thread::spawn(move || keep_output(stderr, &kept));
+        Ok(Harness {
+            child,
+            recorder: !recorder.is_empty(),
+            process: None,
+            piped,
+            output,
+            listener,
+            area,
+            hang_max,
+            progress: (0, Instant::now()),
+            answers: job.plan.engine == Engine::Controlled,
+            asked: None,
+            hung: None,
+            cut: None,
+            round_first: job.round_first,
+        })
+    }
+
+    /// The next event; [`Event::Quiet`] after a moment without any.
+    pub fn next_event(&mut self) -> Result<Event> {
+        match self.piped.recv_timeout(LOOK) {
+            Ok(Piped::Hello(hello)) => {
+                self.process = hello.process;
+                Ok(Event::Hello(hello))
+            }
+            Ok(Piped::Rounds(rounds)) => {
+                self.progress.1 = Instant::now();
+                Ok(Event::Rounds(rounds))
+            }
+            Ok(Piped::Part(part)) => {
+                self.progress.1 = Instant::now();
+                Ok(Event::Part(part))
+            }
+            Ok(Piped::Detected(detected)) => {
+                self.hear_out();
+                let fault = Fault::detected(*detected, self.output());
+                Ok(Event::Fault(Box::new(self.with_records(fault))))
+            }
+            Ok(Piped::Cut(steps)) => {
+                self.cut = Some(steps);
+                Ok(Event::Quiet)
+            }
+            Ok(Piped::Problem(text)) => Ok(Event::Problem(text)),
+            Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
+            Err(RecvTimeoutError::Disconnected) => self.ended(),
+            Err(RecvTimeoutError::Timeout) => self.look(),
+        }
+    }
+
+    /// The last of what the target printed before it ended, or until now.
+    pub fn output(&self) -> String {
+        let bytes = self.output.lock().expect("no thread panics holding it");
+        String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
+    }
+
+    /// No frame has come for a moment: is the process alive and getting on?
+    fn look(&mut self) -> Result<Event> {
+        if let Some((_, killed)) = &self.hung {
+            let over = killed.elapsed() > LAST_WORDS;
+            return if over { self.ended() } else { Ok(Event::Quiet) };
+        }
+        if self.child.try_wait()?.is_some() {
+            // A process that the target forked may still hold the pipe open.
+            self.kill_group();
+            return Ok(Event::Quiet);
+        }
+        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
+        let (progress, waits_for_us) = match &snapshot {
+            Some(snapshot) => (snapshot.progress(), snapshot.waits_for_reader()),
+            None => (0, false),
+        };
+        if progress != self.progress.0 || waits_for_us {
+            self.progress = (progress, Instant::now());
+            self.asked = None;
+        }
+        let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
+        if self.progress.1.elapsed() < patience {
+            return Ok(Event::Quiet);
+        }
+        if self.answers && snapshot.is_some() && !self.has_had_its_say() {
+            return Ok(Event::Quiet);
+        }
+        let threads = thread_states(self.process.unwrap_or(self.child.id()));
+        self.put_down()?;
+        let seconds = patience.as_secs();
+        self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
+        Ok(Event::Quiet)
+    }
+
+    /// Asks a harness that hangs where; true when it has had time to answer.
+    fn has_had_its_say(&mut self) -> bool {
+        if self.asked.is_none()
+            && let Some(pid) = Pid::from_raw(self.child.id() as i32)
+        {
+            let _ = kill_process(pid, Signal::PROF);
+        }
+        self.asked.get_or_insert_with(Instant::now).elapsed() > LAST_WORDS
+    }
+
+    /// The pipe is closed without a farewell: the process has died or is about to.
+    fn ended(&mut self) -> Result<Event> {
+        if let Some((kind, _)) = self.hung.take() {
+            return Ok(Event::Fault(Box::new(self.fault(kind))));
+        }
+        let patience = Instant::now();
+        let patience_max = if self.recorder { RECORDER_MAX } else { LAST_WORDS };
+        let status = loop {
+            match self.child.try_wait()? {
+                Some(status) => break status,
+                None if patience.elapsed() > patience_max => {
+                    self.kill_group();
+                    break self.child.wait()?;
+                }
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        self.kill_group();
+        self.hear_out();
+        let kind = FaultKind::of_status(status.signal(), status.code());
+        if status_is_our_own(status, &self.output()) {
+            anyhow::bail!("the harness failed:\n{}", self.output().trim_end());
+        }
+        Ok(Event::Fault(Box::new(self.fault(kind))))
+    }
+
+    /// Waits for the last words of a process that has ended or is about to. Not for ever: a process
+    /// that the target started may hold the pipe open.
+    fn hear_out(&self) {
+        let patience = Instant::now();
+        while !self.listener.is_finished() && patience.elapsed() < LAST_WORDS {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Everything that is known about the process's end.
+    fn fault(&mut self, kind: FaultKind) -> Fault {
+        let mut fault = Fault::new(kind, self.output(), self.round_first);
+        fault.steps = self.cut.take();
+        self.with_records(fault)
+    }
+
+    fn with_records(&self, mut fault: Fault) -> Fault {
+        if let Some(area) = self.area.get()
+            && let Ok(snapshot) = Snapshot::read(area)
+        {
+            fault.add_snapshot(area, &snapshot);
+        }
+        fault
+    }
+
+    /// The round whose calls are under way: its number, threads, and bytes recorded so far.
+    pub fn under_way(&self) -> Option<(u64, u32, u64)> {
+        let now = Snapshot::read(self.area.get()?).ok()?;
+        let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
+        let threads = now.records.len() as u32 - 1;
+        (now.stage == Stage::Calls).then_some((now.round, threads, bytes))
+    }
+
+    /// Ends the harness that has sent this round; its recorder finishes the recording, in which the
+    /// round is. A recorder learns of a write when it returns, which may be long after it was read
+    /// here: had the harness been killed before, its replay would not write the round.
+    pub fn put_down_after(&mut self, round: u64) -> Result<()> {
+        let patience = Instant::now();
+        while self.recorder
+            && self.is_sending(round)
+            && self.child.try_wait()?.is_none()
+            && patience.elapsed() < RECORDER_MAX
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.put_down()
+    }
+
+    fn is_sending(&self, round: u64) -> bool {
+        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
+        snapshot.is_some_and(|now| now.round == round && now.stage == Stage::Sent)
+    }
+
+    /// Ends the harness; its recorder finishes the recording.
+    pub fn put_down(&mut self) -> Result<()> {
+        let patience = Instant::now();
+        if self.recorder && self.kill_recorded() {
+            while self.child.try_wait()?.is_none() && patience.elapsed() < RECORDER_MAX {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        self.kill_group();
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Kills the process under the recorder, if that is still what its number stands for.
+    fn kill_recorded(&self) -> bool {
+        let Some(process) = self.process else { return false };
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+        let tracer = format!("TracerPid:\t{}", self.child.id());
+        let is_traced = status.is_ok_and(|status| status.lines().any(|line| line == tracer));
+        let pid = Pid::from_raw(process as i32).filter(|_| is_traced);
+        pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
+    }
+
+    fn kill_group(&self) {
+        if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        self.kill_group();
+        let _ = self.child.wait();
+    }
+}
+
+/// An error of the harness itself, not of the target: exit status 2 or a panic, said on stderr.
+fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
+    let said = output.lines().any(|line| line.starts_with(OWN_FAILURE));
+    said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
+}
+
+fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = stderr.read(&mut buffer) {
+        let mut kept = kept.lock().expect("no thread panics holding it");
+        kept.extend(&buffer[..n]);
+        let surplus = kept.len().saturating_sub(OUTPUT_BYTES_MAX);
+        kept.drain(..surplus);
+    }
+}
+
+/// How many of a process's threads run and how many wait, in words.
+fn thread_states(pid: u32) -> String {
+    let (mut running, mut waiting) = (0, 0);
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    for task in tasks {
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        // The state follows the command's name, which is in parentheses and may hold anything.
+        match stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()) {
+            Some('R') => running += 1,
+            Some(_) => waiting += 1,
+            None => {}
+        }
+    }
+    format!("{running} of its threads were running, {waiting} waiting")
+}

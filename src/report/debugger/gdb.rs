@@ -1,0 +1,211 @@
+//! The gdb script of a finding: its operations and how its program is run come in, text goes out.
+//! Commands of gdb alone, so that a gdb without Python will do. What does not depend on the finding
+//! lies in `operations.gdb` and `controlled.gdb`. Does not know where the operations come from.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use crate::core::plan::quoted;
+
+const OPERATIONS: &str = include_str!("operations.gdb");
+const CONTROLLED: &str = include_str!("controlled.gdb");
+
+/// What a script is about.
+pub struct Script {
+    /// The finding, for the head of the script: its name and signature.
+    pub title: String,
+    pub program: Program,
+    /// In the order in which they begin, at most 26: each has a letter.
+    pub operations: Vec<Operation>,
+}
+
+/// How the finding's round is run.
+pub enum Program {
+    /// A harness runs the job's round under the controlled engine. `ends`: the target ends the
+    /// process itself, and is to be stopped before that.
+    Controlled { harness: PathBuf, job: PathBuf, ends: bool },
+    /// A recording is replayed; gdb is started and connected by the recorder.
+    Recording,
+}
+
+/// An operation to stop at.
+pub struct Operation {
+    /// The stamp at which its box was opened, which no other call of the run has.
+    pub start: u64,
+    /// The operation in words: thread, call, answer, times.
+    pub words: String,
+    /// An event of the recording before it and near it.
+    pub event: Option<u64>,
+}
+
+impl Script {
+    pub fn text(&self) -> String {
+        let mut text = format!("# gdb commands for {}.\n", one_line(&self.title));
+        text +=
+            "# `help interlap-op` and the like say what they do; `help user-defined` lists them.\n";
+        text += &self.head();
+        text += &self.table();
+        text += OPERATIONS;
+        text += match self.program {
+            Program::Controlled { .. } => CONTROLLED,
+            Program::Recording => RECORDING,
+        };
+        if matches!(self.program, Program::Controlled { ends: true, .. }) {
+            text += ENDS;
+        }
+        text
+    }
+
+    /// The program to debug.
+    fn head(&self) -> String {
+        let Program::Controlled { harness, job, .. } = &self.program else {
+            return String::new();
+        };
+        let job = quoted(&job.display().to_string());
+        format!(
+            "# Written anew, for where everything lies then, by `interlap replay --gdb`.\n\
+             file {}\nset args --debug {job}\n",
+            word(harness),
+        )
+    }
+
+    /// What the commands know of the operations.
+    fn table(&self) -> String {
+        let mut text = format!("\nset $il_count = {}\n", self.operations.len());
+        text += "set $il_at = 0\nset $il_k = 0\n";
+        text += "set $il_start = 0\n";
+        text += "\n# What the marker of operation $il_k is called with.\ndefine interlap--select\n";
+        for (k, operation) in (1..).zip(&self.operations) {
+            let Operation { start, event, .. } = operation;
+            line(&mut text, format_args!("  if $il_k == {k}\n    set $il_start = {start}"));
+            if matches!(self.program, Program::Recording) {
+                // Numbers, not variables: the recorder then looks at the condition itself.
+                let event = event.map_or(String::new(), |event| format!(" {event}"));
+                line(&mut text, format_args!("    with confirm off -- run{event}"));
+                let stop = format!("tbreak *interlap_op_begin if $rdx == {start}");
+                line(&mut text, format_args!("    with language c -- {stop}"));
+            }
+            text += "  end\n";
+        }
+        text += "end\ndocument interlap--select\n(Part of other commands.)\nend\n";
+        text += "\ndefine interlap--tell\n";
+        for (k, (letter, operation)) in (1..).zip(('A'..='Z').zip(&self.operations)) {
+            let words = literal(&format!("{letter}  {}", operation.words));
+            line(&mut text, format_args!("  if $arg0 == {k}\n    printf \"{words}\\n\"\n  end"));
+        }
+        text += "end\ndocument interlap--tell\n(Part of other commands.)\nend\n";
+        text
+    }
+}
+
+/// Of a recording: it is gone back to before the operation by `interlap--select`.
+const RECORDING: &str = "
+# In Rust's, gdb does not find the names below.
+set language c++
+
+define interlap--go
+  interlap--select
+  continue
+  set $il_at = $il_k
+  interlap--tell $il_k
+end
+document interlap--go
+(Part of interlap-op and interlap-next.)
+end
+";
+
+/// For targets that call `exit` and the like.
+const ENDS: &str = "
+# The target ends the process: stop before that.
+set breakpoint pending on
+break _exit
+set breakpoint pending auto
+";
+
+fn line(text: &mut String, words: std::fmt::Arguments) {
+    writeln!(text, "{words}").expect("writing to a string");
+}
+
+/// A path as a word of a gdb command.
+fn word(path: &Path) -> String {
+    let path = path.display().to_string();
+    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Text inside a format of printf.
+fn literal(text: &str) -> String {
+    one_line(text).replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operation(start: u64, event: Option<u64>) -> Operation {
+        let words = "thread 1   get(\"50 %\\n\") -> ok".to_string();
+        Operation { start, words, event }
+    }
+
+    fn script(program: Program, event: Option<u64>) -> String {
+        let operations = vec![operation(7, event), operation(u64::MAX - 1, event)];
+        Script { title: "a-1\nb".to_string(), program, operations }.text()
+    }
+
+    fn controlled(ends: bool) -> String {
+        let job = PathBuf::from("/it's here/debug.json");
+        script(Program::Controlled { harness: "/a \"b\"/h".into(), job, ends }, None)
+    }
+
+    #[test]
+    fn names_of_files_and_words_of_operations_are_quoted() {
+        let text = controlled(false);
+        for part in [
+            "# gdb commands for a-1 b.\n",
+            "file \"/a \\\"b\\\"/h\"\n",
+            "set args --debug '/it'\\''s here/debug.json'\n",
+            "printf \"A  thread 1   get(\\\"50 %%\\\\n\\\") -> ok\\n\"\n",
+            "set $il_start = 18446744073709551614\n",
+            "set $il_count = 2\n",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+        assert!(!text.contains("break _exit") && controlled(true).contains("break _exit"));
+    }
+
+    #[test]
+    fn a_recording_is_gone_back_in() {
+        let text = script(Program::Recording, Some(2650));
+        assert!(text.contains("-- run 2650\n") && !text.contains("file "), "{text}");
+        assert!(text.contains("define interlap-next") && !text.contains("define interlap-step"));
+    }
+
+    /// `python` and the convenience functions that are written in it.
+    #[test]
+    fn a_gdb_without_python_will_do() {
+        let both = controlled(true) + &script(Program::Recording, None);
+        for word in ["python", "$_streq", "$_regex", "$_strlen", "$_memeq", "$_any", "$_caller"] {
+            assert!(!both.contains(word), "{word}");
+        }
+    }
+
+    /// As gdb wants it: each `define` is documented, and all that is begun ends.
+    #[test]
+    fn every_command_is_documented() {
+        for text in [controlled(true), script(Program::Recording, Some(1))] {
+            let named = |word: &str| -> Vec<String> {
+                let lines = text.lines().filter_map(|line| line.strip_prefix(word));
+                lines.map(str::to_string).collect()
+            };
+            assert_eq!(named("define "), named("document "));
+            let begins = ["define ", "document ", "if ", "while "];
+            let is_begin = |line: &str| begins.iter().any(|b| line.starts_with(b));
+            let begun = text.lines().map(str::trim).filter(|l| is_begin(l) || *l == "commands");
+            let ended = text.lines().filter(|line| line.trim() == "end");
+            assert_eq!(begun.count(), ended.count(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A finding's round, or its recording, under a debugger. A stored finding, the compiled adapter
+//! and the harness come in; the files that a debugger is started with go out, into the finding's
+//! directory. Starts nothing itself.
+
+pub mod gdb;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::timeline;
+use crate::core::history::{NEVER, OperationId};
+use crate::core::plan::{Carrier, Engine, Job, Plan};
+use crate::finding::{SCRIPT_FILE, Stored, What};
+use crate::process::fault::FaultKind;
+use crate::process::rr;
+use crate::trace::frame::DetectedKind;
+use gdb::{Operation, Program, Script};
+
+/// Names of the files.
+const JOB_FILE: &str = "debug.json";
+/// The target's own files, where it writes any.
+const FILES: &str = "debug-files";
+
+/// Processor time without a step that counts as a hang while somebody looks on.
+const PATIENCE_MILLISECONDS: u64 = 3_600_000;
+/// The same of a finding that is a hang.
+const HANG_MILLISECONDS: u64 = 2_500;
+
+/// Writes what a debugger needs to run the round of a finding of the controlled engine: the job,
+/// and gdb's script.
+pub fn write(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
+    let directory = std::path::absolute(&stored.directory)
+        .with_context(|| format!("cannot resolve {}", stored.directory.display()))?;
+    let job = job(stored, library, &directory);
+    let job_file = directory.join(JOB_FILE);
+    save(&job_file, &serde_json::to_vec_pretty(&job)?)?;
+    let script = script(stored, harness.to_path_buf(), job_file);
+    save(&directory.join(SCRIPT_FILE), script.text().as_bytes())
+}
+
+/// Writes what a debugger needs of a finding that has a recording by rr: gdb's script.
+pub fn write_recorded(stored: &Stored) -> Result<()> {
+    let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
+    let event = |at: usize| {
+        let begin = places.and_then(|places| places.get(at)?.begin)?;
+        Some(rr::script::event_before(begin.event))
+    };
+    let operations = stored.shown().into_iter().enumerate();
+    let script = Script {
+        title: title(stored),
+        program: Program::Recording,
+        operations: operations
+            .map(|(at, id)| Operation { event: event(at), ..operation(stored, id) })
+            .collect(),
+    };
+    save(&stored.directory.join(SCRIPT_FILE), script.text().as_bytes())
+}
+
+fn title(stored: &Stored) -> String {
+    format!("{} ({})", stored.finding.name, stored.finding.signature)
+}
+
+/// The compiled adapter that [`write`] was called with for a finding in this directory.
+pub fn library(directory: &Path) -> Option<PathBuf> {
+    let job = std::fs::read(directory.join(JOB_FILE)).ok()?;
+    serde_json::from_slice::<Job>(&job).ok().map(|job| job.library)
+}
+
+fn save(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// That round alone, on threads of the operating system, which debuggers know.
+fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
+    let finding = &stored.finding;
+    let mut plan: Plan = finding.plan.clone();
+    plan.control.carrier = Carrier::Thread;
+    let hangs =
+        matches!(finding.what, What::Fault { kind: FaultKind::Detected(DetectedKind::Hang), .. });
+    Job {
+        plan,
+        library: library.to_path_buf(),
+        round_first: finding.round,
+        round_step: 1,
+        round_end: Some(finding.round + 1),
+        hang_milliseconds: if hangs { HANG_MILLISECONDS } else { PATIENCE_MILLISECONDS },
+        milliseconds_max: None,
+        directory: directory.join(FILES),
+    }
+}
+
+fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
+    let finding = &stored.finding;
+    let ends = matches!(finding.what, What::Fault { kind: FaultKind::Exit(_), .. });
+    Script {
+        title: title(stored),
+        program: Program::Controlled { harness, job, ends },
+        operations: stored.shown().into_iter().map(|id| operation(stored, id)).collect(),
+    }
+}
+
+fn operation(stored: &Stored, id: OperationId) -> Operation {
+    let history = &stored.round.history;
+    let boxed = history.operation(id);
+    let name = history.client_name(id);
+    let call = timeline::call(history, id);
+    let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
+    let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
+    Operation { start: boxed.start, words, event: None }
+}
+
+/// Where to stop, of what the user asked for.
+pub enum Stop {
+    /// Operation with this number, from 1.
+    Operation(usize),
+    Step(u64),
+    /// Where it goes wrong: at the fault, else at the first operation.
+    There,
+}
+
+/// Arguments of gdb to look at a finding that [`write`] was called for.
+pub fn arguments(stored: &Stored, stop: &Stop) -> Result<Vec<String>> {
+    if stored.finding.plan.engine != Engine::Controlled {
+        bail!("only what the controlled engine found can be stopped");
+    }
+    let count = stored.shown().len();
+    let command = match (stop, &stored.finding.what) {
+        (Stop::Operation(k), _) if (1..=count).contains(k) => format!("interlap-op {k}"),
+        (Stop::Operation(_), _) if count == 0 => {
+            bail!("this finding names no operations; leave --op out")
+        }
+        (Stop::Operation(_), _) => {
+            let last = ('A'..='Z').nth(count - 1).unwrap_or('Z');
+            bail!("this finding's operations are A to {last} (`interlap show` has the picture)")
+        }
+        (Stop::Step(step), _) => format!("interlap-step {step}"),
+        (Stop::There, What::Fault { .. }) => "interlap-fault".to_string(),
+        (Stop::There, What::Violation { .. }) => "interlap-op A".to_string(),
+    };
+    let script = stored.directory.join(SCRIPT_FILE).display().to_string();
+    Ok(["-q", "-x", &script, "-ex", &command].map(str::to_string).to_vec())
+}

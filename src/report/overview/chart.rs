@@ -1,0 +1,225 @@
+//! A curve as a picture that needs no script. Points of one or several runs come in, SVG with a
+//! text that says the same goes out. Does not know what is counted.
+
+use std::fmt::Write;
+
+use super::html::{grouped, percent};
+use crate::report::page::escaped;
+use crate::report::progress::short;
+
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 230.0;
+/// Room for numbers at the left, at the right, above and below.
+const LEFT: f64 = 58.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 40.0;
+/// Runs that are named at the ends of their curves.
+const NAMED_MAX: usize = 4;
+
+/// A count that grew with the rounds.
+pub struct Chart<'a> {
+    /// Of its element.
+    pub id: &'a str,
+    pub title: &'a str,
+    /// What is counted, in the plural.
+    pub what: &'a str,
+    /// Of what rounds: "rounds".
+    pub rounds: &'a str,
+    /// The points of each run: rounds and count, both ascending.
+    pub runs: Vec<Vec<(u64, u64)>>,
+}
+
+impl Chart<'_> {
+    /// The figure; nothing where no run has points.
+    pub fn render(&self) -> String {
+        let ends: Vec<(u64, u64)> =
+            self.runs.iter().filter_map(|run| run.last().copied()).collect();
+        let (Some(rounds), Some(most)) =
+            (ends.iter().map(|end| end.0).max(), ends.iter().map(|end| end.1).max())
+        else {
+            return String::new();
+        };
+        if most == 0 {
+            return String::new();
+        }
+        let x = Axis::until(rounds, LEFT, WIDTH - RIGHT);
+        let y = Axis::up_to(most, HEIGHT - BOTTOM, TOP);
+        let Chart { id, title, .. } = self;
+        let caption = self.caption();
+        format!(
+            "<figure>\n<h3 id=\"{id}\">{}</h3>\n\
+             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}\" \
+             aria-describedby=\"{id}-says\">\n{}{}</svg>\n\
+             <figcaption id=\"{id}-says\">{}</figcaption>\n</figure>\n",
+            escaped(title),
+            axes(&x, &y, self.rounds),
+            self.curves(&x, &y),
+            escaped(&caption)
+        )
+    }
+
+    fn curves(&self, x: &Axis, y: &Axis) -> String {
+        let mut svg = String::new();
+        let drawn = self.runs.iter().filter(|run| !run.is_empty()).count();
+        for (number, run) in self.runs.iter().enumerate().filter(|(_, run)| !run.is_empty()) {
+            let mut points = format!("{:.1},{:.1}", x.at(0), y.at(0));
+            for (rounds, count) in run {
+                write!(points, " {:.1},{:.1}", x.at(*rounds), y.at(*count)).expect("memory");
+            }
+            let (rounds, count) = run[run.len() - 1];
+            let (right, up) = (x.at(rounds), y.at(count));
+            writeln!(svg, "<polyline class=\"curve\" points=\"{points}\"/>").expect("memory");
+            writeln!(svg, "<circle class=\"end\" cx=\"{right:.1}\" cy=\"{up:.1}\" r=\"3.5\"/>")
+                .expect("memory");
+            if drawn > 1 && drawn <= NAMED_MAX {
+                let (right, up, name) = (right - 8.0, up + 18.0, number + 1);
+                let place = format!("x=\"{right:.1}\" y=\"{up:.1}\" text-anchor=\"end\"");
+                writeln!(svg, "<text class=\"label\" {place}>run {name}</text>").expect("memory");
+            }
+        }
+        svg
+    }
+
+    /// What the curves say, in words.
+    fn caption(&self) -> String {
+        let (what, of) = (self.what, self.rounds);
+        let sentences = self.runs.iter().enumerate().filter_map(|(number, run)| {
+            let (rounds, count) = *run.last()?;
+            let new = count.saturating_sub(count_at(run, rounds - rounds / 10));
+            let share = percent(new as f64 / count.max(1) as f64);
+            let name =
+                if self.runs.len() > 1 { format!("Run {}: ", number + 1) } else { "".into() };
+            let (count, rounds, new) = (grouped(count), grouped(rounds), grouped(new));
+            Some(format!(
+                "{name}{count} {what} after {rounds} {of}; {new} of them ({share}) came with the \
+                 last tenth of the rounds."
+            ))
+        });
+        sentences.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The count after so many rounds, where the curve is drawn.
+fn count_at(run: &[(u64, u64)], rounds: u64) -> u64 {
+    let mut before = (0, 0);
+    for &point in run {
+        if point.0 >= rounds {
+            let (wide, high) = (point.0 - before.0, point.1 - before.1);
+            return before.1 + high * (rounds - before.0) / wide.max(1);
+        }
+        before = point;
+    }
+    before.1
+}
+
+/// From a count to a place.
+struct Axis {
+    /// Where marks stand: 0, this, twice this, ...
+    step: u64,
+    end: u64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// With at most six marks at round numbers, the last at or above `most`.
+    fn up_to(most: u64, from: f64, to: f64) -> Axis {
+        let mut step = 1u64;
+        while most.div_ceil(step) > 5 {
+            // 1, 2, 5, 10, 20, 50, ...
+            let power = 10u64.pow(step.ilog10());
+            step = match step / power {
+                1 => 2 * power,
+                2 => 5 * power,
+                _ => 10 * power,
+            };
+        }
+        Axis { step, end: most.div_ceil(step).max(1) * step, from, to }
+    }
+
+    /// The same, but the end is where the last count is.
+    fn until(most: u64, from: f64, to: f64) -> Axis {
+        Axis { end: most.max(1), ..Axis::up_to(most, from, to) }
+    }
+
+    fn at(&self, count: u64) -> f64 {
+        self.from + (self.to - self.from) * count as f64 / self.end as f64
+    }
+
+    fn marks(&self) -> impl Iterator<Item = u64> {
+        (0..=self.end).step_by(self.step as usize)
+    }
+}
+
+/// A count at a mark: 500, 10 k, 1.5 M.
+fn plain(mark: u64) -> String {
+    let text = short(mark as f64);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{number} {unit}").trim_end().to_string()
+}
+
+fn axes(x: &Axis, y: &Axis, rounds: &str) -> String {
+    let mut svg = String::new();
+    let line = |class: &str, x1: f64, y1: f64, x2: f64, y2: f64| {
+        let (from, to) = (format!("x1=\"{x1:.1}\" y1=\"{y1:.1}\""), (x2, y2));
+        format!("<line class=\"{class}\" {from} x2=\"{:.1}\" y2=\"{:.1}\"/>\n", to.0, to.1)
+    };
+    let text = |anchor: &str, x: f64, y: f64, text: &str| {
+        format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n")
+    };
+    let bottom = HEIGHT - BOTTOM;
+    for mark in y.marks() {
+        let class = if mark == 0 { "axis" } else { "grid" };
+        svg += &line(class, LEFT, y.at(mark), WIDTH - RIGHT, y.at(mark));
+        svg += &text("end", LEFT - 6.0, y.at(mark) + 4.0, &plain(mark));
+    }
+    for mark in x.marks() {
+        svg += &line("axis", x.at(mark), bottom, x.at(mark), bottom + 4.0);
+        svg += &text("middle", x.at(mark), bottom + 17.0, &plain(mark));
+    }
+    svg + &text("end", WIDTH - RIGHT, HEIGHT - 5.0, rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_end_at_round_numbers() {
+        let ends = |most| {
+            let axis = Axis::up_to(most, 0.0, 1.0);
+            (axis.step, axis.end)
+        };
+        assert_eq!([500, 50_000, 1_500_000].map(plain), ["500", "50 k", "1.5 M"]);
+        assert_eq!(ends(0), (1, 1));
+        assert_eq!(ends(5), (1, 5));
+        assert_eq!(ends(6), (2, 6));
+        assert_eq!(ends(23), (5, 25));
+        assert_eq!(ends(1_234_567), (500_000, 1_500_000));
+        for most in 0..2000 {
+            let (step, end) = ends(most * most);
+            assert!(end >= most * most && end / step <= 5, "{most}");
+        }
+    }
+
+    #[test]
+    fn a_chart_says_what_it_shows() {
+        assert_eq!(
+            [0, 50, 100, 150, 500].map(|at| count_at(&[(100, 10), (200, 12)], at)),
+            [0, 5, 10, 11, 12]
+        );
+        let runs = vec![vec![(500, 80), (900, 90), (1000, 100)]];
+        let chart =
+            Chart { id: "c", title: "Schedules", what: "schedules", rounds: "rounds", runs };
+        let svg = chart.render();
+        let says = "100 schedules after 1\u{202f}000 rounds; 10 of them (10 %) came with the last";
+        assert!(svg.contains(says), "{svg}");
+        assert!(svg.contains("role=\"img\" aria-labelledby=\"c\" aria-describedby=\"c-says\""));
+        assert_eq!(Chart { runs: vec![Vec::new()], ..chart }.render(), "");
+    }
+}

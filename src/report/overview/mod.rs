@@ -1,0 +1,105 @@
+//! The page of a run: one HTML file without network that shows what was done and what was not. A
+//! ledger and its findings come in, the page's text goes out. It is whole without its script, which
+//! has the switch of colours alone. Decides nothing about the run.
+
+mod chart;
+mod exercised;
+mod html;
+mod runs;
+
+use super::page;
+use super::page::escaped;
+use super::progress::summary_line;
+use crate::campaign::ledger::Ledger;
+use crate::fuzz::exercise::{Gap, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, Offer, gaps};
+use html::{Section, grouped, paragraph};
+
+const TEMPLATE: &str = include_str!("assets/run.html");
+const STYLE: &str = include_str!("assets/run.css");
+
+/// A finding as the page names it.
+pub struct Found {
+    pub name: String,
+    pub signature: String,
+    pub sightings: u64,
+    pub after_seconds: f64,
+    pub confirmed: Option<bool>,
+    /// Where its own page lies, as a link from this one.
+    pub link: String,
+}
+
+/// What the ledger's runs could have exercised; none where they did not write it down.
+pub fn offer(ledger: &Ledger) -> Option<Offer> {
+    let known = ledger.parts.iter().find_map(|part| part.circumstances.as_ref())?;
+    let plans = ledger.parts.iter().map(|part| &part.plan);
+    Some(Offer::of(&known.target.operations, known.target.capacity.into(), plans))
+}
+
+/// What the ledger's runs never exercised, the widest gaps first.
+pub fn never(ledger: &Ledger) -> Vec<Gap> {
+    let exercise = ledger.statistics.exercise.as_ref();
+    exercise.zip(offer(ledger)).map_or(Vec::new(), |(exercise, offer)| gaps(exercise, &offer))
+}
+
+/// The page.
+pub fn render(ledger: &Ledger, found: &[Found]) -> String {
+    let sections = sections(ledger, found);
+    let link =
+        |section: &Section| format!("<a href=\"#{}\">{}</a>\n", section.id, escaped(section.title));
+    let nav: String = sections.iter().map(link).collect();
+    let about = format!("{}, judged as {}", ledger.library, ledger.model);
+    let (kind, heading) = heading(ledger, found);
+    page::fill(TEMPLATE, |name| match name {
+        "title" => escaped(&match ledger.parts.len() {
+            0 | 1 => format!("A run of {}", ledger.target),
+            runs => format!("{runs} runs of {}", ledger.target),
+        }),
+        "about" => escaped(about.trim_start_matches(", ")),
+        "kind" => kind.to_string(),
+        "heading" => escaped(&heading),
+        "sentences" => paragraph(&format!("{}.", summary_line(&ledger.statistics))),
+        "nav" => format!("{nav}<a href=\"#help\">How to read</a>"),
+        "sections" => sections.iter().map(Section::render).collect(),
+        "sampling" => sampling(),
+        "style" => [page::GROUND, STYLE].concat(),
+        "script" => [page::DOM, page::THEME].concat(),
+        _ => unreachable!("the template has no {name}"),
+    })
+}
+
+fn sampling() -> String {
+    format!(
+        "counted in the first {} rounds and in one of {LOOKED_ONE_IN} after those, chosen by the \
+         round’s number alone, and of each in its first {} calls (of a long round, of each part)",
+        grouped(LOOKED_FIRST),
+        grouped(LOOKED_CALLS as u64),
+    )
+}
+
+/// The result in a line, and its class.
+fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
+    let undecided: u64 = ledger.statistics.inconclusive.values().sum();
+    match found.len() {
+        1 => ("violation", "One finding".to_string()),
+        2.. => ("violation", format!("{} findings", found.len())),
+        0 if undecided > 0 && undecided == ledger.statistics.rounds => {
+            ("inconclusive", "Not decided: no round was".to_string())
+        }
+        0 => ("consistent", "Nothing found".to_string()),
+    }
+}
+
+fn sections(ledger: &Ledger, found: &[Found]) -> Vec<Section> {
+    let mut sections: Vec<Section> = runs::findings(found).into_iter().collect();
+    if let Some((exercise, offer)) = ledger.statistics.exercise.as_ref().zip(offer(ledger)) {
+        sections.push(exercised::never(exercise, &gaps(exercise, &offer)));
+        sections.push(exercised::operations(exercise, &offer));
+        sections.push(exercised::at_once(exercise, &offer));
+        sections.extend(exercised::arguments(exercise, &offer));
+    }
+    sections.extend(runs::growth(ledger));
+    sections.extend(ledger.statistics.coverage.as_ref().map(runs::policies));
+    sections.push(runs::figures(&ledger.statistics));
+    sections.push(runs::circumstances(ledger));
+    sections
+}

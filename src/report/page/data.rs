@@ -1,0 +1,230 @@
+//! What a page's script is given. A [`Subject`] comes in, a value that serializes to JSON goes out:
+//! operations are numbered by their start and packed, what is near the failure is there in full.
+//! Does not know how it is shown; `assets/decode.js` reads it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::explained::{Linearization, PartialsData, StoryData, explained};
+use super::pack::Packed;
+use super::{Interleaving, Judgement, Subject};
+use crate::core::history::{NEVER, OperationId, client_name};
+use crate::exchange::strings::Value;
+
+/// Most operations that a page holds: those around the failure.
+const OPERATIONS_MAX: usize = 300_000;
+
+#[derive(Serialize)]
+pub struct Data {
+    pub title: String,
+    pub model: String,
+    /// `consistent`, `inconclusive`, `violation` or `fault`.
+    pub verdict: &'static str,
+    /// How many, of what, and whether stamps are shown as they are.
+    pub unit: (f64, &'static str, bool),
+    /// Stamp of the first start, as text: numbers of a script have 53 bits.
+    pub zero: String,
+    pub rows: Vec<String>,
+    pub operations: Operations,
+    /// Values that stand for others.
+    pub strings: BTreeMap<String, String>,
+    /// The operations that contradict each other, and those that bear letters.
+    pub witness: Vec<u32>,
+    pub lettered: Vec<u32>,
+    pub partials: Option<PartialsData>,
+    pub story: Option<StoryData>,
+    pub order: Option<Linearization>,
+    /// Why there is no search, or no order, to show.
+    pub missing: Vec<String>,
+    pub interleaving: Option<InterleavingData>,
+}
+
+/// Name, status and what is read of it, numbers of arguments and results.
+pub type Shape = (&'static str, &'static str, &'static str, usize, usize);
+
+#[derive(Serialize)]
+pub struct Operations {
+    pub count: usize,
+    /// Those that are not in the page.
+    pub left_out: usize,
+    pub shapes: Vec<Shape>,
+    /// For each, by start: start since the one before, row, duration and one (0: never ended),
+    /// shape, arguments, results.
+    pub packed: String,
+}
+
+#[derive(Serialize)]
+pub struct InterleavingData {
+    pub left_out: u64,
+    pub steps: Vec<InterleavedData>,
+}
+
+#[derive(Serialize)]
+pub struct InterleavedData {
+    step: u64,
+    thread: String,
+    operation: Option<u32>,
+    what: String,
+    file: Option<String>,
+    line: Option<u32>,
+    from: Option<u32>,
+    text: Option<String>,
+    switch: bool,
+}
+
+/// The numbers that operations have on the page.
+pub struct Numbers {
+    pub ids: Vec<OperationId>,
+    pub places: HashMap<OperationId, u32>,
+}
+
+impl Numbers {
+    pub fn of(&self, id: OperationId) -> Option<u32> {
+        self.places.get(&id).copied()
+    }
+
+    pub fn all(&self, ids: &[OperationId]) -> Vec<u32> {
+        ids.iter().filter_map(|id| self.of(*id)).collect()
+    }
+}
+
+impl Data {
+    pub fn of(subject: &Subject) -> Data {
+        let numbers = numbered(subject);
+        let rows = Rows::of(subject);
+        let explained = explained(subject, &numbers);
+        let (verdict, witness): (_, &[OperationId]) = match &subject.judgement {
+            Judgement::Consistent => ("consistent", &[]),
+            Judgement::Inconclusive(_) => ("inconclusive", &[]),
+            Judgement::Violation { operations, .. } => ("violation", operations),
+            Judgement::Fault { .. } => ("fault", &[]),
+        };
+        let interleaving = subject.interleaving.as_ref();
+        Data {
+            title: subject.title.clone(),
+            model: subject.model.map_or(String::new(), |model| model.to_string()),
+            verdict,
+            unit: (subject.unit.factor, subject.unit.name, subject.unit.is_absolute),
+            zero: numbers
+                .ids
+                .first()
+                .map_or(0, |id| subject.history.operation(*id).start)
+                .to_string(),
+            operations: operations(subject, &numbers, &rows),
+            rows: rows.names,
+            strings: strings(subject, &numbers),
+            witness: numbers.all(witness),
+            lettered: numbers.all(&subject.lettered),
+            partials: explained.partials,
+            story: explained.story,
+            order: explained.order,
+            missing: explained.missing,
+            interleaving: interleaving
+                .map(|steps| interleaved(steps, subject.history.drain, &numbers)),
+        }
+    }
+}
+
+/// The operations of the page: all, or where there are too many those around the failure.
+fn numbered(subject: &Subject) -> Numbers {
+    let history = subject.history;
+    let mut ids: Vec<OperationId> = history.ids().collect();
+    ids.sort_by_key(|id| (history.operation(*id).start, *id));
+    if ids.len() > OPERATIONS_MAX {
+        let mut needed: Vec<OperationId> = subject.lettered.clone();
+        if let Judgement::Violation { operations, partials, .. } = &subject.judgement {
+            needed.extend_from_slice(operations);
+            needed.extend(partials.iter().flat_map(|partials| &partials.near));
+        }
+        let last = needed.iter().map(|id| history.operation(*id).start).max().unwrap_or(0);
+        let at = ids.partition_point(|id| history.operation(*id).start <= last);
+        let from = at.saturating_sub(OPERATIONS_MAX * 3 / 4).min(ids.len() - OPERATIONS_MAX);
+        let needed: std::collections::HashSet<OperationId> = needed.into_iter().collect();
+        let range = from..from + OPERATIONS_MAX;
+        let kept = ids.iter().enumerate();
+        let kept = kept.filter(|(at, id)| range.contains(at) || needed.contains(id));
+        ids = kept.map(|(_, id)| *id).collect();
+    }
+    let places = ids.iter().enumerate().map(|(at, id)| (*id, at as u32)).collect();
+    Numbers { ids, places }
+}
+
+/// A row for each client.
+struct Rows {
+    names: Vec<String>,
+    clients: Vec<u32>,
+}
+
+impl Rows {
+    fn of(subject: &Subject) -> Rows {
+        let mut clients: Vec<u32> = subject.history.threads.iter().map(|t| t.client).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        let names =
+            clients.iter().map(|client| client_name(*client, subject.history.drain)).collect();
+        Rows { names, clients }
+    }
+
+    fn at(&self, client: u32) -> u64 {
+        self.clients.binary_search(&client).expect("each client has a row") as u64
+    }
+}
+
+fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
+    let history = subject.history;
+    let (mut packed, mut shapes, mut known) = (Packed::default(), Vec::new(), HashMap::new());
+    let mut before = numbers.ids.first().map_or(0, |id| history.operation(*id).start);
+    for id in &numbers.ids {
+        let operation = history.operation(*id);
+        let (args, results) = (history.args(*id), history.results(*id));
+        packed.push(operation.start - before);
+        before = operation.start;
+        packed.push(rows.at(history.threads[id.thread as usize].client));
+        packed.push(match operation.end {
+            NEVER => 0,
+            end => end - operation.start + 1,
+        });
+        let (op, status) = (operation.op, operation.status);
+        let shape = (op.name(), status.name(), op.said(status), args.len(), results.len());
+        let at = *known.entry(shape).or_insert_with(|| {
+            shapes.push(shape);
+            shapes.len() - 1
+        });
+        packed.push(at as u64);
+        args.iter().chain(results).for_each(|value| packed.push_signed(*value));
+    }
+    let count = numbers.ids.len();
+    let left_out = history.len() - count;
+    Operations { count, left_out, shapes, packed: packed.base64() }
+}
+
+/// What the values of these operations stand for, where they are not themselves.
+fn strings(subject: &Subject, numbers: &Numbers) -> BTreeMap<String, String> {
+    let mut strings = BTreeMap::new();
+    for id in &numbers.ids {
+        let (args, results) = (subject.history.args(*id), subject.history.results(*id));
+        for value in args.iter().chain(results) {
+            let shown = subject.strings.value(*value);
+            if !matches!(shown, Value::Integer(_)) {
+                strings.entry(value.to_string()).or_insert_with(|| shown.shown());
+            }
+        }
+    }
+    strings
+}
+
+fn interleaved(all: &Interleaving, drain: Option<u32>, numbers: &Numbers) -> InterleavingData {
+    let steps = all.steps.iter().map(|step| InterleavedData {
+        step: step.step,
+        thread: client_name(step.thread, drain),
+        operation: step.operation.and_then(|id| numbers.of(id)),
+        what: step.what.clone(),
+        file: step.file.clone(),
+        line: step.line,
+        from: step.from,
+        text: step.text.clone(),
+        switch: step.is_switch,
+    });
+    InterleavingData { left_out: all.left_out, steps: steps.collect() }
+}

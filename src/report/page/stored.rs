@@ -1,0 +1,100 @@
+//! The page of a finding. A stored finding comes in, the page's text goes out.
+
+use super::{Interleaved, Interleaving, Judgement, Subject, render};
+use crate::check::{Partials, Witness, partials};
+use crate::core::history::OperationId;
+use crate::exchange::strings::Strings;
+use crate::finding::interleaving::{Interleaving as Table, Place, Row, What, in_short};
+use crate::finding::{self, Stored};
+use crate::report::text;
+
+/// The page's text.
+pub fn of_finding(stored: &Stored) -> String {
+    let finding = &stored.finding;
+    let found = found_now(stored);
+    let judgement = match &finding.what {
+        finding::What::Violation { rule, explanation, operations, partials } => {
+            Judgement::Violation {
+                rule,
+                explanation: explanation.clone(),
+                operations,
+                partials: partials.as_deref().or(found.as_ref()),
+            }
+        }
+        finding::What::Fault { sentence, places, message, .. } => {
+            let said = message.iter().map(|message| format!("It said: {message}"));
+            let more = places.iter().cloned().chain(said).collect();
+            Judgement::Fault { sentence: sentence.clone(), more }
+        }
+    };
+    render(&Subject {
+        title: finding.name.clone(),
+        about: text::subject(&finding.plan, &stored.hello.target, &finding.model),
+        history: &stored.round.history,
+        model: finding.model.parse().ok(),
+        judgement,
+        lettered: stored.shown(),
+        unit: stored.hello.clock.shown(),
+        facts: text::facts(stored),
+        strings: &Strings::default(),
+        interleaving: stored.interleaving.as_ref().map(|table| interleaving(stored, table)),
+    })
+}
+
+/// The steps that matter.
+fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
+    let rows = in_short(&table.rows);
+    let left_out = (table.rows.len() - rows.len()) as u64;
+    let (mut steps, mut is_switch) = (Vec::new(), false);
+    for row in &rows {
+        let what = match &row.what {
+            What::Stopped(_) => {
+                is_switch = true;
+                continue;
+            }
+            What::Call(text) | What::Answer(text) => text.clone(),
+            What::Act { text, times: 1, .. } => text.clone(),
+            What::Act { text, times, .. } => format!("{text} ({times} times)"),
+        };
+        let place = match &row.what {
+            // Of a wrapper, where the library uses it.
+            What::Act { place: Some(place), .. } => place.within.as_deref().or(Some(place)),
+            _ => None,
+        };
+        let file = |place: &Place| place.file.file_name().map(|f| f.to_string_lossy().to_string());
+        steps.push(Interleaved {
+            step: row.step,
+            thread: row.thread,
+            operation: operation_at(stored, row),
+            what,
+            file: place.and_then(file),
+            line: place.map(|place| place.line),
+            from: place.and_then(|place| place.from),
+            text: place.map(|place| place.text.clone()),
+            is_switch: std::mem::take(&mut is_switch),
+        });
+    }
+    Interleaving { steps, left_out }
+}
+
+/// The call that the row belongs to.
+fn operation_at(stored: &Stored, row: &Row) -> Option<OperationId> {
+    let history = &stored.round.history;
+    history.ids().find(|id| {
+        let operation = history.operation(*id);
+        let own = history.threads[id.thread as usize].client == row.thread;
+        own && (operation.start..=operation.end).contains(&row.step)
+    })
+}
+
+/// How far the history can be explained, where the finding does not say it: one that was shrunk.
+fn found_now(stored: &Stored) -> Option<Partials> {
+    let finding = &stored.finding;
+    let finding::What::Violation { explanation, operations, partials: None, .. } = &finding.what
+    else {
+        return None;
+    };
+    let witness =
+        Witness { rule: "", explanation: explanation.clone(), operations: operations.clone() };
+    partials(&stored.round.history, &finding.model.parse().ok()?, &witness).ok()
+}
