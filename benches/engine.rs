@@ -10,6 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
+use interlap::finding::Stored;
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -167,7 +168,10 @@ struct Quiet;
 impl Observer for Quiet {
     fn started(&mut self, _: &Hello, _: &Spec) {}
     fn progressed(&mut self, _: &Statistics) {}
-    fn found(&mut self, stored: &interlap::finding::Stored) {
+    fn save(&mut self, _: &Stored, _: &Options) -> anyhow::Result<()> {
+        Ok(())
+    }
+    fn found(&mut self, stored: &Stored) {
         panic!("a correct queue is accused: {}", stored.finding.signature);
     }
     fn warned(&mut self, _: &str) {}

@@ -10,6 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Plan, Shard};
+use interlap::finding::Stored;
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -90,7 +91,10 @@ impl Observer for Rates {
     fn progressed(&mut self, statistics: &Statistics) {
         self.best = self.best.max(statistics.calls_per_second_max / 1e6);
     }
-    fn found(&mut self, stored: &interlap::finding::Stored) {
+    fn save(&mut self, _: &Stored, _: &Options) -> anyhow::Result<()> {
+        Ok(())
+    }
+    fn found(&mut self, stored: &Stored) {
         panic!("an empty target is accused: {}", stored.finding.signature);
     }
     fn warned(&mut self, _: &str) {}

@@ -10,6 +10,7 @@ use std::time::Duration;
 use interlap::core::history::{Entry, History, Thread};
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
+use interlap::finding::Stored;
 use interlap::fuzz::exercise::{Counter, LOOKED_FIRST};
 use interlap::fuzz::{Observer, Options, Statistics, fuzz};
 use interlap::model::Spec;
@@ -129,7 +130,10 @@ struct Quiet;
 impl Observer for Quiet {
     fn started(&mut self, _: &Hello, _: &Spec) {}
     fn progressed(&mut self, _: &Statistics) {}
-    fn found(&mut self, stored: &interlap::finding::Stored) {
+    fn save(&mut self, _: &Stored, _: &Options) -> anyhow::Result<()> {
+        Ok(())
+    }
+    fn found(&mut self, stored: &Stored) {
         panic!("good rounds are accused: {}", stored.finding.signature);
     }
     fn warned(&mut self, _: &str) {}

@@ -11,6 +11,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Plan, Shard};
+use interlap::finding::Stored;
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -172,6 +173,9 @@ struct Quiet;
 impl Observer for Quiet {
     fn started(&mut self, _: &Hello, _: &Spec) {}
     fn progressed(&mut self, _: &Statistics) {}
-    fn found(&mut self, _: &interlap::finding::Stored) {}
+    fn save(&mut self, _: &Stored, _: &Options) -> anyhow::Result<()> {
+        Ok(())
+    }
+    fn found(&mut self, _: &Stored) {}
     fn warned(&mut self, _: &str) {}
 }

@@ -1,6 +1,68 @@
 //! Decides whether some order of a history's operations, respecting their timeboxes, explains every
 //! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
 //! traces, targets, reports or the command line.
+//!
+//! - `apart`: The judgement of independent keys at once.
+//! - `appends`: Why a string cannot be what a get found.
+//! - `cells`: The map and register checker: the general search on the calls of each key, which is
+//!   one cell.
+//! - `counter`: The counter checker.
+//! - `cover`: When a structure was surely not empty.
+//! - `cut`: Fewer operations that no order explains either.
+//! - `deque`: The work-stealing deque checker.
+//! - `events`: A history in the order of time.
+//! - `evidence`: Why a set's answers cannot be explained: the failed operation comes in, a few
+//!   operations on its key that contradict each other go out.
+//! - `fifo`: The checker of one queue, or of a pool, which is one without order.
+//! - `forget`: What a check that goes along with a run need not hold any longer.
+//! - `frontier`: The set of all ways in which a history can have gone so far.
+//! - `general`: The check of a user's own model: the general search over a journal of its
+//!   operations.
+//! - `hash`: A fast hash for keys that a checker makes itself (values, bit masks, small states).
+//! - `keyed`: Histories of keys, each judged for itself: map, register and kv.
+//! - `keys`: The keys of a set in order.
+//! - `least`: Which of several lines has the earliest stamp due.
+//! - `leave`: Where the beginning of a history can be forgotten, for a check that goes along with a
+//!   run and never sees the calls rest.
+//! - `lifo`: The stack checker.
+//! - `lines`: A queue that keeps the order of each producer, of values that are added once: a
+//!   sequential object for the general search whose state is two numbers for each producer, however
+//!   much the queue holds.
+//! - `log`: The log checker.
+//! - `lone`: The "empty" answers that overlap no other operation that takes out.
+//! - `merged`: Operations of all threads one by one, in the order in which they were called or
+//!   returned.
+//! - `online`: Checking while it happens.
+//! - `order`: One order that explains a history.
+//! - `partial/`: How far a history can be explained.
+//! - `per_producer`: The checker of a queue that keeps the order of each producer.
+//! - `priority`: The priority queue checker.
+//! - `ranges`: The checker of sets that also count, rank, select and list their keys.
+//! - `ranks`: Where the calls and returns that move each value stand among all events.
+//! - `recorded`: What a check of a log that goes along with a run need not hold any longer.
+//! - `relaxed`: What must hold of a queue that hands out one of its `k` oldest values.
+//! - `removals`: When each value was taken out.
+//! - `runs`: The order of values within one bulk result.
+//! - `search`: The general search: any model, any history, in time exponential in the number of
+//!   operations that overlap.
+//! - `segments`: Two trees over a line of segments.
+//! - `sequential`: The check of one thread alone.
+//! - `set`: The set checker: insert, remove and contains of keys that may repeat.
+//! - `sift`: Some of a slice's items.
+//! - `slots`: Which of many slots in a row are taken.
+//! - `small`: Lists and maps that take no memory of their own while they are short.
+//! - `stacked`: What a check of a stack that goes along with a run need not hold any longer.
+//! - `stands`: A history that goes on from where it can be left, for a check that goes along with a
+//!   run and never sees the calls rest.
+//! - `steps`: The instants of an operation.
+//! - `stream`: What a stream's operations leave behind, for a check that goes along with a run.
+//! - `strings`: Strings, as far as anyone finds out about them.
+//! - `tally`: The "count" promise of an empty answer: per producer, at some instant of the call, no
+//!   more enqueues had returned than successful dequeues had been called.
+//! - `transactions/`: The checker of transactions under snapshot isolation, and of such as must be
+//!   serializable.
+//! - `values`: Small numbers for the values that a history adds to a queue, stack or deque.
+//! - `witness`: Words for operations.
 
 mod apart;
 mod appends;

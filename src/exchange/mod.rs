@@ -3,6 +3,20 @@
 //! [`jepsen`] that of Jepsen, Knossos and Porcupine's tests, [`omnilink`] that of OmniLink, [`s2`]
 //! that of S2. Our own traces are elsewhere; they are only told from the others here. Does not
 //! judge.
+//!
+//! - `edn`: EDN, as Clojure prints it.
+//! - `events`: Starts and ends of calls, in the order in which they happened, made into a history;
+//!   and a history's in that order.
+//! - `jepsen`: Histories of Jepsen and Knossos: invocations and completions in their order, as EDN,
+//!   or as the lines of Jepsen's log that Porcupine's tests read.
+//! - `jsonl`: JSON Lines, the format of our own for exchange: one operation a line, in any order
+//!   between threads, each thread's in its own; or one event a line, in the order of time.
+//! - `omnilink`: Logs of OmniLink: a directory with a file for each thread comes in, a history goes
+//!   out.
+//! - `s2`: The logs of S2's `collect-history`: JSON Lines, the start or the finish of an operation
+//!   a line, in the order of time.
+//! - `strings`: Values of other tools' histories that are no integers.
+//! - `txn`: Transactions of Jepsen: an event invokes or completes a whole one.
 
 pub mod edn;
 pub mod events;

@@ -5,6 +5,17 @@
 //! What matters are accesses that another thread can tell: memory that several threads use and one
 //! of them changes while those calls are under way. Like the traces of Lincheck (Koval et al.:
 //! Lincheck: A Practical Framework for Testing Concurrent Data Structures on JVM, CAV 2023).
+//!
+//! - `delayed`: Stores that waited in store buffers.
+//! - `fault`: The last thing that a thread did, where that was a fault that the engine saw coming:
+//!   what is known of it comes in, the row of the table that tells it goes out.
+//! - `matters`: Which events of a trail matter: those by which threads can notice each other while
+//!   certain calls are under way.
+//! - `memory`: Names of memory: `#3+8` is byte 8 of the third block that the round allocated;
+//!   `#3.next` is a member of it, and `head.next` one of the structure under test, where their
+//!   types are known.
+//! - `source`: Source places of a trail's events.
+//! - `written`: What plain writes left in memory.
 
 mod delayed;
 mod fault;
@@ -14,17 +25,17 @@ mod source;
 mod written;
 
 use crate::binary::members::Types;
-use crate::binary::symbols::{Source, SourceLines};
+use crate::binary::symbols::SourceLines;
 use crate::core::history::{NEVER, OperationId};
+use crate::core::words;
 use crate::finding::interleaving::{Interleaving, Row, What};
-use crate::finding::{self, FaultLine, Stored};
-use crate::report::timeline;
+use crate::finding::source_text::Texts;
+use crate::finding::{self, Stored};
 use crate::trace::area::signal_name;
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
 use matters::Under;
 use memory::Memory;
-use source::Texts;
 
 /// How the words for a thread that waits begin.
 const WAITS: &str = "waits";
@@ -55,13 +66,6 @@ pub fn interleaving(
     let mut rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
     rows.extend(fault::ends(what, steps.steps));
     Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
-}
-
-/// What happened at some lines of the sources, with their text.
-pub fn fault_lines(sources: Vec<(String, Source)>) -> Vec<FaultLine> {
-    let mut texts = Texts::default();
-    let line = |(what, source)| FaultLine { what, place: texts.place(source) };
-    sources.into_iter().map(line).collect()
 }
 
 /// Rows in order: of one step a call comes before what it does, and an answer behind.
@@ -191,7 +195,7 @@ impl Story<'_> {
 
     /// "push(100)", and "push(100) -> ok".
     fn call(&self, id: OperationId) -> (String, String) {
-        let whole = timeline::call(&self.stored.round.history, id);
+        let whole = words::call(&self.stored.round.history, id);
         let call = whole.split(" -> ").next().unwrap_or(&whole).to_string();
         (call, whole)
     }

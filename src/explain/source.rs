@@ -1,35 +1,10 @@
-//! Lines of source code. Places come in, the text that stands there goes out, if the file is there.
+//! Source places of a trail's events.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::binary::symbols::{Source, SourceLines};
-use crate::finding::interleaving::Place;
 use crate::trace::trail::Event;
-
-/// The files that were read.
-#[derive(Default)]
-pub struct Texts {
-    files: HashMap<PathBuf, Vec<String>>,
-}
-
-impl Texts {
-    pub fn place(&mut self, source: Source) -> Place {
-        let Source { function, file, line, within, from, .. } = source;
-        let within = within.map(|(file, line)| {
-            let function = String::new();
-            let outer = Source { function, file, line, within: None, from: None, is_own: true };
-            Box::new(self.place(outer))
-        });
-        let read = |file: &PathBuf| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            text.lines().map(|line| line.trim().to_string()).collect()
-        };
-        let lines: &Vec<String> = self.files.entry(file.clone()).or_insert_with(|| read(&file));
-        let text = (line as usize).checked_sub(1).and_then(|at| lines.get(at));
-        Place { function, line, text: text.cloned().unwrap_or_default(), file, within, from }
-    }
-}
 
 /// Where each event happened: in a function of the library's own, not in one of the compiler's
 /// headers that it calls, as far as that is known.

@@ -2,6 +2,28 @@
 //! did and the adapter's code come in; a reproducer, what is to be known about it and a report for
 //! the library's authors go out as texts. [`search`] finds out what reproduces; nothing is written
 //! where the user sees it.
+//!
+//! - `calls`: Calls in words and in C++: the operations of a history come in; what they are called,
+//!   what they answered, and the functions that make them go out.
+//! - `forced`: The orders that a program can force: a stored finding and the table of what its
+//!   threads did come in; scripts in turns go out, each with the points at which its threads may
+//!   have to be stopped.
+//! - `halts`: Where in the code a thread can be stopped as it was in the finding.
+//! - `headers`: Copies of a library's headers with points in them.
+//! - `issue`: A bug report for the library's authors: a finding, what became of its reproducer and
+//!   the versions come in; Markdown to be pasted into an issue goes out.
+//! - `outline`: What a reproducer does, in words: a program comes in; its head, and who calls what
+//!   when, go out.
+//! - `program`: The reproducer: a program in one file.
+//! - `readme`: The README of an export: a draft and what became of it come in; Markdown goes out,
+//!   for people who know neither interlap nor the library.
+//! - `script`: What the threads of a reproducer do, in order.
+//! - `search`: Which program reproduces a finding: what can be tried comes in, is compiled and run,
+//!   all within one limit of time; the best draft goes out, with what became of it.
+//! - `source`: The adapter as one text.
+//! - `statements`: Where a call can be put into C or C++ code.
+//! - `trial`: Whether a reproducer reproduces: a directory with the program and the command that
+//!   compiles it come in, what became of some runs goes out.
 
 mod calls;
 mod forced;

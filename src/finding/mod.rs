@@ -1,10 +1,19 @@
 //! A finding: a violation or a fault, with everything that is needed to see it again. It is kept in
 //! a directory of its own, named by its signature, so that the same bug found twice is one finding.
 //! Does not know how it was found nor how it is shown.
+//!
+//! - `cross_engine`: Where else a finding that rr recorded was looked for: with engines whose
+//!   rounds cost little.
+//! - `interleaving`: What the threads of a round did, step by step, as a table: part of a finding.
+//! - `known/`: Known issues: a file that a person writes says which findings are known, by
+//!   patterns.
+//! - `source_text`: The text of source lines that a finding names, as far as the files are there.
+//! - `spots`: Where in the sources a finding happened.
 
 pub mod cross_engine;
 pub mod interleaving;
 pub mod known;
+pub mod source_text;
 pub mod spots;
 
 use std::collections::BTreeSet;

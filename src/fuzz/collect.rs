@@ -1,6 +1,7 @@
-//! What the jobs of a run tell, put together: notes come in; findings on disk, statistics and the
-//! run's end go out. Of a finding that was seen before, the shortest sighting is kept. What happens
-//! is told to the [`Observer`]. Knows nothing of processes.
+//! Collects what the jobs of a run send: findings, statistics, and why the run ended.
+//!
+//! Of a finding that was seen before, the shortest sighting is kept. The [`Observer`] writes
+//! findings and shows what happens.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,13 +16,10 @@ use super::worker::{Note, Sighting};
 use super::{Ending, Observer, Options, Summary, Uncontrolled, recorded, rerun, workload_lint};
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
+use crate::finding::Stored;
 use crate::finding::known::Judgement;
-use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
-use crate::report::debugger;
-use crate::report::page;
-use crate::report::text;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::rounds::Writer;
 
@@ -251,24 +249,13 @@ impl<'a> Collector<'a> {
     /// Writes a finding's directory. Where that fails, the finding is told all the same.
     fn save(&mut self, stored: &Stored) {
         let name = &stored.finding.name;
-        if let Err(error) = self.write(stored)
+        if let Err(error) = self.observer.save(stored, self.options)
             && self.unwritten.insert(name.clone())
         {
             self.observer.warned(&format!(
                 "{error:#}: the finding {name} cannot be kept, and is only told here; its command \
                  below can be run again with another --out"
             ));
-        }
-    }
-
-    fn write(&self, stored: &Stored) -> Result<()> {
-        save(stored)?;
-        match stored.finding.plan.engine {
-            Engine::Controlled => {
-                debugger::write(stored, &self.options.library, &self.options.harness)
-            }
-            Engine::Rr => debugger::write_recorded(stored),
-            Engine::Native => Ok(()),
         }
     }
 
@@ -403,15 +390,4 @@ impl<'a> Collector<'a> {
         let (statistics, pairs, curve) = self.counting.into_parts();
         Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
     }
-}
-
-/// Writes a finding's directory, with its report in words and its page.
-pub fn save(stored: &Stored) -> Result<()> {
-    stored.save()?;
-    let write = |name: &str, text: String| {
-        let path = stored.directory.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    };
-    write(REPORT_FILE, text::render(stored))?;
-    write(PAGE_FILE, page::of_finding(stored))
 }

@@ -1,6 +1,28 @@
 //! A run: jobs side by side, each a thread with a harness (see [`worker`]), and one that collects
 //! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
 //! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
+//!
+//! - `collect`: Collects what the jobs of a run send: findings, statistics, and why the run ended.
+//! - `curve`: How a run's counts grew.
+//! - `exercise/`: What a run's rounds exercised: which operations with which answers and arguments,
+//!   and which of them at once.
+//! - `judge`: Judges rounds on a thread of low priority.
+//! - `leftovers`: The directories in which runs keep recordings while they are under way.
+//! - `long_round`: A long round, judged while it goes on.
+//! - `pace`: How long calls of native threads take: in rounds with a processor for each thread, and
+//!   in rounds with more threads than that.
+//! - `recorded`: The recording of a finding: kept beside it, and looked through for the operations
+//!   of its report.
+//! - `recordings`: The recordings of one job of the rr engine, one harness each; none of other
+//!   engines.
+//! - `rerun`: One round once more, alone in a fresh process: the number of a round comes in, what
+//!   was seen in it goes out.
+//! - `saturation`: How much of what comes in is new: hashes come in, estimates of how many distinct
+//!   ones there were, in all and of late, go out.
+//! - `statistics`: How far a run has got.
+//! - `worker/`: One job of a run: harness after harness over its own rounds, each round judged
+//!   here.
+//! - `workload_lint`: What a target's operations say about its adapter.
 
 mod collect;
 mod curve;
@@ -35,7 +57,6 @@ use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
-pub use collect::save;
 pub use curve::Point;
 pub use recorded::locate;
 pub use rerun::{Searched, rerun, search};
@@ -138,11 +159,16 @@ impl Uncontrolled {
     }
 }
 
-/// Told what happens during a run.
+/// Where a run's findings go, and what happens on the way.
 pub trait Observer {
     fn started(&mut self, hello: &Hello, model: &Spec);
     fn progressed(&mut self, statistics: &Statistics);
-    /// A finding that was not seen before in this run; its directory is written.
+    /// Writes the directory of a finding, over an earlier sighting of the same one.
+    ///
+    /// # Errors
+    /// If it cannot be written. The finding is told all the same.
+    fn save(&mut self, stored: &Stored, options: &Options) -> Result<()>;
+    /// A finding that was not seen before in this run. It was saved.
     fn found(&mut self, stored: &Stored);
     fn warned(&mut self, warning: &str);
 }

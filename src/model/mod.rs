@@ -1,6 +1,21 @@
 //! What a structure promises, as a sequential object. A [`Spec`] is the name and options a user
 //! writes (`fifo-per-producer:empty=lone`); the modules beside this one are the objects. Knows
 //! operations and their answers; knows nothing of threads, time, traces or reports.
+//!
+//! - `bag`: Values without an order of their own: a pool, of which any may leave, and a priority
+//!   queue, of which the smallest leaves first.
+//! - `cell`: Objects made of independent cells: set, map and register.
+//! - `contract`: What a model is: a plain sequential object.
+//! - `counter`: A number that is added to and read.
+//! - `log`: A log: records are appended, each at the next position.
+//! - `object`: The operations of the bundled objects.
+//! - `ordered`: A set whose keys are in order: it counts, ranks, selects and lists them, too.
+//! - `producers`: A queue that keeps the order of each producer: one line of values per producing
+//!   thread.
+//! - `sequence`: A line of values that grows at its back: queue, stack and deque.
+//! - `stream`: A stream of S2: batches of records are appended, on conditions, and the whole of it
+//!   is read at once.
+//! - `text`: Strings under keys: get, put and append.
 
 mod bag;
 mod cell;

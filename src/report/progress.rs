@@ -5,12 +5,14 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::finding::Stored;
-use crate::fuzz::{Observer, Statistics};
+use crate::fuzz::{Observer, Options, Statistics};
 use crate::model::Spec;
-use crate::report::{coverage, text};
+use crate::report::output::note;
+use crate::report::{coverage, directory, text};
 use crate::trace::frame::Hello;
 
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
@@ -80,9 +82,9 @@ impl Progress {
 
     fn say(&self, line: &str) {
         if self.plain {
-            eprintln!("{line}");
+            note!("{line}");
         } else {
-            self.bar.suspend(|| eprintln!("{line}"));
+            self.bar.suspend(|| note!("{line}"));
         }
     }
 
@@ -144,6 +146,10 @@ impl Observer for Progress {
     fn progressed(&mut self, statistics: &Statistics) {
         let line = self.line(statistics);
         self.status(|| line);
+    }
+
+    fn save(&mut self, stored: &Stored, options: &Options) -> Result<()> {
+        directory::write_with_script(stored, &options.library, &options.harness)
     }
 
     fn found(&mut self, stored: &Stored) {

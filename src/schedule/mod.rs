@@ -10,6 +10,27 @@
 //!
 //! Addresses are only ever compared for equality: where a target lies in memory differs between
 //! processes and must not change the schedule.
+//!
+//! - `change_points`: Places: random decisions of a round at which a policy does something out of
+//!   turn, as likely early as late.
+//! - `delay`: Delay bounding: each thread runs until it blocks or ends, in turn, but for a few
+//!   delays.
+//! - `interest`: Which address of a round is the interesting one, for policies that order the
+//!   accesses to one.
+//! - `list`: A list of switches: a schedule recorded from any policy, or a part of one.
+//! - `pct`: PCT: random priorities, lowered at a few random points.
+//! - `pos`: POS: random priorities of events.
+//! - `priorities`: Lots: a random number for each thread, drawn when it is first needed, so that
+//!   threads may appear at any time.
+//! - `simulator`: For tests: threads as lists of events, run under a policy.
+//! - `spec`: A policy with its parameters, as part of a plan.
+//! - `stall`: Stall: one thread is stopped in the middle of an operation while others complete
+//!   whole ones, again and again.
+//! - `surw`: SURW, selectively uniform random walk.
+//! - `turns`: A list of turns: where in its calls each thread let another go on, recorded from any
+//!   policy, or a part of that.
+//! - `walk`: Sticky random walk: the current thread goes on but for a given probability at each
+//!   point.
 
 mod change_points;
 mod delay;

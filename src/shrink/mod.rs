@@ -7,6 +7,38 @@
 //!
 //! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
 //! nothing.
+//!
+//! - `alone`: Shrinking what shows with one call at a time: a finding comes in, the same with fewer
+//!   calls and simpler arguments goes out, as a plan that lists them on one thread.
+//! - `bounded`: Few forced switches, all of them: the calls of a round come in, schedules of them
+//!   that switch at one step, at two, at three go out, in this order, so that the first which shows
+//!   the finding has the fewest.
+//! - `calls`: Fewer calls, fewer threads, simpler arguments: the best scenario so far comes in,
+//!   smaller ones are made of it in an order that gets far soon, and each that still shows the
+//!   finding takes its place.
+//! - `controlled`: Shrinking by the controlled engine: a finding comes in, the same with fewer
+//!   calls and fewer preemptions goes out, as a plan that lists its calls and its switches and
+//!   gives the identical round each time.
+//! - `cross_engine`: What rr recorded, with engines whose rounds cost little: a finding with its
+//!   recorded round comes in; what was tried goes out, and the same finding, shrunk by the engine
+//!   that showed it.
+//! - `deal`: Calls dealt out anew: the calls of a round come in, rounds of a few of them go out, on
+//!   few threads, in any order.
+//! - `native`: Shrinking with native threads, which run differently each time: a finding comes in,
+//!   the same with fewer calls goes out, as a plan that lists them, and how often they show it.
+//! - `schedule`: The same calls with fewer preemptions: the best round so far comes in, and is
+//!   replaced by ones whose schedule takes the turn less often from a thread that could go on.
+//! - `search`: Candidates, tried: a plan and the numbers of rounds come in, the rounds that show
+//!   the finding go out.
+//! - `short`: Short rounds: the plan of a finding comes in, a round of few calls, drawn anew, that
+//!   shows the same goes out.
+//! - `smaller`: Scenarios with less in them: a scenario comes in, one with fewer calls, fewer
+//!   threads or simpler arguments goes out.
+//! - `turns`: The schedule of a scenario, carried over to one with less in it: the turns that
+//!   threads gave and what was left out come in, those that are left go out, at the places where
+//!   they now are.
+//! - `window`: Parts of a recorded round: the round and the operations that contradict each other
+//!   come in, the calls that were made near them go out, as scenarios, the smallest first.
 
 mod alone;
 mod bounded;

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
+use interlap::finding::Stored;
 use interlap::fuzz::{Observer, Options, Statistics};
 use interlap::model::Spec;
+use interlap::report::directory;
 use interlap::trace::area::{
     HEADER_BYTES, MAGIC, OUTBOX_BYTES, Stage, WORD_MAGIC, WORD_OUTBOX, WORD_ROUND, WORD_STAGE,
     WORD_THREADS, WORDS, word_of_thread,
@@ -214,7 +216,10 @@ pub struct Ear {
 impl Observer for Ear {
     fn started(&mut self, _: &Hello, _: &Spec) {}
     fn progressed(&mut self, _: &Statistics) {}
-    fn found(&mut self, stored: &interlap::finding::Stored) {
+    fn save(&mut self, stored: &Stored, options: &Options) -> anyhow::Result<()> {
+        directory::write_with_script(stored, &options.library, &options.harness)
+    }
+    fn found(&mut self, stored: &Stored) {
         self.found.push(interlap::report::text::render(stored));
     }
     fn warned(&mut self, warning: &str) {

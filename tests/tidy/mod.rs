@@ -7,129 +7,14 @@ const LINE_COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 600;
 
-/// What each part of `src` may name of the others. A part that is not listed may name all: it is
-/// the end of the flow (`commands`), or stands beside it.
-const MAY_NAME: &[(&str, &[&str])] = &[
-    ("operation", &[]),
-    ("random", &[]),
-    ("tsc", &[]),
-    ("packages", &[]),
-    ("machine", &[]),
-    ("schedule", &["random"]),
-    ("history", &["operation"]),
-    ("model", &["operation"]),
-    ("plan", &["operation"]),
-    ("scenario", &["history", "operation", "plan"]),
-    ("journal", &["history"]),
-    ("check", &["history", "journal", "model", "operation"]),
-    ("trace", &["history", "model", "operation", "plan"]),
-    ("exchange", &["history", "model", "operation"]),
-    ("exercise", &["check", "history", "operation", "plan", "random"]),
-    ("symbols", &[]),
-    ("members", &[]),
-    ("unseen", &[]),
-    ("saturation", &[]),
-    ("fault", &["history", "symbols", "trace"]),
-    ("supervise", &["fault", "plan", "trace"]),
-    ("judge", &["check", "exercise", "history", "model", "trace"]),
-    ("watch", &["check", "history", "model", "operation", "trace"]),
-    ("rr", &["plan"]),
-    ("interleaving", &[]),
-    ("measured", &[]),
-    (
-        "finding",
-        &[
-            "check",
-            "fault",
-            "history",
-            "interleaving",
-            "measured",
-            "operation",
-            "plan",
-            "random",
-            "rr",
-            "trace",
-        ],
-    ),
-    ("spots", &["finding", "interleaving"]),
-    ("known", &["fault", "finding", "interleaving", "operation", "spots"]),
-    ("triage", &["finding", "interleaving", "known", "ledger", "operation", "spots"]),
-    (
-        "explain",
-        &["finding", "history", "interleaving", "members", "report", "rr", "symbols", "trace"],
-    ),
-    (
-        "export",
-        &[
-            "compile",
-            "fault",
-            "finding",
-            "history",
-            "includes",
-            "interleaving",
-            "operation",
-            "plan",
-            "report",
-            "trace",
-        ],
-    ),
-    ("page", &["check", "exchange", "finding", "history", "interleaving", "model", "report"]),
-    ("replay", &["fault", "finding", "history", "plan", "report", "rr", "trace"]),
-    ("cache", &[]),
-    ("includes", &["cache"]),
-    ("head", &[]),
-    ("sources", &["cache", "head"]),
-    ("compile", &["cache", "head", "includes", "packages", "sources"]),
-    ("catalog", &["cache", "compile", "head", "includes", "sources"]),
-    ("availability", &["cache", "compile", "includes", "packages", "sources"]),
-    ("doctor", &["cache", "compile", "machine", "rr", "sources", "tsc"]),
-    (
-        "fuzz",
-        &[
-            "check",
-            "exercise",
-            "explain",
-            "fault",
-            "finding",
-            "history",
-            "judge",
-            "known",
-            "model",
-            "operation",
-            "page",
-            "plan",
-            "replay",
-            "report",
-            "rr",
-            "saturation",
-            "supervise",
-            "symbols",
-            "trace",
-            "watch",
-        ],
-    ),
-    ("ledger", &["finding", "fuzz", "machine", "plan", "trace"]),
-    ("overview", &["exercise", "finding", "fuzz", "ledger", "operation", "page", "plan", "report"]),
-    (
-        "shrink",
-        &[
-            "finding",
-            "fuzz",
-            "history",
-            "measured",
-            "operation",
-            "plan",
-            "random",
-            "scenario",
-            "schedule",
-            "trace",
-        ],
-    ),
+/// The rooms of `src`. Each may name those before it, and no other.
+const ROOMS: [&str; 17] = [
+    "core", "model", "check", "schedule", "trace", "exchange", "adapter", "binary", "process",
+    "finding", "fuzz", "explain", "shrink", "campaign", "report", "export", "cli",
 ];
 
-/// What the harness may name of the library.
-const HARNESS_MAY_NAME: [&str; 7] =
-    ["model", "operation", "plan", "random", "schedule", "trace", "tsc"];
+/// The rooms that the harness may name: what main program and harness must agree on.
+const HARNESS_MAY_NAME: [&str; 4] = ["core", "model", "schedule", "trace"];
 
 /// What pages are written in.
 const PAGE_EXTENSIONS: [&str; 4] = ["js", "mjs", "css", "html"];
@@ -161,38 +46,148 @@ fn rust_sources() -> Vec<(PathBuf, String)> {
     ["src", "harness", "tests", "benches"].iter().flat_map(|f| sources(f, &["rs"])).collect()
 }
 
-/// The names that follow `prefix` in code (not in comments).
+/// The names that follow `prefix` in code, those in braces as well; not in comments. Unit tests may
+/// reach further, for examples.
 fn named<'a>(text: &'a str, prefix: &str) -> Vec<&'a str> {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let end = |rest: &'a str| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next();
-    code.flat_map(|line| line.split(prefix).skip(1).filter_map(end)).collect()
+    let text = text.split("#[cfg(test)]").next().expect("a first part");
+    let word = |text: &'a str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices(prefix) {
+        let line = text[..at].rsplit('\n').next().expect("a last line");
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        let rest = &text[at + prefix.len()..];
+        match rest.strip_prefix('{').and_then(|list| list.split_once('}')) {
+            Some((list, _)) => names.extend(list.split(',').filter_map(|name| word(name.trim()))),
+            None => names.extend(word(rest)),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
 }
 
-#[test]
-fn dependencies_point_down_the_flow() {
+/// The arrows that point from a room to one that does not come before it.
+fn arrows_upward(sources: &[(PathBuf, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (path, text) in sources("src", &["rs"]) {
-        let part = path.iter().nth(1).expect("src/PART").to_str().expect("UTF-8");
-        let part = part.trim_end_matches(".rs");
-        let Some((_, may_name)) = MAY_NAME.iter().find(|(name, _)| *name == part) else {
+    for (path, text) in sources {
+        let Some(room) = path.iter().nth(1).and_then(|part| part.to_str()) else { continue };
+        if ["lib.rs", "main.rs"].contains(&room) {
+            continue;
+        }
+        let Some(above) = ROOMS.iter().position(|name| *name == room) else {
+            wrong.push(format!("{} is in no room", path.display()));
             continue;
         };
-        // Unit tests may reach further, for examples.
-        let text = text.split("#[cfg(test)]").next().expect("a first part");
         for name in named(text, "crate::") {
-            if name != part && !name.is_empty() && !may_name.contains(&name) {
+            if !ROOMS[..=above].contains(&name) {
                 wrong.push(format!("{} names {name}", path.display()));
             }
         }
     }
+    wrong
+}
+
+#[test]
+fn each_room_names_only_those_before_it() {
+    assert_eq!(arrows_upward(&sources("src", &["rs"])), [""; 0]);
+}
+
+#[test]
+fn an_arrow_upward_and_a_part_in_no_room_are_seen() {
+    let upward = |path: &str, text: &str| {
+        let sources = [(PathBuf::from(path), text.to_string())];
+        arrows_upward(&sources).len()
+    };
+    assert_eq!(upward("src/fuzz/collect.rs", "use crate::report::text;"), 1);
+    assert_eq!(upward("src/fuzz/collect.rs", "use crate::{core, report::text};"), 1);
+    assert_eq!(upward("src/fuzz/collect.rs", "use crate::finding::Stored;\n// crate::report"), 0);
+    assert_eq!(upward("src/ledger.rs", ""), 1);
+    assert_eq!(upward("src/cellar/ledger.rs", ""), 1);
+}
+
+#[test]
+fn the_harness_names_only_what_both_programs_share() {
+    let mut wrong = Vec::new();
     for (path, text) in sources("harness", &["rs"]) {
         for name in named(&text, "interlap::") {
-            if !name.is_empty() && !HARNESS_MAY_NAME.contains(&name) {
+            if !HARNESS_MAY_NAME.contains(&name) {
                 wrong.push(format!("{} names {name}", path.display()));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The first sentence of a file's header.
+fn first_sentence(text: &str) -> String {
+    let header = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let words: Vec<&str> = header.take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let words = words.join(" ");
+    match words.find(". ") {
+        Some(end) => words[..=end].to_string(),
+        None => words,
+    }
+}
+
+/// The list of files that belongs into the header of `folder/mod.rs`: a line each, with its first
+/// sentence.
+fn list_of(folder: &Path, all: &[(PathBuf, String)]) -> String {
+    let mut lines = Vec::new();
+    for (path, text) in all {
+        let is_folder = path.ends_with("mod.rs");
+        let place = if is_folder { path.parent().expect("in a folder") } else { path.as_path() };
+        let name = place.file_stem().expect("a name").to_string_lossy();
+        if place.parent() == Some(folder) && name != "tests" {
+            let slash = if is_folder { "/" } else { "" };
+            lines.push(item(&format!("- `{name}{slash}`: {}", first_sentence(text))));
+        }
+    }
+    lines.sort();
+    lines.concat()
+}
+
+/// An item of a list in a header, broken into lines.
+fn item(text: &str) -> String {
+    let mut lines = vec!["//!".to_string()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("at least one");
+        if last.chars().count() + 1 + word.chars().count() > LINE_COLUMNS_MAX {
+            lines.push(format!("//!   {word}"));
+        } else {
+            *last += &format!(" {word}");
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Set to write the lists instead of comparing them.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+#[test]
+fn each_room_lists_its_files() {
+    let all = sources("src", &["rs"]);
+    let mut wrong = Vec::new();
+    for (path, text) in all.iter().filter(|(path, _)| path.ends_with("mod.rs")) {
+        let list = list_of(path.parent().expect("in a folder"), &all);
+        let header: String = text
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .map(|l| format!("{l}\n"))
+            .collect();
+        let kept = header.split("//!\n//! - `").next().expect("a first part");
+        let kept = kept.trim_end_matches("//!\n");
+        let right = if list.is_empty() { kept.to_string() } else { format!("{kept}//!\n{list}") };
+        if header == right {
+            continue;
+        }
+        if std::env::var_os(UPDATE).is_some() {
+            let text = format!("{right}{}", &text[header.len()..]);
+            std::fs::write(root().join(path), text).expect("it is writable");
+        }
+        wrong.push(path.display().to_string());
+    }
+    assert!(wrong.is_empty(), "run with {UPDATE}=1 to correct the lists of {wrong:#?}");
 }
 
 #[test]
@@ -220,7 +215,7 @@ fn functions_files_and_lines_are_short() {
         }
     }
     let native = ["ffi", "targets"].iter().flat_map(|f| sources(f, &["h", "hpp", "c", "cpp"]));
-    let pages = ["src/page", "src/overview", "tests/page"]
+    let pages = ["src/report/page", "src/report/overview", "tests/page"]
         .iter()
         .flat_map(|f| sources(f, &PAGE_EXTENSIONS));
     for (path, text) in rust_sources().into_iter().chain(native).chain(pages) {

@@ -2,6 +2,14 @@
 //! that decides the result; goes out: the path of the library, from the cache where nothing it was
 //! made of has changed. The same path for bundled and for users' adapters. Does not know what the
 //! library does, nor who loads it.
+//!
+//! - `command`: The two command lines, compile and link.
+//! - `compiler`: The compiler of a language.
+//! - `error`: Why there is no library.
+//! - `flags`: Compiler flags as users give them.
+//! - `record`: What a library was made of.
+//! - `wide`: Whether a compiled target needs GCC's library of atomics: the target's file comes in,
+//!   an answer goes out.
 
 mod command;
 mod compiler;

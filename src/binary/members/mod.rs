@@ -1,6 +1,9 @@
 //! What lies where in the structure under test: the debugging information of its library comes in;
 //! out go the types of C and C++ objects, the name of the member at a byte of one, and what a
 //! pointer there points to. Knows no addresses.
+//!
+//! - `standard`: What lies in objects of the C++ standard library, in the words of those who use
+//!   it: names of libstdc++'s members come in, `begin`, `use_count`, `root` go out.
 
 mod standard;
 

@@ -1,6 +1,10 @@
 //! Findings of one run or of many, each bug once: directories come in, groups go out, the new ones
 //! first, each with its best sighting, and which of them are most likely one bug (see [`bugs`]).
 //! Decides nothing about what is known: that is [`crate::finding::known`]'s.
+//!
+//! - `bugs`: Which findings are most likely one bug: findings come in, sets of them go out.
+//! - `entry`: An entry of known issues for a finding, as text to go on from: a stored finding comes
+//!   in, TOML goes out.
 
 pub mod bugs;
 mod entry;

@@ -2,6 +2,10 @@
 //! linearization near the first return that none explains goes out: the operations in the order in
 //! which they can have taken effect, the state that each left, and what could not follow. Does not
 //! decide anything: that is done. [`story`] tells the search itself.
+//!
+//! - `part`: One key of a map or set alone.
+//! - `story`: A search that can be watched.
+//! - `told`: Partial linearizations in words, the longest few, a step a line.
 
 mod part;
 mod story;

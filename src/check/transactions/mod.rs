@@ -19,6 +19,19 @@
 //!
 //! A transaction whose commit has no answer may have committed, at any later time, or not. One
 //! that never came to its commit did not commit.
+//!
+//! - `anomaly`: Names for what transactions did wrong (Berenson et al.
+//! - `early`: Serializable transactions, judged while some of them are under way, as a sequential
+//!   object whose operations are whole transactions.
+//! - `orders`: Why no order of a few transactions explains what they read: transactions that a
+//!   search has refused come in; each order goes out as far as it goes, with the first answer that
+//!   it contradicts, in words.
+//! - `rest`: What transactions leave behind, for a check that goes along with a run.
+//! - `stamped`: Stores whose transactions have known timestamps, as sequential objects whose
+//!   operations are instants of transactions.
+//! - `store`: Stores of keys and values as sequential objects whose operations are instants of
+//!   transactions.
+//! - `transaction`: Transactions out of operations.
 
 mod anomaly;
 mod early;

@@ -1,5 +1,10 @@
 //! The command line: what can be asked for, its help and examples. Words come in, typed values go
 //! out; nothing is done here.
+//!
+//! - `finding`: What can be asked for of one finding: to show, explain, shrink, replay or export
+//!   it.
+//! - `triage`: What `interlap triage` can be asked for, and the files for and from continuous
+//!   integration that other commands know, too.
 
 mod finding;
 mod triage;

@@ -14,6 +14,7 @@ use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
+use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::report::{text, timeline};
 
@@ -36,17 +37,17 @@ struct Judged {
 /// Threads that judge independent keys of a long history at once.
 const JOBS_MAX: usize = 8;
 
-pub fn run(args: &arguments::Check) -> Result<Outcome> {
+pub fn run(args: &arguments::Check, out: &mut Output) -> Result<Outcome> {
     let ci = arguments::Ci { junit: args.junit.clone(), ..Default::default() };
     let reports = Reports::open(&ci, args.format.json)?;
-    let done = judge(args, &reports);
+    let done = judge(args, &reports, out);
     if let Err(error) = &done {
-        reports.write_failed("interlap check", &args.source.file.display().to_string(), error);
+        reports.write_failed("interlap check", &args.source.file.display().to_string(), error, out);
     }
     done
 }
 
-fn judge(args: &arguments::Check, reports: &Reports) -> Result<Outcome> {
+fn judge(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
     let (subjects, truncated) = source::read(&args.source)?;
     let limits = limits(args)?;
@@ -59,7 +60,7 @@ fn judge(args: &arguments::Check, reports: &Reports) -> Result<Outcome> {
         let model = subject.known_model()?;
         let verdict = subject.rendered(check::check(&subject.history, &model, &limits));
         let partials = partials(subject, model, &verdict);
-        subject.notes.iter().for_each(|note| eprintln!("{file}: {note}"));
+        subject.notes.iter().for_each(|note| note!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
             (Verdict::Inconclusive(_), _) => Outcome::NotDecided,
@@ -73,7 +74,7 @@ fn judge(args: &arguments::Check, reports: &Reports) -> Result<Outcome> {
             let partials = partials.clone();
             all.push(Judged { partials, ..judged(subject, model, verdict.clone()) });
         } else if !reports.take_stdout() {
-            print_verdict(subject, model, &verdict, partials.as_ref());
+            print_verdict(subject, model, &verdict, partials.as_ref(), out);
         }
         let seen = page::Judged { subject, model, verdict, partials };
         if shown.as_ref().is_none_or(|shown| seen.weight() > shown.weight()) {
@@ -81,7 +82,7 @@ fn judge(args: &arguments::Check, reports: &Reports) -> Result<Outcome> {
         }
     }
     if args.format.json {
-        print_json(&all)?;
+        print_json(out, &all)?;
     }
     if let Some(path) = &args.html {
         write_page(path, shown, args)?;
@@ -89,10 +90,10 @@ fn judge(args: &arguments::Check, reports: &Reports) -> Result<Outcome> {
     if let Some(why) = truncated {
         let ended = Ended::NotDecided(why.clone());
         runs.push(Run { ended, ..run_of(args, "what comes behind".to_string()) });
-        eprintln!("{file}: {why}; what comes before was checked");
+        note!("{file}: {why}; what comes before was checked");
         outcome = if outcome == Outcome::Found { outcome } else { Outcome::NotDecided };
     }
-    reports.write(runs, Vec::new())?;
+    reports.write(runs, Vec::new(), out)?;
     Ok(outcome)
 }
 
@@ -109,11 +110,11 @@ fn limits(args: &arguments::Check) -> Result<Limits> {
 fn write_page(path: &Path, shown: Option<page::Judged>, args: &arguments::Check) -> Result<()> {
     let Some(shown) = shown else {
         let file = args.source.file.display();
-        eprintln!("{file}: it holds no history, so no page was written");
+        note!("{file}: it holds no history, so no page was written");
         return Ok(());
     };
     page::write(path, &shown.page())?;
-    eprintln!("{}: the page of {}; opens in any browser", path.display(), shown.subject.name);
+    note!("{}: the page of {}; opens in any browser", path.display(), shown.subject.name);
     Ok(())
 }
 
@@ -181,21 +182,27 @@ fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
     judged
 }
 
-fn print_verdict(subject: &Subject, model: Spec, verdict: &Verdict, partials: Option<&Partials>) {
+fn print_verdict(
+    subject: &Subject,
+    model: Spec,
+    verdict: &Verdict,
+    partials: Option<&Partials>,
+    out: &mut Output,
+) {
     let (name, operations) = (&subject.name, subject.history.len());
     match verdict {
         Verdict::Consistent => {
-            println!("{name}: consistent with {model} ({operations} operations)")
+            writeln!(out, "{name}: consistent with {model} ({operations} operations)")
         }
-        Verdict::Inconclusive(reason) => println!("{name}: not decided: {reason}"),
+        Verdict::Inconclusive(reason) => writeln!(out, "{name}: not decided: {reason}"),
         Verdict::Violation(witness) => {
-            println!("{name}: violates {model} ({})", witness.rule);
-            println!("{}\n", witness.explanation);
-            println!("{}", subject.strings.render(&picture(subject, witness)));
+            writeln!(out, "{name}: violates {model} ({})", witness.rule);
+            writeln!(out, "{}\n", witness.explanation);
+            writeln!(out, "{}", subject.strings.render(&picture(subject, witness)));
         }
     }
     if let Some(partials) = partials {
-        println!("{}", subject.strings.render(&partials.sentences(&subject.history)));
+        writeln!(out, "{}", subject.strings.render(&partials.sentences(&subject.history)));
     }
 }
 

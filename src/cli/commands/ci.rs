@@ -11,6 +11,7 @@ use crate::cli::arguments;
 use crate::core::plan::Plan;
 use crate::finding::known::Known;
 use crate::finding::{Finding, Stored};
+use crate::report::output::{Output, warning};
 use crate::report::results::{Ended, Results, Run};
 use crate::report::{junit, sarif};
 
@@ -53,7 +54,7 @@ impl Reports {
         self.junit.iter().chain(&self.sarif).any(|path| is_stdout(path))
     }
 
-    pub fn write(&self, runs: Vec<Run>, findings: Vec<&Stored>) -> Result<()> {
+    pub fn write(&self, runs: Vec<Run>, findings: Vec<&Stored>, out: &mut Output) -> Result<()> {
         if self.junit.is_none() && self.sarif.is_none() {
             return Ok(());
         }
@@ -61,16 +62,22 @@ impl Reports {
         let here = here.context("cannot find the current directory")?;
         let results = Results { runs, findings, adapter: &adapter, root: root_of(&here) };
         if let Some(path) = &self.junit {
-            put(path, &junit::render(&results)?)?;
+            put(path, &junit::render(&results)?, out)?;
         }
         if let Some(path) = &self.sarif {
-            put(path, &serde_json::to_string_pretty(&sarif::render(&results))?)?;
+            put(path, &serde_json::to_string_pretty(&sarif::render(&results))?, out)?;
         }
         Ok(())
     }
 
     /// Reports of a run that could not be done, so that none of an earlier one is taken for its.
-    pub fn write_failed(&self, command: &str, target: &str, error: &anyhow::Error) {
+    pub fn write_failed(
+        &self,
+        command: &str,
+        target: &str,
+        error: &anyhow::Error,
+        out: &mut Output,
+    ) {
         let path = Path::new(target);
         let target = path.file_stem().unwrap_or_default().to_string_lossy();
         let run = Run {
@@ -81,8 +88,8 @@ impl Reports {
             ended: Ended::Failed(format!("{error:#}")),
             text: String::new(),
         };
-        if let Err(error) = self.write(vec![run], Vec::new()) {
-            eprintln!("warning: {error:#}");
+        if let Err(error) = self.write(vec![run], Vec::new(), out) {
+            warning!("{error:#}");
         }
     }
 }
@@ -96,9 +103,9 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn put(path: &Path, text: &str) -> Result<()> {
+fn put(path: &Path, text: &str, out: &mut Output) -> Result<()> {
     if is_stdout(path) {
-        println!("{text}");
+        writeln!(out, "{text}");
         return Ok(());
     }
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))

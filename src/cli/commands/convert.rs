@@ -7,8 +7,9 @@ use super::source::{self, Subject};
 use crate::cli::arguments;
 use crate::core::operation::Family;
 use crate::exchange;
+use crate::report::output::{Output, note};
 
-pub fn run(args: &arguments::Convert) -> Result<Outcome> {
+pub fn run(args: &arguments::Convert, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
     let (subjects, truncated) = source::read(&args.source)?;
     let subject = the_one(subjects, args.round).with_context(|| file.to_string())?;
@@ -20,11 +21,11 @@ pub fn run(args: &arguments::Convert) -> Result<Outcome> {
         Some(out) => {
             std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
         }
-        None => print!("{text}"),
+        None => write!(out, "{text}"),
     }
-    subject.notes.iter().for_each(|note| eprintln!("{file}: {note}"));
+    subject.notes.iter().for_each(|note| note!("{file}: {note}"));
     if let Some(why) = truncated {
-        eprintln!("{file}: {why}; what comes before was read");
+        note!("{file}: {why}; what comes before was read");
     }
     Ok(Outcome::NothingFound)
 }

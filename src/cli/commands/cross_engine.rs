@@ -13,7 +13,8 @@ use super::workshop::Workshop;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
 use crate::finding::cross_engine::{Elsewhere, Smaller, Tried};
-use crate::fuzz::{self, Options};
+use crate::fuzz::Options;
+use crate::report::directory;
 use crate::report::progress::Progress;
 use crate::shrink;
 
@@ -41,7 +42,7 @@ pub fn look(
     }
     let smaller = shown.as_ref().map(smaller).or(before);
     stored.finding.elsewhere = Some(Elsewhere { tried: sought.tried, smaller });
-    fuzz::save(stored)?;
+    directory::write(stored)?;
     Ok(shown)
 }
 
@@ -95,7 +96,7 @@ pub fn tell_recorded(shown: &Stored) -> Result<()> {
         return Ok(());
     }
     elsewhere.smaller = Some(smaller(shown));
-    fuzz::save(&recorded)
+    directory::write(&recorded)
 }
 
 /// That nothing was shown, and where it was looked for.

@@ -14,6 +14,7 @@ use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
 use crate::report::debugger;
 use crate::report::debugger::Stop;
+use crate::report::output::note;
 
 /// Comes back only with an error.
 pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
@@ -43,7 +44,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let mut gdb = Command::new("gdb");
     gdb.args(&arguments).args(&asked.arguments);
     let words = arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    eprintln!("gdb {words}");
+    note!("gdb {words}");
     Err(gdb.exec()).context("cannot start gdb")
 }
 

@@ -12,9 +12,11 @@ use crate::explain;
 use crate::finding::interleaving::Interleaving;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Options, Sighting};
+use crate::report::directory;
+use crate::report::output::Output;
 use crate::report::{interleaving, text};
 
-pub fn run(args: &arguments::Explain) -> Result<Outcome> {
+pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
     let mut stored = Stored::load(&args.finding)?;
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
@@ -27,16 +29,16 @@ pub fn run(args: &arguments::Explain) -> Result<Outcome> {
     let (signature, stop) = (finding.signature.clone(), stop_flag()?);
     let options = rerun_options(&finding.plan, &signature, &args.finding, &args.run, stop)?;
     add(&mut stored, &options)?;
+    directory::write(&stored)?;
     let table = stored.interleaving.as_ref().context("it was just added")?;
     if args.run.format.json {
-        print_json(table)?;
+        print_json(out, table)?;
     } else {
         let drain = stored.round.history.drain;
         let finding = &stored.finding;
-        println!("{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
-        print!("{}", interleaving::draw(table, drain, args.all, usize::MAX));
+        writeln!(out, "{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
+        write!(out, "{}", interleaving::draw(table, drain, args.all, usize::MAX));
     }
-    fuzz::save(&stored)?;
     Ok(Outcome::Found)
 }
 

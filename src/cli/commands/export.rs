@@ -19,6 +19,7 @@ use crate::core::plan::{Engine, quoted};
 use crate::export::{Build, Material, Tried, Versions, Written, search};
 use crate::finding::Stored;
 use crate::finding::interleaving::Interleaving;
+use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 
 /// What an export wrote: each file and a hash of it, so that a later one knows its own.
@@ -36,7 +37,7 @@ struct Json<'a> {
     words: String,
 }
 
-pub fn run(args: &arguments::Export) -> Result<Outcome> {
+pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
     let known = own(&into)?;
@@ -47,7 +48,7 @@ pub fn run(args: &arguments::Export) -> Result<Outcome> {
     let budget = (!args.no_try).then_some(args.try_for);
     if let Some(budget) = budget.filter(|_| !args.format.json) {
         let seconds = budget.as_secs();
-        eprintln!("compiling and running what may reproduce it, for {seconds} s at most ...");
+        note!("compiling and running what may reproduce it, for {seconds} s at most ...");
     }
     let mut progress = Progress::new(None, args.format.json);
     let searched = search::search(&material, budget, &mut |line| progress.status(|| line));
@@ -59,27 +60,33 @@ pub fn run(args: &arguments::Export) -> Result<Outcome> {
         let mut names: Vec<&Path> = files.iter().map(|(name, _)| name.as_path()).collect();
         names.sort();
         let reproduces = matches!(tried, Tried::Runs { .. }).then(|| tried.is_shown());
-        print_json(&Json { directory: &into, files: names, reproduces, words: tried.words() })?;
+        print_json(
+            out,
+            &Json { directory: &into, files: names, reproduces, words: tried.words() },
+        )?;
     } else {
-        tell(&into, &material, &tried);
+        tell(&into, &material, &tried, out);
     }
     Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn tell(into: &Path, material: &Material, tried: &Tried) {
+fn tell(into: &Path, material: &Material, tried: &Tried, out: &mut Output) {
     let at = |name: &str| quoted(&into.join(name).display().to_string());
-    println!("{}  # the program: {}", at(material.file()), tried.words());
-    println!("{}  # how to compile and run it, what to expect", at("README.md"));
-    println!("{}  # to paste into an issue", at("report.md"));
+    writeln!(out, "{}  # the program: {}", at(material.file()), tried.words());
+    writeln!(out, "{}  # how to compile and run it, what to expect", at("README.md"));
+    writeln!(out, "{}  # to paste into an issue", at("report.md"));
     match tried {
         Tried::DoesNotCompile(words) => {
-            println!("\nIt does not compile:\n{}", words.trim_end());
+            writeln!(out, "\nIt does not compile:\n{}", words.trim_end());
         }
         Tried::Runs { .. } if !tried.is_shown() => {
-            println!("\nIt could not be reproduced without interlap; README.md says what to do.");
-            println!("{}", tried.in_vain().unwrap_or_default());
+            writeln!(
+                out,
+                "\nIt could not be reproduced without interlap; README.md says what to do."
+            );
+            writeln!(out, "{}", tried.in_vain().unwrap_or_default());
             if tried.is_cut_short() {
-                println!("To try more of them: --try-for 5m");
+                writeln!(out, "To try more of them: --try-for 5m");
             }
         }
         _ => {}
@@ -99,7 +106,7 @@ fn table(stored: &Stored, args: &arguments::Export) -> Result<Option<Interleavin
     match explain::table(stored, &options) {
         Ok(table) => Ok(Some(table)),
         Err(error) => {
-            eprintln!("warning: the order is not forced: {error:#}");
+            warning!("the order is not forced: {error:#}");
             Ok(None)
         }
     }

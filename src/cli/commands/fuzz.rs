@@ -31,6 +31,8 @@ use crate::fuzz::exercise::Gap;
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
 use crate::process::rr::{Rr, probe};
 use crate::report::coverage;
+use crate::report::directory;
+use crate::report::output::{Output, note, warning};
 use crate::report::progress::{Progress, summary_line};
 use crate::report::results::{Ended, Run};
 use crate::report::triage as listed;
@@ -38,18 +40,23 @@ use crate::report::triage as listed;
 /// The least time for which [`leave_after`] tries.
 const LEAVE_AFTER_MIN: Duration = Duration::from_secs(1);
 
-pub fn run(args: &arguments::Fuzz) -> Result<Outcome> {
+pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.run.format.json)?;
     let known = Known { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
-    let done = find(args, &known, &reports);
+    let done = find(args, &known, &reports, out);
     if let Err(error) = &done {
-        reports.write_failed("interlap fuzz", &args.target, error);
+        reports.write_failed("interlap fuzz", &args.target, error, out);
     }
     done
 }
 
-fn find(args: &arguments::Fuzz, known: &Known, reports: &Reports) -> Result<Outcome> {
+fn find(
+    args: &arguments::Fuzz,
+    known: &Known,
+    reports: &Reports,
+    out: &mut Output,
+) -> Result<Outcome> {
     let (workshop, began) = (Workshop::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
     check_rr(&plan)?;
@@ -72,20 +79,20 @@ fn find(args: &arguments::Fuzz, known: &Known, reports: &Reports) -> Result<Outc
         Some(path) => overview::write(path, &ledger, &summary.findings),
         None => Ok(()),
     });
-    reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect())?;
+    reports.write(vec![told(&summary, &options.plan)], summary.findings.iter().collect(), out)?;
     if args.run.format.json {
-        print_json(&Json::of(&summary, &options.plan, &ledger))?;
+        print_json(out, &Json::of(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
-        print_summary(&summary, &ledger, &options.plan);
+        print_summary(&summary, &ledger, &options.plan, out);
         let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
-        seen.iter().for_each(|known| println!("{}", listed::seen(known)));
-        unseen.iter().for_each(|name| println!("known, but not seen in this run: {name}"));
-        args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path));
+        seen.iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
+        unseen.iter().for_each(|name| writeln!(out, "known, but not seen in this run: {name}"));
+        args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path, out));
     }
     // What was found counts for more than what could not be written of it.
     match (written, outcome(&summary)) {
-        (Err(error), Outcome::Found) => eprintln!("warning: {error:#}"),
+        (Err(error), Outcome::Found) => warning!("{error:#}"),
         (written, _) => written?,
     }
     Ok(outcome(&summary))
@@ -106,7 +113,7 @@ fn with_any_engine<T>(
         done => return done,
     };
     if let Some(why) = error.downcast_ref::<Uncontrolled>() {
-        eprintln!("warning: {error:#}; going on with native threads");
+        warning!("{error:#}; going on with native threads");
         return attempt(native, Some(why.spent()));
     }
     if !error.is::<compile::Error>() {
@@ -114,8 +121,8 @@ fn with_any_engine<T>(
     }
     // What fails to compile for native threads, too, is told as if it had been tried first.
     let done = attempt(native, Some(Duration::ZERO))?;
-    eprintln!(
-        "warning: native threads were used, because the target does not compile with the hooks of \
+    warning!(
+        "native threads were used, because the target does not compile with the hooks of \
          the controlled engine; `--engine controlled` shows why"
     );
     Ok(done)
@@ -132,9 +139,9 @@ fn leave_after(args: &arguments::Fuzz) -> Option<Duration> {
 fn settle(summary: &mut Summary, known: &Known) {
     for stored in &mut summary.findings {
         if known.mark(stored)
-            && let Err(error) = fuzz::save(stored)
+            && let Err(error) = directory::write(stored)
         {
-            eprintln!("warning: {error:#}");
+            warning!("{error:#}");
         }
     }
     let is_known = |stored: &&Stored| stored.finding.known.is_some();
@@ -172,7 +179,7 @@ fn options(
 ) -> Result<Options> {
     let (jobs, warning) = jobs_for(plan.engine, args.jobs);
     if let Some(warning) = warning {
-        eprintln!("warning: {warning}");
+        warning!("{warning}");
     }
     if plan.engine != Engine::Native && plan.calls.is_some_and(|calls| calls > WHOLE_CALLS_MAX) {
         bail!(
@@ -238,7 +245,7 @@ pub(super) fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
 fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<String>)> {
     fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
-        eprintln!("{}", options.plan);
+        note!("{}", options.plan);
     }
     let mut progress = Progress::new(options.duration_max, args.run.format.json);
     // What is shrunk is told when that is done.
@@ -375,15 +382,15 @@ fn fresh_seed() -> u64 {
 }
 
 /// The run in a few lines, on standard output.
-fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan) {
-    println!("{}", summary_line(&summary.statistics));
+fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan, out: &mut Output) {
+    writeln!(out, "{}", summary_line(&summary.statistics));
     if let Some(covered) = &summary.statistics.coverage {
-        println!("{}", coverage::table(covered).trim_end());
-        coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
+        writeln!(out, "{}", coverage::table(covered).trim_end());
+        coverage::remarks(covered).iter().for_each(|remark| writeln!(out, "{remark}"));
     }
-    overview::print_exercise(ledger, !summary.findings.is_empty());
+    overview::print_exercise(ledger, !summary.findings.is_empty(), out);
     for (reason, rounds) in &summary.statistics.inconclusive {
-        println!("not decided in {rounds} rounds: {reason}");
+        writeln!(out, "not decided in {rounds} rounds: {reason}");
     }
     let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::with_first(new.collect()) {
@@ -393,9 +400,9 @@ fn print_summary(summary: &Summary, ledger: &Ledger, plan: &Plan) {
         let is_there = stored.directory.join(JSON_FILE).is_file();
         let lost = if is_there { "" } else { " (not written)" };
         let (after, seen, also) = (time(after), listed::times(seen), listed::also(first));
-        println!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}");
+        writeln!(out, "{directory}{lost}: {signature}, after {after}, seen {seen}{also}");
     }
-    ending(summary, plan).into_iter().for_each(|why| println!("{why}"));
+    ending(summary, plan).into_iter().for_each(|why| writeln!(out, "{why}"));
 }
 
 /// Why the run ended, where that is not what was found.

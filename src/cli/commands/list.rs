@@ -15,6 +15,7 @@ use crate::cli::arguments::{Format, New};
 use crate::cli::doctor;
 use crate::core::plan::Recorder;
 use crate::process::rr::Rr;
+use crate::report::output::Output;
 
 /// A target as it is listed.
 #[derive(Serialize)]
@@ -24,7 +25,7 @@ struct Listed<'a> {
     missing: Vec<MissingHeader>,
 }
 
-pub fn targets(format: Format) -> Result<Outcome> {
+pub fn targets(format: Format, out: &mut Output) -> Result<Outcome> {
     let workshop = Workshop::open()?;
     let mut listed = Vec::new();
     for adapter in workshop.catalog().bundled() {
@@ -39,26 +40,26 @@ pub fn targets(format: Format) -> Result<Outcome> {
         listed.push(Listed { adapter, missing });
     }
     if format.json {
-        print_json(&listed)?;
+        print_json(out, &listed)?;
         return Ok(Outcome::NothingFound);
     }
-    let print = |origin: Origin| {
+    let print = |origin: Origin, out: &mut Output| {
         for target in listed.iter().filter(|target| target.adapter.origin == origin) {
-            print_target(target);
+            print_target(target, out);
         }
     };
-    println!("Bundled targets (interlap fuzz NAME):\n");
-    print(Origin::Bundled);
-    println!("\nThe same structures with one seeded bug each, to see a finding:\n");
-    print(Origin::Broken);
+    writeln!(out, "Bundled targets (interlap fuzz NAME):\n");
+    print(Origin::Bundled, out);
+    writeln!(out, "\nThe same structures with one seeded bug each, to see a finding:\n");
+    print(Origin::Broken, out);
     Ok(Outcome::NothingFound)
 }
 
-fn print_target(target: &Listed) {
+fn print_target(target: &Listed, out: &mut Output) {
     let head = &target.adapter.head;
     let model = head.model.as_deref().unwrap_or("by its methods");
-    println!("  {:<26} {model:<18} {}", target.adapter.name, head.description);
-    let detail = |text: &str| println!("  {:<26} {text}", "");
+    writeln!(out, "  {:<26} {model:<18} {}", target.adapter.name, head.description);
+    let mut detail = |text: &str| writeln!(out, "  {:<26} {text}", "");
     if let Some(guarantee) = &head.guarantee {
         detail(&format!("Guarantee: {guarantee}"));
     }
@@ -80,21 +81,21 @@ fn print_target(target: &Listed) {
     }
 }
 
-pub fn new(args: &New) -> Result<Outcome> {
+pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
     let path = scaffold::new_adapter(&args.family, &args.name, &args.dir)?;
     let path = path.display();
-    println!("Wrote {path}. It runs as it is:\n\n  interlap fuzz {path}\n");
-    println!("Then put your structure in the place of the one in it.");
+    writeln!(out, "Wrote {path}. It runs as it is:\n\n  interlap fuzz {path}\n");
+    writeln!(out, "Then put your structure in the place of the one in it.");
     Ok(Outcome::NothingFound)
 }
 
-pub fn doctor(args: &arguments::Doctor) -> Result<Outcome> {
+pub fn doctor(args: &arguments::Doctor, out: &mut Output) -> Result<Outcome> {
     let rr = Rr::of(&chosen_rr(&args.rr, &Recorder::default())?);
     let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
     if args.format.json {
-        print_json(&facts)?;
+        print_json(out, &facts)?;
     } else {
-        facts.iter().for_each(|fact| println!("{fact}"));
+        facts.iter().for_each(|fact| writeln!(out, "{fact}"));
     }
     Ok(Outcome::NothingFound)
 }

@@ -14,12 +14,13 @@ use crate::cli::arguments;
 use crate::finding::known;
 use crate::finding::known::Seen;
 use crate::finding::{Finding, Stored};
-use crate::fuzz;
 use crate::report::debugger;
+use crate::report::directory;
+use crate::report::output::{Output, warning};
 use crate::report::progress::summary_line;
 use crate::report::{coverage, triage as listed};
 
-pub fn run(args: &arguments::Merge) -> Result<Outcome> {
+pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.format.json)?;
     let known = ci::known(&args.ci)?;
@@ -34,7 +35,7 @@ pub fn run(args: &arguments::Merge) -> Result<Outcome> {
             None => joined = Some(ledger),
             Some(joined) => {
                 for warning in joined.join(ledger)? {
-                    eprintln!("warning: {warning}");
+                    warning!("{warning}");
                 }
             }
         }
@@ -57,16 +58,16 @@ pub fn run(args: &arguments::Merge) -> Result<Outcome> {
     let known = findings.values().filter(is_known).count();
     (ledger.statistics.findings, ledger.statistics.known) = (findings.len(), known);
     ledger.save(&args.out)?;
-    reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect())?;
+    reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect(), out)?;
     if let Some(path) = &args.html {
         overview::write(path, &ledger, findings.values())?;
     }
     match args.format.json {
-        true => print_json(&Json::of(&ledger, &findings, &args.out))?,
+        true => print_json(out, &Json::of(&ledger, &findings, &args.out))?,
         false if reports.take_stdout() => {}
         false => {
-            print(&ledger, &findings);
-            args.html.iter().for_each(|path| overview::tell(path));
+            print(&ledger, &findings, out);
+            args.html.iter().for_each(|path| overview::tell(path, out));
         }
     }
     Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
@@ -75,7 +76,7 @@ pub fn run(args: &arguments::Merge) -> Result<Outcome> {
 /// Writes a finding that was read from elsewhere into this directory.
 fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
     let old = std::mem::replace(&mut stored.directory, directory);
-    fuzz::save(stored)?;
+    directory::write(stored)?;
     match debugger::library(&old) {
         Some(library) => debugger::write(stored, &library, &harness_program()?),
         None => Ok(()),
@@ -103,24 +104,24 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
     (finding.after_rounds, finding.after_seconds) = (after_rounds, after_seconds);
 }
 
-fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>) {
+fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>, out: &mut Output) {
     let runs = ledger.parts.len();
-    println!("{}, {runs} runs. {}", ledger.target, summary_line(&ledger.statistics));
+    writeln!(out, "{}, {runs} runs. {}", ledger.target, summary_line(&ledger.statistics));
     if let Some(covered) = &ledger.statistics.coverage {
-        println!("{}", coverage::table(covered).trim_end());
-        coverage::remarks(covered).iter().for_each(|remark| println!("{remark}"));
+        writeln!(out, "{}", coverage::table(covered).trim_end());
+        coverage::remarks(covered).iter().for_each(|remark| writeln!(out, "{remark}"));
     }
-    overview::print_exercise(ledger, !findings.is_empty());
+    overview::print_exercise(ledger, !findings.is_empty(), out);
     let new = findings.values().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::with_first(new.collect()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
         let (seen, also) = (finding.sightings, listed::also(first));
-        println!("{directory}: {}, seen {seen} times{also}", finding.signature);
+        writeln!(out, "{directory}: {}, seen {seen} times{also}", finding.signature);
     }
-    seen(findings).iter().for_each(|known| println!("{}", listed::seen(known)));
+    seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {
-        (true, _) => println!("Nothing found."),
-        (false, true) => println!("Nothing new was found."),
+        (true, _) => writeln!(out, "Nothing found."),
+        (false, true) => writeln!(out, "Nothing new was found."),
         (false, false) => {}
     }
 }

@@ -18,6 +18,7 @@ use crate::core::machine::Machine;
 use crate::core::plan::Plan;
 use crate::finding::{PAGE_FILE, Stored};
 use crate::fuzz::{Ending, Summary};
+use crate::report::output::Output;
 use crate::report::overview;
 use crate::report::overview::Found;
 use crate::report::progress::summary_line;
@@ -117,14 +118,14 @@ fn link(from: &Path, to: &Path) -> String {
 }
 
 /// Prints what a run exercised; what it did not, where nothing was found: else that matters more.
-pub fn print_exercise(ledger: &Ledger, has_findings: bool) {
+pub fn print_exercise(ledger: &Ledger, has_findings: bool, out: &mut Output) {
     let Some(exercised) = &ledger.statistics.exercise else { return };
     if exercised.rounds == 0 {
         return;
     }
-    println!("{}", exercise::line(exercised));
+    writeln!(out, "{}", exercise::line(exercised));
     if !has_findings {
-        print!("{}", exercise::never(exercised, &overview::never(ledger)));
+        write!(out, "{}", exercise::never(exercised, &overview::never(ledger)));
     }
 }
 
@@ -134,37 +135,37 @@ pub fn is_run(directory: &Path) -> bool {
 }
 
 /// `interlap show` of a run.
-pub fn show(args: &arguments::Show) -> Result<Outcome> {
+pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
     let directory = &args.finding;
     let ledger = Ledger::load(directory)?;
     if args.history {
         bail!("{} is a run; --history shows that of a finding in it", directory.display());
     }
     if args.format.json {
-        print_json(&ledger)?;
+        print_json(out, &ledger)?;
         return Ok(Outcome::NothingFound);
     }
     let load = |name: &String| Stored::load(&directory.join(name));
     let findings: Vec<Stored> = ledger.findings.iter().map(load).collect::<Result<_>>()?;
     if let Some(path) = &args.html {
         write(path, &ledger, &findings)?;
-        println!("{}: opens in any browser", path.display());
+        writeln!(out, "{}: opens in any browser", path.display());
         return Ok(Outcome::NothingFound);
     }
-    println!("{}. {}", ledger.target, summary_line(&ledger.statistics));
+    writeln!(out, "{}. {}", ledger.target, summary_line(&ledger.statistics));
     if let Some(covered) = &ledger.statistics.coverage {
-        println!("{}", coverage::table(covered).trim_end());
+        writeln!(out, "{}", coverage::table(covered).trim_end());
     }
-    print_exercise(&ledger, false);
+    print_exercise(&ledger, false, out);
     for stored in &findings {
-        println!("{}: {}", stored.directory.display(), stored.finding.signature);
+        writeln!(out, "{}: {}", stored.directory.display(), stored.finding.signature);
     }
     Ok(Outcome::NothingFound)
 }
 
 /// Says where the page of a run was written.
-pub fn tell(path: &Path) {
-    println!("{}: the page of this run, opens in any browser", path.display());
+pub fn tell(path: &Path, out: &mut Output) {
+    writeln!(out, "{}: the page of this run, opens in any browser", path.display());
 }
 
 /// Fails where a page could not be written in the end.

@@ -18,6 +18,8 @@ use crate::process::rr;
 use crate::process::rr::replay::Stop;
 use crate::process::rr::{Rr, shell_line};
 use crate::report::debugger;
+use crate::report::directory;
+use crate::report::output::note;
 use crate::trace::rounds;
 
 /// A replay takes about as long as the recording did.
@@ -72,7 +74,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
     };
     if !is_located {
         fuzz::locate(stored, stop);
-        fuzz::save(stored)?;
+        directory::write(stored)?;
         debugger::write_recorded(stored)?;
     }
     Ok(Intact { identical, seconds })
@@ -95,7 +97,7 @@ pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let mut words = rr.replay_words(event, Some(&script), &stored.recording());
     words.push("--".into());
     words.extend(gdb.into_iter().chain(asked.arguments.clone()));
-    eprintln!("{}", shell_line(&words));
+    note!("{}", shell_line(&words));
     Err(Command::new(&words[0]).args(&words[1..]).exec())
         .with_context(|| format!("cannot start {}", rr.program()))
 }

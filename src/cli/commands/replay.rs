@@ -17,24 +17,25 @@ use crate::exchange::strings::Strings;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
+use crate::report::output::Output;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::text;
 
-pub fn show(args: &arguments::Show) -> Result<Outcome> {
+pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
     if overview::is_run(&args.finding) {
-        return overview::show(args);
+        return overview::show(args, out);
     }
     let stored = Stored::load(&args.finding)?;
     if args.format.json {
-        print_json(&stored.finding)?;
+        print_json(out, &stored.finding)?;
     } else if args.history {
         let (history, model) = (&stored.round.history, &stored.finding.model);
-        print!("{}", jsonl::write(history, model, &Strings::default()));
+        write!(out, "{}", jsonl::write(history, model, &Strings::default()));
     } else if let Some(path) = &args.html {
         page::write(path, &crate::report::page::of_finding(&stored))?;
-        println!("{}: opens in any browser", path.display());
+        writeln!(out, "{}: opens in any browser", path.display());
     } else {
-        print!("{}", text::render(&stored));
+        write!(out, "{}", text::render(&stored));
     }
     Ok(Outcome::NothingFound)
 }
@@ -54,14 +55,14 @@ struct Replayed<'a> {
     seconds: f64,
 }
 
-pub fn run(args: &arguments::Replay) -> Result<Outcome> {
+pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     let mut stored = Stored::load(&args.finding)?;
     if args.stop.is_asked() {
         return debug::run(&mut stored, args);
     }
     let json = args.run.format.json;
     if !json {
-        print!("{}", text::render(&stored));
+        write!(out, "{}", text::render(&stored));
     }
     let history = check_again(&stored)?;
     let signature = stored.finding.signature.clone();
@@ -74,18 +75,18 @@ pub fn run(args: &arguments::Replay) -> Result<Outcome> {
         seconds: 0.0,
     };
     if let (Some((_, sentence)), false) = (&history, json) {
-        println!("{sentence}");
+        writeln!(out, "{sentence}");
     }
     let violated = replayed.history == Some("violation");
     if !args.history_only {
         match stored.finding.plan.engine {
-            Engine::Native => run_again(&stored, args, &mut replayed)?,
-            Engine::Controlled => run_round_again(&stored, args, &mut replayed)?,
-            Engine::Rr => run_recording_again(&mut stored, args, &mut replayed)?,
+            Engine::Native => run_again(&stored, args, &mut replayed, out)?,
+            Engine::Controlled => run_round_again(&stored, args, &mut replayed, out)?,
+            Engine::Rr => run_recording_again(&mut stored, args, &mut replayed, out)?,
         }
     }
     if json {
-        print_json(&replayed)?;
+        print_json(out, &replayed)?;
     }
     match (replayed.recurred, violated) {
         (Some(true), _) | (None, true) => Ok(Outcome::Found),
@@ -131,6 +132,7 @@ fn run_round_again(
     stored: &Stored,
     args: &arguments::Replay,
     replayed: &mut Replayed,
+    out: &mut Output,
 ) -> Result<()> {
     let Finding { plan, signature, round, .. } = &stored.finding;
     let started = Instant::now();
@@ -151,7 +153,7 @@ fn run_round_again(
             }
             None => "it did not show this again; something besides the plan decides it.",
         };
-        println!("Round {round}, run alone in a fresh process: {what}");
+        writeln!(out, "Round {round}, run alone in a fresh process: {what}");
     }
     Ok(())
 }
@@ -161,6 +163,7 @@ fn run_recording_again(
     stored: &mut Stored,
     args: &arguments::Replay,
     replayed: &mut Replayed,
+    out: &mut Output,
 ) -> Result<()> {
     let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
     let intact = recording::run(stored, args, &*stop_flag()?)?;
@@ -170,7 +173,8 @@ fn run_recording_again(
     if args.run.format.json {
         return Ok(());
     }
-    println!(
+    writeln!(
+        out,
         "{}",
         match intact.identical {
             Some(true) =>
@@ -182,7 +186,7 @@ fn run_recording_again(
         }
     );
     if !was_located {
-        print!("{}", text::render(stored));
+        write!(out, "{}", text::render(stored));
     }
     Ok(())
 }
@@ -202,11 +206,16 @@ fn told_before(finding: &Finding, most: Duration) -> String {
 }
 
 /// Runs the plan until the finding recurs or time is up.
-fn run_again(stored: &Stored, args: &arguments::Replay, replayed: &mut Replayed) -> Result<()> {
+fn run_again(
+    stored: &Stored,
+    args: &arguments::Replay,
+    replayed: &mut Replayed,
+    out: &mut Output,
+) -> Result<()> {
     let json = args.run.format.json;
     let finding = &stored.finding;
     if !json {
-        println!("{}", told_before(finding, args.run.duration));
+        writeln!(out, "{}", told_before(finding, args.run.duration));
     }
     let sightings = tempfile::tempdir()?;
     let stop = stop_flag()?;
@@ -222,13 +231,14 @@ fn run_again(stored: &Stored, args: &arguments::Replay, replayed: &mut Replayed)
     if json {
         return Ok(());
     }
-    println!("{}", summary_line(statistics));
+    writeln!(out, "{}", summary_line(statistics));
     if summary.ending == Ending::Wanted {
-        println!("It recurred after {} rounds.", statistics.rounds);
+        writeln!(out, "It recurred after {} rounds.", statistics.rounds);
     } else {
         let stopped = options.stop.load(Ordering::Relaxed);
         let until = if stopped { "until it was stopped" } else { "in that time" };
-        println!(
+        writeln!(
+            out,
             "It did not recur {until}. Native threads are scheduled differently each time: \
              try longer (--for), or a quieter or busier machine."
         );

@@ -15,9 +15,10 @@ use crate::check::{self, Witness};
 use crate::cli::arguments;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
-use crate::fuzz::{self, Observer, Options, Summary};
+use crate::fuzz::{Observer, Options, Summary};
 use crate::model::Spec;
-use crate::report::debugger;
+use crate::report::directory;
+use crate::report::output::Output;
 use crate::report::progress::Progress;
 use crate::report::text;
 use crate::shrink;
@@ -31,7 +32,7 @@ struct Json<'a> {
     finding: &'a Finding,
 }
 
-pub fn run(args: &arguments::Shrink) -> Result<Outcome> {
+pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
     let mut stored = named(&args.finding)?;
     let (finding, stop) = (&stored.finding, stop_flag()?);
     let (engine, directory) = (finding.plan.engine, &stored.directory);
@@ -46,11 +47,11 @@ pub fn run(args: &arguments::Shrink) -> Result<Outcome> {
     let (shrunk, seconds) = (shrunk?, started.elapsed().as_secs_f64());
     let (done, now) = (shrunk.is_some(), shrunk.as_ref().unwrap_or(&stored));
     if json {
-        print_json(&Json { shrunk: done, seconds, finding: &now.finding })?;
+        print_json(out, &Json { shrunk: done, seconds, finding: &now.finding })?;
     } else if done {
-        println!("{}", text::render(now));
+        writeln!(out, "{}", text::render(now));
     } else {
-        println!("{}", not_seen_again(&stored, args.run.duration));
+        writeln!(out, "{}", not_seen_again(&stored, args.run.duration));
     }
     Ok(if done { Outcome::Found } else { Outcome::NotDecided })
 }
@@ -168,11 +169,9 @@ pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
     let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
     shrunk.finding.explain(partials);
-    if shrunk.finding.plan.engine == Engine::Native {
-        return fuzz::save(shrunk);
+    if shrunk.finding.plan.engine != Engine::Native {
+        // A finding without its table is as good as one that has never been explained.
+        explain::add(shrunk, options).ok();
     }
-    // A finding without its table is as good as one that has never been explained.
-    explain::add(shrunk, options).ok();
-    fuzz::save(shrunk)?;
-    debugger::write(shrunk, &options.library, &options.harness)
+    directory::write_with_script(shrunk, &options.library, &options.harness)
 }

@@ -17,13 +17,14 @@ use crate::finding::known;
 use crate::finding::known::{Known, Seen};
 use crate::finding::spots;
 use crate::finding::{KnownAs, Size, Stored};
+use crate::report::output::{Output, warning};
 use crate::report::progress::summary_line;
 use crate::report::results::{self, Ended, Run};
 use crate::report::triage as told;
 
-pub fn run(args: &arguments::Triage) -> Result<Outcome> {
+pub fn run(args: &arguments::Triage, out: &mut Output) -> Result<Outcome> {
     if let Some(name) = &args.add {
-        return add(args, name);
+        return add(args, name, out);
     }
     let reports = Reports::open(&args.ci, args.format.json)?;
     let known = args.ci.known.as_deref().map(Known::load).transpose()?;
@@ -31,13 +32,16 @@ pub fn run(args: &arguments::Triage) -> Result<Outcome> {
     let known = known.unwrap_or_default();
     let findings: Vec<&Stored> = gathered.groups.iter().map(|group| &group.best).collect();
     if args.format.json {
-        print_json(&Json::of(&gathered, &known))?;
+        print_json(out, &Json::of(&gathered, &known))?;
     } else if !reports.take_stdout() {
-        print(&gathered, &known);
+        print(&gathered, &known, out);
     }
-    gathered.damaged.iter().for_each(|error| eprintln!("warning: {error:#}"));
-    reports
-        .write(gathered.ledgers.iter().map(|(at, ledger)| of(at, ledger)).collect(), findings)?;
+    gathered.damaged.iter().for_each(|error| warning!("{error:#}"));
+    reports.write(
+        gathered.ledgers.iter().map(|(at, ledger)| of(at, ledger)).collect(),
+        findings,
+        out,
+    )?;
     if !gathered.damaged.is_empty() {
         bail!("{} could not be read, see above; the others are told", gathered.damaged.len());
     }
@@ -52,25 +56,28 @@ fn outcome(gathered: &Gathered) -> Outcome {
     }
 }
 
-fn print(gathered: &Gathered, known: &Known) {
+fn print(gathered: &Gathered, known: &Known, out: &mut Output) {
     let (groups, runs) = (&gathered.groups, gathered.ledgers.len());
     if groups.is_empty() {
-        println!("Nothing was found.");
+        writeln!(out, "Nothing was found.");
     } else {
-        print!("{}", told::table(groups, &gathered.bugs));
+        write!(out, "{}", told::table(groups, &gathered.bugs));
     }
     let new = groups.iter().filter(|group| group.best.finding.known.is_none()).count();
     let s = if runs == 1 { "" } else { "s" };
-    println!("\n{} distinct, {new} new, of {runs} run{s}.{}", groups.len(), bugs(gathered));
-    seen(gathered).iter().for_each(|known| println!("{}", told::seen(known)));
+    writeln!(out, "\n{} distinct, {new} new, of {runs} run{s}.{}", groups.len(), bugs(gathered));
+    seen(gathered).iter().for_each(|known| writeln!(out, "{}", told::seen(known)));
     for at in &gathered.stale {
         let entry = &known.entries[*at];
         let (path, line, name) = (known.path.display(), entry.line, &entry.name);
-        println!("{path}:{line}: {name:?} fits nothing here; is it fixed, or are runs missing?");
+        writeln!(
+            out,
+            "{path}:{line}: {name:?} fits nothing here; is it fixed, or are runs missing?"
+        );
     }
     if let Some(group) = groups.iter().find(|group| group.best.finding.known.is_none()) {
         let directory = group.best.directory.display();
-        println!("Next: interlap show {directory}");
+        writeln!(out, "Next: interlap show {directory}");
     }
 }
 
@@ -114,7 +121,7 @@ pub fn why(inconclusive: &std::collections::BTreeMap<String, u64>) -> String {
 }
 
 /// Writes an entry for the one finding.
-fn add(args: &arguments::Triage, name: &str) -> Result<Outcome> {
+fn add(args: &arguments::Triage, name: &str, out: &mut Output) -> Result<Outcome> {
     let gathered = triage::gather(&args.directories, None)?;
     let [group] = &gathered.groups[..] else {
         bail!(
@@ -124,11 +131,15 @@ fn add(args: &arguments::Triage, name: &str) -> Result<Outcome> {
     };
     let text = triage::entry(name, args.issue.as_deref(), &group.best);
     let Some(path) = &args.ci.known else {
-        print!("{text}");
+        write!(out, "{text}");
         return Ok(Outcome::NothingFound);
     };
     append(path, &text, &group.best)?;
-    println!("{}: {name:?} is known now. Its patterns may be edited.\n\n{text}", path.display());
+    writeln!(
+        out,
+        "{}: {name:?} is known now. Its patterns may be edited.\n\n{text}",
+        path.display()
+    );
     Ok(Outcome::NothingFound)
 }
 

@@ -10,6 +10,7 @@ use crate::adapter::catalog::{Adapter, Catalog};
 use crate::adapter::compile::{Flavour, Request, Toolchain};
 use crate::adapter::sources::Sources;
 use crate::core::plan::{Engine, Plan};
+use crate::report::output::{note, warning};
 
 /// Finds adapters and compiles them.
 pub struct Workshop {
@@ -44,8 +45,8 @@ impl Workshop {
             Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
                 let plain = Request { flavour: Flavour::Plain, ..request };
                 let compiled = self.toolchain.compile(&plain)?;
-                eprintln!(
-                    "warning: the target does not compile with the hooks of the controlled engine, \
+                warning!(
+                    "the target does not compile with the hooks of the controlled engine, \
                      so that rr switches threads at fewer places; `--engine controlled` shows why"
                 );
                 compiled
@@ -53,7 +54,7 @@ impl Workshop {
             compiled => compiled?,
         };
         if !compiled.warnings.trim().is_empty() {
-            eprintln!("{}", compiled.warnings.trim_end());
+            note!("{}", compiled.warnings.trim_end());
         }
         Ok(compiled.library)
     }

@@ -1,6 +1,11 @@
 //! What this machine can do (`interlap doctor`). Comes in: files of the kernel, programs that
 //! answer `--version`, a recording of a program that does nothing; goes out: facts, each with
 //! advice where something can be done about it. Changes nothing.
+//!
+//! - `processor`: The processor: what it is, whether its clock can stamp operations, whether fibers
+//!   can have thread-local storage, whether rr can count on it.
+//! - `programs`: The programs that interlap calls: compilers, debugger, recorder.
+//! - `resources`: Memory, disks, and what the kernel does to addresses.
 
 mod processor;
 mod programs;

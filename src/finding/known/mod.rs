@@ -5,6 +5,10 @@
 //! that fit, the first is the finding's. Lines of violations are known only once the finding was
 //! shrunk or explained, so there is a third answer beside known and new: it may be, see
 //! [`Judgement::Open`].
+//!
+//! - `file`: The file of known issues: TOML comes in, entries go out, or what is wrong in which
+//!   line.
+//! - `pattern`: Patterns on findings: what an entry of known issues asks for.
 
 mod file;
 mod pattern;

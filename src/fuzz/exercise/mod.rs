@@ -1,6 +1,10 @@
 //! What a run's rounds exercised: which operations with which answers and arguments, and which of
 //! them at once. [`Counter`] counts rounds; an [`Exercise`] is what is kept of its sums, and
 //! [`gaps`] what never happened, with what to do about it. Knows nothing of findings.
+//!
+//! - `answer`: What kind of answer a call got, what it was called with, and which keys it concerns.
+//! - `counter/`: Counts what rounds exercised.
+//! - `gaps`: What was never exercised, and what to do about it.
 
 mod answer;
 mod counter;

@@ -1,6 +1,9 @@
 //! One job of a run: harness after harness over its own rounds, each round judged here. Numbers of
 //! rounds come in; [`Note`]s of what matters go out. Runs on a thread of its own, which must live
 //! as long as its harness. Does not know the other jobs, nor what is done with its notes.
+//!
+//! - `long`: Long rounds, which come in parts: each part is judged when it comes, and the round is
+//!   over for us with the first return that no order explains.
 
 mod long;
 
@@ -21,8 +24,8 @@ use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
-use crate::explain;
 use crate::finding::Finding;
+use crate::finding::source_text;
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -374,7 +377,7 @@ impl<'a> Worker<'a> {
             None => (check::check(&fault.history, &model, &self.limits()), None),
         };
         let (plan, model) = (&self.options.plan, model.to_string());
-        let lines = explain::fault_lines(fault.sources());
+        let lines = source_text::fault_lines(fault.sources());
         let finding = Finding::fault(&fault, lines, plan, &model);
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);

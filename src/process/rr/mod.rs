@@ -1,6 +1,15 @@
 //! The recorder rr. What the user said of it comes in; its command lines, what it can do on this
 //! machine ([`probe`]), its recordings ([`recording`]) and where in one of them something happened
 //! ([`locate`], [`replay`]) go out. Does not know what is recorded.
+//!
+//! - `locate`: The second pass over a recording: the boxes of some calls come in, when in the
+//!   recording each began and ended goes out.
+//! - `probe`: Whether rr can record on this machine.
+//! - `recording`: A recording of rr: a directory that is removed with its owner, unless it is kept.
+//! - `replay`: Replays of a recording: one that runs through and hands out what the recorded
+//!   process wrote to its standard output, and one in a debugger.
+//! - `script`: What gdb is told about a recording: the boxes of some calls come in, gdb commands go
+//!   out.
 
 pub mod locate;
 pub mod probe;

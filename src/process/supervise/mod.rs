@@ -2,6 +2,8 @@
 //! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
 //! here as an event. A recorder may stand in front of the harness: then it is the recorder that is
 //! started, and it ends as the harness did, a little later. Does not judge what was recorded.
+//!
+//! - `reading`: The reading thread of a supervised harness.
 
 mod reading;
 

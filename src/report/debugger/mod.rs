@@ -1,6 +1,9 @@
 //! A finding's round, or its recording, under a debugger. A stored finding, the compiled adapter
 //! and the harness come in; the files that a debugger is started with go out, into the finding's
 //! directory. Starts nothing itself.
+//!
+//! - `gdb`: The gdb script of a finding: its operations and how its program is run come in, text
+//!   goes out.
 
 pub mod gdb;
 
@@ -8,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::timeline;
 use crate::core::history::{NEVER, OperationId};
 use crate::core::plan::{Carrier, Engine, Job, Plan};
+use crate::core::words;
 use crate::finding::{SCRIPT_FILE, Stored, What};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
@@ -104,7 +107,7 @@ fn operation(stored: &Stored, id: OperationId) -> Operation {
     let history = &stored.round.history;
     let boxed = history.operation(id);
     let name = history.client_name(id);
-    let call = timeline::call(history, id);
+    let call = words::call(history, id);
     let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
     let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
     Operation { start: boxed.start, words, event: None }

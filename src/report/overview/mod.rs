@@ -1,6 +1,13 @@
 //! The page of a run: one HTML file without network that shows what was done and what was not. A
 //! ledger and its findings come in, the page's text goes out. It is whole without its script, which
 //! has the switch of colours alone. Decides nothing about the run.
+//!
+//! - `chart`: A curve as a picture that needs no script.
+//! - `exercised`: What a run exercised, as parts of its page: operations and answers, which of them
+//!   overlapped, arguments.
+//! - `html`: Tables and sections.
+//! - `runs`: The numbers of a run as parts of its page: findings, figures, growth, policies, and
+//!   with what, where and when each run was done.
 
 mod chart;
 mod exercised;

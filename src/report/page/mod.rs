@@ -1,6 +1,11 @@
 //! A page: one HTML file without network that shows a history and what was made of it. A
 //! [`Subject`] comes in, the page's text goes out: [`data`] is what its script is given, `assets`
 //! the page itself, written by hand and joined here. Decides nothing about the history.
+//!
+//! - `data`: What a page's script is given.
+//! - `explained`: How far the history can be explained, for a page.
+//! - `pack`: Numbers in little room.
+//! - `stored`: The page of a finding.
 
 mod data;
 mod explained;

@@ -4,6 +4,11 @@
 //!
 //! Each location has a file, because those who show results refuse the whole report over one
 //! without: where no line is known that is the adapter, which says what was tested.
+//!
+//! - `flow`: What threads did, as thread flows: an interleaving comes in, a flow for each thread
+//!   goes out, its steps numbered by the order of execution over all of them.
+//! - `uri`: Files as SARIF names them: a path comes in, an artifact location goes out, relative to
+//!   the root of the repository where it lies below.
 
 mod flow;
 mod uri;

@@ -1,0 +1,31 @@
+//! Writes a finding's directory: its data, its report in words, its page and gdb's script.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::{debugger, page, text};
+use crate::core::plan::Engine;
+use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
+
+/// Writes what needs no compiled adapter: data, report and page.
+pub fn write(stored: &Stored) -> Result<()> {
+    stored.save()?;
+    let write = |name: &str, text: String| {
+        let path = stored.directory.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write(REPORT_FILE, text::render(stored))?;
+    write(PAGE_FILE, page::of_finding(stored))
+}
+
+/// Writes all of it. gdb's script starts that harness with that compiled adapter; rr's recordings
+/// need neither, and stamps of native threads are others in each run.
+pub fn write_with_script(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
+    write(stored)?;
+    match stored.finding.plan.engine {
+        Engine::Controlled => debugger::write(stored, library, harness),
+        Engine::Rr => debugger::write_recorded(stored),
+        Engine::Native => Ok(()),
+    }
+}
