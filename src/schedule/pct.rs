@@ -5,7 +5,8 @@
 //! at least 1/(n k^(d-1)).
 //!
 //! Unlike the paper, k is not known before: the points are drawn as [`super::change_points`] says,
-//! each step within a small factor as likely as another; the bound is less by that factor to the d-1st.
+//! each step within a small factor as likely as another; the bound is less by that factor to the
+//! d-1st.
 //! Beyond the paper: a thread that yields falls below all others, or one that spins at the highest
 //! priority would spin for ever.
 
