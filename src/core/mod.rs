@@ -8,6 +8,7 @@
 //!   showed it and the time come in; the share, with how sure it is, and the time to wait go out.
 //! - `operation`: The vocabulary of operations: what can be called on a structure, with how many
 //!   arguments, and which answers it may give.
+//! - `outcome`: What a command's exit status says: nothing found, found, not decided, or an error.
 //! - `plan`: A plan: all that determines a run, as one value.
 //! - `random`: Random numbers that never change: the same seed gives the same calls in every build,
 //!   on every machine.
@@ -22,6 +23,7 @@ pub mod journal;
 pub mod machine;
 pub mod measured;
 pub mod operation;
+pub mod outcome;
 pub mod plan;
 pub mod random;
 pub mod scenario;

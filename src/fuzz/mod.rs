@@ -4,6 +4,8 @@
 //!
 //! - `collect`: Collects what the jobs of a run send: findings, statistics, and why the run ended.
 //! - `curve`: How a run's counts grew.
+//! - `engine`: Chooses the engine that drives a target, and another one where the first has no hold
+//!   on it.
 //! - `exercise/`: What a run's rounds exercised: which operations with which answers and arguments,
 //!   and which of them at once.
 //! - `judge`: Judges rounds on a thread of low priority.
@@ -26,6 +28,7 @@
 
 mod collect;
 mod curve;
+pub mod engine;
 pub mod exercise;
 pub mod judge;
 mod leftovers;
@@ -49,6 +52,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
 use crate::finding::known::Known;
@@ -125,6 +129,28 @@ pub struct Summary {
     /// Each distinct finding, in the order of their first sightings.
     pub findings: Vec<Stored>,
     pub ending: Ending,
+}
+
+impl Summary {
+    /// Found, if anything was that is not known; not decided, if no round was, or none over in
+    /// time.
+    pub fn outcome(&self) -> Outcome {
+        let undecided: u64 = self.statistics.inconclusive.values().sum();
+        let nothing_new = self.findings.iter().all(|stored| stored.finding.known.is_some());
+        match (nothing_new, undecided) {
+            (false, _) => Outcome::Found,
+            (true, undecided) if undecided > 0 && undecided == self.statistics.rounds => {
+                Outcome::NotDecided
+            }
+            (true, _) if self.has_no_round() => Outcome::NotDecided,
+            (true, _) => Outcome::NothingFound,
+        }
+    }
+
+    /// Whether time was over before any round was.
+    pub fn has_no_round(&self) -> bool {
+        self.ending == Ending::Time && self.statistics.rounds == 0 && self.findings.is_empty()
+    }
 }
 
 /// Why the controlled engine is of no use for a target.

@@ -24,6 +24,8 @@
 //! - `recording`: What a report says of a recording by rr: where it lies, when in it each operation
 //!   of the report begins, the lines that stop a debugger there, and what other engines made of it.
 //! - `results`: What the reports for other programs tell of: runs and what was found in them.
+//! - `run`: A run as a whole, in words and for other programs: its numbers, its findings, why it
+//!   ended.
 //! - `sarif/`: Results as SARIF 2.1.0 (Static Analysis Results Interchange Format, OASIS 2020),
 //!   which shows findings at their source lines: a result for each finding, suppressed if it is
 //!   known, with what its threads did as a code flow, a thread flow for each, numbered by the order
@@ -45,6 +47,7 @@ pub mod page;
 pub mod progress;
 pub mod recording;
 pub mod results;
+pub mod run;
 pub mod sarif;
 pub mod text;
 pub mod timeline;

@@ -2,8 +2,10 @@
 //! the commands, written by [`super::junit`] and [`super::sarif`].
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::core::plan::Plan;
 use crate::finding::{Finding, Stored, What};
 
 /// Runs with their findings.
@@ -41,6 +43,17 @@ pub enum Ended {
     NotDecided(String),
     /// It could not be done, and why.
     Failed(String),
+}
+
+/// "fifo, controlled engine".
+pub fn run_name(model: &str, plan: &Plan) -> String {
+    format!("{model}, {} engine", plan.engine.name())
+}
+
+/// Why rounds were not decided, a line for each reason.
+pub fn undecided(inconclusive: &BTreeMap<String, u64>) -> String {
+    let line = |(reason, rounds): (&String, &u64)| format!("{rounds} rounds: {reason}");
+    inconclusive.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A file as reports name it: from the root, if it lies below, without links and `..`.

@@ -18,6 +18,7 @@ use crate::core::plan::{
     BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, MemoryModel, PlainPoints, Shard,
 };
 use crate::exchange::Format as HistoryFormat;
+use crate::fuzz::engine::EngineChoice;
 use crate::model::Spec;
 use crate::trace::area::THREADS_MAX;
 
@@ -316,15 +317,6 @@ pub struct Format {
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum EngineChoice {
-    Auto,
-    Native,
-    Controlled,
-    /// Threads that rr's chaos mode switches, recorded: findings can be debugged, backwards too
-    Rr,
 }
 
 #[derive(Args, Debug)]

@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use super::ci::Reports;
 use super::source::{self, Subject};
-use super::{Outcome, page, print_json, stop_flag};
+use super::{page, print_json, stop_flag};
 use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
+use crate::core::outcome::Outcome;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
 use crate::report::output::{Output, note};

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use super::page::touch;
 use super::workshop::Workshop;
 use crate::cli::arguments;
-use crate::core::plan::Plan;
 use crate::finding::known::Known;
 use crate::finding::{Finding, Stored};
 use crate::report::output::{Output, warning};
@@ -92,11 +91,6 @@ impl Reports {
             warning!("{error:#}");
         }
     }
-}
-
-/// "fifo, controlled engine".
-pub fn run_name(model: &str, plan: &Plan) -> String {
-    format!("{model}, {} engine", plan.engine.name())
 }
 
 fn is_stdout(path: &Path) -> bool {

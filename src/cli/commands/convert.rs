@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::Outcome;
 use super::source::{self, Subject};
 use crate::cli::arguments;
 use crate::core::operation::Family;
+use crate::core::outcome::Outcome;
 use crate::exchange;
 use crate::report::output::{Output, note};
 

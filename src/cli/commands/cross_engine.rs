@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use super::fuzz::all_is_seen;
 use super::shrink::complete;
 use super::workshop::Workshop;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
 use crate::finding::cross_engine::{Elsewhere, Smaller, Tried};
 use crate::fuzz::Options;
+use crate::fuzz::engine::require_hooks;
 use crate::report::directory;
 use crate::report::progress::Progress;
 use crate::shrink;
@@ -56,7 +56,7 @@ fn prepared(engine: Engine, stored: &Stored, options: &Options) -> Result<Option
     }
     let library = workshop.compile(&plan)?;
     if is_hooked {
-        all_is_seen(&library, &mut plan.control)?;
+        require_hooks(&library, &mut plan.control)?;
     }
     Ok(Options { plan, library, trace: None, wanted: None, ..options.clone() })
 }

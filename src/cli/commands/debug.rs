@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::recording;
 use super::workshop::{Workshop, harness_program};
-use super::{Outcome, recording};
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
 use crate::report::debugger;

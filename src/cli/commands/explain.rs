@@ -4,9 +4,10 @@
 use anyhow::{Context, Result, bail};
 
 use super::fuzz::rerun_options;
-use super::{Outcome, print_json, stop_flag};
+use super::{print_json, stop_flag};
 use crate::binary::symbols::SourceLines;
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::explain;
 use crate::finding::interleaving::Interleaving;

@@ -10,11 +10,12 @@ use serde::Serialize;
 
 use super::fuzz::rerun_options;
 use super::workshop::Workshop;
-use super::{Outcome, explain, print_json, stop_flag};
+use super::{explain, print_json, stop_flag};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::{Language, Request, needs_libatomic};
 use crate::cli::arguments;
 use crate::core::machine::Machine;
+use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::export::{Build, Material, Tried, Versions, Written, search};
 use crate::finding::Stored;

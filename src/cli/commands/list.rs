@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::chosen_rr;
+use super::print_json;
 use super::workshop::Workshop;
-use super::{Outcome, print_json};
 use crate::adapter::availability::{MissingHeader, missing_headers};
 use crate::adapter::catalog::{Adapter, Origin};
 use crate::adapter::compile::{Flavour, Request};
@@ -13,6 +13,7 @@ use crate::adapter::scaffold;
 use crate::cli::arguments;
 use crate::cli::arguments::{Format, New};
 use crate::cli::doctor;
+use crate::core::outcome::Outcome;
 use crate::core::plan::Recorder;
 use crate::process::rr::Rr;
 use crate::report::output::Output;

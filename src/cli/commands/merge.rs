@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use super::ci::{self, Reports};
 use super::workshop::harness_program;
-use super::{Outcome, overview, print_json, triage};
+use super::{overview, print_json, triage};
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::finding::known;
 use crate::finding::known::Seen;
 use crate::finding::{Finding, Stored};
 use crate::report::debugger;
 use crate::report::directory;
 use crate::report::output::{Output, warning};
-use crate::report::progress::summary_line;
-use crate::report::{coverage, triage as listed};
+use crate::report::{run, triage as listed};
 
 pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
@@ -106,12 +106,8 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
 
 fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>, out: &mut Output) {
     let runs = ledger.parts.len();
-    writeln!(out, "{}, {runs} runs. {}", ledger.target, summary_line(&ledger.statistics));
-    if let Some(covered) = &ledger.statistics.coverage {
-        writeln!(out, "{}", coverage::table(covered).trim_end());
-        coverage::remarks(covered).iter().for_each(|remark| writeln!(out, "{remark}"));
-    }
-    overview::print_exercise(ledger, !findings.is_empty(), out);
+    let numbers = run::numbers(ledger, !findings.is_empty());
+    write!(out, "{}, {runs} runs. {numbers}", ledger.target);
     let new = findings.values().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::with_first(new.collect()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);

@@ -8,8 +8,6 @@
 //!   `interlap shrink` and by what `interlap fuzz --engine rr` does at its end.
 //! - `debug`: `interlap replay --gdb`: a finding's round under gdb, which takes this process's
 //!   place and so has its terminal.
-//! - `engine`: Which engine drives a target, with how many jobs, and how the target is built for
-//!   it.
 //! - `explain`: `interlap explain`: a stored finding comes in, its round is run once more, and what
 //!   its threads did goes out as a table, which is kept with the finding.
 //! - `export`: `interlap export`: a stored finding comes in; a directory with a reproducer, its
@@ -37,7 +35,6 @@ mod ci;
 mod convert;
 mod cross_engine;
 mod debug;
-mod engine;
 mod explain;
 mod export;
 mod fuzz;
@@ -52,6 +49,7 @@ mod source;
 mod triage;
 mod workshop;
 
+use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::report::output::{Output, note};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,22 +58,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+
 use signal_hook::iterator::Signals;
 
 use super::arguments::Command;
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    NothingFound = 0,
-    Found = 1,
-    /// Limits were reached before an answer was.
-    NotDecided = 3,
-}
-
-/// Exit status of a usage or input/output error.
-pub const ERROR_STATUS: u8 = 2;
 
 /// Carries out a command. Its verdict decides the exit status, whether or not somebody reads what
 /// it prints.

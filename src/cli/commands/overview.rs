@@ -9,20 +9,20 @@ use anyhow::{Context, Result, bail};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::workshop::Workshop;
-use super::{Outcome, page, print_json};
+use super::{page, print_json};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::Language;
 use crate::campaign::ledger::{Circumstances, LEDGER_FILE, Ledger};
 use crate::cli::arguments;
 use crate::core::machine::Machine;
+use crate::core::outcome::Outcome;
 use crate::core::plan::Plan;
 use crate::finding::{PAGE_FILE, Stored};
 use crate::fuzz::{Ending, Summary};
 use crate::report::output::Output;
 use crate::report::overview;
 use crate::report::overview::Found;
-use crate::report::progress::summary_line;
-use crate::report::{coverage, exercise};
+use crate::report::run;
 
 /// All but what may stand in a name within a URL as it is.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -117,18 +117,6 @@ fn link(from: &Path, to: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-/// Prints what a run exercised; what it did not, where nothing was found: else that matters more.
-pub fn print_exercise(ledger: &Ledger, has_findings: bool, out: &mut Output) {
-    let Some(exercised) = &ledger.statistics.exercise else { return };
-    if exercised.rounds == 0 {
-        return;
-    }
-    writeln!(out, "{}", exercise::line(exercised));
-    if !has_findings {
-        write!(out, "{}", exercise::never(exercised, &overview::never(ledger)));
-    }
-}
-
 /// Whether a directory is that of a run, not of a finding.
 pub fn is_run(directory: &Path) -> bool {
     directory.join(LEDGER_FILE).is_file()
@@ -152,11 +140,7 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
         writeln!(out, "{}: opens in any browser", path.display());
         return Ok(Outcome::NothingFound);
     }
-    writeln!(out, "{}. {}", ledger.target, summary_line(&ledger.statistics));
-    if let Some(covered) = &ledger.statistics.coverage {
-        writeln!(out, "{}", coverage::table(covered).trim_end());
-    }
-    print_exercise(&ledger, false, out);
+    write!(out, "{}. {}", ledger.target, run::numbers(&ledger, false));
     for stored in &findings {
         writeln!(out, "{}: {}", stored.directory.display(), stored.finding.signature);
     }

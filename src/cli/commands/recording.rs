@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::Outcome;
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::finding::{Recorded, SCRIPT_FILE, Stored, What};
 use crate::fuzz;
 use crate::process::rr;

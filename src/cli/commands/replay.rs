@@ -7,10 +7,11 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{Outcome, debug, overview, page, print_json, recording, stop_flag};
+use super::{debug, overview, page, print_json, recording, stop_flag};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
 use crate::core::measured::time;
+use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
 use crate::exchange::strings::Strings;

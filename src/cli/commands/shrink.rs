@@ -10,9 +10,10 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{Outcome, cross_engine, explain, print_json, stop_flag};
+use super::{cross_engine, explain, print_json, stop_flag};
 use crate::check::{self, Witness};
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
 use crate::fuzz::{Observer, Options, Summary};

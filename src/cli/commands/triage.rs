@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use super::ci::{Reports, run_name};
-use super::{Outcome, print_json};
+use super::ci::Reports;
+use super::print_json;
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage;
 use crate::campaign::triage::{Gathered, Group};
 use crate::cli::arguments;
+use crate::core::outcome::Outcome;
 use crate::finding::known;
 use crate::finding::known::{Known, Seen};
 use crate::finding::spots;
@@ -99,11 +100,12 @@ pub fn of(directory: &Path, ledger: &Ledger) -> Run {
     let statistics = &ledger.statistics;
     let undecided: u64 = statistics.inconclusive.values().sum();
     let ended = match undecided > 0 && undecided == statistics.rounds {
-        true => Ended::NotDecided(why(&statistics.inconclusive)),
+        true => Ended::NotDecided(results::undecided(&statistics.inconclusive)),
         false => Ended::Well,
     };
     let first = ledger.parts.first();
-    let name = first.map_or(ledger.model.clone(), |part| run_name(&ledger.model, &part.plan));
+    let name =
+        first.map_or(ledger.model.clone(), |part| results::run_name(&ledger.model, &part.plan));
     Run {
         target: ledger.target.clone(),
         name: format!("{name}, in {}", directory.display()),
@@ -112,12 +114,6 @@ pub fn of(directory: &Path, ledger: &Ledger) -> Run {
         ended,
         text: summary_line(statistics),
     }
-}
-
-/// Why rounds were not decided.
-pub fn why(inconclusive: &std::collections::BTreeMap<String, u64>) -> String {
-    let line = |(reason, rounds): (&String, &u64)| format!("{rounds} rounds: {reason}");
-    inconclusive.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes an entry for the one finding.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::engine::flavour_for;
 use crate::adapter::cache::Cache;
 use crate::adapter::catalog::{Adapter, Catalog};
 use crate::adapter::compile::{Flavour, Request, Toolchain};
 use crate::adapter::sources::Sources;
 use crate::core::plan::{Engine, Plan};
+use crate::fuzz::engine::flavour_for;
 use crate::report::output::{note, warning};
 
 /// Finds adapters and compiles them.

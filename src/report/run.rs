@@ -1,0 +1,210 @@
+//! A run as a whole, in words and for other programs: its numbers, its findings, why it ended.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::progress::summary_line;
+use super::results::{Ended, Run, run_name, undecided};
+use super::{coverage, exercise, overview, triage as listed};
+use crate::campaign::ledger::Ledger;
+use crate::campaign::triage::bugs;
+use crate::core::measured::time;
+use crate::core::outcome::Outcome;
+use crate::core::plan::{MemoryModel, PlainPoints, Plan};
+use crate::finding::known::{self, Seen};
+use crate::finding::{Finding, JSON_FILE, Stored};
+use crate::fuzz::exercise::Gap;
+use crate::fuzz::{Ending, Point, Statistics, Summary};
+use crate::trace::frame::TargetInfo;
+
+/// The run in a few lines.
+pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
+    let mut text = numbers(ledger, !summary.findings.is_empty());
+    let mut line = |words: String| writeln!(text, "{words}").expect("writing to a string");
+    for (reason, rounds) in &summary.statistics.inconclusive {
+        line(format!("not decided in {rounds} rounds: {reason}"));
+    }
+    let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
+    for (stored, first) in listed::with_first(new.collect()) {
+        let finding = &stored.finding;
+        let (after, seen) = (finding.after_seconds, finding.sightings);
+        let (directory, signature) = (stored.directory.display(), &finding.signature);
+        let is_there = stored.directory.join(JSON_FILE).is_file();
+        let lost = if is_there { "" } else { " (not written)" };
+        let (after, seen, also) = (time(after), listed::times(seen), listed::also(first));
+        line(format!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}"));
+    }
+    ending(summary, plan).into_iter().for_each(&mut line);
+    text
+}
+
+/// The numbers of one or several runs: rounds, what the controlled engine covered, and what was
+/// exercised; what was not, only where nothing was found: else that matters more.
+pub fn numbers(ledger: &Ledger, has_findings: bool) -> String {
+    let statistics = &ledger.statistics;
+    let mut text = format!("{}\n", summary_line(statistics));
+    if let Some(covered) = &statistics.coverage {
+        text += &format!("{}\n", coverage::table(covered).trim_end());
+        coverage::remarks(covered).iter().for_each(|remark| text += &format!("{remark}\n"));
+    }
+    text + &exercised(ledger, has_findings)
+}
+
+/// What the rounds exercised, and what they did not.
+pub fn exercised(ledger: &Ledger, has_findings: bool) -> String {
+    let Some(exercised) = ledger.statistics.exercise.as_ref().filter(|all| all.rounds > 0) else {
+        return String::new();
+    };
+    let mut text = format!("{}\n", exercise::line(exercised));
+    if !has_findings {
+        text += &exercise::never(exercised, &overview::never(ledger));
+    }
+    text
+}
+
+/// Why the run ended, where that is not what was found.
+fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
+    if summary.has_no_round() {
+        let why = "Nothing was tried: no round was over in time. Give it more (--for), or see what \
+                   holds it up with another --engine.";
+        return Some(why.to_string());
+    }
+    if let Some(libraries) = uninstrumented_libraries(summary) {
+        return Some(format!(
+            "Nothing found. (Threads were switched at locks and other calls, but never inside \
+             {libraries}, which has no hooks; --engine native runs it on real threads.)"
+        ));
+    }
+    let has_found = summary.outcome() == Outcome::Found;
+    let why = match summary.ending {
+        Ending::Findings => "Stopped at the limit of distinct findings (--findings).",
+        Ending::Stopped => "Stopped; what was found is kept.",
+        Ending::NotSequential => {
+            "Stopped: the target fails even when called from one thread at a time."
+        }
+        Ending::Time | Ending::Rounds | Ending::Wanted if has_found => return None,
+        _ if !summary.findings.is_empty() => "Nothing new was found.",
+        _ if summary.statistics.coverage.is_some() => return Some(nothing_found(summary, plan)),
+        Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
+    };
+    Some(why.to_string())
+}
+
+/// What was tried in vain under control, and what was not.
+fn nothing_found(summary: &Summary, plan: &Plan) -> String {
+    let control = &plan.control;
+    let has_buffers = control.memory_model != MemoryModel::Sc && summary.hello.unhooked.is_empty();
+    let points = match control.plain_points {
+        PlainPoints::None => "atomic accesses, locks and allocations",
+        _ => "accesses",
+    };
+    let (stores, is_missing) = match has_buffers {
+        true => (
+            "stores waited in store buffers as on x86",
+            "what only weaker processors reorder is not shown",
+        ),
+        false => (
+            "others saw stores at once",
+            "what only a processor's store buffer shows needs --engine native",
+        ),
+    };
+    let plain = match control.plain_points {
+        PlainPoints::None => "; what takes a switch between plain ones needs --plain-points",
+        _ => "",
+    };
+    format!(
+        "Nothing found. (Threads were switched between {points}, and {stores}; \
+         {is_missing}{plain}.)"
+    )
+}
+
+/// The prebuilt libraries of a run in which next to nothing else was seen, and nothing found.
+fn uninstrumented_libraries(summary: &Summary) -> Option<String> {
+    let is_over = matches!(summary.ending, Ending::Time | Ending::Rounds | Ending::Wanted);
+    let few = summary.statistics.coverage.as_ref().is_some_and(|covered| covered.has_few_pairs());
+    let unhooked = &summary.hello.unhooked;
+    let is_so = is_over && few && summary.findings.is_empty() && !unhooked.is_empty();
+    is_so.then(|| unhooked.join(", "))
+}
+
+/// The run in JUnit and SARIF.
+pub fn result(summary: &Summary, plan: &Plan) -> Run {
+    let statistics = &summary.statistics;
+    Run {
+        target: plan.target_name().to_string(),
+        name: run_name(&summary.model.to_string(), plan),
+        command: plan.to_string(),
+        seconds: statistics.elapsed.as_secs_f64(),
+        ended: match summary.outcome() {
+            Outcome::NotDecided if summary.has_no_round() => {
+                Ended::NotDecided("no round was over in time".to_string())
+            }
+            Outcome::NotDecided => Ended::NotDecided(undecided(&statistics.inconclusive)),
+            Outcome::Found | Outcome::NothingFound => Ended::Well,
+        },
+        text: format!(
+            "{}\n{}",
+            summary_line(statistics),
+            ending(summary, plan).unwrap_or_default()
+        ),
+    }
+}
+
+/// The run as JSON.
+#[derive(Serialize)]
+pub struct Json<'a> {
+    target: &'a TargetInfo,
+    model: String,
+    command: String,
+    plan: &'a Plan,
+    #[serde(flatten)]
+    statistics: &'a Statistics,
+    /// Whether the controlled engine's rounds have ceased to bring anything new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saturated: Option<bool>,
+    /// Known issues that were seen.
+    known: Vec<Seen>,
+    /// What never happened.
+    never: Vec<Gap>,
+    /// How the counts grew.
+    curve: &'a [Point],
+    findings: Vec<JsonFinding<'a>>,
+    outcome: Outcome,
+}
+
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    directory: &'a Path,
+    /// The same number for findings that are most likely one bug.
+    bug: usize,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+impl<'a> Json<'a> {
+    pub fn new(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
+        let statistics = &summary.statistics;
+        let all: Vec<&Stored> = summary.findings.iter().collect();
+        let numbers = bugs::numbers(&bugs::of(&all));
+        let finding = |(stored, bug): (&'a Stored, usize)| JsonFinding {
+            directory: &stored.directory,
+            bug,
+            finding: &stored.finding,
+        };
+        Json {
+            target: &summary.hello.target,
+            model: summary.model.to_string(),
+            command: plan.to_string(),
+            plan,
+            statistics,
+            saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
+            known: known::seen(summary.findings.iter().map(|stored| &stored.finding)),
+            never: overview::never(ledger),
+            curve: &summary.curve,
+            findings: summary.findings.iter().zip(numbers).map(finding).collect(),
+            outcome: summary.outcome(),
+        }
+    }
+}
