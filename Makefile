@@ -30,7 +30,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: fuzz test test-long test-pages bench compare deps deps-test
+.PHONY: fuzz test test-long test-timing test-pages bench compare deps deps-test
 
 fuzz: deps
 	cargo build --release
@@ -39,9 +39,14 @@ fuzz: deps
 test: deps deps-test
 	cargo test
 
-# Every checker against plain enumeration on a million histories for each model and option.
+# Every checker against plain enumeration: all random histories of the ordinary tests, of which
+# `make test` takes a tenth, and a million for each model and option.
 test-long: deps
-	cargo test --release --test it a_million -- --ignored --nocapture
+	INTERLAP_HISTORIES=all cargo test --release --test it check:: -- --include-ignored --nocapture
+
+# Tests that assert a time or go by the clock: on a machine that does nothing else.
+test-timing: deps
+	cargo test --test it timing_ -- --ignored --test-threads 1
 
 # Pages in headless Chromium: that they open from the disk, what each control does, how they look.
 # Pages and screenshots are left in target/pages.

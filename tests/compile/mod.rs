@@ -85,7 +85,7 @@ fn flagged(request: &Request, flags: &[&str]) -> Request {
 }
 
 #[test]
-fn the_second_time_the_cache_answers() {
+fn a_second_compilation_comes_from_the_cache() {
     let place = Place::new();
     let first = place.compile(&place.request("q.cpp"));
     assert!(!first.cached);
@@ -126,7 +126,7 @@ fn a_new_header_that_hides_another_compiles_again() {
 }
 
 #[test]
-fn other_flags_are_another_library() {
+fn other_flags_make_another_library() {
     let place = Place::new();
     let request = place.request("q.cpp");
     let plain = place.compile(&request);
@@ -140,7 +140,7 @@ fn other_flags_are_another_library() {
 
 /// Flags of a project's own build that cannot work here.
 #[test]
-fn flags_that_do_not_go_with_interlap_are_told() {
+fn flags_that_cannot_work_are_reported() {
     let place = Place::new();
     place.write("a.cpp", "#include <interlap.hpp>\n");
     let request = place.request("a.cpp");
@@ -268,7 +268,7 @@ fn threads_that_ask_at_once_get_one_library() {
 }
 
 #[test]
-fn spaces_and_make_characters_in_paths() {
+fn paths_may_have_spaces_and_make_characters() {
     let place = Place::new();
     place.write("a $ #b/near.hpp", "#define NEAR \"one\"\n");
     place.write("a $ #b/my q.cpp", CPP);
@@ -280,7 +280,7 @@ fn spaces_and_make_characters_in_paths() {
 }
 
 #[test]
-fn adapters_in_c() {
+fn an_adapter_in_c_compiles() {
     let place = Place::new();
     place.write("q.c", C);
     let compiled = place.compile(&place.request("q.c"));

@@ -4,7 +4,7 @@ use interlap::core::operation::Status;
 use interlap::exchange::strings::Value;
 use interlap::exchange::{Format, Imported, Options};
 
-use super::{OPTIONS, is_good, nil, read_text, through, told};
+use super::{OPTIONS, calls_and_answers, is_good, nil, read_text, through};
 
 fn edn(text: &str) -> Imported {
     read_text(text, Format::Edn, &OPTIONS).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -132,7 +132,7 @@ fn queues_are_first_in_first_out() {
     let lost = ["1 invoke dequeue nil", "1 info dequeue :timed-out"];
     let good = then(&[&lost[..], &two, &["2 ok dequeue 2"]].concat());
     assert!(is_good(&good));
-    assert_eq!(told(&through(&good, Format::Edn)), told(&good));
+    assert_eq!(calls_and_answers(&through(&good, Format::Edn)), calls_and_answers(&good));
 }
 
 #[test]
@@ -144,14 +144,14 @@ fn a_process_that_is_used_again_after_an_unknown_outcome_is_another_thread() {
     assert!(is_good(&imported));
     let again = through(&imported, Format::Edn);
     assert!(is_good(&again));
-    assert_eq!(told(&through(&again, Format::Edn)), told(&again));
+    assert_eq!(calls_and_answers(&through(&again, Format::Edn)), calls_and_answers(&again));
     let statuses: Vec<Status> =
         again.history.ids().map(|id| again.history.operation(id).status).collect();
     assert!(statuses.contains(&Status::Unknown));
 }
 
 #[test]
-fn lists_tags_and_other_processes() {
+fn edn_may_have_lists_tags_comments_and_other_processes() {
     let imported =
         edn("; of a test\n[#jepsen.history.Op{:index 0, :time 3, :process 0, :type :invoke, \
         :f :write, :value 3} {:process :nemesis, :type :info, :f :start}\n #_{:left :out}\n\
@@ -174,7 +174,7 @@ fn our_own_registers_go_to_edn_and_back() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line_and_what_was_expected() {
+fn errors_name_their_line_and_what_was_expected() {
     let invoke = "{:process 0, :type :invoke, :f :write, :value 3}\n";
     let cases = [
         ("{:type :ok}", "line 1: no :process; expected {:process 0"),

@@ -56,7 +56,7 @@ fn through(imported: &Imported, format: Format) -> Imported {
 
 /// What everybody called and answered, in the order of starts and ends: two histories with the same
 /// differ in nothing that a judge may look at. (Stamps and numbers of clients may.)
-fn told(imported: &Imported) -> String {
+fn calls_and_answers(imported: &Imported) -> String {
     let (history, strings) = (&imported.history, &imported.strings);
     strings.render(&exchange::jsonl::write_events(history, "any", strings))
 }

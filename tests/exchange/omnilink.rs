@@ -123,7 +123,7 @@ fn boxes_are_closed() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_file_and_record() {
+fn errors_name_their_file_and_record() {
     let contains = |stamps| record("KVContains", stamps, json!({"key": 3, "result": true}));
     let cases = [
         (vec![contains((5, 9)), contains((9, 12))], "record 2: box [9, 12] after an operation"),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! INTERLAP_HISTORIES=FOLDER \
-//!     cargo test --test it every_history_of_porcupine -- --ignored --nocapture
+//!     cargo test --test it every_history_of_porcupine_has_its_verdict -- --ignored --nocapture
 //! ```
 //! where FOLDER has `etcd/etcd_000.log` to `etcd_102.log`, and `kv/c01-ok.txt` and its siblings.
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use interlap::check::Verdict;
 use interlap::exchange::Format;
 
-use super::{is_good, read, through, told, verdict};
+use super::{calls_and_answers, is_good, read, through, verdict};
 
 /// The etcd logs that are linearizable; number 95 is empty, the other 79 are not.
 const GOOD: [u32; 23] =
@@ -32,7 +32,11 @@ fn etcd_logs_have_their_verdicts() {
             let again = through(&imported, format);
             assert_eq!(is_good(&again), GOOD.contains(&number), "{number} as {format:?}");
         }
-        assert_eq!(told(&through(&imported, Format::JepsenLog)), told(&imported), "{number}");
+        assert_eq!(
+            calls_and_answers(&through(&imported, Format::JepsenLog)),
+            calls_and_answers(&imported),
+            "{number}"
+        );
     }
 }
 
@@ -44,14 +48,18 @@ fn key_value_histories_have_their_verdicts() {
         for format in [Format::Jsonl, Format::Events, Format::Edn] {
             let again = through(&imported, format);
             assert_eq!(is_good(&again), file.contains("ok"), "{file} as {format:?}");
-            assert_eq!(told(&again), told(&imported), "{file} as {format:?}");
+            assert_eq!(
+                calls_and_answers(&again),
+                calls_and_answers(&imported),
+                "{file} as {format:?}"
+            );
         }
     }
 }
 
 #[test]
 #[ignore = "needs the folder of histories: see the top of this file"]
-fn every_history_of_porcupine() {
+fn every_history_of_porcupine_has_its_verdict() {
     let folder = PathBuf::from(std::env::var_os("INTERLAP_HISTORIES").expect("INTERLAP_HISTORIES"));
     let mut wrong = Vec::new();
     let mut judge = |path: &Path, good: bool| {

@@ -7,7 +7,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::exchange::{self, Format};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::{OPTIONS, is_good, read_text, through, told, verdict};
+use super::{OPTIONS, calls_and_answers, is_good, read_text, through, verdict};
 
 fn start(client: u64, op: u64, call: &str) -> String {
     format!("{{\"event\":{{\"Start\":{call}}},\"client_id\":{client},\"op_id\":{op}}}\n")
@@ -253,7 +253,7 @@ fn other_formats_keep_everything() {
         let imported = read_text(&text, Format::S2, &OPTIONS).expect("readable");
         for format in [Format::Jsonl, Format::Events, Format::S2] {
             let again = through(&imported, format);
-            assert_eq!(told(&again), told(&imported), "{text}");
+            assert_eq!(calls_and_answers(&again), calls_and_answers(&imported), "{text}");
             let same = |verdict: Verdict| matches!(verdict, Verdict::Consistent);
             assert_eq!(same(verdict(&again)), same(verdict(&imported)));
         }
@@ -261,7 +261,7 @@ fn other_formats_keep_everything() {
 }
 
 #[test]
-fn what_is_written_is_what_the_collector_writes() {
+fn written_histories_equal_those_of_the_collector() {
     let lines = [
         start(1, 1, &append(&[u64::MAX, 7], Some("red"), None, Some(0))),
         start(2, 2, "\"Read\""),
@@ -278,7 +278,7 @@ fn what_is_written_is_what_the_collector_writes() {
     // Clients are numbered anew.
     let written_lines = written(&imported.history).expect("of streams");
     let again = read_text(&written_lines, Format::S2, &OPTIONS).expect("readable");
-    assert_eq!(told(&again), told(&imported));
+    assert_eq!(calls_and_answers(&again), calls_and_answers(&imported));
     let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
     let events =
         |text: &str| -> Vec<_> { text.lines().map(|l| value(l)["event"].clone()).collect() };

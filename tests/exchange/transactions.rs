@@ -22,7 +22,7 @@ fn text(events: &[&str]) -> String {
 }
 
 /// The rule that is broken, or "good".
-fn told(events: &[&str]) -> &'static str {
+fn verdict_of(events: &[&str]) -> &'static str {
     let imported = read_text(&text(events), Format::Edn, &OPTIONS).expect("good");
     assert_eq!(imported.model.expect("a model").to_string(), "serializable");
     match check(&imported.history, &imported.model.expect("a model"), &limits()) {
@@ -33,38 +33,38 @@ fn told(events: &[&str]) -> &'static str {
 }
 
 #[test]
-fn anomalies_of_jepsen() {
+fn anomalies_of_jepsen_are_named() {
     let write = ["0 invoke [[:w :x 1]]", "0 ok [[:w :x 1]]"];
     let read = ["1 invoke [[:r :x nil]]", "1 ok [[:r :x 1]]"];
-    assert_eq!(told(&[write, read].concat()), "good");
-    assert_eq!(told(&[read, write].concat()), "not-serializable");
+    assert_eq!(verdict_of(&[write, read].concat()), "good");
+    assert_eq!(verdict_of(&[read, write].concat()), "not-serializable");
     let stale = ["1 invoke [[:r :x nil]]", "1 ok [[:r :x nil]]"];
-    assert_eq!(told(&[write, stale].concat()), "stale-read");
+    assert_eq!(verdict_of(&[write, stale].concat()), "stale-read");
     let failed = ["0 invoke [[:w :x 1]]", "0 fail [[:w :x 1]]"];
-    assert_eq!(told(&[failed, read].concat()), "aborted-read");
+    assert_eq!(verdict_of(&[failed, read].concat()), "aborted-read");
     let unknown = ["0 invoke [[:w :x 1]]", "0 info [[:w :x 1]]"];
-    assert_eq!(told(&[unknown, stale, read].concat()), "good");
-    assert_ne!(told(&[unknown, read, stale].concat()), "good");
+    assert_eq!(verdict_of(&[unknown, stale, read].concat()), "good");
+    assert_ne!(verdict_of(&[unknown, read, stale].concat()), "good");
     let lost = [
         "0 invoke [[:r :x nil] [:w :x 1]]",
         "1 invoke [[:r :x nil] [:w :x 2]]",
         "0 ok [[:r :x nil] [:w :x 1]]",
         "1 ok [[:r :x nil] [:w :x 2]]",
     ];
-    assert_eq!(told(&lost), "lost-update");
+    assert_eq!(verdict_of(&lost), "lost-update");
     let skew = [
         "0 invoke [[:r :x nil] [:w :y 1]]",
         "1 invoke [[:r :y nil] [:w :x 2]]",
         "0 ok [[:r :x nil] [:w :y 1]]",
         "1 ok [[:r :y nil] [:w :x 2]]",
     ];
-    assert_eq!(told(&skew), "write-skew");
+    assert_eq!(verdict_of(&skew), "write-skew");
     let own = ["0 invoke [[:w :x 1] [:r :x nil]]", "0 ok [[:w :x 1] [:r :x 2]]"];
-    assert_eq!(told(&own), "own-write-lost");
+    assert_eq!(verdict_of(&own), "own-write-lost");
 }
 
 #[test]
-fn registers_of_knossos() {
+fn registers_of_knossos_begin_with_their_initial_value() {
     let read = ["0 invoke [[:read :x nil] [:read :y nil]]", "0 ok [[:read :x 0] [:read :y 0]]"];
     let initial = |initial: Option<Value>| {
         let options = Options { initial, ..OPTIONS };
@@ -73,11 +73,11 @@ fn registers_of_knossos() {
     assert!(initial(Some(Value::Integer(0))) && !initial(None));
     let write = ["1 invoke [[:write :x 5]]", "1 ok [[:write :x 5]]"];
     let nothing = ["0 invoke [[:read :x nil]]", "0 ok [[:read :x nil]]"];
-    assert_eq!(told(&[write, nothing].concat()), "good", "nil says nothing");
+    assert_eq!(verdict_of(&[write, nothing].concat()), "good", "nil says nothing");
 }
 
 #[test]
-fn what_is_no_such_transaction_is_refused() {
+fn an_invalid_transaction_is_refused() {
     let error = |text: &str| read_text(text, Format::Edn, &OPTIONS).expect_err(text);
     let one = |value: &str| error(&text(&[&format!("0 invoke {value}")]));
     let append = one("[[:append 3 4]]");

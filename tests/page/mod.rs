@@ -155,7 +155,7 @@ fn the_interleaving_is_in_the_page_where_it_is_known() {
 }
 
 #[test]
-fn nothing_breaks_out_of_its_place() {
+fn text_of_a_history_cannot_break_out_of_its_place() {
     let evil = "</script><script>alert(1)</script><!--{{style}}";
     let tool = Tool::new();
     let text = format!(
@@ -165,9 +165,9 @@ fn nothing_breaks_out_of_its_place() {
          {{\"thread\": 1, \"op\": \"get\", \"args\": [{evil:?}], \"start\": 3, \"end\": 4, \
          \"results\": [\"&amp;</SCRIPT>\"]}}\n"
     );
-    tool.adapter("evil.jsonl", &text);
-    tool.run(&["check", "evil.jsonl", "--html", "evil.html"]).expect(1, &["violates kv"]);
-    let page = std::fs::read_to_string(tool.dir.path().join("evil.html")).expect("a page");
+    tool.write("evil.jsonl", &text);
+    tool.check("evil.jsonl").with("--html evil.html").expect(1, &["violates kv"]);
+    let page = tool.read("evil.html");
     // The data's element, the script's and its guard's, and no other.
     assert_eq!(page.matches("<script").count(), 3, "{page}");
     assert_eq!(page.to_lowercase().matches("</script").count(), 3);
@@ -179,7 +179,7 @@ fn nothing_breaks_out_of_its_place() {
 }
 
 #[test]
-fn without_a_script_a_page_says_what_was_found_and_how_to_see_it_again() {
+fn a_page_without_scripts_says_what_was_found_and_how_to_see_it_again() {
     let history = read(BAD);
     let facts = vec![("Reproduce with".to_string(), "interlap replay <x>".to_string())];
     let judgement = Judgement::Inconclusive("it would take too long".to_string());
@@ -207,13 +207,12 @@ fn a_page_loads_nothing() {
 #[test]
 fn check_writes_the_page_of_the_first_bad_history() {
     let tool = Tool::new();
-    tool.adapter("bad.jsonl", BAD);
-    let told = tool.run(&["check", "bad.jsonl", "--html", "page.html"]);
-    told.expect(1, &["violates fifo"]);
+    tool.write("bad.jsonl", BAD);
+    let told = tool.check("bad.jsonl").with("--html page.html").expect(1, &["violates fifo"]);
     assert!(told.err.contains("page.html: the page of bad.jsonl"), "{}", told.err);
-    let json = tool.run(&["check", "bad.jsonl", "--html", "page.html", "--json"]);
-    assert_eq!(json.json()[0]["verdict"], "violation");
-    let nowhere = tool.run(&["check", "bad.jsonl", "--html", "no/such/page.html"]);
-    nowhere.expect(2, &["cannot write no/such/page.html"]);
+    let json = tool.check("bad.jsonl").with("--html page.html").json(1);
+    assert_eq!(json[0]["verdict"], "violation");
+    let run = tool.check("bad.jsonl").with("--html no/such/page.html");
+    let nowhere = run.expect(2, &["cannot write no/such/page.html"]);
     assert!(nowhere.out.is_empty(), "told before the check: {}", nowhere.out);
 }

@@ -63,7 +63,7 @@ fn a_page_of_3000_operations_is_small() {
 }
 
 #[test]
-fn of_too_many_operations_those_around_the_failure_are_kept() {
+fn a_page_of_too_many_operations_keeps_those_around_the_failure() {
     let history = sets(310_000);
     let found = data(&page_of(&history, "set", "sets"));
     let count = found["operations"]["count"].as_u64().expect("a number");

@@ -13,11 +13,9 @@ fn fault(text: &str, words: &[&str]) -> Tool {
 
 fn fault_under(engine: &str, text: &str, words: &[&str]) -> Tool {
     let tool = Tool::new();
-    let more = ["--engine", engine, "--for", "20s", "--findings", "1", "--calls", "50"];
-    let answer = tool.fuzz("bad.cpp", text, &more);
-    answer.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
-    let shown = tool.run(&["show", tool.only_finding().to_str().expect("UTF-8"), "--history"]);
-    shown.expect(0, &["enqueue"]);
+    let run = tool.fuzz_text("bad.cpp", text).engine(engine).within("20s").findings(1).calls(50);
+    run.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
+    tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
     tool
 }
 
@@ -33,10 +31,9 @@ fn a_crash_is_a_finding_with_its_source_line() {
 fn an_operation_under_way_at_the_crash_is_pending() {
     let tool = fault(&enqueue("if (added > 20) abort();"), &["SIGABRT"]);
     let finding = tool.only_finding();
-    let shown = tool.run(&["show", finding.to_str().expect("UTF-8"), "--history"]);
-    assert!(shown.out.contains(r#""end":null,"status":"pending""#), "{}", shown.out);
-    let trace = finding.join("trace.mpk");
-    tool.run(&["check", trace.to_str().expect("UTF-8")]).expect(0, &["consistent"]);
+    let pending = r#""end":null,"status":"pending""#;
+    tool.show(&finding).with("--history").expect(0, &[pending]);
+    tool.check(finding.join("trace.mpk")).expect(0, &["consistent"]);
 }
 
 #[test]
@@ -51,17 +48,17 @@ fn an_exception_is_quoted() {
 }
 
 #[test]
-fn exit_by_the_target_is_a_finding() {
+fn a_target_that_exits_is_a_finding() {
     fault(&enqueue("if (added > 20) exit(3);"), &["ended the process with exit status 3"]);
 }
 
 #[test]
-fn even_an_exit_that_runs_no_handlers_keeps_the_history() {
+fn a_target_that_exits_without_handlers_keeps_the_history() {
     fault(&enqueue("if (added > 20) _exit(0);"), &["ended the process with exit status 0"]);
 }
 
 #[test]
-fn being_killed_keeps_the_history() {
+fn a_target_that_kills_itself_keeps_the_history() {
     fault(
         &enqueue("if (added > 20) kill(getpid(), 9);")
             .replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
@@ -91,23 +88,20 @@ fn a_history_that_the_target_overwrote_is_not_judged() {
     let text =
         enqueue(code).replace("<cstdlib>", "<cstdlib>\n#include <cstring>\n#include <pthread.h>");
     let tool = Tool::new();
-    let more = ["--for", "20s", "--findings", "1", "--calls", "200", "--threads", "2"];
-    let answer = tool.fuzz("bad.cpp", &text, &more);
-    answer.expect(1, &["SIGABRT"]);
+    let run = tool.fuzz_text("bad.cpp", &text).within("20s").findings(1).calls(200).threads(2);
+    let answer = run.expect(1, &["SIGABRT"]);
     assert!(!answer.out.contains("from-nowhere"), "{}", answer.out);
-    let shown = tool.run(&["show", tool.only_finding().to_str().expect("UTF-8"), "--history"]);
-    shown.expect(0, &["enqueue"]);
+    tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
 }
 
 #[test]
-fn memory_that_runs_out_is_said() {
+fn running_out_of_memory_is_reported() {
     let text = enqueue("if (added > 20) for (;;) memset(new char[1 << 24], 1, 1 << 24);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
     for engine in ["native", "controlled"] {
-        let more = ["--for", "20s", "--findings", "1", "--calls", "50", "--memory", "256"];
-        let more = [&["--engine", engine], &more[..]].concat();
-        let answer = Tool::new().fuzz("bad.cpp", &text, &more);
-        answer.expect(1, &["ran out of memory", "std::bad_alloc"]);
+        let tool = Tool::new();
+        let call = tool.fuzz_text("bad.cpp", &text).engine(engine).within("20s").findings(1);
+        call.with("--calls 50 --memory 256").expect(1, &["ran out of memory", "std::bad_alloc"]);
     }
 }
 
@@ -115,19 +109,16 @@ fn memory_that_runs_out_is_said() {
 fn a_hang_is_found_and_ended() {
     let tool = Tool::new();
     let text = enqueue("while (added > 20) usleep(1000);");
-    let limits = ["--for", "60s", "--findings", "1", "--hang", "1s"];
-    let more = [&["--engine", "native", "--calls", "50"], &limits[..]].concat();
-    let answer = tool.fuzz("bad.cpp", &text, &more);
-    answer.expect(1, &["No progress for 1 s while calling", "threads were running"]);
+    let call = tool.fuzz_text("bad.cpp", &text).native().calls(50).within("60s").findings(1);
+    call.with("--hang 1s")
+        .expect(1, &["No progress for 1 s while calling", "threads were running"]);
 }
 
 #[test]
-fn the_run_goes_on_after_a_fault() {
+fn a_run_goes_on_after_a_fault() {
     let tool = Tool::new();
     let text = enqueue("if (rand() % 200 == 0) abort();");
-    let answer = tool.fuzz("bad.cpp", &text, &["--for", "3s", "--calls", "20", "--json"]);
-    answer.expect(1, &[]);
-    let json = answer.json();
+    let json = tool.fuzz_text("bad.cpp", &text).within("3s").calls(20).json(1);
     assert!(json["faults"].as_u64() > Some(1), "{json}");
     assert!(json["rounds"].as_u64() > Some(20), "{json}");
     assert_eq!(json["findings"].as_array().map(Vec::len), Some(1), "one bug is one finding");
@@ -137,9 +128,9 @@ fn the_run_goes_on_after_a_fault() {
 fn a_child_that_the_target_forks_does_no_harm() {
     let text = enqueue("if (added == 10) fork();");
     for engine in ["native", "controlled"] {
-        let more = ["--engine", engine, "--rounds", "40", "--calls", "20"];
-        let answer = Tool::new().fuzz("forks.cpp", &text, &more);
-        answer.expect(0, &["40 rounds", "Nothing found"]);
+        let tool = Tool::new();
+        let run = tool.fuzz_text("forks.cpp", &text).engine(engine).rounds(40).calls(20);
+        run.expect(0, &["40 rounds", "Nothing found"]);
     }
 }
 
@@ -147,17 +138,16 @@ fn a_child_that_the_target_forks_does_no_harm() {
 fn a_child_that_lives_on_does_not_hold_up_the_end() {
     let tool = Tool::new();
     let text = enqueue("if (added == 10 && fork() == 0) for (;;) pause();");
-    let answer = tool.fuzz("forks.cpp", &text, &["--rounds", "20", "--calls", "20"]);
-    answer.expect(0, &["Nothing found"]);
+    tool.fuzz_text("forks.cpp", &text).rounds(20).calls(20).expect(0, &["Nothing found"]);
 }
 
 #[test]
 fn a_target_that_prints_a_lot_is_no_trouble() {
     let text = enqueue("for (int i = 0; i < 100; i++) { puts(\"hello\"); fputs(\"x\", stderr); }");
     for engine in ["native", "controlled"] {
-        let more = ["--engine", engine, "--rounds", "40", "--calls", "50"];
-        let answer = Tool::new().fuzz("prints.cpp", &text, &more);
-        answer.expect(0, &["40 rounds"]);
+        let tool = Tool::new();
+        let run = tool.fuzz_text("prints.cpp", &text).engine(engine).rounds(40).calls(50);
+        let answer = run.expect(0, &["40 rounds"]);
         assert!(!answer.out.contains("hello"), "the target's output is not ours");
     }
 }
@@ -167,8 +157,8 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     let tool = Tool::new();
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
-    let more = ["--engine", "native", "--for", "8s", "--calls", "64", "--memory", "256"];
-    tool.fuzz("leaks.cpp", &text, &more).expect(0, &["grew by", "started anew", "Nothing found"]);
+    let run = tool.fuzz_text("leaks.cpp", &text).native().within("8s").calls(64);
+    run.with("--memory 256").expect(0, &["grew by", "started anew", "Nothing found"]);
 }
 
 /// As of many an allocator: a program has little room left for it.
@@ -178,55 +168,56 @@ fn much_thread_local_storage_of_the_initial_kind_is_no_trouble() {
     let text = enqueue("for (auto &c : own) c = c + 1;");
     let text = text.replace("struct Queue", &format!("{storage}\nstruct Queue"));
     for engine in ["native", "controlled"] {
-        let more = ["--engine", engine, "--rounds", "20", "--calls", "20"];
-        Tool::new().fuzz("storage.cpp", &text, &more).expect(0, &["Nothing found"]);
+        let tool = Tool::new();
+        let run = tool.fuzz_text("storage.cpp", &text).engine(engine).rounds(20).calls(20);
+        run.expect(0, &["Nothing found"]);
     }
     // More than anybody would keep room for.
     let text = text.replace("own[9000]", "own[300000]");
-    let answer = Tool::new().fuzz("storage.cpp", &text, &["--engine", "native", "--rounds", "20"]);
-    answer.expect(2, &["static TLS block", "set GLIBC_TUNABLES", "a larger number"]);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("storage.cpp", &text).native().rounds(20);
+    run.expect(2, &["static TLS block", "set GLIBC_TUNABLES", "a larger number"]);
 }
 
 #[test]
 fn an_adapter_that_gives_up_ends_the_run_with_its_message() {
     let text = member("Queue(const interlap::config &c) { interlap::fail(c, \"no disk\"); }");
-    Tool::new().fuzz("gives_up.cpp", &text, &["--for", "5s"]).expect(2, &["gives_up.cpp: no disk"]);
+    Tool::new().fuzz_text("gives_up.cpp", &text).within("5s").expect(2, &["gives_up.cpp: no disk"]);
 }
 
 #[test]
 fn an_adapter_of_another_version_is_refused() {
     let text = in_c(".abi_version = 99,", "");
     let words = ["adapter", "old.c", "version 99 of interlap.h", "compile it again"];
-    Tool::new()
-        .fuzz("old.c", &text, &["--for", "5s", "--cflag", "-Wno-override-init"])
-        .expect(2, &words);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("old.c", &text).within("5s").with("--cflag -Wno-override-init");
+    run.expect(2, &words);
 }
 
 #[test]
 fn an_adapter_without_the_symbol_is_refused() {
     let text = QUEUE.replace("INTERLAP_TARGET(Queue)", "");
-    Tool::new().fuzz("none.cpp", &text, &["--for", "5s"]).expect(2, &["INTERLAP_TARGET(Class)"]);
+    Tool::new().fuzz_text("none.cpp", &text).within("5s").expect(2, &["INTERLAP_TARGET(Class)"]);
 }
 
 #[test]
 fn an_unknown_model_is_refused_with_the_known_ones() {
     let text = member("static constexpr auto model = \"bag\";");
     let words = ["unknown model 'bag'", "fifo-per-producer"];
-    Tool::new().fuzz("model.cpp", &text, &["--for", "5s"]).expect(2, &words);
+    Tool::new().fuzz_text("model.cpp", &text).within("5s").expect(2, &words);
 }
 
 #[test]
 fn a_model_of_another_family_is_refused() {
-    let more = ["--for", "5s", "--model", "lifo"];
     let words = ["offers enqueue of a queue", "model lifo has none"];
-    Tool::new().fuzz("queue.cpp", QUEUE, &more).expect(2, &words);
+    Tool::new().fuzz_text("queue.cpp", QUEUE).within("5s").with("--model lifo").expect(2, &words);
 }
 
 #[test]
 fn too_many_results_are_an_adapter_error() {
     let text = in_c("", "call->result_count = 5000;");
     let words = ["returned 5000 results where 64 fit"];
-    Tool::new().fuzz("many.c", &text, &["--for", "5s"]).expect(2, &words);
+    Tool::new().fuzz_text("many.c", &text).within("5s").expect(2, &words);
 }
 
 #[test]
@@ -234,32 +225,30 @@ fn more_values_than_were_asked_for_are_an_adapter_error() {
     let call = "if (call->op == IL_DEQUEUE_BULK) call->result_count = 64;
                 else call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_FULL;";
     let words = ["dequeue_bulk answered 64 values where at most"];
-    Tool::new().fuzz("more.c", &in_c("", call), &["--for", "5s"]).expect(2, &words);
+    Tool::new().fuzz_text("more.c", &in_c("", call)).within("5s").expect(2, &words);
 }
 
 #[test]
 fn results_of_the_wrong_kind_are_an_adapter_error() {
     let text = in_c("", "call->status = IL_FAILED;");
     let words = ["answered failed", "interlap.h does not allow"];
-    Tool::new().fuzz("kind.c", &text, &["--for", "5s"]).expect(2, &words);
+    Tool::new().fuzz_text("kind.c", &text).within("5s").expect(2, &words);
     let text = in_c("", "call->status = 77;");
-    Tool::new().fuzz("status.c", &text, &["--for", "5s"]).expect(2, &["status 77", "il_status"]);
+    Tool::new().fuzz_text("status.c", &text).within("5s").expect(2, &["status 77", "il_status"]);
 }
 
 #[test]
 fn a_target_that_supports_nothing_does_not_loop_for_ever() {
     let text = in_c("", "call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_UNSUPPORTED;");
-    Tool::new()
-        .fuzz("refuses.c", &text, &["--rounds", "20", "--calls", "10"])
-        .expect(0, &["20 rounds"]);
+    Tool::new().fuzz_text("refuses.c", &text).rounds(20).calls(10).expect(0, &["20 rounds"]);
 }
 
 #[test]
 fn a_crash_while_loading_is_an_adapter_error() {
     let text = format!("{QUEUE}\nstruct Early {{ Early() {{ abort(); }} }} early;");
-    Tool::new()
-        .fuzz("early.cpp", &text, &["--for", "5s"])
-        .expect(2, &["crashed with SIGABRT while loading"]);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("early.cpp", &text).within("5s");
+    run.expect(2, &["crashed with SIGABRT while loading"]);
 }
 
 #[test]
@@ -273,20 +262,22 @@ fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
         (alone, "bool pop(int64_t &value)"),
         (bulk, "size_t dequeue_bulk(int64_t *values, size_t most)"),
     ] {
-        let answer = Tool::new().fuzz("misfit.cpp", &text, &["--for", "5s"]);
-        answer.expect(2, &["cannot be called as interlap.hpp lists it", signature]);
+        let tool = Tool::new();
+        let run = tool.fuzz_text("misfit.cpp", &text).within("5s");
+        run.expect(2, &["cannot be called as interlap.hpp lists it", signature]);
     }
 }
 
 #[test]
 fn helpers_with_the_names_of_other_families_are_nobodys_concern() {
     let text = member("void *get() { return 0; } void write(char *, int) {} int size = 0;");
-    Tool::new().fuzz("helpers.cpp", &text, &["--rounds", "40"]).expect(0, &["40 rounds"]);
+    Tool::new().fuzz_text("helpers.cpp", &text).rounds(40).expect(0, &["40 rounds"]);
 }
 
 #[test]
 fn a_container_with_one_side_only_is_warned_of() {
     let text = QUEUE.replace("dequeue(", "take_one(");
-    let answer = Tool::new().fuzz("one_sided.cpp", &text, &["--rounds", "40"]);
-    answer.expect(0, &["warning: the target offers enqueue, but no dequeue"]);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("one_sided.cpp", &text).rounds(40);
+    run.expect(0, &["warning: the target offers enqueue, but no dequeue"]);
 }

@@ -2,6 +2,7 @@
 //! lines tell which bug each shows.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use interlap::campaign::triage;
 use interlap::finding::interleaving::{Place, What as Done};
@@ -30,10 +31,6 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
 
-fn load(tool: &Tool) -> Vec<Stored> {
-    tool.findings().iter().map(|directory| Stored::load(directory).expect("a finding")).collect()
-}
-
 /// The planted lines at which threads were stopped.
 fn planted(stored: &Stored) -> BTreeSet<u32> {
     let is_planted = |place: &&Place| place.told().text.contains("BUG");
@@ -45,9 +42,10 @@ fn planted(stored: &Stored) -> BTreeSet<u32> {
 #[test]
 fn two_bugs_of_one_structure_are_never_taken_for_one() {
     let tool = Tool::new();
-    let more = ["--rounds", "600", "--jobs", "1", "--findings", "5", "--shrink", "8s"];
-    tool.fuzz("two.cpp", TWO_BUGS, &more).expect(1, &["most likely the same bug as two-"]);
-    let all = load(&tool);
+    let run = tool.fuzz_text("two.cpp", TWO_BUGS).rounds(600).jobs(1).findings(5).shrinking("8s");
+    let answer = run.expect(1, &["most likely the same bug as two-"]);
+    let load = |directory: &PathBuf| Stored::load(directory).expect("a finding");
+    let all: Vec<Stored> = answer.findings.iter().map(load).collect();
     let findings: Vec<&Stored> = all.iter().collect();
     let bugs = triage::bugs::of(&findings);
     let shown = |bug: &Vec<usize>| -> BTreeSet<u32> {
@@ -81,14 +79,13 @@ fn moved(stored: &mut Stored, by: u32) {
 #[test]
 fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     let tool = Tool::new();
-    let run = ["fuzz", "atomic_register_split_cas", "--seed", "5", "--rounds", "400"];
-    tool.run(&[&run[..], &["--findings", "1", "--jobs", "1", "--shrink", "8s"]].concat())
-        .expect(1, &[]);
-    let stored = Stored::load(&tool.only_finding()).expect("a finding");
+    let run = tool.fuzz("atomic_register_split_cas").seed(5).rounds(400).jobs(1);
+    let stored = run.findings(1).shrinking("8s").expect(1, &[]).stored();
     assert!(stored.interleaving.is_some(), "it is shrunk");
     saved_as(&stored, "variant", |_| {});
-    let answer = tool.run(&["triage"]);
-    answer.expect(1, &["also seen as not-linearizable of variant", "most likely 1 bug."]);
+    let answer = tool
+        .call("triage")
+        .expect(1, &["also seen as not-linearizable of variant", "most likely 1 bug."]);
     answer.expect(1, &["2 distinct, 2 new"]);
     // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another.
     saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));
@@ -99,17 +96,17 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     saved_as(&stored, "modelled", |stored| stored.finding.model = "map".to_string());
     saved_as(&stored, "untold", |stored| stored.interleaving = None);
     saved_as(&stored, "unsure", |stored| stored.finding.confirmed = Some(false));
-    let json = tool.run(&["triage", "--json"]).expect(1, &[]).json();
+    let json = tool.call("triage --json").expect(1, &[]).json();
     assert_eq!((&json["bugs"], &json["new"]), (&6.into(), &7.into()));
     let all = json["findings"].as_array().expect("findings");
     let variants = all.iter().filter(|finding| finding["bug"] == all[0]["bug"]);
     assert_eq!((all.len(), variants.count()), (7, 2));
     // Reports for other programs have each of them.
-    let junit = tool.run(&["triage", "--junit", "-"]);
+    let junit = tool.call("triage --junit -").run();
     assert_eq!(junit.out.matches("<failure ").count(), 7);
     // What is new never hides behind what is known.
     let known = "[[known]]\nname = 'split'\nsignature = 'not-linearizable of variant'\n";
-    std::fs::write(tool.dir.path().join("known.toml"), known).expect("room");
-    let json = tool.run(&["triage", "--known", "known.toml", "--json"]).expect(1, &[]).json();
+    tool.write("known.toml", known);
+    let json = tool.call("triage --known known.toml --json").expect(1, &[]).json();
     assert_eq!((&json["bugs"], &json["new"]), (&7.into(), &6.into()));
 }

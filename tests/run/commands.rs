@@ -1,13 +1,12 @@
 //! The commands: what they print, their exit statuses, and what they leave behind.
 
 use std::io::Read;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
 use super::adapters::{QUEUE, dequeue, enqueue};
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Tool, read};
 
 /// A queue that now and then answers the newest value: wrong even without threads.
 const NOT_FIFO: &str =
@@ -16,9 +15,7 @@ const NOT_FIFO: &str =
 #[test]
 fn a_correct_queue_is_not_accused() {
     let tool = Tool::new();
-    let answer = tool.fuzz("queue.cpp", QUEUE, &["--for", "3s", "--json"]);
-    answer.expect(0, &[]);
-    let json = answer.json();
+    let json = tool.fuzz_text("queue.cpp", QUEUE).within("3s").json(0);
     assert_eq!(json["outcome"], "nothing-found");
     assert!(json["rounds"].as_u64() > Some(100), "{json}");
     assert!(json["overlapping"].as_u64() > Some(100), "{json}");
@@ -28,11 +25,12 @@ fn a_correct_queue_is_not_accused() {
 #[test]
 fn what_fails_without_threads_is_found_before_there_are_any() {
     let tool = Tool::new();
-    let answer = tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &["--for", "20s"]);
-    answer.expect(1, &["(sequential)", "calls did not overlap", "fails even when called from one"]);
-    let finding = tool.only_finding();
-    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--history-only"]);
-    replay.expect(1, &["checked again: the same violation"]);
+    let finding = tool
+        .fuzz_text("lifo.cpp", &dequeue(NOT_FIFO))
+        .within("20s")
+        .expect(1, &["(sequential)", "calls did not overlap", "fails even when called from one"])
+        .finding();
+    tool.replay(finding).with("--history-only").expect(1, &["checked again: the same violation"]);
 }
 
 #[test]
@@ -40,42 +38,31 @@ fn a_violation_is_shown_checked_and_replayed() {
     let tool = Tool::new();
     // Lets go of the lock between looking and taking.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
-    let more = ["--engine", "native", "--for", "30s", "--findings", "1"];
-    let answer = tool.fuzz("racy.cpp", &racy, &more);
-    answer.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
-    let finding = tool.only_finding();
-    let finding = finding.to_str().expect("UTF-8");
-    let trace = format!("{finding}/trace.mpk");
-    tool.run(&["check", &trace]).expect(1, &["violates fifo"]);
-    tool.run(&["show", finding]).expect(0, &["Found with", "interlap fuzz"]);
-    tool.run(&["show", finding, "--json"]).expect(0, &["\"signature\""]);
-    let at = format!("{finding}/page.html");
-    let relative = finding.rsplit_once("findings").expect("below it").1;
-    assert!(answer.all().contains(&format!("findings{relative}/page.html")), "{}", answer.all());
-    let page = std::fs::read_to_string(&at).expect("a page");
-    assert!(
-        page.contains("\"verdict\":\"violation\"") && page.contains("Reproduce with"),
-        "{page}"
-    );
-    tool.run(&["show", finding, "--html", "again.html"]).expect(0, &["again.html: opens in any"]);
-    assert!(tool.dir.path().join("again.html").exists());
-    let history = tool.run(&["show", finding, "--history"]);
-    let file = tool.adapter("history.jsonl", &history.out);
-    tool.run(&["check", file.to_str().expect("UTF-8")]).expect(1, &["violates fifo"]);
-    let replay = tool.run(&["replay", finding, "--for", "30s"]);
-    replay.expect(1, &["the same violation", "It recurred after"]);
+    let run = tool.fuzz_text("racy.cpp", &racy).native().within("30s").findings(1);
+    let answer =
+        run.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
+    let finding = &answer.finding();
+    tool.check(finding.join("trace.mpk")).expect(1, &["violates fifo"]);
+    tool.show(finding).expect(0, &["Found with", "interlap fuzz"]);
+    tool.show(finding).with("--json").expect(0, &["\"signature\""]);
+    let page = finding.join("page.html");
+    let relative = page.strip_prefix(tool.dir.path()).expect("below it").display().to_string();
+    answer.expect(1, &[&relative]);
+    let page = read(page);
+    assert!(page.contains("\"verdict\":\"violation\"") && page.contains("Reproduce with"));
+    tool.show(finding).with("--html again.html").expect(0, &["again.html: opens in any"]);
+    assert!(tool.path("again.html").exists());
+    let history = tool.show(finding).with("--history").run();
+    tool.check(tool.write("history.jsonl", &history.out)).expect(1, &["violates fifo"]);
+    tool.replay(finding).within("30s").expect(1, &["the same violation", "It recurred after"]);
 }
 
 #[test]
-fn a_finding_of_the_controlled_engine_is_run_again_before_it_is_told() {
+fn a_finding_of_the_controlled_engine_is_confirmed_before_it_is_reported() {
     let tool = Tool::new();
-    let more = ["--for", "20s", "--engine", "controlled", "--jobs", "2"];
-    let answer = tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &more);
-    answer.expect(1, &["Reproduced in a fresh process.", "that round alone"]);
-    let finding = tool.only_finding();
-    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--json"]);
-    replay.expect(1, &[]);
-    let json = replay.json();
+    let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).within("20s").controlled().jobs(2);
+    let finding = run.expect(1, &["Reproduced in a fresh process.", "that round alone"]).finding();
+    let json = tool.replay(finding).json(1);
     assert_eq!((&json["recurred"], &json["rounds"]), (&true.into(), &1.into()), "{json}");
 }
 
@@ -84,43 +71,40 @@ fn shards_are_merged() {
     let tool = Tool::new();
     let fuzz = |target: &str, shard: &str, out: &str| {
         let text = if target == "good.cpp" { QUEUE.to_string() } else { dequeue(NOT_FIFO) };
-        let limits = ["--engine", "native", "--rounds", "40", "--for", "60s"];
-        let more = [&limits[..], &["--shard", shard, "--out", out]].concat();
-        tool.fuzz(target, &text, &more);
+        let run = tool.fuzz_text(target, &text).native().rounds(40).within("60s");
+        run.with(format!("--shard {shard}")).out(out).run();
     };
     fuzz("lifo.cpp", "0/2", "a");
     fuzz("lifo.cpp", "1/2", "b");
     fuzz("lifo.cpp", "1/4", "c");
     fuzz("good.cpp", "0/1", "d");
-    let merged = tool.run(&["merge", "a", "b", "--out", "both", "--json"]);
-    merged.expect(1, &[]);
+    let merged = tool.call("merge a b").out("both").with("--json").expect(1, &[]);
     assert!(!merged.err.contains("warning"), "{}", merged.err);
     let json = merged.json();
     let sightings: u64 = ["a", "b"].map(|dir| sightings(&tool, dir)).iter().sum();
     assert_eq!(json["details"][0]["sightings"], sightings, "{json}");
     assert_eq!(json["parts"].as_array().map(Vec::len), Some(2));
-    tool.run(&["merge", "both", "c"]).expect(1, &["have rounds in common", "seen"]);
-    tool.run(&["merge", "d", "a"]).expect(2, &["runs of different targets: good"]);
-    tool.run(&["merge", "a", "nowhere"]).expect(2, &["nowhere", "`interlap fuzz --out` wrote"]);
-    tool.run(&["fuzz", "ring_spsc", "--shard", "2/2"]).expect(2, &["0 <= i < n"]);
+    tool.call("merge both c").expect(1, &["have rounds in common", "seen"]);
+    tool.call("merge d a").expect(2, &["runs of different targets: good"]);
+    tool.call("merge a nowhere").expect(2, &["nowhere", "`interlap fuzz --out` wrote"]);
+    tool.fuzz("ring_spsc").with("--shard 2/2").expect(2, &["0 <= i < n"]);
 }
 
 fn sightings(tool: &Tool, dir: &str) -> u64 {
-    let text = std::fs::read(tool.dir.path().join(dir).join("run.json")).expect("a ledger");
-    let json: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let ledger = read(tool.path(dir).join("run.json"));
+    let json: serde_json::Value = serde_json::from_str(&ledger).expect("JSON");
     json["statistics"]["sightings"].as_u64().expect("a number")
 }
 
 #[test]
 fn native_threads_have_one_job() {
-    let more = ["--engine", "native", "--rounds", "20", "--jobs", "3"];
-    Tool::new()
-        .fuzz("queue.cpp", QUEUE, &more)
-        .expect(0, &["--jobs: the native engine", "20 rounds"]);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("queue.cpp", QUEUE).native().rounds(20).jobs(3);
+    run.expect(0, &["--jobs: the native engine", "20 rounds"]);
 }
 
 #[test]
-fn check_tells_good_from_bad_and_from_undecided() {
+fn check_exits_by_its_verdict() {
     let tool = Tool::new();
     let line = |op: &str, args: &str, start: u32, end: u32, results: &str| {
         format!(
@@ -132,25 +116,25 @@ fn check_tells_good_from_bad_and_from_undecided() {
     let bad = line("enqueue", "[7]", 1, 2, "[]") + &line("dequeue", "[]", 3, 4, "[8]");
     let check = |name: &str, text: &str| {
         let path = tool.adapter(name, text);
-        tool.run(&["check", path.to_str().expect("UTF-8"), "--model", "fifo"])
+        tool.check(path).with("--model fifo").run()
     };
     check("good.jsonl", &good).expect(0, &["consistent with fifo (2 operations)"]);
     check("bad.jsonl", &bad).expect(1, &["violates fifo"]);
     check("broken.jsonl", "{\"thread\": 0").expect(2, &["broken.jsonl: line 1"]);
     check("noise.jsonl", "\u{1}\u{2}\u{3}").expect(2, &["error:"]);
-    tool.run(&["check", "absent.jsonl"]).expect(2, &["cannot read absent.jsonl"]);
+    tool.check("absent.jsonl").expect(2, &["cannot read absent.jsonl"]);
 }
 
 #[test]
-fn a_trace_cut_at_any_byte_is_told_from_a_whole_one() {
+fn a_trace_cut_at_any_byte_is_never_taken_for_a_whole_one() {
     let tool = Tool::new();
-    tool.fuzz("lifo.cpp", &dequeue(NOT_FIFO), &["--for", "20s"]).expect(1, &[]);
+    tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).within("20s").expect(1, &[]);
     let bytes = std::fs::read(tool.only_finding().join("trace.mpk")).expect("trace");
-    let path = tool.dir.path().join("cut.mpk");
+    let path = tool.path("cut.mpk");
     let cuts = (0..bytes.len()).step_by(1 + bytes.len() / 40);
     for cut in cuts {
         std::fs::write(&path, &bytes[..cut]).expect("cut");
-        let answer = tool.run(&["check", "cut.mpk", "--model", "fifo"]);
+        let answer = tool.check("cut.mpk").with("--model fifo").run();
         assert!([0, 2, 3].contains(&answer.status), "{cut}: {}", answer.all());
         assert!(answer.status != 0 || cut == 0, "{cut}: {}", answer.all());
     }
@@ -163,17 +147,15 @@ fn new_adapters_of_every_family_run_at_once() {
         let tool = Tool::new();
         let name = format!("my_{family}").replace('-', "_");
         let file = format!("{name}.cpp");
-        tool.run(&["new", family, &name]).expect(0, &[&file]);
-        tool.run(&["fuzz", &file, "--rounds", "60"]).expect(0, &["60 rounds", "Nothing found"]);
-        let again = tool.run(&["new", family, &name]);
-        again.expect(2, &["exists already"]);
+        tool.call("new").arg(family).arg(&name).expect(0, &[&file]);
+        tool.fuzz(&file).rounds(60).expect(0, &["60 rounds", "Nothing found"]);
+        tool.call("new").arg(family).arg(&name).expect(2, &["exists already"]);
     }
 }
 
 #[test]
 fn every_bundled_target_is_listed_with_its_guarantee() {
-    let answer = Tool::new().run(&["targets", "--json"]);
-    answer.expect(0, &[]);
+    let answer = Tool::new().call("targets --json").expect(0, &[]);
     let json = answer.json();
     let targets = json.as_array().expect("an array");
     for target in targets {
@@ -194,24 +176,24 @@ fn every_bundled_target_is_listed_with_its_guarantee() {
 
 #[test]
 fn doctor_speaks_of_the_clock() {
-    Tool::new().run(&["doctor"]).expect(0, &["TSC", "C++"]);
+    Tool::new().call("doctor").expect(0, &["TSC", "C++"]);
 }
 
 #[test]
 fn mistakes_on_the_command_line_are_explained() {
     let tool = Tool::new();
-    tool.run(&["fuzz", "moodycaml"]).expect(2, &["did you mean moodycamel"]);
-    tool.run(&["fuzz", "absent.cpp"]).expect(2, &["absent.cpp"]);
-    tool.run(&["fuzz", "ring_spsc", "--for", "soon"]).expect(2, &["30s, 10m or 2h"]);
-    tool.run(&["fuzz", "ring_spsc", "--weight", "pop=1", "--for", "1s"])
-        .expect(2, &["no operation 'pop'"]);
-    tool.run(&["replay", "nowhere"]).expect(2, &["name a directory that `interlap fuzz` wrote"]);
+    tool.fuzz("moodycaml").expect(2, &["did you mean moodycamel"]);
+    tool.fuzz("absent.cpp").expect(2, &["absent.cpp"]);
+    tool.fuzz("ring_spsc").within("soon").expect(2, &["30s, 10m or 2h"]);
+    tool.fuzz("ring_spsc").with("--weight pop=1").within("1s").expect(2, &["no operation 'pop'"]);
+    tool.replay("nowhere").expect(2, &["name a directory that `interlap fuzz` wrote"]);
 }
 
 #[test]
 fn the_monotonic_clock_finds_the_same_kind_of_things() {
-    let more = ["--for", "2s", "--clock", "monotonic"];
-    Tool::new().fuzz("queue.cpp", QUEUE, &more).expect(0, &["CLOCK_MONOTONIC", "Nothing found"]);
+    let tool = Tool::new();
+    let run = tool.fuzz_text("queue.cpp", QUEUE).within("2s").with("--clock monotonic");
+    run.expect(0, &["CLOCK_MONOTONIC", "Nothing found"]);
 }
 
 #[test]
@@ -220,22 +202,14 @@ fn an_interrupt_ends_the_run_and_keeps_its_summary() {
 }
 
 #[test]
-fn a_polite_kill_does_as_well_and_timeout_sends_two() {
+fn a_termination_sent_twice_ends_the_run_and_keeps_its_summary() {
     ends_by(&[Signal::TERM, Signal::TERM]);
 }
 
 /// Sends a run these signals, a moment apart.
 fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
-    let path = tool.adapter("queue.cpp", QUEUE);
-    let path = path.to_str().expect("UTF-8");
-    let mut child = tool
-        .command(&["fuzz", path, "--for", "300s", "--junit", "j.xml"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let started = Instant::now();
+    let mut child = tool.fuzz_text("queue.cpp", QUEUE).within("300s").with("--junit j.xml").start();
     // The first line is written when everything is compiled and under way.
     child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
     std::thread::sleep(Duration::from_secs(1));
@@ -247,33 +221,34 @@ fn ends_by(signals: &[Signal]) {
     }
     let answer = Answer::of(child.wait_with_output().expect("ends"));
     answer.expect(0, &["Stopped; what was found is kept."]);
-    let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");
+    let report = tool.read("j.xml");
     assert!(report.contains("tests=\"1\"") && report.contains("Stopped; what"), "{report}");
-    assert!(started.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_told_before_the_run() {
+fn an_unwritable_folder_is_reported_before_the_run() {
     let tool = Tool::new();
-    tool.adapter("file", "");
-    let answer = tool.fuzz("queue.cpp", QUEUE, &["--for", "60s", "--out", "file/findings"]);
-    answer.expect(2, &["cannot write to file/findings", "Not a directory", "--out DIR"]);
+    tool.write("file", "");
+    let run = tool.fuzz_text("queue.cpp", QUEUE).within("60s").out("file/findings");
+    let answer = run.expect(2, &["cannot write to file/findings", "Not a directory", "--out DIR"]);
     assert!(!answer.err.contains("judged as"), "{}", answer.all());
 }
 
 #[test]
-fn a_finding_that_cannot_be_written_is_told_all_the_same() {
+fn a_finding_that_cannot_be_saved_is_still_reported() {
     let tool = Tool::new();
-    let folder = tool.dir.path().join("findings");
+    let folder = tool.path("findings");
     let folder = folder.to_str().expect("UTF-8");
     let spoil = format!(
         "if (added > 20) {{ if (rename(\"{folder}\", \"{folder}-old\") == 0) \
          fclose(fopen(\"{folder}\", \"w\")); abort(); }}"
     );
     for engine in ["native", "controlled"] {
-        let more = ["--engine", engine, "--for", "20s", "--findings", "1", "--calls", "50"];
-        let answer = tool.fuzz("spoils.cpp", &enqueue(&spoil), &more);
-        answer.expect(1, &["SIGABRT", "Reproduce with", "cannot be kept", "Not a directory"]);
+        let run = tool.fuzz_text("spoils.cpp", &enqueue(&spoil)).engine(engine).within("20s");
+        let answer = run
+            .findings(1)
+            .calls(50)
+            .expect(1, &["SIGABRT", "Reproduce with", "cannot be kept", "Not a directory"]);
         answer.expect(1, &["(not written): ", "run.json"]);
         std::fs::remove_file(folder).expect("the file in the folder's place");
     }
@@ -281,11 +256,11 @@ fn a_finding_that_cannot_be_written_is_told_all_the_same() {
 
 /// Hanging is found only later.
 #[test]
-fn a_run_in_which_no_round_was_over_decides_nothing() {
-    let more = ["--engine", "native", "--for", "2s", "--hang", "60s", "--junit", "j.xml"];
+fn a_run_without_a_finished_round_is_inconclusive() {
     let tool = Tool::new();
-    let answer = tool.fuzz("waits.cpp", &enqueue("for (;;) usleep(1000);"), &more);
-    answer.expect(3, &["Nothing was tried: no round was over in time"]);
-    let report = std::fs::read_to_string(tool.dir.path().join("j.xml")).expect("a report");
+    let run = tool.fuzz_text("waits.cpp", &enqueue("for (;;) usleep(1000);")).native().within("2s");
+    run.with("--hang 60s --junit j.xml")
+        .expect(3, &["Nothing was tried: no round was over in time"]);
+    let report = tool.read("j.xml");
     assert!(report.contains("no round was over in time"), "{report}");
 }

@@ -153,24 +153,22 @@ INTERLAP_TARGET(Set)
 "#;
 
 #[test]
-fn they_do_what_the_librarys_own_do() {
+fn lists_and_trees_behave_as_the_librarys_own() {
     let tool = Tool::new();
-    let more = ["--engine", "controlled", "--keys", "64", "--calls", "200", "--rounds", "400"];
-    tool.fuzz("checked.cpp", CHECKED, &more).expect(0, &["Nothing found"]);
+    let run = tool.fuzz_text("checked.cpp", CHECKED).controlled().calls(200).rounds(400);
+    run.with("--keys 64").expect(0, &["Nothing found"]);
 }
 
 /// Without what is told of the library's functions nothing is found of the list, and of the tree
 /// only that it crashes somewhere.
 #[test]
-fn races_in_them_are_seen() {
+fn races_in_lists_and_trees_are_found() {
     let freed = ["use after free", "Set::contains at tree.cpp:15"];
     for (name, adapter, said) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
         let tool = Tool::new();
-        let more = ["--engine", "controlled", "--for", "60s", "--findings", "1", "--shrink", "0s"];
-        let answer = tool.fuzz(name, adapter, &more);
-        answer.expect(1, &["Reproduced in a fresh process"]).expect(1, said);
+        let run = tool.fuzz_text(name, adapter).controlled().within("60s").findings(1);
+        run.shrinking("0s").expect(1, &["Reproduced in a fresh process"]).expect(1, said);
         let finding = tool.only_finding();
-        let told = tool.run(&["explain", finding.to_str().expect("UTF-8"), "--all"]);
-        told.expect(1, &["BUG: "]);
+        tool.explain(finding).with("--all").expect(1, &["BUG: "]);
     }
 }

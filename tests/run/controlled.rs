@@ -1,8 +1,6 @@
 //! The controlled engine: it finds what it must, never accuses what is correct, and the same seed
 //! is the same bytes, whatever the threads run on.
 
-use std::path::Path;
-
 use super::tool::Tool;
 
 /// Found within so many rounds.
@@ -23,19 +21,8 @@ fn twins_are_found_and_confirmed_in_a_fresh_process() {
         "range_set_torn_count",
         "chase_lev_no_fence",
     ] {
-        let answer = tool.run(&[
-            "fuzz",
-            twin,
-            "--engine",
-            "controlled",
-            "--seed",
-            "5",
-            "--rounds",
-            "20000",
-            "--findings",
-            "1",
-        ]);
-        answer.expect(1, &["Reproduce with", "Reproduced in a fresh process"]);
+        let run = tool.fuzz(twin).controlled().seed(5).rounds(20_000).findings(1);
+        run.expect(1, &["Reproduce with", "Reproduced in a fresh process"]);
     }
 }
 
@@ -56,43 +43,22 @@ fn correct_structures_are_not_accused() {
         "slot_log",
         "locked_range_set",
     ] {
-        let answer = tool.run(&["fuzz", target, "--engine", "controlled", "--rounds", "10000"]);
-        answer.expect(0, &[target, "Nothing found"]);
+        tool.fuzz(target).controlled().rounds(10_000).expect(0, &[target, "Nothing found"]);
     }
 }
 
 /// The recorded history of a seed's first finding.
-fn history(tool: &Tool, folder: &str, options: &[&str]) -> Vec<u8> {
-    let out = tool.dir.path().join(folder);
-    let out = out.to_str().expect("UTF-8");
-    let command = [
-        "fuzz",
-        "ms_queue_no_recheck",
-        "--engine",
-        "controlled",
-        "--seed",
-        "11",
-        "--jobs",
-        "1",
-        "--findings",
-        "1",
-        "--out",
-        out,
-    ];
-    tool.run(&[&command[..], options].concat()).expect(1, &["Reproduced in a fresh process"]);
-    let findings = std::fs::read_dir(out).expect("findings").flatten();
-    let mut traces = findings.map(|finding| finding.path().join("trace.mpk"));
-    let trace = traces.find(|trace| Path::is_file(trace)).expect("a finding");
-    let shown =
-        tool.run(&["show", trace.parent().and_then(Path::to_str).expect("UTF-8"), "--history"]);
-    shown.out.into_bytes()
+fn history(tool: &Tool, folder: &str, options: &str) -> String {
+    let run = tool.fuzz("ms_queue_no_recheck").controlled().seed(11).jobs(1).findings(1);
+    let answer = run.out(folder).with(options).expect(1, &["Reproduced in a fresh process"]);
+    tool.show(answer.finding()).with("--history").run().out
 }
 
 #[test]
 fn the_same_seed_is_the_same_history_on_both_carriers() {
     let tool = Tool::new();
-    let first = history(&tool, "first", &[]);
+    let first = history(&tool, "first", "");
     assert!(!first.is_empty());
-    assert_eq!(first, history(&tool, "again", &[]), "in another process");
-    assert_eq!(first, history(&tool, "threads", &["--carrier", "thread"]), "on real threads");
+    assert_eq!(first, history(&tool, "again", ""), "in another process");
+    assert_eq!(first, history(&tool, "threads", "--carrier thread"), "on real threads");
 }

@@ -4,17 +4,16 @@
 
 use std::path::PathBuf;
 
-use super::tool::{Answer, Tool};
+use super::tool::{Call, Tool, data};
 
 /// An adapter of `tests/data/controlled`.
-fn data(name: &str) -> String {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
-    folder.join(format!("{name}.cpp")).display().to_string()
+fn adapter(name: &str) -> PathBuf {
+    data(&format!("controlled/{name}.cpp"))
 }
 
-fn fuzz(tool: &Tool, adapter: &str, more: &[&str]) -> Answer {
-    let command = ["fuzz", adapter, "--engine", "controlled", "--seed", "3"];
-    tool.run(&[&command[..], more].concat())
+/// That adapter under control.
+fn fuzz<'a>(tool: &'a Tool, name: &str) -> Call<'a> {
+    tool.fuzz(adapter(name)).controlled().seed(3)
 }
 
 /// Nothing is found, in many rounds on fibers and some on threads.
@@ -22,23 +21,19 @@ fn fuzz(tool: &Tool, adapter: &str, more: &[&str]) -> Answer {
 fn clean(names: &[&str]) {
     let tool = Tool::new();
     for name in names {
-        for more in [["--rounds", "1500"], ["--rounds", "200"]] {
-            let carrier: &[&str] = if more[1] == "200" { &["--carrier", "thread"] } else { &[] };
-            let answer = fuzz(&tool, &data(name), &[&more[..], carrier].concat());
-            answer.expect(0, &[name, "Nothing found."]);
-            assert!(!answer.all().contains("warning"), "{}", answer.all());
+        for (carrier, rounds) in [("fiber", 1500), ("thread", 200)] {
+            let run = fuzz(&tool, name).carrier(carrier).rounds(rounds);
+            run.expect(0, &[name, "Nothing found."]).lacks("warning");
         }
     }
 }
 
 /// A fault is found and seen again in a fresh process; its report has these words.
 #[track_caller]
-fn faulty(name: &str, more: &[&str], words: &[&str]) -> Answer {
+fn faulty(name: &str, more: &str, words: &[&str]) {
     let tool = Tool::new();
-    let limits = ["--rounds", "3000", "--findings", "1"];
-    let answer = fuzz(&tool, &data(name), &[&limits[..], more].concat());
-    answer.expect(1, words).expect(1, &["Reproduced in a fresh process"]);
-    answer
+    let answer = fuzz(&tool, name).rounds(3000).findings(1).with(more).expect(1, words);
+    answer.expect(1, &["Reproduced in a fresh process"]);
 }
 
 #[test]
@@ -75,30 +70,27 @@ fn threads_of_the_target_are_controlled() {
 fn stacks_are_as_large_as_threads_have_them() {
     clean(&["deep_stack"]);
     let tool = Tool::new();
-    let more = ["--engine", "native", "--rounds", "20", "--calls", "20"];
-    let answer = tool.run(&[&["fuzz", &data("deep_stack")], &more[..]].concat());
-    answer.expect(0, &["Nothing found."]);
+    tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).expect(0, &["Nothing found."]);
 }
 
 /// What the engine has no hold on, or no room for: nobody is accused of it.
 #[test]
-fn what_goes_beyond_the_engine_is_left_to_native_threads() {
+fn targets_beyond_the_engine_run_on_native_threads() {
     for (name, why) in [
         ("thread_at_load", "a target that starts a thread when it is loaded"),
         ("large_block", "a block of 600 MiB"),
         ("large_stack", "a thread with a stack of 64 MiB"),
     ] {
         let tool = Tool::new();
-        let answer = fuzz(&tool, &data(name), &["--rounds", "50"]);
-        answer.expect(2, &["cannot control", why, "--engine native"]);
-        let answer = tool.run(&["fuzz", &data(name), "--rounds", "20", "--calls", "20"]);
-        answer.expect(0, &["going on with native threads", "Nothing found"]);
+        fuzz(&tool, name).rounds(50).expect(2, &["cannot control", why, "--engine native"]);
+        let run = tool.fuzz(adapter(name)).rounds(20).calls(20);
+        run.expect(0, &["going on with native threads", "Nothing found"]);
     }
 }
 
 /// As natively; and what comes after the exception is under control again.
 #[test]
-fn a_lack_of_memory_is_the_targets_to_bear() {
+fn a_failed_allocation_is_left_to_the_target() {
     clean(&["no_memory"]);
 }
 
@@ -107,9 +99,8 @@ fn a_lack_of_memory_is_the_targets_to_bear() {
 fn a_system_call_that_waits_cannot_be_controlled() {
     let tool = Tool::new();
     for carrier in ["fiber", "thread"] {
-        let more = ["--rounds", "100", "--hang", "2s", "--carrier", carrier];
-        let answer = fuzz(&tool, &data("pipe_room"), &more);
-        answer.expect(2, &["cannot control", "a system call that waits in the kernel"]);
+        let run = fuzz(&tool, "pipe_room").rounds(100).with("--hang 2s").carrier(carrier);
+        run.expect(2, &["cannot control", "a system call that waits in the kernel"]);
     }
 }
 
@@ -117,13 +108,12 @@ fn a_system_call_that_waits_cannot_be_controlled() {
 #[test]
 fn a_thread_that_outlives_the_round_leaks_nothing() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, &data("static_pool"), &["--rounds", "300"]);
-    answer.expect(0, &["Nothing found."]);
-    assert!(!answer.all().contains("leave memory behind"), "{}", answer.all());
+    let answer = fuzz(&tool, "static_pool").rounds(300).expect(0, &["Nothing found."]);
+    answer.lacks("leave memory behind");
 }
 
 #[test]
-fn what_each_thread_has_for_itself_stays_its_own() {
+fn thread_local_state_stays_with_its_thread() {
     clean(&[
         "thread_local",
         "key_destructor",
@@ -137,32 +127,29 @@ fn what_each_thread_has_for_itself_stays_its_own() {
 }
 
 #[test]
-fn chance_time_printing_and_wide_words_are_controlled() {
+fn randomness_time_output_and_wide_atomics_are_controlled() {
     clean(&["chance", "prints", "cas128"]);
 }
 
 /// Code that is made when linking would have no hooks.
 #[test]
-fn hooks_stay_where_a_project_optimizes_when_linking() {
+fn link_time_optimization_keeps_the_hooks() {
     let tool = Tool::new();
-    let more = ["--cflag", "-flto", "--rounds", "50"];
-    fuzz(&tool, "treiber_stack", &more).expect(0, &["50 rounds", "Nothing found"]);
+    let run = tool.fuzz("treiber_stack").controlled().seed(3).with("--cflag -flto");
+    run.rounds(50).expect(0, &["50 rounds", "Nothing found"]);
 }
 
 /// The same seed gives the same run, whatever the target asks the system for.
 #[test]
-fn chance_is_the_seeds() {
+fn random_numbers_come_from_the_seed() {
     let tool = Tool::new();
-    let schedules = |carrier: &str| {
-        let more = ["--rounds", "300", "--carrier", carrier, "--jobs", "1", "--json"];
-        let answer = fuzz(&tool, &data("chance"), &more);
-        answer.expect(0, &[]);
-        answer.json()["coverage"].clone()
+    let policies = |carrier: &str| {
+        let json = fuzz(&tool, "chance").rounds(300).carrier(carrier).jobs(1).json(0);
+        json["coverage"]["policies"].to_string()
     };
-    let first = schedules("fiber");
-    let of = |coverage: &serde_json::Value| coverage["policies"].to_string();
-    assert_eq!(of(&first), of(&schedules("fiber")), "in another process");
-    assert_eq!(of(&first), of(&schedules("thread")), "on real threads");
+    let first = policies("fiber");
+    assert_eq!(first, policies("fiber"), "in another process");
+    assert_eq!(first, policies("thread"), "on real threads");
 }
 
 #[test]
@@ -174,20 +161,20 @@ fn a_deadlock_names_who_waits_where() {
         "in Queue::enqueue at abba.cpp:14",
         "at abba.cpp:20",
     ];
-    faulty("abba", &[], &words);
-    faulty("abba", &["--carrier", "thread"], &words);
+    faulty("abba", "", &words);
+    faulty("abba", "--carrier thread", &words);
 }
 
 #[test]
 fn a_lost_wakeup_is_a_deadlock() {
     let words = ["Deadlock", "waits for the condition variable", "lost_wakeup.cpp:47"];
-    faulty("lost_wakeup", &[], &words);
+    faulty("lost_wakeup", "", &words);
 }
 
 #[test]
 fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
     let words = ["Deadlock", "waits for a signal, in Counter::add at never_signalled.cpp:21"];
-    faulty("never_signalled", &[], &words);
+    faulty("never_signalled", "", &words);
 }
 
 /// As natively: the C++ library says what it was.
@@ -195,58 +182,53 @@ fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
 fn an_exception_that_leaves_a_thread_ends_the_process() {
     for carrier in ["fiber", "thread"] {
         let words = ["crashed with SIGABRT", "two at once"];
-        faulty("thread_throws", &["--carrier", carrier], &words);
+        faulty("thread_throws", &format!("--carrier {carrier}"), &words);
     }
 }
 
 /// Neither locks nor functions of the C library have hooks.
 #[test]
-fn freed_memory_is_not_used_by_what_has_no_hooks() {
+fn freed_memory_used_by_uninstrumented_code_is_found() {
     // What is handed out again is no longer freed; which of its two findings comes first is no
     // matter of who is faster.
-    let more = ["--heap", "keep", "--jobs", "1"];
+    let more = "--heap keep --jobs 1";
     let words = ["wrote to freed memory at 0x", ", byte 0", "in Set::remove at freed_lock.cpp:38"];
-    faulty("freed_lock", &more, &words);
+    faulty("freed_lock", more, &words);
     let words =
         ["read from freed memory at 0x", ", byte 0", "in Register::read at copies_freed.cpp:19"];
-    faulty("copies_freed", &more, &words);
+    faulty("copies_freed", more, &words);
 }
 
 #[test]
-fn a_stack_that_is_used_up_is_called_that() {
+fn a_stack_overflow_is_named() {
     let words = ["crashed with SIGSEGV", "deeper at endless_recursion.cpp", "stack overflow"];
-    faulty("endless_recursion", &[], &words);
+    faulty("endless_recursion", "", &words);
 }
 
 #[test]
-fn a_lock_that_was_written_over_fails() {
-    faulty("overwritten_lock", &[], &["crashed with SIGABRT", "Invalid argument"]);
+fn an_overwritten_lock_aborts() {
+    faulty("overwritten_lock", "", &["crashed with SIGABRT", "Invalid argument"]);
 }
 
 #[test]
 fn threads_that_wait_for_nothing_are_a_livelock() {
-    faulty("never_released", &[], &["Livelock", "at never_released.cpp:13"]);
-    faulty(
-        "undo_each_other",
-        &[],
-        &["Livelock", "runs, in Register::enter at undo_each_other.cpp"],
-    );
+    faulty("never_released", "", &["Livelock", "at never_released.cpp:13"]);
+    faulty("undo_each_other", "", &["Livelock", "runs, in Register::enter at undo_each_other.cpp"]);
 }
 
 #[test]
 fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
     let tool = Tool::new();
-    let more = ["--rounds", "100", "--jobs", "1"];
-    let answer = fuzz(&tool, &data("never_released"), &more);
-    answer.expect(1, &["at never_released.cpp:13"]);
-    assert!(!answer.all().contains("NOT REPRODUCED"), "{}", answer.all());
+    let answer =
+        fuzz(&tool, "never_released").rounds(100).jobs(1).expect(1, &["at never_released.cpp:13"]);
+    answer.lacks("NOT REPRODUCED");
 }
 
 #[test]
-fn memory_faults_name_both_who_did_it_and_who_came_before() {
+fn memory_faults_name_the_access_and_what_came_before() {
     faulty(
         "use_after_free",
-        &[],
+        "",
         &[
             "freed memory at 0x",
             ", byte 8 of a block, in ",
@@ -254,20 +236,20 @@ fn memory_faults_name_both_who_did_it_and_who_came_before() {
             "free.cpp:29",
         ],
     );
-    faulty("freed_by_who_leaves", &[], &[" after its call ", " had freed the block, in "]);
+    faulty("freed_by_who_leaves", "", &[" after its call ", " had freed the block, in "]);
     faulty(
         "double_free",
-        &[],
+        "",
         &[
             "freed the block at 0x",
             ", which was freed already, in Register::",
             "had freed it, in Register",
         ],
     );
-    faulty("bad_free", &[], &["where no block begins, in Queue::~Queue at bad_free.cpp"]);
+    faulty("bad_free", "", &["where no block begins, in Queue::~Queue at bad_free.cpp"]);
     faulty(
         "past_the_end",
-        &[],
+        "",
         &[
             "wrote to byte 24 of a block of 24 bytes, in Stack::push at past_the_end.cpp",
             "had allocated the block, in Stack::Stack",
@@ -278,8 +260,8 @@ fn memory_faults_name_both_who_did_it_and_who_came_before() {
 #[test]
 fn a_crash_costs_one_round() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, &data("wild_write"), &["--rounds", "300", "--json"]);
-    answer.expect(1, &["SIGSEGV", "wild_write.cpp:"]);
+    let run = fuzz(&tool, "wild_write").rounds(300).with("--json");
+    let answer = run.expect(1, &["SIGSEGV", "wild_write.cpp:"]);
     let run = answer.json();
     let count = |name: &str| run[name].as_u64().expect("a count");
     assert!(count("faults") > 1, "{run}");
@@ -289,45 +271,46 @@ fn a_crash_costs_one_round() {
 #[test]
 fn leaks_are_no_finding() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, &data("leaking"), &["--rounds", "300"]);
-    answer.expect(0, &["Nothing found.", "warning: most rounds leave memory behind: 1.0 blocks"]);
+    fuzz(&tool, "leaking")
+        .rounds(300)
+        .expect(0, &["Nothing found.", "warning: most rounds leave memory behind: 1.0 blocks"]);
 }
 
 #[test]
 fn a_thread_that_computes_for_ever_is_a_hang() {
     for carrier in ["fiber", "thread"] {
         let tool = Tool::new();
-        let more = ["--findings", "1", "--hang", "2s", "--carrier", carrier];
-        let answer = fuzz(&tool, &data("endless"), &more);
+        let answer = fuzz(&tool, "endless").findings(1).with("--hang 2s").carrier(carrier).run();
         let words = ["came to no atomic access, lock", "runs, in Register::compute at endless.cpp"];
         answer.expect(1, &words).expect(1, &["Reproduced in a fresh process", "(hang calling"]);
     }
 }
 
 #[test]
-fn after_a_hang_the_run_goes_on() {
+fn a_run_goes_on_after_a_hang() {
     let tool = Tool::new();
-    let more = ["--rounds", "40", "--hang", "1s", "--weight", "write=1", "--json"];
-    let run = fuzz(&tool, &data("endless"), &more).json();
+    let run = fuzz(&tool, "endless").rounds(40).with("--hang 1s --weight write=1").json(1);
     let count = |name: &str| run[name].as_u64().expect("a count");
     assert!(count("faults") > 1, "{run}");
     assert_eq!(count("faults") + count("rounds"), 40, "{run}");
 }
 
 #[test]
-fn a_wait_for_the_outside_cannot_be_controlled() {
+fn a_blocking_read_cannot_be_controlled() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, &data("blocking_read"), &["--rounds", "300"]);
-    answer.expect(2, &["cannot control: the target uses a blocking read", "--engine native"]);
+    fuzz(&tool, "blocking_read")
+        .rounds(300)
+        .expect(2, &["cannot control: the target uses a blocking read", "--engine native"]);
 }
 
 #[test]
 fn static_data_that_cannot_be_put_back_is_left_to_native_threads() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, &data("large_static"), &["--rounds", "50"]);
-    answer.expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
-    let answer = tool.run(&["fuzz", &data("large_static"), "--rounds", "50", "--calls", "20"]);
-    answer.expect(0, &["going on with native threads", "50 rounds", "Nothing found"]);
+    fuzz(&tool, "large_static")
+        .rounds(50)
+        .expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
+    let run = tool.fuzz(adapter("large_static")).rounds(50).calls(20);
+    run.expect(0, &["going on with native threads", "50 rounds", "Nothing found"]);
 }
 
 /// Whether all of a target is inline assembly, or one lock beside others that the engine sees.
@@ -336,23 +319,22 @@ fn inline_assembly_is_left_to_native_threads() {
     let tool = Tool::new();
     for (name, line) in [("assembly", "assembly.cpp:16"), ("assembly_lock", "assembly_lock.cpp:14")]
     {
-        let answer = fuzz(&tool, &data(name), &["--rounds", "1000"]);
+        let answer = fuzz(&tool, name).rounds(1000).run();
         let told = ["cannot control: atomic instructions", line, "or use --engine native"];
         answer.expect(2, &told);
-        let answer = tool.run(&["fuzz", &data(name), "--rounds", "40", "--calls", "20"]);
-        answer.expect(0, &["going on with native threads", "40 rounds", "Nothing found"]);
+        let run = tool.fuzz(adapter(name)).rounds(40).calls(20);
+        run.expect(0, &["going on with native threads", "40 rounds", "Nothing found"]);
     }
 }
 
 #[test]
 fn a_target_that_says_it_is_not_for_the_engine_is_refused_at_once() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, "wiredtiger", &[]);
-    answer.expect(2, &["cannot control: the adapter of wiredtiger says", "--engine native"]);
+    let run = tool.fuzz("wiredtiger").controlled();
+    run.expect(2, &["cannot control: the adapter of wiredtiger says", "--engine native"]);
     let text = format!("// A queue.\n// Engine: native\n{}", super::adapters::QUEUE);
-    let own = tool.adapter("own.cpp", &text);
-    let answer = fuzz(&tool, own.to_str().expect("UTF-8"), &[]);
-    answer.expect(2, &["cannot control: the adapter of own says"]);
+    let own = tool.fuzz_text("own.cpp", &text).controlled();
+    own.expect(2, &["cannot control: the adapter of own says"]);
 }
 
 /// A library that is linked and not instrumented, with the part that matters.
@@ -386,30 +368,25 @@ const USER: &str = "
 ";
 
 /// The target that uses the library's sources, compiled with these flags and linked as libpart.so.
-fn fuzz_linked(tool: &Tool, library: &str, flags: &[&str]) -> Answer {
-    fuzz_user(tool, USER, library, (flags, &[]))
-}
-
-fn fuzz_user(tool: &Tool, user: &str, library: &str, (flags, more): (&[&str], &[&str])) -> Answer {
-    let folder = tool.dir.path().to_str().expect("UTF-8");
-    let source = tool.adapter("part.cc", library);
-    let user = tool.adapter("user.cpp", user);
-    let compile = |words: &[&str]| {
+fn fuzz_linked<'a>(tool: &'a Tool, user: &str, library: &str, flags: &str) -> Call<'a> {
+    let folder = tool.dir.path();
+    tool.write("part.cc", library);
+    let compile = |words: String| {
         let mut compiler = std::process::Command::new("c++");
-        let done = compiler.args(words).current_dir(folder).status().expect("a compiler");
-        assert!(done.success());
+        let done = compiler.args(words.split_whitespace()).current_dir(folder).status();
+        assert!(done.expect("a compiler").success());
     };
-    let source = source.to_str().expect("UTF-8");
-    compile(&[&["-std=c++17", "-O1", "-fPIC", "-c", source, "-o", "part.o"], flags].concat());
-    compile(&["-shared", "part.o", "-o", "libpart.so", "-Wl,-soname,libpart.so"]);
-    let link = ["--cflag", &format!("-L{folder}"), "--cflag", &format!("-Wl,-rpath,{folder}")];
-    let more = [&link[..], &["-l", "part", "--rounds", "300", "--hang", "4s"], more].concat();
-    fuzz(tool, user.to_str().expect("UTF-8"), &more)
+    compile(format!("-std=c++17 -O1 -fPIC -c part.cc -o part.o {flags}"));
+    compile("-shared part.o -o libpart.so -Wl,-soname,libpart.so".to_string());
+    let folder = folder.display();
+    let link = format!("--cflag -L{folder} --cflag -Wl,-rpath,{folder} -l part");
+    let run = tool.fuzz(tool.adapter("user.cpp", user)).controlled().seed(3).with(link);
+    run.rounds(300).with("--hang 4s")
 }
 
 /// The adapter has variables of its own: `interlap.hpp` keeps the call under way in one.
 #[test]
-fn thread_local_variables_of_two_libraries_are_apart() {
+fn thread_local_variables_of_two_libraries_stay_separate() {
     let library = "
         thread_local long level = 2, level_of_most = 5;
         thread_local char zeros[16];
@@ -433,8 +410,7 @@ fn thread_local_variables_of_two_libraries_are_apart() {
     ";
     for carrier in ["fiber", "thread"] {
         let tool = Tool::new();
-        let more = ["--carrier", carrier];
-        fuzz_user(&tool, user, library, (&[], &more)).expect(0, &["Nothing found."]);
+        fuzz_linked(&tool, user, library, "").carrier(carrier).expect(0, &["Nothing found."]);
     }
 }
 
@@ -470,16 +446,14 @@ fn long_work_that_nobody_waits_for_is_no_livelock() {
         INTERLAP_TARGET(Counter)
     ";
     let tool = Tool::new();
-    let adapter = tool.adapter("tables.cpp", text);
-    for more in [&["--rounds", "40"][..], &["--rounds", "20", "--plain-points"]] {
-        let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), more);
-        answer.expect(0, &["Nothing found."]);
-    }
+    let run = tool.fuzz(tool.adapter("tables.cpp", text)).controlled().seed(3);
+    run.clone().rounds(40).expect(0, &["Nothing found."]);
+    run.rounds(20).with("--plain-points").expect(0, &["Nothing found."]);
 }
 
 /// Nothing but plain accesses lies between those that race.
 #[test]
-fn a_lock_that_was_forgotten_shows_by_itself() {
+fn a_forgotten_lock_is_found_without_options() {
     let text = "
         #include <mutex>
         #include <interlap.hpp>
@@ -492,10 +466,9 @@ fn a_lock_that_was_forgotten_shows_by_itself() {
         INTERLAP_TARGET(Counter)
     ";
     let tool = Tool::new();
-    let adapter = tool.adapter("forgotten.cpp", text);
-    let run = |more: &[&str]| fuzz(&tool, adapter.to_str().expect("UTF-8"), more);
-    run(&["--rounds", "2000", "--findings", "1"]).expect(1, &["not-linearizable"]);
-    run(&["--rounds", "2000", "--plain-points=none"]).expect(0, &["--plain-points"]);
+    let run = tool.fuzz(tool.adapter("forgotten.cpp", text)).controlled().seed(3).rounds(2000);
+    run.clone().findings(1).expect(1, &["not-linearizable"]);
+    run.with("--plain-points=none").expect(0, &["--plain-points"]);
 }
 
 /// Their handlers would run anywhere, also inside of the engine.
@@ -526,20 +499,18 @@ fn signals_from_a_timer_are_not_controlled() {
         INTERLAP_TARGET(Counter)
     ";
     let tool = Tool::new();
-    let adapter = tool.adapter("ticks.cpp", text);
-    let answer = fuzz(&tool, adapter.to_str().expect("UTF-8"), &["--rounds", "40"]);
-    answer.expect(2, &["cannot control", "timer_create", "--engine native"]);
+    let run = tool.fuzz_text("ticks.cpp", text).controlled().rounds(40);
+    run.expect(2, &["cannot control", "timer_create", "--engine native"]);
 }
 
 #[test]
 fn a_library_without_hooks_is_named() {
     let tool = Tool::new();
     let warning = "blind to the code of libpart.so";
-    let answer = fuzz_linked(&tool, LIBRARY, &[]);
+    let answer = fuzz_linked(&tool, USER, LIBRARY, "").run();
     answer.expect(0, &["Nothing found.", warning, "--engine native"]);
-    let answer = fuzz_linked(&tool, LIBRARY, &["-fsanitize=thread"]);
-    answer.expect(0, &["Nothing found."]);
-    assert!(!answer.all().contains(warning), "{}", answer.all());
+    let answer = fuzz_linked(&tool, USER, LIBRARY, "-fsanitize=thread").run();
+    answer.expect(0, &["Nothing found."]).lacks(warning);
 }
 
 /// Memory is allocated under the lock, where threads are switched: others then wait without end, in
@@ -557,7 +528,7 @@ fn a_library_without_hooks_that_spins_is_not_accused() {
         };
         static Spin mutex;",
     );
-    let answer = fuzz_linked(&tool, &spins, &[]);
+    let answer = fuzz_linked(&tool, USER, &spins, "").run();
     answer.expect(2, &["cannot control", "code of libpart.so, which has no hooks"]);
-    fuzz_linked(&tool, &spins, &["-fsanitize=thread"]).expect(0, &["Nothing found."]);
+    fuzz_linked(&tool, USER, &spins, "-fsanitize=thread").expect(0, &["Nothing found."]);
 }

@@ -1,33 +1,25 @@
 //! Findings of the controlled engine under gdb: it stops where it is told to, in the target's code.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use interlap::core::history::{NEVER, OperationId};
 use interlap::finding::Stored;
 
 use super::adapters;
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Tool, data, read};
 
 /// Fuzzes until something is found; gives the findings' directories, in a folder whose name needs
 /// quotes.
-fn findings(tool: &Tool, target: &str, more: &[&str]) -> Vec<PathBuf> {
-    let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--out", "it's here"];
-    let limits = ["--jobs", "1", "--rounds", "20000", "--findings", "1"];
-    tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Break at it with"]);
-    let entries = std::fs::read_dir(tool.dir.path().join("it's here")).expect("findings");
-    let paths = entries.map(|entry| entry.expect("entry").path());
-    paths.filter(|path| path.is_dir()).collect()
+fn findings(tool: &Tool, target: impl AsRef<OsStr>, more: &str) -> Vec<PathBuf> {
+    let run = tool.fuzz(target).controlled().seed(5).jobs(1).rounds(20_000).findings(1);
+    run.out("it's here").with(more).expect(1, &["Break at it with"]).findings
 }
 
 /// `interlap replay FINDING --gdb OPTIONS`, then these commands of gdb.
-fn debug(tool: &Tool, finding: &Path, options: &[&str], commands: &[String]) -> Answer {
-    let mut arguments = vec!["replay", finding.to_str().expect("UTF-8"), "--gdb"];
-    arguments.extend(options);
-    arguments.extend(["--", "-nx", "-batch"]);
-    for command in commands {
-        arguments.extend(["-ex", command]);
-    }
-    tool.run(&arguments)
+fn debug(tool: &Tool, finding: &Path, options: &str, commands: &[String]) -> Answer {
+    let replay = tool.replay(finding).with("--gdb").with(options).with("-- -nx -batch");
+    replay.args(commands.iter().flat_map(|command| ["-ex", command])).run()
 }
 
 fn commands(lines: &[&str]) -> Vec<String> {
@@ -90,7 +82,7 @@ fn all_commands(tool: &Tool, finding: &Path, source: &str) {
     }
     asked.extend(commands(&["interlap-next", "interlap-step 3", "interlap-step"]));
     said.extend(commands(&["was the last operation", "Step 3, ", "Step 4, "]));
-    let answer = debug(tool, finding, &["--op", "1"], &asked);
+    let answer = debug(tool, finding, "--op 1", &asked);
     in_order(&answer.expect(0, &[]).out, &said);
 }
 
@@ -111,7 +103,7 @@ fn gdb_stops_at_every_operation_of_every_twin() {
         ("range_set_torn_count", "locked_range_set.hpp"),
     ] {
         let tool = Tool::new();
-        for finding in findings(&tool, twin, &[]) {
+        for finding in findings(&tool, twin, "") {
             all_commands(&tool, &finding, source);
         }
     }
@@ -120,14 +112,13 @@ fn gdb_stops_at_every_operation_of_every_twin() {
 /// A queue that answers wrongly at once, so that its witness is known.
 fn forgetful(tool: &Tool) -> PathBuf {
     let text = adapters::dequeue("if (added > 3) value++;");
-    let adapter = tool.adapter("forgetful.cpp", &text);
-    findings(tool, adapter.to_str().expect("UTF-8"), &[]).remove(0)
+    findings(tool, tool.adapter("forgetful.cpp", &text), "").remove(0)
 }
 
 #[test]
 fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
     let tool = Tool::new();
-    let finding = findings(&tool, "mutex_map_lost_update", &[]).remove(0);
+    let finding = findings(&tool, "mutex_map_lost_update", "").remove(0);
     let stored = Stored::load(&finding).expect("a finding");
     let step = stored.round.history.operation(stored.shown()[0]).start + 1;
     let asked = [
@@ -156,20 +147,19 @@ fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
         "Say which operation: A to ",
         "Go to the next preemption",
     ];
-    let answer = debug(&tool, &finding, &["--step", &step.to_string()], &commands(&asked));
+    let answer = debug(&tool, &finding, &format!("--step {step}"), &commands(&asked));
     in_order(&answer.expect(0, &["came to its end"]).out, &commands(&said));
-    let letter = ('A'..='Z').nth(stored.shown().len()).expect("few operations").to_string();
-    let answer = debug(&tool, &finding, &["--op", &letter], &[]);
+    let letter = ('A'..='Z').nth(stored.shown().len()).expect("few operations");
+    let answer = debug(&tool, &finding, &format!("--op {letter}"), &[]);
     answer.expect(2, &["this finding's operations are A to "]);
 }
 
 /// Runs a target to its fault; gdb stops there, with this of its code in sight.
 #[track_caller]
-fn stops_at_fault(file: &str, text: &str, more: &[&str], said: &[&str]) {
+fn stops_at_fault(file: &str, text: &str, more: &str, said: &[&str]) {
     let tool = Tool::new();
-    let adapter = tool.adapter(file, text);
-    for finding in findings(&tool, adapter.to_str().expect("UTF-8"), more) {
-        let answer = debug(&tool, &finding, &[], &commands(&["interlap-ops", "interlap-op A"]));
+    for finding in findings(&tool, tool.adapter(file, text), more) {
+        let answer = debug(&tool, &finding, "", &commands(&["interlap-ops", "interlap-op A"]));
         let all: Vec<&str> = said.iter().copied().chain(["A  thread ", "from here"]).collect();
         in_order(&answer.expect(0, &[]).out, &commands(&all));
     }
@@ -187,13 +177,12 @@ fn gdb_stops_at_faults() {
     ] {
         let text = adapters::enqueue(code);
         let line = text.lines().position(|line| line.contains(code)).expect("the line") + 1;
-        let more: &[&str] = if name == "hang" { &["--hang", "4s"] } else { &[] };
+        let more = if name == "hang" { "--hang 4s" } else { "" };
         let place = format!("{name}.cpp:{line}");
         stops_at_fault(&format!("{name}.cpp"), &text, more, &[said, &place]);
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
-    let text = std::fs::read_to_string(folder.join("abba.cpp")).expect("an adapter");
-    stops_at_fault("abba.cpp", &text, &[], &["deadlock", "abba.cpp:"]);
+    let text = read(data("controlled/abba.cpp"));
+    stops_at_fault("abba.cpp", &text, "", &["deadlock", "abba.cpp:"]);
 }
 
 /// What already fails in one thread, where the one that drains may have made the call.
@@ -202,24 +191,22 @@ fn gdb_stops_in_rounds_of_one_call_at_a_time() {
     let tool = Tool::new();
     let finding = forgetful(&tool);
     assert_eq!(Stored::load(&finding).expect("a finding").round.start.round, 0);
-    let answer = debug(&tool, &finding, &["--op", "A"], &commands(&["backtrace"]));
+    let answer = debug(&tool, &finding, "--op A", &commands(&["backtrace"]));
     in_order(&answer.expect(0, &[]).out, &commands(&["A  thread 0", "forgetful.cpp:"]));
 }
 
 #[test]
-fn what_cannot_be_debugged_says_what_to_do() {
+fn a_finding_that_cannot_be_debugged_says_what_to_do() {
     let tool = Tool::new();
     let finding = forgetful(&tool);
-    let finding = finding.to_str().expect("UTF-8");
-    let mut command = tool.command(&["replay", finding, "--gdb"]);
+    let mut command = tool.replay(&finding).with("--gdb").command();
     let answer = Answer::of(command.env("PATH", "/nonexistent").output().expect("it starts"));
     answer.expect(2, &["gdb is not installed", "apt-get install gdb"]);
-    tool.run(&["replay", finding, "--gdb", "--op", "AB"]).expect(2, &["a letter of the finding"]);
+    tool.replay(&finding).with("--gdb --op AB").expect(2, &["a letter of the finding"]);
     let text = adapters::dequeue("if (added > 3) value++;");
-    let more = ["--engine", "native", "--for", "20s", "--findings", "1", "--out", "native"];
-    tool.fuzz("forgetful.cpp", &text, &more).expect(1, &["To hunt it", "--engine controlled\n"]);
-    let native = std::fs::read_dir(tool.dir.path().join("native")).expect("a folder").flatten();
-    let native = native.map(|entry| entry.path()).find(|path| path.is_dir()).expect("a finding");
-    tool.run(&["replay", native.to_str().expect("UTF-8"), "--gdb"])
+    let run = tool.fuzz_text("forgetful.cpp", &text).native().within("20s").findings(1);
+    let native = run.out("native").expect(1, &["To hunt it", "--engine controlled\n"]);
+    tool.replay(native.finding())
+        .with("--gdb")
         .expect(2, &["native threads, which run differently each time", "--engine controlled"]);
 }

@@ -1,13 +1,14 @@
 //! The controlled engine's promise: a round is a function of its plan and its number, down to every
 //! answer, stamp and step, and of nothing else. Whole runs are compared, round by round.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
 use interlap::trace::rounds::{Round, read};
 
 use super::adapters;
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Tool, data};
 
 /// One of each kind: self-contained, thread-local producers, a library of its own, hazard pointers;
 /// epochs and random numbers from the time stamp counter, destructors of thread-local objects.
@@ -27,28 +28,26 @@ struct Surroundings {
     /// Bytes of a variable of the environment: they move the stack.
     environment: usize,
     /// With several, a round comes after other rounds, and in another process.
-    jobs: &'static str,
+    jobs: u64,
     /// The kernel does not lay out memory at random.
     fixed: bool,
 }
 
 impl Surroundings {
     fn plain() -> Surroundings {
-        Surroundings { folder: "a".to_string(), environment: 0, jobs: "1", fixed: false }
+        Surroundings { folder: "a".to_string(), environment: 0, jobs: 1, fixed: false }
     }
 
-    fn other(jobs: &'static str) -> Surroundings {
+    fn other(jobs: u64) -> Surroundings {
         Surroundings { folder: "b".repeat(200), environment: 50_000, jobs, fixed: false }
     }
 
     /// Every round of a run, as bytes and read.
-    fn run(&self, tool: &Tool, target: &str, rounds: u64) -> (Vec<u8>, Vec<Round>) {
-        let folder = tool.dir.path().join(&self.folder);
+    fn run(&self, tool: &Tool, target: &OsStr, rounds: u64) -> (Vec<u8>, Vec<Round>) {
+        let folder = tool.path(&self.folder);
         std::fs::create_dir_all(&folder).expect("room");
-        let rounds = rounds.to_string();
-        let command = ["fuzz", target, "--engine", "controlled", "--seed", "7", "--for", "1h"];
-        let limits = ["--jobs", self.jobs, "--rounds", &rounds, "--trace", "trace"];
-        let mut command = tool.command(&[&command[..], &limits].concat());
+        let run = tool.fuzz(target).controlled().seed(7).within("1h").jobs(self.jobs);
+        let mut command = run.rounds(rounds).with("--trace trace").command();
         if self.fixed {
             command = with_a_fixed_layout(&command);
         }
@@ -92,30 +91,32 @@ fn sorted(file: &Path) -> Vec<Round> {
 }
 
 #[track_caller]
-fn assert_same(target: &str, one: &[Round], two: &[Round]) {
+fn assert_same(target: &OsStr, one: &[Round], two: &[Round]) {
     let differs = one.iter().zip(two).find(|(one, two)| one != two);
     if let Some((one, two)) = differs {
+        let target = target.display();
         panic!("{target}, round {}:\n{one:?}\n{two:?}", one.start.round);
     }
-    assert_eq!(one.len(), two.len(), "{target}");
+    assert_eq!(one.len(), two.len(), "{target:?}");
 }
 
 /// Four times: twice alike but for the surroundings, then with the rounds dealt out, and without
 /// address space layout randomization.
-fn repeats(target: &str, rounds: u64) {
-    let tool = Tool::new();
+fn repeats(target: impl AsRef<OsStr>, rounds: u64) {
+    let (tool, target) = (Tool::new(), target.as_ref());
+    let name = target.display();
     let (bytes, one) = Surroundings::plain().run(&tool, target, rounds);
     assert_eq!(one.len() as u64, rounds);
-    let (bytes_again, two) = Surroundings::other("1").run(&tool, target, rounds);
+    let (bytes_again, two) = Surroundings::other(1).run(&tool, target, rounds);
     assert_same(target, &one, &two);
-    assert!(bytes == bytes_again, "{target}: the rounds are equal, but not their bytes");
-    let (_, three) = Surroundings::other("3").run(&tool, target, rounds);
+    assert!(bytes == bytes_again, "{name}: the rounds are equal, but not their bytes");
+    let (_, three) = Surroundings::other(3).run(&tool, target, rounds);
     assert_same(target, &one, &three);
     if may_fix_the_layout() {
         let fixed = Surroundings { fixed: true, ..Surroundings::plain() };
         let (bytes_fixed, four) = fixed.run(&tool, target, rounds);
         assert_same(target, &one, &four);
-        assert!(bytes == bytes_fixed, "{target}: not the same bytes at fixed addresses");
+        assert!(bytes == bytes_fixed, "{name}: not the same bytes at fixed addresses");
     }
 }
 
@@ -128,30 +129,26 @@ fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
 
 /// As above, of an adapter that leaves traces of each round in the C library.
 #[test]
-fn what_a_round_leaves_in_the_c_library_is_not_in_the_next_ones_way() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
-    repeats(folder.join("leaves_traces.cpp").to_str().expect("UTF-8"), 200);
+fn state_left_in_the_c_library_does_not_affect_later_rounds() {
+    repeats(data("determinism/leaves_traces.cpp"), 200);
 }
 
 /// Of an adapter that throws, and draws random numbers from the C library.
 #[test]
-fn the_first_exception_of_a_process_is_as_any_other() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
-    repeats(folder.join("throws.cpp").to_str().expect("UTF-8"), 200);
+fn the_first_exception_of_a_process_is_like_any_other() {
+    repeats(data("determinism/throws.cpp"), 200);
 }
 
 /// Neither the machine nor the process shows in a round, nor memory that rounds before have mapped.
 #[test]
-fn what_the_machine_answers_is_the_same_everywhere() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
-    repeats(folder.join("asks_the_machine.cpp").to_str().expect("UTF-8"), 200);
+fn answers_of_the_machine_are_the_same_everywhere() {
+    repeats(data("determinism/asks_the_machine.cpp"), 200);
 }
 
 /// As of allocators, which begin when they are loaded.
 #[test]
 fn memory_that_is_mapped_while_the_target_is_loaded_is_put_back() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/determinism");
-    repeats(folder.join("maps_at_load.cpp").to_str().expect("UTF-8"), 200);
+    repeats(data("determinism/maps_at_load.cpp"), 200);
 }
 
 /// A late dlopen could not be undone.
@@ -160,8 +157,8 @@ fn a_library_that_is_loaded_in_a_round_is_refused() {
     let tool = Tool::new();
     let text = adapters::enqueue(r#"if (!dlopen("libanl.so.1", RTLD_NOW)) abort();"#);
     let text = format!("#include <dlfcn.h>\n{text}");
-    let answer = tool.fuzz("loads.cpp", &text, &["--engine", "controlled", "--rounds", "30"]);
-    answer.expect(2, &["dlopen of libanl.so.1 in a round"]);
+    let run = tool.fuzz_text("loads.cpp", &text).controlled().rounds(30);
+    run.expect(2, &["dlopen of libanl.so.1 in a round"]);
 }
 
 /// `cargo test --test it ten_thousand_rounds -- --ignored --nocapture`; TARGETS="a b" names others,
@@ -179,11 +176,10 @@ fn ten_thousand_rounds_are_the_same_again() {
 
 /// Records that a library keeps for the next threads are no leaks; what nobody knows of is one.
 #[test]
-fn only_what_no_variable_leads_to_is_a_leak() {
+fn only_unreachable_memory_is_a_leak() {
     let tool = Tool::new();
     let leaky_rounds = |name: &str, text: String| {
-        let more = ["--engine", "controlled", "--rounds", "100", "--jobs", "1", "--json"];
-        let json = tool.fuzz(name, &text, &more).json();
+        let json = tool.fuzz_text(name, &text).controlled().rounds(100).jobs(1).json(0);
         json["coverage"]["leaky_rounds"].as_u64().expect("a number")
     };
     let kept = "struct Node { Node *next; }; static Node *first; if (!first) first = new Node{};

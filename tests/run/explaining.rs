@@ -1,9 +1,9 @@
 //! `interlap explain`: what is told of the broken twins names the line of the bug, and is the same
 //! when it is asked for again.
 
-use interlap::finding::{Stored, What};
+use interlap::finding::What;
 
-use super::tool::Tool;
+use super::tool::{Tool, read};
 
 /// All twins, and a part of the line in which their bug takes effect.
 const TWINS: [(&str, &str); 14] = [
@@ -24,22 +24,18 @@ const TWINS: [(&str, &str); 14] = [
 ];
 
 /// What is stored with the finding of this twin, and what is told of it.
-fn told(tool: &Tool, twin: &str) -> (String, String) {
-    let command = ["fuzz", twin, "--engine", "controlled", "--seed", "5", "--for", "60s"];
-    let limits = ["--findings", "1", "--shrink", "4s"];
-    tool.run(&[&command[..], &limits].concat()).expect(1, &["Reproduced in a fresh process"]);
-    let finding = tool.only_finding();
-    let name = finding.to_str().expect("UTF-8");
-    let answer = tool.run(&["explain", name]);
-    answer.expect(1, &[twin]);
-    (std::fs::read_to_string(finding.join("report.txt")).expect("a report"), answer.out)
+fn explained(tool: &Tool, twin: &str) -> (String, String) {
+    let run = tool.fuzz(twin).controlled().seed(5).within("60s").findings(1).shrinking("4s");
+    let finding = run.expect(1, &["Reproduced in a fresh process"]).finding();
+    let answer = tool.explain(&finding).expect(1, &[twin]);
+    (read(finding.join("report.txt")), answer.out)
 }
 
 #[test]
 fn the_line_of_the_bug_is_named() {
     for (twin, line) in TWINS {
         let tool = Tool::new();
-        let (report, told) = told(&tool, twin);
+        let (report, told) = explained(&tool, twin);
         assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
         // Of transactions, whole calls of two clients take turns.
         let stops = told.contains("is stopped inside of") || twin == "versioned_store_lost_update";
@@ -56,16 +52,15 @@ fn the_line_of_the_bug_is_named() {
 #[test]
 fn a_shrunk_finding_has_its_table() {
     let tool = Tool::new();
-    let (report, told) = told(&tool, "atomic_register_split_cas");
+    let (report, told) = explained(&tool, "atomic_register_split_cas");
     assert!(report.contains("How it went"), "{report}");
     let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
     let last = table.iter().rev().take(20);
     assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
-    let finding = tool.only_finding();
-    let name = finding.to_str().expect("UTF-8");
-    let all = tool.run(&["explain", name, "--all"]);
+    let name = &tool.only_finding();
+    let all = tool.explain(name).with("--all").run();
     assert!(all.out.lines().count() > told.lines().count(), "{}", all.all());
-    let json = tool.run(&["explain", name, "--json"]).json();
+    let json = tool.explain(name).json(1);
     let rows = json["rows"].as_array().expect("rows");
     let lines = rows.iter().filter_map(|row| row["what"]["act"]["place"]["line"].as_u64());
     assert!(lines.count() > 5, "{json}");
@@ -79,20 +74,22 @@ fn a_shrunk_finding_has_its_table() {
         }
     }
     assert!(ours > 0, "{json}");
-    let shown = tool.run(&["show", name]);
-    shown.expect(0, &["How it went", "is stopped inside of"]);
+    tool.show(name).expect(0, &["How it went", "is stopped inside of"]);
 }
 
 #[test]
 fn only_what_the_controlled_engine_found_is_explained() {
     let tool = Tool::new();
-    let missing = tool.run(&["explain", "findings/none"]);
-    missing.expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
-    let command = ["fuzz", "mutex_map_lost_update", "--engine", "native", "--for", "60s"];
-    tool.run(&[&command[..], &["--findings", "1"]].concat()).expect(1, &["Finding"]);
-    let finding = tool.only_finding();
-    let answer = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
-    answer.expect(2, &["not found by the controlled engine", "how to hunt it"]);
+    tool.explain("findings/none")
+        .expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
+    let finding = tool
+        .fuzz("mutex_map_lost_update")
+        .native()
+        .within("60s")
+        .findings(1)
+        .expect(1, &["Finding"])
+        .finding();
+    tool.explain(finding).expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
 /// A race that ends in a crash: the last words of the process have what led there.
@@ -124,29 +121,26 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 "#;
     let tool = Tool::new();
-    let more = ["--engine", "controlled", "--rounds", "20000", "--findings", "1", "--shrink", "4s"];
     let said = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
-    tool.fuzz("looks_twice.cpp", text, &more).expect(1, &said);
-    let finding = tool.only_finding();
-    let told = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
-    told.expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
+    let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
+    let finding = run.shrinking("4s").expect(1, &said).finding();
+    let told = tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
     let crash = told.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
     assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", told.all());
 }
 
 /// An assertion that fails, and an exit: the line of the adapter that led there.
 #[test]
-fn who_ends_the_process_is_told_by_line() {
+fn the_end_of_the_process_has_its_line() {
     for (code, said, row) in [
         ("assert(added < 3);", "crashed with SIGABRT", "crashes with SIGABRT"),
         ("if (added == 3) exit(3);", "exit status 3", "ends the process"),
     ] {
         let tool = Tool::new();
-        let more = ["--engine", "controlled", "--rounds", "200", "--findings", "1"];
         let text = super::adapters::enqueue(code);
-        tool.fuzz("ends.cpp", &text, &more).expect(1, &["Finding", said]);
-        let finding = tool.only_finding();
-        let told = tool.run(&["explain", finding.to_str().expect("UTF-8")]);
+        let run = tool.fuzz_text("ends.cpp", &text).controlled().rounds(200).findings(1);
+        let finding = run.expect(1, &["Finding", said]).finding();
+        let told = tool.explain(finding).run();
         let line = told.out.lines().find(|line| line.contains(row));
         assert!(line.is_some_and(|line| line.contains(code)), "{}", told.all());
     }
@@ -155,7 +149,7 @@ fn who_ends_the_process_is_told_by_line() {
 /// Who freed it is told at a line of the target, not at that of the header which calls `delete` for
 /// it, and which is not in line.
 #[test]
-fn who_freed_a_block_is_told_at_a_line_of_the_target() {
+fn the_free_of_a_block_is_reported_at_a_line_of_the_target() {
     let tool = Tool::new();
     let text = r#"
 #include <interlap.hpp>
@@ -175,10 +169,9 @@ struct Register {
 };
 INTERLAP_TARGET(Register)
 "#;
-    let more = ["--cflag", "-O0", "--findings", "1", "--shrink", "4s", "--for", "20s"];
-    tool.fuzz("freed.cpp", text, &more).expect(1, &["Shrunk to"]);
-    let finding = tool.only_finding();
-    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
+    let finding = run.within("20s").expect(1, &["Shrunk to"]).finding();
+    let report = read(finding.join("report.txt"));
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
 
@@ -200,10 +193,9 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
-    let more = ["--engine", "controlled", "--findings", "1", "--shrink", "4s", "--for", "20s"];
-    tool.fuzz("shared.cpp", shared, &more).expect(1, &["Shrunk to"]);
-    let finding = tool.only_finding();
-    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
+    let finding = run.within("20s").expect(1, &["Shrunk to"]).finding();
+    let report = read(finding.join("report.txt"));
     for told in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
         assert!(report.contains(told), "no {told:?} in {report}");
     }
@@ -239,23 +231,22 @@ struct Counter {
 INTERLAP_TARGET(Counter)
 "#;
     let tool = Tool::new();
-    tool.fuzz("asleep.cpp", asleep, &more).expect(1, &["Deadlock", "Shrunk to"]);
-    let finding = tool.only_finding();
-    let report = std::fs::read_to_string(finding.join("report.txt")).expect("a report");
+    let run = tool.fuzz_text("asleep.cpp", asleep).controlled().findings(1).shrinking("4s");
+    let finding = run.within("20s").expect(1, &["Deadlock", "Shrunk to"]).finding();
+    let report = read(finding.join("report.txt"));
     let waits = "waits for ever for the condition variable at changed";
     assert!(report.contains(waits) && report.contains(", add("), "{report}");
     // Who made the structure waits for its threads in each deadlock.
     assert!(!report.contains("that creates, drains"), "{report}");
     // How a vector grows is one row, in short.
     assert!(report.contains("added is changed"), "{report}");
-    let all = tool.run(&["explain", finding.to_str().expect("UTF-8"), "--all"]);
-    all.expect(1, &["added.begin = #", "added.end_of_storage = #"]);
+    tool.explain(finding).with("--all").expect(1, &["added.begin = #", "added.end_of_storage = #"]);
 }
 
 /// A key that nobody used has nothing to do with it: here it takes two that are neighbours, and not
 /// the first.
 #[test]
-fn what_the_drain_finds_absent_is_not_shown() {
+fn keys_that_the_drain_finds_absent_are_not_shown() {
     let text = r#"
 #include <interlap.hpp>
 #include <atomic>
@@ -276,10 +267,9 @@ struct Map {
 INTERLAP_TARGET(Map)
 "#;
     let tool = Tool::new();
-    let more = ["--keys", "4", "--findings", "1", "--shrink", "4s", "--for", "20s"];
-    tool.fuzz("pairs.cpp", text, &more).expect(1, &["Shrunk to"]);
-    let stored = Stored::load(&tool.only_finding()).expect("written");
-    let report = std::fs::read_to_string(stored.directory.join("report.txt")).expect("a report");
+    let run = tool.fuzz_text("pairs.cpp", text).with("--keys 4").findings(1).shrinking("4s");
+    let stored = run.within("20s").expect(1, &["Shrunk to"]).stored();
+    let report = read(stored.directory.join("report.txt"));
     let history = &stored.round.history;
     let idle: Vec<_> = history.ids().filter(|id| stored.says_nothing(*id)).collect();
     assert!(!idle.is_empty() && history.len() <= 12, "another seed is needed: {report}");
@@ -294,10 +284,8 @@ INTERLAP_TARGET(Map)
 #[test]
 fn a_single_operation_is_shown_with_what_came_before_it() {
     let tool = Tool::new();
-    let more = ["--engine", "controlled", "--seed", "2", "--findings", "1", "--shrink", "0s"];
-    let answer = tool.run(&[&["fuzz", "mutex_map_lost_update"], &more[..]].concat());
-    answer.expect(1, &["What is said above is about "]);
-    let stored = Stored::load(&tool.only_finding()).expect("written");
+    let run = tool.fuzz("mutex_map_lost_update").controlled().seed(2).findings(1).shrinking("0s");
+    let stored = run.expect(1, &["What is said above is about "]).stored();
     let What::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
     assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
 }

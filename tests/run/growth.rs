@@ -36,11 +36,8 @@ fn opens(then: &str) -> String {
     ))
 }
 
-fn fuzz(tool: &Tool, text: &str, more: &[&str], files_max: u64) -> Answer {
-    let path = tool.adapter("keeps.cpp", text);
-    let path = path.to_str().expect("UTF-8");
-    let options = ["fuzz", path, "--engine", "controlled", "--seed", "1", "--jobs", "1"];
-    let command = tool.command(&[&options[..], more].concat());
+fn fuzz(tool: &Tool, text: &str, more: &str, files_max: u64) -> Answer {
+    let command = tool.fuzz_text("keeps.cpp", text).controlled().jobs(1).with(more).command();
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -n {files_max}; exec \"$@\""), "sh"]);
     limited.arg(command.get_program()).args(command.get_args());
@@ -53,11 +50,11 @@ fn fuzz(tool: &Tool, text: &str, more: &[&str], files_max: u64) -> Answer {
 
 /// The rounds of a run that finds nothing, without the pairs of accesses: a process tells those
 /// that are new to it.
-fn rounds(tool: &Tool, text: &str, limits: &[&str], files_max: u64) -> (Vec<Round>, Answer) {
-    let more = ["--rounds", "1000", "--trace", "trace"];
-    let answer = fuzz(tool, text, &[&more[..], limits].concat(), files_max);
+fn rounds(tool: &Tool, text: &str, limits: &str, files_max: u64) -> (Vec<Round>, Answer) {
+    let more = format!("--rounds 1000 --trace trace {limits}");
+    let answer = fuzz(tool, text, &more, files_max);
     answer.expect(0, &["Nothing found"]);
-    let mut rounds = read(&tool.dir.path().join("trace")).expect("a trace").rounds;
+    let mut rounds = read(&tool.path("trace")).expect("a trace").rounds;
     for round in &mut rounds {
         round.end.steps.as_mut().expect("of the controlled engine").pairs.clear();
     }
@@ -65,31 +62,31 @@ fn rounds(tool: &Tool, text: &str, limits: &[&str], files_max: u64) -> (Vec<Roun
 }
 
 #[track_caller]
-fn renewal_changes_nothing(text: &str, scarce: (&[&str], u64), ample: (&[&str], u64)) {
+fn renewal_changes_nothing(text: &str, scarce: (&str, u64), ample: (&str, u64)) {
     let tool = Tool::new();
     let (renewed, answer) = rounds(&tool, text, scarce.0, scarce.1);
     answer.expect(0, &[RENEWED]);
     let (plain, answer) = rounds(&tool, text, ample.0, ample.1);
-    assert!(!answer.all().contains(RENEWED), "{}", answer.all());
+    answer.lacks(RENEWED);
     assert_eq!(plain.len(), 1000);
     assert!(renewed == plain, "the rounds are others");
 }
 
 #[test]
 fn memory_that_a_library_maps_once_is_not_exhausted() {
-    renewal_changes_nothing(&maps(LOW, ""), (&["--memory", "128"], 4096), (&[], 4096));
+    renewal_changes_nothing(&maps(LOW, ""), ("--memory 128", 4096), ("", 4096));
 }
 
 /// Where the library leaves it to the kernel where, it is gone when the round is over.
 #[test]
 fn memory_that_is_mapped_anywhere_is_the_rounds_own() {
-    let (_, answer) = rounds(&Tool::new(), &maps("", ""), &["--memory", "128"], 4096);
-    assert!(!answer.all().contains(RENEWED), "{}", answer.all());
+    let (_, answer) = rounds(&Tool::new(), &maps("", ""), "--memory 128", 4096);
+    answer.lacks(RENEWED);
 }
 
 #[test]
 fn files_that_a_library_opens_once_are_not_exhausted() {
-    renewal_changes_nothing(&opens("file < 0"), (&[], 256), (&[], 8192));
+    renewal_changes_nothing(&opens("file < 0"), ("", 256), ("", 8192));
 }
 
 /// What one round takes by itself it takes in a fresh process, too.
@@ -101,7 +98,7 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
         "while (added > 4 && area != MAP_FAILED)
             area = mmap(nullptr, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);",
     );
-    let answer = fuzz(&tool, &text, &["--rounds", "300", "--memory", "128"], 4096);
+    let answer = fuzz(&tool, &text, "--rounds 300 --memory 128", 4096);
     answer.expect(1, &["out of memory", "Reproduced in a fresh process"]);
 }
 
@@ -110,10 +107,9 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
 #[test]
 fn a_fault_of_a_grown_process_alone_is_no_finding() {
     let tool = Tool::new();
-    let more = ["--rounds", "300"];
-    let answer = fuzz(&tool, &opens("file >= 96"), &more, 256);
+    let answer = fuzz(&tool, &opens("file >= 96"), "--rounds 300", 256);
     answer.expect(0, &["Nothing found", "only what happens there counts"]);
-    let answer = fuzz(&tool, &opens("file >= 40"), &more, 256);
+    let answer = fuzz(&tool, &opens("file >= 40"), "--rounds 300", 256);
     answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
 }
 
@@ -126,24 +122,23 @@ fn a_process_that_is_killed_once_is_no_finding() {
         : \"0\"(62L), \"D\"((long)getpid()), \"S\"(9L) : \"rcx\", \"r11\", \"memory\");";
     let kill = |when: &str| queue(&format!("if ({when}) {{ {call} }}"));
     let tool = Tool::new();
-    let more = ["--rounds", "300"];
     // In the second round that comes there: a process's first could not have been another's fault.
     let once = "added == 9 && unlink(\"first\") && !unlink(\"second\")";
     for name in ["first", "second"] {
-        std::fs::write(tool.dir.path().join(name), "").expect("room");
+        tool.write(name, "");
     }
     let text = format!("#include <unistd.h>\n{}", kill(once));
-    let answer = fuzz(&tool, &text, &more, 256);
+    let answer = fuzz(&tool, &text, "--rounds 300", 256);
     answer.expect(0, &["was killed", "only what happens there counts", "Nothing found"]);
-    assert!(!tool.dir.path().join("second").exists());
+    assert!(!tool.path("second").exists());
     let text = format!("#include <unistd.h>\n{}", kill("added == 9"));
-    let answer = fuzz(&tool, &text, &more, 256);
+    let answer = fuzz(&tool, &text, "--rounds 300", 256);
     answer.expect(1, &["was killed with SIGKILL", "lack of memory", "Reproduced in a fresh"]);
 }
 
 /// Whichever way it does, and the line is told.
 #[test]
-fn a_target_that_kills_itself_is_told_so() {
+fn a_target_that_kills_itself_is_named() {
     for call in [
         "raise(SIGKILL);",
         "kill(getpid(), SIGKILL);",
@@ -155,7 +150,7 @@ fn a_target_that_kills_itself_is_told_so() {
             "#include <csignal>\n#include <sys/syscall.h>\n#include <unistd.h>\n{}",
             queue(&format!("\nif (added == 9)\n    {call}"))
         );
-        let answer = fuzz(&Tool::new(), &text, &["--rounds", "300"], 256);
+        let answer = fuzz(&Tool::new(), &text, "--rounds 300", 256);
         let said = ["killed its own process with SIGKILL", "Queue::enqueue at ", "Reproduced"];
         answer.expect(1, &said);
         assert!(!answer.out.contains("memory"), "{}", answer.out);
@@ -164,7 +159,7 @@ fn a_target_that_kills_itself_is_told_so() {
 
 /// Nor is a round that an adapter gives up.
 #[test]
-fn a_problem_of_a_grown_process_alone_is_none() {
+fn a_problem_of_a_grown_process_alone_is_no_problem() {
     let tool = Tool::new();
     let text = |number: u32| {
         let create = format!(
@@ -176,6 +171,6 @@ fn a_problem_of_a_grown_process_alone_is_none() {
         );
         format!("#include <fcntl.h>\n{}", adapters::member(&create))
     };
-    fuzz(&tool, &text(96), &["--rounds", "300"], 256).expect(0, &["Nothing found", RENEWED]);
-    fuzz(&tool, &text(40), &["--rounds", "300"], 256).expect(2, &["too many"]);
+    fuzz(&tool, &text(96), "--rounds 300", 256).expect(0, &["Nothing found", RENEWED]);
+    fuzz(&tool, &text(40), "--rounds 300", 256).expect(2, &["too many"]);
 }

@@ -2,13 +2,11 @@
 //! page, of one run and of several joined.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::Stdio;
 
 use serde_json::Value;
 
 use super::adapters::QUEUE;
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Call, Tool};
 
 /// A set behind a lock.
 const SET: &str = r#"// A set behind a lock.
@@ -37,27 +35,21 @@ INTERLAP_TARGET(Set)
 /// Rounds in which only one call happens at a time, which exercise nothing.
 const SEQUENTIAL_ROUNDS: u64 = 16;
 
-fn set(tool: &Tool, more: &[&str]) -> Answer {
-    let limits = ["--engine", "controlled", "--for", "60s"];
-    tool.fuzz("set.cpp", SET, &[&limits[..], more].concat())
-}
-
-fn read(tool: &Tool, file: &str) -> String {
-    std::fs::read_to_string(tool.dir.path().join(file)).expect("a page")
+fn set(tool: &Tool) -> Call<'_> {
+    tool.fuzz_text("set.cpp", SET).controlled().within("60s")
 }
 
 fn exercise(tool: &Tool, out: &str) -> Value {
-    let ledger = read(tool, &format!("{out}/run.json"));
+    let ledger = tool.read(&format!("{out}/run.json"));
     let ledger: Value = serde_json::from_str(&ledger).expect("JSON");
     ledger["statistics"]["exercise"].clone()
 }
 
 #[test]
-fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
+fn a_run_reports_what_it_never_did_as_text_json_and_a_page() {
     let tool = Tool::new();
-    let plan = ["--rounds", "400", "--keys", "1", "--weight", "contains=0"];
-    let told = set(&tool, &[&plan[..], &["--html", "run.html"]].concat());
-    told.expect(
+    let run = set(&tool).rounds(400).with("--keys 1 --weight contains=0");
+    run.clone().with("--html run.html").expect(
         0,
         &[
             "exercised: 2 operations with 4 kinds of answers, 10 of 10 pairs of them at once",
@@ -67,7 +59,7 @@ fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
             "run.html: the page of this run",
         ],
     );
-    let page = read(&tool, "run.html");
+    let page = tool.read("run.html");
     for part in [
         "<title>A run of set · interlap</title>",
         "<h2 id=\"heading\" tabindex=\"-1\">Nothing found</h2>",
@@ -90,7 +82,7 @@ fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
     for part in ["{{", "NaN", "http:", "https:", "src=", "@import"] {
         assert!(!page.contains(part), "{part:?}");
     }
-    let json = set(&tool, &[&plan[..], &["--json"]].concat()).json();
+    let json = run.json(0);
     let exercise = &json["exercise"];
     assert_eq!(exercise["rounds"], 400 - SEQUENTIAL_ROUNDS, "{exercise}");
     assert_eq!(exercise["looked"]["rounds"], 400 - SEQUENTIAL_ROUNDS);
@@ -103,43 +95,43 @@ fn a_run_tells_what_it_never_did_in_words_as_json_and_as_a_page() {
 }
 
 #[test]
-fn what_rounds_exercise_is_the_same_whoever_does_them() {
+fn exercise_counts_are_the_same_for_any_jobs_and_shards() {
     let tool = Tool::new();
-    let run = |more: &[&str], out: &str| {
-        set(&tool, &[&["--rounds", "6000", "--out", out], more].concat()).expect(0, &[]);
+    let run = |more: &str, out: &str| {
+        set(&tool).rounds(6000).out(out).with(more).expect(0, &[]);
     };
-    run(&["--jobs", "1"], "one");
-    run(&["--jobs", "3"], "three");
+    run("--jobs 1", "one");
+    run("--jobs 3", "three");
     let whole = exercise(&tool, "one");
     assert_eq!(exercise(&tool, "three"), whole);
     let looked = whole["looked"]["rounds"].as_u64().expect("a number");
     assert!((4150..4300).contains(&looked), "all of the first, and some after: {looked}");
-    run(&["--shard", "0/2"], "a");
-    run(&["--shard", "1/2"], "b");
-    let told = tool.run(&["merge", "a", "b", "--out", "both", "--html", "both.html"]);
-    told.expect(0, &["both.html: the page of this run", "exercised: 3 operations"]);
+    run("--shard 0/2", "a");
+    run("--shard 1/2", "b");
+    let run = tool.call("merge a b").out("both").with("--html both.html");
+    run.expect(0, &["both.html: the page of this run", "exercised: 3 operations"]);
     let mut both = exercise(&tool, "both");
     // Shapes that both had count twice.
     assert!(both["shapes"].as_u64() >= whole["shapes"].as_u64());
     both["shapes"] = whole["shapes"].clone();
     assert_eq!(both, whole);
-    let page = read(&tool, "both.html");
+    let page = tool.read("both.html");
     for part in ["2 runs of set", "<h3>Run 2</h3>", "1/2", "Run 2: ", ">run 1</text>"] {
         assert!(page.contains(part), "no {part:?} in {page}");
     }
-    tool.run(&["show", "one"]).expect(0, &["set. ", "6000 rounds", "exercised: 3 operations"]);
-    tool.run(&["show", "one", "--html", "again.html"]).expect(0, &["opens in any browser"]);
-    assert!(read(&tool, "again.html").contains("A run of set"));
-    let shown = tool.run(&["show", "one", "--json"]).json();
+    tool.show("one").expect(0, &["set. ", "6000 rounds", "exercised: 3 operations"]);
+    tool.show("one").with("--html again.html").expect(0, &["opens in any browser"]);
+    assert!(tool.read("again.html").contains("A run of set"));
+    let shown = tool.show("one").json(0);
     assert_eq!(shown["statistics"]["exercise"], whole);
-    tool.run(&["show", "one", "--history"]).expect(2, &["is a run; --history shows that of a"]);
+    tool.show("one").with("--history").expect(2, &["is a run; --history shows that of a"]);
 }
 
 #[test]
-fn a_run_of_long_ago_is_read_and_has_a_page() {
+fn a_run_of_an_older_version_is_read_and_has_a_page() {
     let tool = Tool::new();
-    set(&tool, &["--rounds", "50", "--out", "new"]).expect(0, &[]);
-    let mut ledger: Value = serde_json::from_str(&read(&tool, "new/run.json")).expect("JSON");
+    set(&tool).rounds(50).out("new").expect(0, &[]);
+    let mut ledger: Value = serde_json::from_str(&tool.read("new/run.json")).expect("JSON");
     let statistics = ledger["statistics"].as_object_mut().expect("an object");
     for field in ["exercise", "violations", "processes"] {
         assert!(statistics.remove(field).is_some(), "{field}");
@@ -148,54 +140,47 @@ fn a_run_of_long_ago_is_read_and_has_a_page() {
     for field in ["curve", "circumstances"] {
         assert!(part.remove(field).is_some(), "{field}");
     }
-    std::fs::create_dir(tool.dir.path().join("old")).expect("room");
-    std::fs::write(tool.dir.path().join("old/run.json"), ledger.to_string()).expect("room");
-    tool.run(&["show", "old", "--html", "old.html"]).expect(0, &[]);
-    let page = read(&tool, "old.html");
+    std::fs::create_dir(tool.path("old")).expect("room");
+    tool.write("old/run.json", &ledger.to_string());
+    tool.show("old").with("--html old.html").expect(0, &[]);
+    let page = tool.read("old.html");
     assert!(page.contains("A run of set") && !page.contains("Never exercised</h2>"), "{page}");
     // Together with a new one what is known is shown.
-    let merged = tool.run(&["merge", "old", "new", "--out", "both", "--html", "both.html"]);
-    merged.expect(0, &["exercised: "]);
-    assert!(read(&tool, "both.html").contains("Never exercised</h2>"));
+    tool.call("merge old new").out("both").with("--html both.html").expect(0, &["exercised: "]);
+    assert!(tool.read("both.html").contains("Never exercised</h2>"));
 }
 
 #[test]
 fn a_page_that_cannot_be_written_ends_a_run_before_it_begins() {
     let tool = Tool::new();
-    let told = set(&tool, &["--rounds", "50", "--html", "nowhere/run.html"]);
-    told.expect(2, &["--html: cannot write nowhere/run.html"]);
-    assert!(!told.err.contains("interlap fuzz") && !tool.dir.path().join("findings").exists());
-    tool.run(&["merge", "x", "--html", "nowhere/run.html"]).expect(2, &["--html: cannot write"]);
+    let run = set(&tool).rounds(50).with("--html nowhere/run.html");
+    let told = run.expect(2, &["--html: cannot write nowhere/run.html"]);
+    assert!(!told.err.contains("interlap fuzz") && !tool.path("findings").exists());
+    tool.call("merge x --html nowhere/run.html").expect(2, &["--html: cannot write"]);
 }
 
 #[test]
-fn what_is_stopped_by_hand_has_its_page() {
+fn a_run_stopped_by_hand_has_its_page() {
     let tool = Tool::new();
-    let adapter = tool.adapter("queue.cpp", QUEUE);
-    let path = adapter.to_str().expect("UTF-8");
-    std::fs::write(tool.dir.path().join("run.html"), "what was there").expect("room");
-    let mut run = tool
-        .command(&["fuzz", path, "--engine", "native", "--for", "10m", "--html", "run.html"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+    tool.write("run.html", "what was there");
+    let run = tool.fuzz_text("queue.cpp", QUEUE).native().within("10m").with("--html run.html");
+    let mut run = run.start();
     // Its plain lines of progress say that there were rounds.
     let mut lines = BufReader::new(run.stderr.take().expect("piped")).lines();
     let begun = lines.by_ref().find(|line| line.as_ref().is_ok_and(|l| l.contains(" rounds (")));
     assert!(begun.is_some());
-    assert_eq!(read(&tool, "run.html"), "what was there", "until the run is over");
+    assert_eq!(tool.read("run.html"), "what was there", "until the run is over");
     let pid = run.id().to_string();
     let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
     assert!(kill.expect("kill starts").success());
     lines.for_each(drop);
     let answer = Answer::of(run.wait_with_output().expect("it ends"));
     answer.expect(0, &["Stopped; what was found is kept.", "run.html: the page of this run"]);
-    let page = read(&tool, "run.html");
+    let page = tool.read("run.html");
     assert!(page.contains("stopped by hand") && page.contains("dequeue → empty"), "{page}");
     let left = std::fs::read_dir(tool.dir.path()).expect("the directory");
     let names =
         left.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
     assert!(!names.into_iter().any(|name| name.starts_with(".interlap")), "nothing half written");
-    assert!(Path::new(&tool.dir.path().join("findings/run.json")).exists());
+    assert!(tool.path("findings/run.json").exists());
 }

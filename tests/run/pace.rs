@@ -48,7 +48,7 @@ fn rounds(how: &str, library: &Path, plan: &Plan) -> Vec<Round> {
 }
 
 #[test]
-fn looking_at_every_point_changes_nothing() {
+fn looking_at_every_scheduling_point_changes_no_round() {
     let waiting = ["spin_pure", "spin_yield", "spin_pthread", "sleep_backoff", "atomic_wait"];
     let others = ["shared_set", "worker_pool", "signals"];
     let own = waiting.iter().chain(&others).map(|name| ("tests/data/controlled", *name));

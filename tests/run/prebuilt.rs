@@ -39,7 +39,7 @@ INTERLAP_TARGET(Counter)
 /// The adapter, with the library built beside it.
 fn adapter(tool: &Tool) -> String {
     let folder = tool.dir.path();
-    let source = tool.adapter("lossy.c", LIBRARY);
+    let source = tool.write("lossy.c", LIBRARY);
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(folder.join("liblossy.so")).arg(source);
     assert!(compiler.status().expect("a C compiler").success());
@@ -47,10 +47,10 @@ fn adapter(tool: &Tool) -> String {
 }
 
 #[test]
-fn native_threads_go_on_where_the_engine_sees_only_the_adapters_locks() {
+fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let answer = tool.fuzz("lossy.cpp", &text, &["--for", "20s", "--findings", "1"]);
+    let answer = tool.fuzz_text("lossy.cpp", &text).within("20s").findings(1).run();
     let words = ["next to no access", "liblossy.so's", "going on with native threads"];
     answer.expect(1, &words).expect(1, &["--engine native", "Reproduce with"]);
 }
@@ -59,15 +59,15 @@ fn native_threads_go_on_where_the_engine_sees_only_the_adapters_locks() {
 fn a_run_that_saw_little_does_not_claim_more() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let more = ["--for", "20s", "--rounds", "500", "--engine", "controlled"];
-    let answer = tool.fuzz("lossy.cpp", &text, &more);
-    answer.expect(0, &["500 rounds", "never inside liblossy.so", "Nothing found"]);
+    let run = tool.fuzz_text("lossy.cpp", &text).within("20s").rounds(500).controlled();
+    let answer = run.expect(0, &["500 rounds", "never inside liblossy.so", "Nothing found"]);
     assert!(!answer.out.contains("Threads were switched between"), "{}", answer.all());
 }
 
 #[test]
 fn locks_alone_are_enough_where_all_code_has_hooks() {
-    let answer = Tool::new().run(&["fuzz", "mutex_map", "--seed", "1", "--for", "3s"]);
-    answer.expect(0, &["0 pairs", "Threads were switched between accesses"]);
+    let tool = Tool::new();
+    let run = tool.fuzz("mutex_map").seed(1).within("3s");
+    let answer = run.expect(0, &["0 pairs", "Threads were switched between accesses"]);
     assert!(!answer.err.contains("native threads"), "{}", answer.all());
 }

@@ -4,7 +4,7 @@
 //! global options.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use interlap::core::plan::{Engine, Recorder};
@@ -16,7 +16,7 @@ use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WO
 use interlap::trace::frame::Frame;
 
 use super::fake::{Ear, Fake, round};
-use super::tool::Tool;
+use super::tool::{Answer, Call, Tool, read};
 
 /// Records by running the program; replays what was recorded before. Without `-W` it cannot. A real
 /// harness, which would notice that no rr is there, is told to run native threads (`runs`).
@@ -84,7 +84,7 @@ fn a_violation_ends_its_recording_and_keeps_it_with_the_moments_of_its_calls() {
     let begin = Moment { event: 2193, tick: 8870, tid: 16398 };
     assert_eq!((recorded.ticks, recorded.places[0].begin), (100, Some(begin)));
     assert!(stored.recording().join("version").is_file(), "the recording is kept");
-    let report = std::fs::read_to_string(stored.directory.join("report.txt")).expect("a report");
+    let report = read(stored.directory.join("report.txt"));
     for part in ["A  begins event 2193, tick 8870, thread 16398", "replay -q -g 2183", "--op A"] {
         assert!(report.contains(part), "no {part:?} in {report}");
     }
@@ -108,34 +108,36 @@ fn a_harness_is_not_ended_before_the_write_of_its_round_has_returned() {
     };
     area("area-0", Stage::Sent, 17);
     area("area-18", Stage::Sent, 18);
-    let goes_on = "sleep 0.3; touch goes-on; dd if=area-18 of=area-0 conv=notrunc; sleep 60";
+    let goes_on = "sleep 0.3; touch goes-on; dd if=area-18 of=area-0 conv=notrunc; \
+                   sleep 60; touch slept";
     fake.sends(0, &round(17, true, 9), goes_on);
     let (summary, _) = run(&fake);
     assert_eq!(summary.findings.len(), 1);
     assert!(fake.path("goes-on").exists(), "its replay would not write the round");
-    assert!(summary.statistics.elapsed.as_secs() < 30, "and then it is ended at once");
+    assert!(!fake.path("slept").exists(), "and then it is ended at once");
 }
 
 #[test]
 fn a_recording_is_replayed_and_compared_with_the_history() {
     let (fake, stored) = violated();
-    let directory = stored.directory.to_str().expect("UTF-8");
+    let directory = &stored.directory;
     let tool = Tool::new();
     let replay = |frames: &[Frame]| {
         fake.file("replayed", &fake.trace(frames));
-        tool.run(&["replay", directory])
+        tool.replay(directory).run()
     };
     replay(&round(17, true, 9)).expect(1, &["the same violation", "is intact: replayed"]);
     replay(&round(17, false, 9)).expect(1, &["does not give the stored history"]);
     fake.file("refusal", ASSERTION.as_bytes());
-    let refused = tool.run(&["replay", directory, "--rr-arg", "-X"]);
-    refused.expect(2, &["rr cannot replay it", "Assertion `t->desched_rec()"]);
+    tool.replay(directory)
+        .with("--rr-arg -X")
+        .expect(2, &["rr cannot replay it", "Assertion `t->desched_rec()"]);
     let pass = std::fs::read_to_string(fake.path("called")).expect("calls");
     assert!(pass.contains("-X replay -a "), "{pass}");
 }
 
 #[test]
-fn a_pass_that_failed_is_made_up_for_by_replay() {
+fn replay_locates_the_calls_that_a_failed_pass_did_not() {
     let fake = fake();
     fake.file("pass", include_bytes!("../data/rr/incomplete.txt"));
     fake.sends(0, &round(17, true, 9), "sleep 60");
@@ -144,8 +146,7 @@ fn a_pass_that_failed_is_made_up_for_by_replay() {
     fake.file("pass", PASS.as_bytes());
     fake.file("replayed", &fake.trace(&round(17, true, 9)));
     let directory = &summary.findings[0].directory;
-    let replay = Tool::new().run(&["replay", directory.to_str().expect("UTF-8")]);
-    replay.expect(1, &["A  begins event 2193"]);
+    Tool::new().replay(directory).expect(1, &["A  begins event 2193"]);
     let stored = Stored::load(directory).expect("saved again");
     assert!(stored.finding.recorded.as_ref().is_some_and(Recorded::is_located));
 }
@@ -174,18 +175,18 @@ fn an_rr_that_never_gets_through_a_round_ends_the_run() {
 }
 
 #[test]
-fn a_machine_where_rr_cannot_record_is_told_why_and_what_else_there_is() {
+fn an_rr_that_cannot_record_says_why_and_what_else_there_is() {
     let (fake, tool) = (fake(), Tool::new());
     let program = fake.path("an rr").display().to_string();
-    let fuzz = tool.run(&["fuzz", "treiber_aba", "--engine", "rr", "--rr", &program]);
+    let fuzz = tool.fuzz("treiber_aba").engine("rr").with("--rr").arg(&program).run();
     let parts = ["perf events available", "virtual PMU", "`--engine controlled`"];
     fuzz.expect(2, &parts);
-    assert!(!tool.dir.path().join("findings").exists(), "nothing was begun");
-    tool.run(&["doctor", "--rr", &program]).expect(0, &["cannot record here: Unable to open"]);
-    let doctor = tool.run(&["doctor", "--rr", &program, "--rr-arg", "-W"]);
-    doctor.expect(0, &["rr version 5.9.0: records here"]);
-    let missing = tool.run(&["fuzz", "treiber_aba", "--engine", "rr", "--rr", "./no rr"]);
-    missing.expect(2, &["no rr was not found", "apt-get install rr"]);
+    assert!(!tool.path("findings").exists(), "nothing was begun");
+    tool.call("doctor --rr").arg(&program).expect(0, &["cannot record here: Unable to open"]);
+    let run = tool.call("doctor --rr").arg(&program).with("--rr-arg -W");
+    run.expect(0, &["rr version 5.9.0: records here"]);
+    let run = tool.fuzz("treiber_aba").engine("rr").with("--rr").arg("./no rr");
+    run.expect(2, &["no rr was not found", "apt-get install rr"]);
 }
 
 #[test]
@@ -194,24 +195,25 @@ fn a_target_that_does_not_compile_with_hooks_is_recorded_without() {
     // Of the hooks' flags.
     let refuses = "#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16\n#error hooks\n#endif\n";
     let text = refuses.to_string() + &super::adapters::enqueue("");
-    let options = options(&fake.plan.recorder);
-    let answer = tool.fuzz("refuses.cpp", &text, &[&["--rounds", "20"], &options[..]].concat());
+    let answer = under(&fake.plan.recorder, tool.fuzz_text("refuses.cpp", &text).rounds(20));
     // Which it is not told before it is compiled.
     answer.expect(2, &["rr switches threads at fewer places", "was to run under rr"]);
     assert!(called(&fake).iter().any(|line| line.contains("record --chaos")));
-    tool.fuzz("refuses.cpp", &text, &["--engine", "controlled", "--rounds", "20"])
-        .expect(2, &["hooks"]);
+    tool.fuzz_text("refuses.cpp", &text).controlled().rounds(20).expect(2, &["hooks"]);
 }
 
 #[test]
 fn other_findings_have_no_recording_to_break_at() {
     let tool = Tool::new();
-    let args = ["--engine", "native", "--for", "60s", "--findings", "1"];
     let wrong = super::adapters::dequeue("value = 12345; return true;");
-    tool.fuzz("wrong.cpp", &wrong, &args).expect(1, &[]);
-    let finding = tool.only_finding();
-    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8"), "--op", "A"]);
-    replay.expect(2, &["controlled"]);
+    let finding = tool
+        .fuzz_text("wrong.cpp", &wrong)
+        .native()
+        .within("60s")
+        .findings(1)
+        .expect(1, &[])
+        .finding();
+    tool.replay(finding).with("--op A").expect(2, &["controlled"]);
 }
 
 /// An rr that records here; else says aloud why the test cannot be done.
@@ -234,34 +236,25 @@ fn real() -> Option<Recorder> {
     }
 }
 
-/// The options that name it.
-fn options(recorder: &Recorder) -> Vec<&str> {
+/// Runs it with the options that name this rr.
+fn under(recorder: &Recorder, run: Call) -> Answer {
     let args = recorder.args.iter().flat_map(|arg| ["--rr-arg", arg]);
-    ["--engine", "rr", "--rr", &recorder.program].into_iter().chain(args).collect()
+    run.engine("rr").args(["--rr", &recorder.program]).args(args).run()
 }
 
 #[test]
 fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let Some(recorder) = real() else { return };
     let tool = Tool::new();
-    let mut args = vec!["fuzz", "set_undecided_insert", "--seed", "1", "--for", "300s"];
-    args.extend(["--findings", "1", "--jobs", "1", "--rr-ticks", "100,1000", "--out", "out of rr"]);
-    args.extend(options(&recorder));
-    let answer = tool.run(&args);
+    let run = tool.fuzz("set_undecided_insert").seed(1).within("300s").findings(1).jobs(1);
+    let answer = under(&recorder, run.with("--rr-ticks 100,1000").out("out of rr"));
     answer.expect(1, &["A  begins event ", "Break at it with interlap replay 'out of rr/"]);
-    let out: PathBuf = tool.dir.path().join("out of rr");
-    let entries = std::fs::read_dir(&out).expect("findings");
-    let mut directories = entries.map(|e| e.expect("entry").path()).filter(|path| path.is_dir());
-    let finding = directories.next().expect("a finding");
-    assert_eq!(directories.next(), None, "no recording under way is left");
-    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8")]);
-    replay.expect(1, &["the same violation", "is intact: replayed"]);
+    // No recording under way is left.
+    let finding = answer.finding();
+    tool.replay(&finding).expect(1, &["the same violation", "is intact: replayed"]);
     let stored = Stored::load(&finding).expect("a finding");
     let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
-    let gdb = |op: &str, more: &[&str]| {
-        let stop = ["replay", finding.to_str().expect("UTF-8"), "--op", op];
-        tool.run(&[&stop, more].concat())
-    };
+    let gdb = |op: &str, more: &[&str]| tool.replay(&finding).args(["--op", op]).args(more).run();
     let look = ["-nx", "-batch", "-ex", "p $rdx", "-ex", "bt"];
     let stamp = format!("$1 = {start}\n");
     gdb("A", &[&["--"], &look[..]].concat()).expect(0, &[&stamp, "interlap_op_begin", "perform"]);
@@ -275,12 +268,11 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
 }
 
 #[test]
-fn threads_are_switched_between_two_accesses() {
+fn rr_switches_threads_between_two_accesses() {
     let Some(recorder) = real() else { return };
     let tool = Tool::new();
-    let args = ["fuzz", "atomic_register_split_cas", "--seed", "1", "--for", "300s"];
-    let args = [&args[..], &["--findings", "1"], &options(&recorder)].concat();
-    tool.run(&args).expect(1, &["compare_exchange", "A  begins event "]);
+    let run = tool.fuzz("atomic_register_split_cas").seed(1).within("300s").findings(1);
+    under(&recorder, run).expect(1, &["compare_exchange", "A  begins event "]);
 }
 
 /// Runs rr on traces in `folder`; what it printed.
@@ -302,12 +294,11 @@ fn rr(recorder: &Recorder, folder: &Path, command: &str, args: &[&str], input: &
 fn a_controlled_round_that_rr_recorded_is_executed_backwards() {
     let Some(recorder) = real() else { return };
     let tool = Tool::new();
-    let fuzz = ["fuzz", "treiber_aba", "--seed", "1", "--for", "60s", "--findings", "1"];
-    tool.run(&fuzz).expect(1, &[]);
-    let finding = tool.only_finding();
+    let run = tool.fuzz("treiber_aba").seed(1).within("60s").findings(1);
+    let finding = run.expect(1, &[]).finding();
     let stored = Stored::load(&finding).expect("a finding");
     let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
-    let folder = tool.dir.path().join("recorded by rr");
+    let folder = tool.path("recorded by rr");
     let plan = finding.join("debug.json");
     let harness = [env!("CARGO_BIN_EXE_interlap-harness"), "--debug"];
     let run = [&harness[..], &[plan.to_str().expect("UTF-8")]].concat();
@@ -328,13 +319,8 @@ fn a_target_that_dies_under_a_real_rr_is_a_finding() {
     let Some(recorder) = real() else { return };
     let tool = Tool::new();
     let text = super::adapters::enqueue("if (added == 300) abort();");
-    let args = [
-        vec!["--for", "120s", "--findings", "1", "--jobs", "1", "--rr-ticks", "1000"],
-        options(&recorder),
-    ];
-    let answer = tool.fuzz("dies.cpp", &text, &args.concat());
+    let run = tool.fuzz_text("dies.cpp", &text).within("120s").findings(1).jobs(1);
+    let answer = under(&recorder, run.with("--rr-ticks 1000"));
     answer.expect(1, &["SIGABRT", "ends   event "]);
-    let finding = tool.only_finding();
-    let replay = tool.run(&["replay", finding.to_str().expect("UTF-8")]);
-    replay.expect(1, &["it can be replayed to its end"]);
+    tool.replay(answer.finding()).expect(1, &["it can be replayed to its end"]);
 }

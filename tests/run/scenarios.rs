@@ -10,7 +10,7 @@ use interlap::finding::Stored;
 use interlap::fuzz::{Options, Sighting, rerun};
 use interlap::report::debugger;
 
-use super::tool::Tool;
+use super::tool::{Tool, data};
 
 /// What the finding's round is run with.
 fn options(directory: &Path, plan: Plan) -> Options {
@@ -42,9 +42,8 @@ fn shown(stored: &Stored, plan: &Plan) -> Sighting {
 
 /// Runs a target until something is found, and that again from what was recorded of it.
 fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
-    let answer = tool.run(&["fuzz", target, "--seed", "3", "--for", "60s", "--findings", "1"]);
-    answer.expect(1, &["Reproduced in a fresh process"]);
-    let found = Stored::load(&tool.only_finding()).expect("written");
+    let run = tool.fuzz(target).seed(3).within("60s").findings(1);
+    let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
     let mut plan = found.finding.plan.clone();
     plan.control.records = true;
     let recorded = shown(&found, &plan);
@@ -94,8 +93,7 @@ fn a_finding_is_repeated_by_its_calls_and_its_switches() {
 #[test]
 fn a_fault_is_repeated_by_its_calls_and_its_switches() {
     for adapter in ["abba", "use_after_free"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled");
-        let path = path.join(adapter).with_extension("cpp");
+        let path = data(&format!("controlled/{adapter}.cpp"));
         let plan = repeats_from_its_record(&Tool::new(), path.to_str().expect("UTF-8"));
         assert!(plan.scenarios[0].calls() >= 2);
     }

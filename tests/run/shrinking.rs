@@ -1,14 +1,14 @@
 //! Shrinking: what is found becomes small and stays what it was.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::Stdio;
 
 use interlap::finding::{Size, Stored, What};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::tool::Tool;
+use super::tool::{Tool, data};
 
 /// All broken twins.
 pub const TWINS: [&str; 14] = [
@@ -29,13 +29,16 @@ pub const TWINS: [&str; 14] = [
 ];
 
 /// Finds something, as it is found and shrunk for so long at most.
-fn found_and_shrunk(tool: &Tool, target: &str, seed: &str, time: &str) -> (Stored, Stored) {
-    let run = ["fuzz", target, "--seed", seed, "--for", "60s", "--findings", "1", "--jobs", "1"];
-    tool.run(&run).expect(1, &["Reproduced in a fresh process"]);
-    let found = Stored::load(&tool.only_finding()).expect("written");
-    let directory = found.directory.to_str().expect("UTF-8");
-    let answer = tool.run(&["shrink", directory, "--for", time]);
-    answer.expect(1, &["Shrunk to", "Reproduced in a fresh process"]);
+fn found_and_shrunk(
+    tool: &Tool,
+    target: impl AsRef<OsStr>,
+    seed: u64,
+    time: &str,
+) -> (Stored, Stored) {
+    let run = tool.fuzz(target).seed(seed).within("60s").findings(1).jobs(1);
+    let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
+    let shrink = tool.shrink(&found.directory).within(time);
+    shrink.expect(1, &["Shrunk to", "Reproduced in a fresh process"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(found.finding.name, shrunk.finding.name);
     is_the_same(&found, &shrunk);
@@ -67,41 +70,38 @@ fn size(stored: &Stored) -> Size {
 
 /// Shrinks, and asserts that it became small and that `replay` gives the identical round.
 #[track_caller]
-fn becomes_small(target: &str, seed: &str) {
+fn becomes_small(target: &str, seed: u64) {
     let tool = Tool::new();
     let (found, shrunk) = found_and_shrunk(&tool, target, seed, "60s");
     let Size { calls, preemptions, .. } = size(&shrunk);
     assert!(calls <= 6, "{target}: {calls} calls");
     assert!(preemptions.is_some_and(|n| n <= 3), "{target}: {preemptions:?} preemptions");
     assert_eq!(shrunk.finding.plan.scenarios[0].calls(), calls);
-    let directory = found.directory.to_str().expect("UTF-8");
-    let answer = tool.run(&["replay", directory]);
-    answer.expect(1, &["the history is identical, record by record"]);
+    tool.replay(&found.directory).expect(1, &["the history is identical, record by record"]);
     let original = interlap::trace::rounds::read(&found.directory.join("original.mpk"));
     assert_eq!(original.expect("kept").rounds[0].history, found.round.history);
 }
 
 #[test]
 fn a_torn_compare_exchange_becomes_small() {
-    becomes_small("atomic_register_split_cas", "5");
+    becomes_small("atomic_register_split_cas", 5);
 }
 
 /// A value from nowhere, or one that is taken twice, which takes a whole turn of the ring.
 #[test]
 fn an_early_published_cell_becomes_small() {
-    becomes_small("ring_spsc_early_publish", "6");
+    becomes_small("ring_spsc_early_publish", 6);
 }
 
 #[test]
 fn a_set_that_answers_too_early_becomes_small() {
-    becomes_small("set_undecided_insert", "5");
+    becomes_small("set_undecided_insert", 5);
 }
 
 #[test]
 fn a_deadlock_becomes_small_and_stays_that_deadlock() {
     let tool = Tool::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled/abba.cpp");
-    let (_, shrunk) = found_and_shrunk(&tool, path.to_str().expect("UTF-8"), "5", "60s");
+    let (_, shrunk) = found_and_shrunk(&tool, data("controlled/abba.cpp"), 5, "60s");
     // Two threads are enough to wait for each other; a third that waits with them is part of the
     // signature, and stays.
     let Size { calls, threads, preemptions } = size(&shrunk);
@@ -111,17 +111,15 @@ fn a_deadlock_becomes_small_and_stays_that_deadlock() {
 
 /// What is told twice is read twice, to find out whether it is the same.
 #[test]
-fn what_is_found_is_told_once() {
+fn a_finding_is_reported_once() {
     let tool = Tool::new();
-    let run = ["fuzz", "mutex_map_lost_update", "--engine", "controlled", "--seed", "5"];
-    let limits = ["--findings", "1", "--shrink", "2s"];
-    let answer = tool.run(&[&run[..], &limits].concat());
-    answer.expect(1, &["found after ", "Shrunk to"]);
+    let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(1);
+    let answer = run.shrinking("2s").expect(1, &["found after ", "Shrunk to"]);
     assert_eq!(answer.err.matches("No order of the calls explains").count(), 1, "{}", answer.err);
     // Who does not wait for it is told what there is.
     let tool = Tool::new();
-    let long = ["--findings", "9", "--for", "60s", "--shrink", "60s"];
-    let mut command = tool.command(&[&run[..], &long].concat());
+    let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(9);
+    let mut command = run.within("60s").shrinking("60s").command();
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut lines = lines.map(|line| line.expect("UTF-8"));
@@ -140,12 +138,10 @@ fn what_is_found_is_told_once() {
 #[test]
 fn a_run_shrinks_and_shrinking_goes_on() {
     let tool = Tool::new();
-    let run = ["fuzz", "atomic_register_split_cas", "--seed", "5", "--findings", "1"];
-    tool.run(&[&run[..], &["--shrink", "30s"]].concat()).expect(1, &["found after ", "Shrunk to"]);
-    let once = Stored::load(&tool.only_finding()).expect("written");
+    let run = tool.fuzz("atomic_register_split_cas").seed(5).findings(1).shrinking("30s");
+    let once = run.expect(1, &["found after ", "Shrunk to"]).stored();
     let original = std::fs::read(once.directory.join("original.mpk")).expect("kept");
-    let directory = once.directory.to_str().expect("UTF-8");
-    tool.run(&["shrink", directory, "--for", "5s"]).expect(1, &["Shrunk to"]);
+    tool.shrink(&once.directory).within("5s").expect(1, &["Shrunk to"]);
     let twice = Stored::load(&once.directory).expect("written");
     let before = |stored: &Stored| stored.finding.shrunk.as_ref().expect("shrunk").before;
     assert_eq!(before(&once), before(&twice));
@@ -156,8 +152,8 @@ fn a_run_shrinks_and_shrinking_goes_on() {
 /// They were most of what there was time for: 42 calls were left after 20 seconds.
 #[test]
 fn candidates_that_never_end_cost_little() {
-    let adapter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/controlled/turned_by_reads.cpp");
-    let (found, shrunk) = found_and_shrunk(&Tool::new(), adapter, "4", "15s");
+    let adapter = data("controlled/turned_by_reads.cpp");
+    let (found, shrunk) = found_and_shrunk(&Tool::new(), adapter, 4, "15s");
     let (calls, size) = (found.round.history.len(), size(&shrunk));
     assert!(calls > 20 && size.calls <= 10 && size.threads == 2, "{calls}, {size:?}");
 }
@@ -195,8 +191,7 @@ INTERLAP_TARGET(Event)
 fn a_lost_wakeup_keeps_the_call_that_should_have_woken() {
     let tool = Tool::new();
     let adapter = tool.adapter("event.cpp", EVENT);
-    let adapter = adapter.to_str().expect("UTF-8");
-    let (_, shrunk) = found_and_shrunk(&tool, adapter, "3", "5s");
+    let (_, shrunk) = found_and_shrunk(&tool, adapter, 3, "5s");
     let callers = shrunk.round.history.threads.iter().filter(|t| !t.operations().is_empty());
     let callers: Vec<u32> = callers.map(|thread| thread.client).collect();
     assert_eq!((callers, size(&shrunk).calls), (vec![0, 1], 2));
@@ -211,7 +206,7 @@ fn how_small_the_twins_become() {
     let (twins, seeds) = (words("TWINS", TWINS.join(" ")), words("SEEDS", "1 2 3".to_string()));
     println!("| twin | seed | found | shrunk | seconds |\n|---|---|---|---|---|");
     for twin in twins.split_whitespace() {
-        for seed in seeds.split_whitespace() {
+        for seed in seeds.split_whitespace().map(|seed| seed.parse().expect("a number")) {
             let (tool, started) = (Tool::new(), std::time::Instant::now());
             let (_, shrunk) = found_and_shrunk(&tool, twin, seed, "10s");
             let (seconds, size) = (started.elapsed().as_secs_f64(), size(&shrunk));

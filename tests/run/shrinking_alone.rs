@@ -33,13 +33,11 @@ INTERLAP_TARGET(Stack)
 fn becomes_four_calls(engine: &str) {
     let tool = Tool::new();
     // One job, so that the rounds of one call at a time come first.
-    let run = ["--engine", engine, "--for", "60s", "--findings", "1", "--jobs", "1"];
-    tool.fuzz("stack.cpp", STACK, &run).expect(1, &["Finding"]);
-    let found = Stored::load(&tool.only_finding()).expect("written");
+    let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).within("60s").findings(1).jobs(1);
+    let found = run.expect(1, &["Finding"]).stored();
     assert!(found.round.start.sequential && found.round.history.len() > 9);
-    let directory = found.directory.to_str().expect("UTF-8");
-    let answer = tool.run(&["shrink", directory, "--for", "60s"]);
-    answer.expect(1, &["Shrunk to", "4 calls of 1 thread"]);
+    let directory = &found.directory;
+    tool.shrink(directory).within("60s").expect(1, &["Shrunk to", "4 calls of 1 thread"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(shrunk.finding.signature, found.finding.signature);
     assert!(shrunk.round.start.sequential, "it is judged as it was");
@@ -48,24 +46,23 @@ fn becomes_four_calls(engine: &str) {
     let pushed = calls.iter().filter(|call| call.op == Op::Push).map(|call| call.args[0]);
     assert_eq!(pushed.collect::<Vec<_>>(), [1, 2, 3, 4]);
     assert!(shrunk.directory.join("original.mpk").exists());
-    tool.run(&["replay", directory]).expect(1, &["the same violation"]);
-    tool.run(&["export", directory]).expect(1, &["reproduces in every run"]);
+    tool.replay(directory).expect(1, &["the same violation"]);
+    tool.export(directory).expect(1, &["reproduces in every run"]);
 }
 
 #[test]
-fn a_wrong_answer_under_control_becomes_small() {
+fn a_sequential_violation_under_control_becomes_small() {
     becomes_four_calls("controlled");
 }
 
 #[test]
-fn a_wrong_answer_of_native_threads_becomes_small() {
+fn a_sequential_violation_of_native_threads_becomes_small() {
     becomes_four_calls("native");
 }
 
 #[test]
-fn a_run_shrinks_it_by_itself() {
+fn a_run_shrinks_a_sequential_violation() {
     let tool = Tool::new();
-    let run = ["--findings", "1", "--for", "60s", "--shrink", "60s"];
-    let answer = tool.fuzz("stack.cpp", STACK, &run);
-    answer.expect(1, &["found after ", "4 calls of 1 thread"]);
+    let run = tool.fuzz_text("stack.cpp", STACK).findings(1).within("60s").shrinking("60s");
+    run.expect(1, &["found after ", "4 calls of 1 thread"]);
 }

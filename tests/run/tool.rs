@@ -1,8 +1,12 @@
-//! The program under test, called as users call it.
+//! The program under test, called as users call it: `tool.fuzz("ms_queue").native().rounds(200)` is
+//! a command line, which `run`, `expect` and `json` carry out.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
+use interlap::finding::Stored;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A directory to work in, with the program and one cache for all tests.
@@ -10,11 +14,49 @@ pub struct Tool {
     pub dir: TempDir,
 }
 
-/// What a call of the program gave back.
+/// A command line, not yet run.
+#[must_use]
+#[derive(Clone)]
+pub struct Call<'a> {
+    tool: &'a Tool,
+    args: Vec<OsString>,
+}
+
+/// What a call of the program gave back, and the findings' directories below its `--out`.
 pub struct Answer {
     pub status: i32,
     pub out: String,
     pub err: String,
+    pub findings: Vec<PathBuf>,
+}
+
+/// Commands that take a target, a file or a finding.
+macro_rules! commands {
+    ($($name:ident)*) => { $(
+        pub fn $name(&self, what: impl AsRef<OsStr>) -> Call<'_> {
+            self.call(stringify!($name)).arg(what)
+        }
+    )* };
+}
+
+/// Options that take a number, by their names.
+macro_rules! numbers {
+    ($($name:ident)*) => { $(
+        pub fn $name(self, number: u64) -> Self {
+            self.args([concat!("--", stringify!($name)), &number.to_string()])
+        }
+    )* };
+}
+
+/// A file of `tests/data`.
+pub fn data(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file)
+}
+
+#[track_caller]
+pub fn read(file: impl AsRef<Path>) -> String {
+    let file = file.as_ref();
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
 impl Tool {
@@ -22,61 +64,168 @@ impl Tool {
         Tool { dir: tempfile::tempdir().expect("temp dir") }
     }
 
-    /// Writes an adapter and gives its path.
-    pub fn adapter(&self, file: &str, text: &str) -> PathBuf {
-        let path = self.dir.path().join(file);
-        std::fs::write(&path, text).expect("adapter");
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.dir.path().join(file)
+    }
+
+    pub fn read(&self, file: &str) -> String {
+        read(self.path(file))
+    }
+
+    pub fn write(&self, file: &str, text: &str) -> PathBuf {
+        let path = self.path(file);
+        std::fs::write(&path, text).expect("room");
         path
     }
 
-    /// Findings are shrunk only where the test asks for it: it takes seconds.
-    pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
-        let unasked = args.first() == Some(&"fuzz") && !args.contains(&"--shrink");
-        let more = if unasked { &["--shrink", "0"][..] } else { &[] };
-        let args = args.iter().chain(more);
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
-        command.args(args).current_dir(self.dir.path()).env("INTERLAP_CACHE", cache);
-        command
+    /// Writes an adapter and gives its path.
+    pub fn adapter(&self, file: &str, text: &str) -> PathBuf {
+        self.write(file, text)
     }
 
+    /// Any command line: its words lie between spaces.
+    pub fn call(&self, line: &str) -> Call<'_> {
+        Call { tool: self, args: Vec::new() }.with(line)
+    }
+
+    commands!(fuzz check replay shrink explain export show);
+
+    /// Fuzzes an adapter of this text.
+    pub fn fuzz_text(&self, file: &str, text: &str) -> Call<'_> {
+        self.fuzz(self.adapter(file, text)).seed(1)
+    }
+
+    /// Runs a command line given as words that may have spaces in them.
     pub fn run(&self, args: &[&str]) -> Answer {
-        Answer::of(self.command(args).output().expect("the program starts"))
+        self.call("").args(args).run()
     }
 
-    /// `interlap fuzz` of an adapter's text, with a run short enough for a test.
-    pub fn fuzz(&self, file: &str, text: &str, more: &[&str]) -> Answer {
-        let path = self.adapter(file, text);
-        let mut args = vec!["fuzz", path.to_str().expect("UTF-8"), "--seed", "1"];
-        args.extend(more);
-        self.run(&args)
-    }
-
-    /// The findings' directories.
+    /// The findings' directories below `findings`.
     pub fn findings(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.dir.path().join("findings")).expect("findings");
-        let paths = entries.map(|entry| entry.expect("entry").path());
-        paths.filter(|path| path.is_dir()).collect()
+        findings(&self.path("findings"))
     }
 
     /// The one finding's directory.
     pub fn only_finding(&self) -> PathBuf {
-        let mut paths = self.findings();
-        assert_eq!(paths.len(), 1, "{paths:?}");
-        paths.remove(0)
+        only(&self.findings())
+    }
+}
+
+/// The findings' directories below a folder.
+pub fn findings(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.map(|entry| entry.expect("entry").path()).filter(|path| path.is_dir()).collect()
+}
+
+#[track_caller]
+fn only(findings: &[PathBuf]) -> PathBuf {
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    findings[0].clone()
+}
+
+impl Call<'_> {
+    /// Any options: their words lie between spaces.
+    pub fn with(self, options: impl AsRef<str>) -> Self {
+        self.args(options.as_ref().split_whitespace())
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_os_string()));
+        self
+    }
+
+    pub fn arg(self, arg: impl AsRef<OsStr>) -> Self {
+        self.args([arg])
+    }
+
+    pub fn engine(self, name: &str) -> Self {
+        self.args(["--engine", name])
+    }
+
+    pub fn controlled(self) -> Self {
+        self.engine("controlled")
+    }
+
+    pub fn native(self) -> Self {
+        self.engine("native")
+    }
+
+    pub fn carrier(self, name: &str) -> Self {
+        self.args(["--carrier", name])
+    }
+
+    numbers!(seed rounds findings calls threads jobs);
+
+    /// `--for`: the time that it may take.
+    pub fn within(self, time: &str) -> Self {
+        self.args(["--for", time])
+    }
+
+    /// `--shrink`: the time to shrink what `fuzz` finds, none where a test does not ask for it.
+    pub fn shrinking(self, time: &str) -> Self {
+        self.args(["--shrink", time])
+    }
+
+    pub fn out(self, folder: impl AsRef<OsStr>) -> Self {
+        self.arg("--out").arg(folder)
+    }
+}
+
+impl Call<'_> {
+    /// The command, to be started in another way than `run` does.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
+        command.args(&self.args);
+        let fuzzes = self.args.first().is_some_and(|command| command == "fuzz");
+        if fuzzes && !self.args.iter().any(|arg| arg == "--shrink") {
+            command.args(["--shrink", "0"]);
+        }
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        command.current_dir(self.tool.dir.path()).env("INTERLAP_CACHE", cache);
+        command
+    }
+
+    /// Starts it with both outputs piped.
+    pub fn start(&self) -> Child {
+        let mut command = self.command();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    }
+
+    pub fn run(self) -> Answer {
+        let output = self.command().output().expect("the program starts");
+        let out = self.args.iter().position(|arg| arg == "--out").map(|at| &self.args[at + 1]);
+        let folder = self.tool.dir.path().join(out.map_or(OsStr::new("findings"), |out| out));
+        Answer { findings: findings(&folder), ..Answer::of(output) }
+    }
+
+    /// Runs it, and asserts the exit status and that the output has all of `parts`.
+    #[track_caller]
+    pub fn expect(self, status: i32, parts: &[&str]) -> Answer {
+        let answer = self.run();
+        answer.expect(status, parts);
+        answer
+    }
+
+    /// Runs it with `--json`, asserts the exit status, and gives what was printed.
+    #[track_caller]
+    pub fn json(self, status: i32) -> Value {
+        self.with("--json").expect(status, &[]).json()
     }
 }
 
 impl Answer {
+    /// Of a command that a test started by itself; without findings.
     pub fn of(output: Output) -> Answer {
         Answer {
             status: output.status.code().expect("the program is never killed by a signal"),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            findings: Vec::new(),
         }
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.all()))
     }
 
@@ -93,5 +242,25 @@ impl Answer {
             assert!(all.contains(part), "no {part:?} in {all}");
         }
         self
+    }
+
+    /// Asserts that the output does not have `part`.
+    #[track_caller]
+    pub fn lacks(&self, part: &str) -> &Answer {
+        let all = self.all();
+        assert!(!all.contains(part), "{part:?} in {all}");
+        self
+    }
+
+    /// The directory of the only finding.
+    #[track_caller]
+    pub fn finding(&self) -> PathBuf {
+        only(&self.findings)
+    }
+
+    /// The only finding, as it was written.
+    #[track_caller]
+    pub fn stored(&self) -> Stored {
+        Stored::load(&self.finding()).expect("a finding as it was written")
     }
 }

@@ -1,31 +1,19 @@
 //! Known issues and reports for continuous integration: real runs of broken twins, marked by files
 //! of known issues; what is new still counts; reports are read back as others read them.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::adapters::enqueue;
-use super::tool::Tool;
+use super::tool::{Answer, Tool, data, read};
 
 /// Two bugs as far as signatures tell, in rounds that are the same each time.
-const TWIN: [&str; 9] =
-    ["fuzz", "treiber_aba", "--seed", "1", "--rounds", "2000", "--jobs", "1", "--findings"];
-
-fn twin(tool: &Tool, findings: &str, more: &[&str]) -> super::tool::Answer {
-    tool.run(&[&TWIN[..], &[findings], more].concat())
-}
-
-fn write(tool: &Tool, file: &str, text: &str) {
-    std::fs::write(tool.dir.path().join(file), text).expect("written");
-}
-
-fn read(tool: &Tool, file: &str) -> String {
-    std::fs::read_to_string(tool.dir.path().join(file)).expect(file)
+fn twin(tool: &Tool, findings: u64, more: &str) -> Answer {
+    let run = tool.fuzz("treiber_aba").seed(1).rounds(2000).jobs(1).findings(findings);
+    run.with(more).run()
 }
 
 fn sarif(tool: &Tool, file: &str) -> Value {
-    serde_json::from_str(&read(tool, file)).expect("JSON")
+    serde_json::from_str(&tool.read(file)).expect("JSON")
 }
 
 /// What JUnit XML has, as Jenkins' schema says (junit-10.xsd of its xUnit plugin): elements, with
@@ -99,15 +87,14 @@ fn is_whole(run: &Value, result: &Value) {
 #[test]
 fn a_run_goes_on_past_what_is_known() {
     let tool = Tool::new();
-    twin(&tool, "1", &["--out", "one"]).expect(1, &["Stopped at the limit"]);
-    let add = ["triage", "one", "--known", "known.toml", "--issue", "https://x.org/7", "--add"];
-    tool.run(&[&add[..], &["first bug"]].concat()).expect(0, &["first bug", "is known now"]);
-    tool.run(&[&add[..], &["again"]].concat()).expect(2, &["is known already, as first bug"]);
-    let more = ["--known", "known.toml", "--out", "two", "--junit", "r/j.xml", "--sarif", "r/s"];
-    let answer = twin(&tool, "1", &more);
+    twin(&tool, 1, "--out one").expect(1, &["Stopped at the limit"]);
+    let add = tool.call("triage one --known known.toml --issue https://x.org/7 --add");
+    add.clone().arg("first bug").expect(0, &["first bug", "is known now"]);
+    add.arg("again").expect(2, &["is known already, as first bug"]);
+    let answer = twin(&tool, 1, "--known known.toml --out two --junit r/j.xml --sarif r/s");
     answer.expect(1, &["known: first bug (https://x.org/7): 1 finding", "2 findings (1 known)"]);
-    assert_eq!(counts(&read(&tool, "r/j.xml")), [3, 1, 0, 1]);
-    assert!(read(&tool, "r/j.xml").contains("known: first bug (https://x.org/7)"));
+    assert_eq!(counts(&tool.read("r/j.xml")), [3, 1, 0, 1]);
+    assert!(tool.read("r/j.xml").contains("known: first bug (https://x.org/7)"));
     let report = sarif(&tool, "r/s");
     let results = report["runs"][0]["results"].as_array().expect("results");
     results.iter().for_each(|result| is_whole(&report["runs"][0], result));
@@ -116,33 +103,32 @@ fn a_run_goes_on_past_what_is_known() {
     assert_eq!(suppressed[0][0]["kind"], "external");
     assert_eq!(suppressed[0][0]["justification"], "first bug (https://x.org/7)");
     // The new one is the second; with that, nothing is new, and the run ends with its rounds.
-    let listed = tool.run(&["triage", "two", "--known", "known.toml", "--json"]);
-    let new = listed.json()["findings"][0]["directory"].as_str().expect("new first").to_string();
-    let second = ["triage", &new, "--known", "known.toml", "--add", "second bug"];
-    tool.run(&second).expect(0, &["second bug"]);
-    let all = ["--known", "known.toml", "--out", "three", "--json"];
-    let answer = twin(&tool, "1", &all);
+    let listed = tool.call("triage two --known known.toml").json(1);
+    let new = listed["findings"][0]["directory"].as_str().expect("new first");
+    let add = tool.call("triage").arg(new).with("--known known.toml --add").arg("second bug");
+    add.expect(0, &["second bug"]);
+    let answer = twin(&tool, 1, "--known known.toml --out three --json");
     let json = answer.expect(0, &["\"nothing-found\""]).json();
     assert_eq!((&json["rounds"], &json["known_findings"]), (&2000.into(), &2.into()));
     assert_eq!(json["known"][1]["name"], "second bug");
     let seen = json["known"].as_array().expect("known").iter();
     assert!(seen.map(|known| known["sightings"].as_u64().expect("a count")).sum::<u64>() > 2);
-    let merged = ["merge", "one", "three", "--out", "both"];
-    tool.run(&merged).expect(1, &["both/", "known: second bug", "2 findings (1 known)"]);
-    let known = ["--known", "known.toml", "--junit", "-"];
-    let answer = tool.run(&[&merged[..], &known].concat());
+    let merge = tool.call("merge one three --out both");
+    merge.clone().expect(1, &["both/", "known: second bug", "2 findings (1 known)"]);
+    let answer = merge.with("--known known.toml --junit -").run();
     assert_eq!((answer.status, counts(&answer.out)), (0, [3, 0, 0, 2]));
 }
 
 #[test]
 fn findings_of_many_runs_are_sorted() {
     let tool = Tool::new();
-    twin(&tool, "9", &["--out", "runs/a"]).expect(1, &["2 findings"]);
-    twin(&tool, "9", &["--out", "runs/b"]).expect(1, &["2 findings"]);
-    let other = ["fuzz", "ring_spsc_early_publish", "--seed", "5", "--findings", "1"];
-    tool.run(&[&other[..], &["--out", "runs/c"]].concat()).expect(1, &["1 findings"]);
-    let answer = tool.run(&["triage", "runs"]);
-    answer.expect(1, &["3 distinct, 3 new, of 3 runs", "ring_spsc_early_publish", "calls of"]);
+    twin(&tool, 9, "--out runs/a").expect(1, &["2 findings"]);
+    twin(&tool, 9, "--out runs/b").expect(1, &["2 findings"]);
+    let run = tool.fuzz("ring_spsc_early_publish").seed(5).findings(1).out("runs/c");
+    run.expect(1, &["1 findings"]);
+    let answer = tool
+        .call("triage runs")
+        .expect(1, &["3 distinct, 3 new, of 3 runs", "ring_spsc_early_publish", "calls of"]);
     let line = answer
         .out
         .lines()
@@ -151,36 +137,35 @@ fn findings_of_many_runs_are_sorted() {
     assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
     let known = "[[known]]\nname = 'stack'\ntarget = 'treiber_*'\n\n\
                  [[known]]\nname = 'old'\nfault = 'use-after-free'\n";
-    write(&tool, "known.toml", known);
-    let more = ["--known", "known.toml", "--junit", "j.xml", "--sarif", "s.sarif"];
-    let answer = tool.run(&[&["triage", "runs"][..], &more].concat());
-    answer.expect(1, &["3 distinct, 1 new", "known: stack: 2 findings"]);
+    tool.write("known.toml", known);
+    let answer = tool
+        .call("triage runs --known known.toml --junit j.xml --sarif s.sarif")
+        .expect(1, &["3 distinct, 1 new", "known: stack: 2 findings"]);
     answer.expect(1, &["known.toml:5: \"old\" fits nothing here"]);
     // Three runs, and each bug once; suites are targets.
-    assert_eq!(counts(&read(&tool, "j.xml")), [6, 1, 0, 2]);
-    assert_eq!(read(&tool, "j.xml").matches("<testsuite ").count(), 2);
+    assert_eq!(counts(&tool.read("j.xml")), [6, 1, 0, 2]);
+    assert_eq!(tool.read("j.xml").matches("<testsuite ").count(), 2);
     assert_eq!(sarif(&tool, "s.sarif")["runs"][0]["results"].as_array().expect("all").len(), 3);
-    let json = tool.run(&["triage", "runs", "--known", "known.toml", "--json"]).json();
+    let json = tool.call("triage runs --known known.toml").json(1);
     assert_eq!((&json["new"], &json["stale"]), (&1.into(), &serde_json::json!(["old"])));
     assert_eq!(json["findings"][0]["target"], "ring_spsc_early_publish");
     assert_eq!(json["findings"][1]["runs"], serde_json::json!(["runs/a", "runs/b"]));
-    write(&tool, "all.toml", "[[known]]\nname = 'all'\nrule = '*'\n");
-    tool.run(&["triage", "runs", "--known", "all.toml"]).expect(0, &["3 distinct, 0 new"]);
+    tool.write("all.toml", "[[known]]\nname = 'all'\nrule = '*'\n");
+    tool.call("triage runs --known all.toml").expect(0, &["3 distinct, 0 new"]);
     // One that cannot be read takes nothing from the others, and is an error.
-    std::fs::create_dir(tool.dir.path().join("runs/a/bad-0000")).expect("a directory");
-    write(&tool, "runs/a/bad-0000/finding.json", "{");
-    let answer = tool.run(&["triage", "runs", "--known", "all.toml"]);
-    answer.expect(2, &["3 distinct, 0 new", "bad-0000/finding.json is damaged"]);
+    std::fs::create_dir(tool.path("runs/a/bad-0000")).expect("a directory");
+    tool.write("runs/a/bad-0000/finding.json", "{");
+    tool.call("triage runs --known all.toml")
+        .expect(2, &["3 distinct, 0 new", "bad-0000/finding.json is damaged"]);
 }
 
 #[test]
 fn faults_are_known_by_their_lines() {
     let tool = Tool::new();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/controlled/abba.cpp");
-    let text = std::fs::read_to_string(data).expect("abba.cpp");
+    let text = read(data("controlled/abba.cpp"));
     let planted = text.lines().position(|line| line.contains("BUG")).expect("a bug") + 1;
-    let more = ["--rounds", "60", "--jobs", "1", "--findings", "1", "--sarif", "s.sarif"];
-    tool.fuzz("abba.cpp", &text, &more).expect(1, &["deadlock"]);
+    let fuzz = tool.fuzz_text("abba.cpp", &text).rounds(60).jobs(1).findings(1);
+    fuzz.clone().with("--sarif s.sarif").expect(1, &["deadlock"]);
     let report = sarif(&tool, "s.sarif");
     let (run, result) = (&report["runs"][0], &report["runs"][0]["results"][0]);
     is_whole(run, result);
@@ -195,30 +180,26 @@ fn faults_are_known_by_their_lines() {
     // The process's end is no end of the run: each deadlock ends a round.
     let known =
         format!("[[known]]\nname = 'abba'\nfault = 'deadlock'\nline = 'abba.cpp:{planted}'");
-    write(&tool, "known.toml", &known);
-    let known =
-        [&more[..6], &["--known", "known.toml", "--for", "300s", "--out", "again", "--json"]]
-            .concat();
-    let json = tool.fuzz("abba.cpp", &text, &known).expect(0, &[]).json();
+    tool.write("known.toml", &known);
+    let fuzz = fuzz.with("--known known.toml");
+    let json = fuzz.clone().within("300s").out("again").json(0);
     assert_eq!(json["rounds"].as_u64().expect("all") + json["faults"].as_u64().expect("some"), 60);
     assert!(json["faults"].as_u64() > Some(2), "{json}");
     // Another line is another bug.
-    write(&tool, "known.toml", "[[known]]\nname = 'other'\nfault = '*'\nline = 'abba.cpp:1-2'\n");
-    let answer = tool.fuzz("abba.cpp", &text, &known[..8]);
-    answer.expect(1, &["known, but not seen in this run: other"]);
+    tool.write("known.toml", "[[known]]\nname = 'other'\nfault = '*'\nline = 'abba.cpp:1-2'\n");
+    fuzz.expect(1, &["known, but not seen in this run: other"]);
 }
 
 #[test]
-fn words_of_a_crash_cannot_break_reports() {
+fn the_output_of_a_crash_cannot_break_reports() {
     let tool = Tool::new();
     let text = enqueue(
         "if (added > 20) { fputs(\"ERROR: \\x1b[31m\\x01 <&]]>\\xef\\xbf\\xbf\\xff '\\\"\\n\", \
          stderr); abort(); }",
     );
-    let more = ["--engine", "native", "--rounds", "40", "--findings", "1", "--calls", "50"];
-    let reports = ["--junit", "j.xml", "--sarif", "s.sarif"];
-    tool.fuzz("bad.cpp", &text, &[&more[..], &reports].concat()).expect(1, &["SIGABRT"]);
-    let xml = read(&tool, "j.xml");
+    let run = tool.fuzz_text("bad.cpp", &text).native().rounds(40).findings(1).calls(50);
+    run.clone().with("--junit j.xml --sarif s.sarif").expect(1, &["SIGABRT"]);
+    let xml = tool.read("j.xml");
     assert_eq!(counts(&xml), [2, 1, 0, 0]);
     let document = roxmltree::Document::parse(&xml).expect("well formed");
     let failure = document.descendants().find(|node| node.has_tag_name("failure")).expect("one");
@@ -230,10 +211,9 @@ fn words_of_a_crash_cannot_break_reports() {
     // No line of it is known: it is the adapter's.
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "bad.cpp");
-    let add = ["triage", "--known", "known.toml", "--add", "a \"crash\""];
-    tool.run(&add).expect(0, &["fault = \"SIGABRT\"", "message = "]);
-    let known = [&more[..], &["--known", "known.toml", "--out", "again"]].concat();
-    tool.fuzz("bad.cpp", &text, &known).expect(0, &["known: a \"crash\""]);
+    let add = tool.call("triage --known known.toml --add").arg("a \"crash\"");
+    add.expect(0, &["fault = \"SIGABRT\"", "message = "]);
+    run.with("--known known.toml").out("again").expect(0, &["known: a \"crash\""]);
 }
 
 #[test]
@@ -242,15 +222,13 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
     let known = "[[known]]\nname = 'split'\nrule = 'not-lin*'\n\
                  operations = ['read', 'write', 'compare_exchange*']\n\
                  function = 'TwoSteps::*'\nline = 'atomic_register_split_cas.cpp'\n";
-    write(&tool, "known.toml", known);
-    let run =
-        ["fuzz", "atomic_register_split_cas", "--seed", "5", "--rounds", "150", "--jobs", "1"];
-    let run = [&run[..], &["--findings", "1", "--known", "known.toml"]].concat();
+    tool.write("known.toml", known);
+    let run = tool.fuzz("atomic_register_split_cas").seed(5).rounds(150).jobs(1).findings(1);
+    let run = run.with("--known known.toml");
     // Without shrinking nobody knows the lines, and what may be known counts as new.
-    let answer = tool.run(&[&run[..], &["--out", "a", "--shrink", "0"]].concat());
-    answer.expect(1, &["Stopped at the limit"]);
-    let shrink = ["--out", "b", "--shrink", "10s", "--sarif", "s.sarif"];
-    tool.run(&[&run[..], &shrink].concat()).expect(0, &["known: split", "Nothing new was found."]);
+    run.clone().out("a").shrinking("0").expect(1, &["Stopped at the limit"]);
+    let run = run.out("b").shrinking("10s").with("--sarif s.sarif");
+    run.expect(0, &["known: split", "Nothing new was found."]);
     let (report, mut flowing) = (sarif(&tool, "s.sarif"), 0);
     for result in report["runs"][0]["results"].as_array().expect("results") {
         is_whole(&report["runs"][0], result);
@@ -273,32 +251,32 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
 fn an_adapter_that_fails_alone_may_be_known_too() {
     let tool = Tool::new();
     let text = enqueue("if (added > 5) return true;");
-    let more = ["--rounds", "60", "--jobs", "1", "--calls", "20", "--engine", "controlled"];
-    tool.fuzz("bad.cpp", &text, &more).expect(1, &["one thread at a time"]);
-    write(&tool, "known.toml", "[[known]]\nname = 'drops'\ntarget = 'bad'\n");
-    let known = [&more[..], &["--known", "known.toml", "--json", "--out", "again"]].concat();
-    assert_eq!(tool.fuzz("bad.cpp", &text, &known).expect(0, &[]).json()["rounds"], 60);
+    let run = tool.fuzz_text("bad.cpp", &text).rounds(60).jobs(1).calls(20).controlled();
+    run.clone().expect(1, &["one thread at a time"]);
+    tool.write("known.toml", "[[known]]\nname = 'drops'\ntarget = 'bad'\n");
+    assert_eq!(run.with("--known known.toml").out("again").json(0)["rounds"], 60);
 }
 
 #[test]
-fn what_is_wrong_is_told_before_a_run() {
+fn bad_options_are_reported_before_a_run() {
     let tool = Tool::new();
-    write(&tool, "known.toml", "[[known]]\nname = 'a'\nruel = 'x'\n");
-    twin(&tool, "1", &["--known", "known.toml"]).expect(2, &["known.toml", "line 3", "`ruel`"]);
-    tool.run(&["triage", "--known", "known.toml"]).expect(2, &["line 3"]);
-    twin(&tool, "1", &["--known", "none.toml"]).expect(2, &["none.toml", "--add NAME"]);
+    tool.write("known.toml", "[[known]]\nname = 'a'\nruel = 'x'\n");
+    twin(&tool, 1, "--known known.toml").expect(2, &["known.toml", "line 3", "`ruel`"]);
+    tool.call("triage --known known.toml").expect(2, &["line 3"]);
+    twin(&tool, 1, "--known none.toml").expect(2, &["none.toml", "--add NAME"]);
     for option in ["--junit", "--sarif"] {
-        twin(&tool, "1", &[option, "known.toml/x"]).expect(2, &["known.toml"]);
-        twin(&tool, "1", &[option, "-", "--json"]).expect(2, &["standard output"]);
+        twin(&tool, 1, &format!("{option} known.toml/x")).expect(2, &["known.toml"]);
+        twin(&tool, 1, &format!("{option} - --json")).expect(2, &["standard output"]);
     }
-    twin(&tool, "1", &["--junit", "x", "--sarif", "x"]).expect(2, &["cannot both go to x"]);
-    assert!(!tool.dir.path().join("findings").exists(), "nothing was run");
-    tool.run(&["triage"]).expect(2, &["cannot read findings", "interlap fuzz --out"]);
-    tool.run(&["triage", "."]).expect(2, &["holds neither a finding nor a run"]);
+    twin(&tool, 1, "--junit x --sarif x").expect(2, &["cannot both go to x"]);
+    assert!(!tool.path("findings").exists(), "nothing was run");
+    tool.call("triage").expect(2, &["cannot read findings", "interlap fuzz --out"]);
+    tool.call("triage .").expect(2, &["holds neither a finding nor a run"]);
     // What could not be run is an error in reports.
-    let answer = tool.fuzz("bad.cpp", "not C++", &["--junit", "j.xml", "--sarif", "s.sarif"]);
-    answer.expect(2, &["error"]);
-    assert_eq!(counts(&read(&tool, "j.xml")), [1, 0, 1, 0]);
+    tool.fuzz_text("bad.cpp", "not C++")
+        .with("--junit j.xml --sarif s.sarif")
+        .expect(2, &["error"]);
+    assert_eq!(counts(&tool.read("j.xml")), [1, 0, 1, 0]);
     let run = &sarif(&tool, "s.sarif")["runs"][0];
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
 }
@@ -306,11 +284,10 @@ fn what_is_wrong_is_told_before_a_run() {
 #[test]
 fn a_run_that_finds_nothing_passes_and_histories_are_test_cases() {
     let tool = Tool::new();
-    let run = ["fuzz", "ms_queue", "--seed", "1", "--rounds", "50", "--junit", "-"];
-    let answer = tool.run(&run);
+    let answer = tool.fuzz("ms_queue").seed(1).rounds(50).with("--junit -").run();
     assert_eq!((answer.status, counts(&answer.out)), (0, [1, 0, 0, 0]), "{}", answer.all());
     assert!(answer.out.contains("time=\""), "{}", answer.out);
-    tool.run(&["triage"]).expect(0, &["Nothing was found.", "0 distinct, 0 new, of 1 run."]);
+    tool.call("triage").expect(0, &["Nothing was found.", "0 distinct, 0 new, of 1 run."]);
     let line = |op: &str, start: u64| {
         let end = start + 1;
         format!(
@@ -319,14 +296,12 @@ fn a_run_that_finds_nothing_passes_and_histories_are_test_cases() {
         )
     };
     let pop = line("dequeue", 3).replace("\"args\": [1]", "\"results\": [2]");
-    write(&tool, "bad.jsonl", &format!("{}{pop}", line("enqueue", 1)));
-    let answer = tool.run(&["check", "bad.jsonl", "--model", "fifo", "--junit", "-"]);
+    tool.write("bad.jsonl", &format!("{}{pop}", line("enqueue", 1)));
+    let answer = tool.check("bad.jsonl").with("--model fifo --junit -").run();
     assert_eq!((answer.status, counts(&answer.out)), (1, [1, 1, 0, 0]), "{}", answer.all());
-    write(&tool, "good.jsonl", &line("enqueue", 1));
-    let check = ["check", "good.jsonl", "--model", "fifo", "--junit", "j.xml"];
-    tool.run(&check).expect(0, &["consistent"]);
-    assert_eq!(counts(&read(&tool, "j.xml")), [1, 0, 0, 0]);
-    let check = ["check", "gone.jsonl", "--model", "fifo", "--junit", "j.xml"];
-    tool.run(&check).expect(2, &["gone.jsonl"]);
-    assert_eq!(counts(&read(&tool, "j.xml")), [1, 0, 1, 0]);
+    tool.write("good.jsonl", &line("enqueue", 1));
+    tool.check("good.jsonl").with("--model fifo --junit j.xml").expect(0, &["consistent"]);
+    assert_eq!(counts(&tool.read("j.xml")), [1, 0, 0, 0]);
+    tool.check("gone.jsonl").with("--model fifo --junit j.xml").expect(2, &["gone.jsonl"]);
+    assert_eq!(counts(&tool.read("j.xml")), [1, 0, 1, 0]);
 }

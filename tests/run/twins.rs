@@ -24,8 +24,7 @@ fn correct_structures_are_not_accused() {
         "locked_kv",
         "versioned_store",
     ] {
-        let answer = tool.run(&["fuzz", target, "--engine", "native", "--for", "2s"]);
-        answer.expect(0, &[target, "Nothing found"]);
+        tool.fuzz(target).native().within("2s").expect(0, &[target, "Nothing found"]);
     }
 }
 
@@ -33,69 +32,68 @@ fn correct_structures_are_not_accused() {
 fn found(target: &str, rules: &[&str]) {
     let tool = Tool::new();
     let answer =
-        tool.run(&["fuzz", target, "--engine", "native", "--for", "120s", "--findings", "1"]);
-    answer.expect(1, &["Reproduce with"]);
+        tool.fuzz(target).native().within("120s").findings(1).expect(1, &["Reproduce with"]);
     let named = rules.iter().any(|rule| answer.out.contains(rule));
     assert!(named, "none of {rules:?} in {}", answer.all());
 }
 
 #[test]
-fn treiber_without_tags() {
+fn a_treiber_stack_without_tags_is_found() {
     found("treiber_aba", &["lost of", "taken-twice of", "lifo-order of", "empty-while-full of"]);
 }
 
 #[test]
-fn michael_scott_without_the_second_look() {
+fn a_michael_scott_queue_without_the_second_look_is_found() {
     found("ms_queue_no_recheck", &["empty-while-full of dequeue"]);
 }
 
 #[test]
-fn michael_scott_without_tags() {
+fn a_michael_scott_queue_without_tags_is_found() {
     let rules = ["taken-twice of", "from-nowhere of", "lost of", "fifo-order of", "hang", "empty"];
     found("ms_queue_untagged", &rules);
 }
 
 #[test]
-fn harris_contains_that_misreads_a_mark() {
+fn a_harris_set_that_misreads_a_mark_is_found() {
     found("harris_set_marked_contains", &["set-answer of contains"]);
 }
 
 #[test]
-fn rings_that_publish_before_they_write() {
+fn rings_that_publish_before_they_write_are_found() {
     let rules = ["taken-twice of", "from-nowhere of", "lost of", "fifo-order of"];
     found("ring_mpmc_early_publish", &rules);
     found("ring_spsc_early_publish", &rules);
 }
 
 #[test]
-fn a_set_that_answers_before_it_has_decided() {
+fn a_set_that_answers_before_it_has_decided_is_found() {
     found("set_undecided_insert", &["set-answer of"]);
 }
 
 #[test]
-fn conditional_writes_in_two_steps() {
+fn conditional_writes_in_two_steps_are_found() {
     found("mutex_map_lost_update", &["not-linearizable of"]);
     found("atomic_register_split_cas", &["not-linearizable of"]);
 }
 
 #[test]
-fn a_log_that_tells_of_records_before_they_are_written() {
+fn a_log_that_announces_records_before_it_writes_them_is_found() {
     found("slot_log_early_tail", &["log-order of", "log-position of"]);
 }
 
 #[test]
-fn a_range_that_is_counted_in_two_looks() {
+fn a_range_counted_in_two_looks_is_found() {
     found("range_set_torn_count", &["set-answer", "of range_count"]);
 }
 
 #[test]
-fn an_append_that_is_lost() {
+fn a_lost_append_is_found() {
     let rules = ["lost-append of", "lost-put of", "misplaced-append of", "not-linearizable of"];
     found("locked_kv_lost_append", &rules);
 }
 
 #[test]
-fn transactions_that_never_conflict() {
+fn transactions_that_never_conflict_are_found() {
     let rules = ["lost-update of", "write-conflict of", "future-read of", "not-a-snapshot of"];
     found("versioned_store_lost_update", &rules);
 }

@@ -1,11 +1,10 @@
-//! What people read, as a whole, against what it was when somebody last read it (tests/data/told).
-//! `UPDATE_EXPECT=1 cargo test --test it told` writes it anew: read what has changed.
-
-use std::path::Path;
+//! Snapshots of what people read: whole reports, as they were when somebody last read them
+//! (tests/data/snapshots). `UPDATE_EXPECT=1 cargo test --test it snapshots` writes them anew: read
+//! what has changed.
 
 use expect_test::expect_file;
 
-use super::tool::{Answer, Tool};
+use super::tool::{Tool, read};
 
 /// A register whose compare_exchange is a load and a store: a violation.
 const REGISTER: &str = "#include <atomic>
@@ -45,11 +44,9 @@ INTERLAP_TARGET(Accounts)
 /// One finding, the same each time: few calls, and no step but at atomic accesses and locks.
 fn found(file: &str, adapter: &str) -> (Tool, String) {
     let tool = Tool::new();
-    let engine = ["--engine", "controlled", "--plain-points=none", "--memory-model", "sc"];
-    let few = ["--threads", "2", "--calls", "3", "--keys", "1", "--rounds", "5000"];
-    let one = ["--jobs", "1", "--findings", "1"];
-    tool.fuzz(file, adapter, &[&engine[..], &few, &one].concat()).expect(1, &["Finding "]);
-    let finding = tool.only_finding();
+    let run = tool.fuzz_text(file, adapter).controlled().threads(2).calls(3).rounds(5000);
+    let run = run.with("--keys 1 --plain-points=none --memory-model sc").jobs(1).findings(1);
+    let finding = run.expect(1, &["Finding "]).finding();
     let finding = finding.strip_prefix(tool.dir.path()).expect("below").display().to_string();
     (tool, finding)
 }
@@ -61,38 +58,41 @@ fn words(tool: &Tool, text: &str) -> String {
     lines.lines().map(|line| line.trim_end().to_string() + "\n").collect()
 }
 
-fn told(tool: &Tool, args: &[&str]) -> String {
-    let Answer { out, .. } = tool.run(args);
-    words(tool, &out)
+fn printed(tool: &Tool, line: &str) -> String {
+    words(tool, &tool.call(line).run().out)
 }
 
 #[test]
-fn a_violation() {
+fn a_violation_reads_as_it_did() {
     let (tool, finding) = found("register.cpp", REGISTER);
-    expect_file!["../data/told/explain.txt"].assert_eq(&told(&tool, &["explain", &finding]));
-    let all = told(&tool, &["explain", &finding, "--all"]);
-    expect_file!["../data/told/explain-all.txt"].assert_eq(&all);
-    expect_file!["../data/told/violation.txt"].assert_eq(&told(&tool, &["show", &finding]));
-    expect_file!["../data/told/triage.txt"].assert_eq(&told(&tool, &["triage"]));
-    told(&tool, &["export", &finding, "--no-try"]);
-    let export = tool.dir.path().join(&finding).join("export");
-    for (file, expected) in [
-        ("report.md", expect_file!["../data/told/report.md"]),
-        ("README.md", expect_file!["../data/told/README.md"]),
+    for (line, expected) in [
+        (format!("explain {finding}"), expect_file!["../data/snapshots/explain.txt"]),
+        (format!("explain {finding} --all"), expect_file!["../data/snapshots/explain-all.txt"]),
+        (format!("show {finding}"), expect_file!["../data/snapshots/violation.txt"]),
+        ("triage".to_string(), expect_file!["../data/snapshots/triage.txt"]),
     ] {
-        expected.assert_eq(&words(&tool, &read(&export.join(file))));
+        expected.assert_eq(&printed(&tool, &line));
+    }
+    printed(&tool, &format!("export {finding} --no-try"));
+    let export = tool.path(&finding).join("export");
+    for (file, expected) in [
+        ("report.md", expect_file!["../data/snapshots/report.md"]),
+        ("README.md", expect_file!["../data/snapshots/README.md"]),
+    ] {
+        expected.assert_eq(&words(&tool, &read(export.join(file))));
     }
 }
 
 #[test]
-fn a_fault() {
+fn a_fault_reads_as_it_did() {
     let (tool, finding) = found("accounts.cpp", ACCOUNTS);
-    told(&tool, &["explain", &finding]);
-    expect_file!["../data/told/deadlock.txt"].assert_eq(&told(&tool, &["show", &finding]));
+    printed(&tool, &format!("explain {finding}"));
+    let shown = printed(&tool, &format!("show {finding}"));
+    expect_file!["../data/snapshots/deadlock.txt"].assert_eq(&shown);
 }
 
 #[test]
-fn a_history() {
+fn a_checked_history_reads_as_it_did() {
     let tool = Tool::new();
     let lines = [
         r#"{"client": 1, "op": "enqueue", "args": [7], "start": 0, "end": 8}"#,
@@ -100,11 +100,7 @@ fn a_history() {
         r#"{"client": 2, "op": "dequeue", "results": [8], "start": 20, "end": 28}"#,
         r#"{"client": 2, "op": "dequeue", "results": [7], "start": 30, "end": 38}"#,
     ];
-    std::fs::write(tool.dir.path().join("queue.jsonl"), lines.join("\n")).expect("room");
-    let check = told(&tool, &["check", "queue.jsonl", "--model", "fifo"]);
-    expect_file!["../data/told/check.txt"].assert_eq(&check);
-}
-
-fn read(file: &Path) -> String {
-    std::fs::read_to_string(file).expect("written")
+    tool.write("queue.jsonl", &lines.join("\n"));
+    let check = printed(&tool, "check queue.jsonl --model fifo");
+    expect_file!["../data/snapshots/check.txt"].assert_eq(&check);
 }

@@ -9,7 +9,7 @@ use interlap::finding::Stored;
 
 use super::fake::Fake;
 use super::rr::fake;
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Tool, read};
 
 /// A register whose compare_exchange is a load and a store, with a pause in between, as long as a
 /// file is there that says so.
@@ -47,35 +47,30 @@ struct Found {
 }
 
 impl Found {
-    fn with(head: &str, more: &[&str]) -> Found {
+    fn with(head: &str, more: &str) -> Found {
         let (fake, tool) = (fake(), Tool::new());
         fake.file("broken", b"");
         fake.file("runs", b"");
-        let (program, text) = (fake.path("an rr"), register(head, &fake.path("broken")));
-        let rr = ["--engine", "rr", "--rr", program.to_str().expect("UTF-8"), "--rr-arg", "-W"];
-        let run = ["--for", "60s", "--findings", "1", "--jobs", "1", "--weight"];
-        let run = [&rr[..], &run, &["compare_exchange=3"], more].concat();
-        let answer = tool.fuzz("register.cpp", &text, &run);
+        let text = register(head, &fake.path("broken"));
+        let run = tool.fuzz_text("register.cpp", &text).within("60s").findings(1).jobs(1);
+        let run = run.with("--weight compare_exchange=3").with(more).engine("rr");
+        let answer = run.arg("--rr").arg(fake.path("an rr")).with("--rr-arg -W").run();
         Found { fake, tool, answer }
     }
 
     fn recorded(&self) -> Stored {
         Stored::load(&self.tool.only_finding()).expect("a finding")
     }
-
-    fn run(&self, command: &str, directory: &Path, more: &[&str]) -> Answer {
-        let directory = directory.to_str().expect("UTF-8");
-        self.tool.run(&[&[command, directory], more].concat())
-    }
 }
 
 fn text(directory: &Path, file: &str) -> String {
-    std::fs::read_to_string(directory.join(file)).expect(file)
+    read(directory.join(file))
 }
 
 #[test]
-fn what_rr_recorded_is_shrunk_beside_its_recording_and_is_one_finding() {
-    let found = Found::with("", &["--shrink", "10s", "--junit", "j.xml"]);
+fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
+    let found = Found::with("", "--shrink 10s --junit j.xml");
+    let tool = &found.tool;
     found.answer.expect(1, &["1 findings", "Shrunk to"]);
     let recorded = found.recorded();
     let elsewhere = recorded.finding.elsewhere.clone().expect("it was looked for");
@@ -99,36 +94,32 @@ fn what_rr_recorded_is_shrunk_beside_its_recording_and_is_one_finding() {
     }
     // The one gives its own history as before, the other the identical round each time.
     let same = ["the same violation"];
-    found.run("replay", &recorded.directory, &["--history-only"]).expect(1, &same);
-    found.run("replay", &shown.directory, &[]).expect(1, &["identical, record by record"]);
-    found.run("explain", &recorded.directory, &[]).expect(2, &["/smaller"]);
-    found.run("explain", &shown.directory, &[]).expect(1, &["BUG"]);
+    tool.replay(&recorded.directory).with("--history-only").expect(1, &same);
+    tool.replay(&shown.directory).expect(1, &["identical, record by record"]);
+    tool.explain(&recorded.directory).expect(2, &["/smaller"]);
+    tool.explain(&shown.directory).expect(1, &["BUG"]);
     // They are one finding.
-    assert_eq!(
-        text(&found.tool.dir.path().join("findings"), "run.json").matches("smaller").count(),
-        0
-    );
-    assert_eq!(text(found.tool.dir.path(), "j.xml").matches("<testcase ").count(), 2);
-    found.tool.run(&["triage"]).expect(1, &["1 distinct, 1 new"]);
-    found.tool.run(&["merge", "findings", "--out", "both"]).expect(1, &["1 findings"]);
-    let moved = found.tool.dir.path().join("both").join(&smaller.name);
-    found.run("replay", &moved, &[]).expect(1, &["identical, record by record"]);
+    assert_eq!(tool.read("findings/run.json").matches("smaller").count(), 0);
+    assert_eq!(tool.read("j.xml").matches("<testcase ").count(), 2);
+    tool.call("triage").expect(1, &["1 distinct, 1 new"]);
+    tool.call("merge findings").out("both").expect(1, &["1 findings"]);
+    let moved = tool.path("both").join(&smaller.name);
+    tool.replay(moved).expect(1, &["identical, record by record"]);
 }
 
 #[test]
 fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
-    let found = Found::with("", &[]);
+    let found = Found::with("", "");
     found.answer.expect(1, &["Recording"]);
     let mut recorded = found.recorded();
     assert!(recorded.finding.elsewhere.is_none() && !recorded.smaller().exists());
     let trace = std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace");
-    let json = found.run("shrink", &recorded.directory, &["--for", "5s", "--json"]);
-    let json = json.expect(1, &[]).json();
+    let json = found.tool.shrink(&recorded.directory).within("5s").json(1);
     assert_eq!(json["shrunk"], true);
     assert_eq!(json["finding"]["recorded_as"]["name"], recorded.finding.name);
     // By either name.
     for directory in [recorded.directory.clone(), recorded.smaller()] {
-        found.run("shrink", &directory, &["--for", "3s"]).expect(1, &["Shrunk to", "/smaller"]);
+        found.tool.shrink(directory).within("3s").expect(1, &["Shrunk to", "/smaller"]);
     }
     let shown = Stored::load(&recorded.smaller()).expect("a finding");
     let told = found.recorded().finding.elsewhere.and_then(|elsewhere| elsewhere.smaller);
@@ -142,11 +133,11 @@ fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
 
 #[test]
 fn a_recording_that_no_other_engine_shows_stands() {
-    let found = Found::with("", &[]);
+    let found = Found::with("", "");
     found.answer.expect(1, &["Recording"]);
     std::fs::remove_file(found.fake.path("broken")).expect("it was there");
     let directory = found.tool.only_finding();
-    let answer = found.run("shrink", &directory, &["--for", "6s"]);
+    let answer = found.tool.shrink(&directory).within("6s").run();
     let says = [
         "was not shown in ",
         "rounds of the controlled engine",
@@ -159,17 +150,14 @@ fn a_recording_that_no_other_engine_shows_stands() {
     assert!(elsewhere.smaller.is_none() && !recorded.smaller().exists());
     assert_eq!(elsewhere.tried.len(), 2);
     assert!(elsewhere.tried[0].rounds > 100, "{:?}", elsewhere.tried);
-    assert!(
-        text(&directory, "report.txt").contains("not in "),
-        "{}",
-        text(&directory, "report.txt")
-    );
+    let report = text(&directory, "report.txt");
+    assert!(report.contains("not in "), "{report}");
     assert!(recorded.recording().join("version").is_file());
 }
 
 #[test]
-fn where_no_thread_can_be_held_native_threads_show_what_rr_recorded() {
-    let found = Found::with("// A register.\n// Engine: native\n", &["--shrink", "30s"]);
+fn native_threads_shrink_a_recording_that_cannot_be_controlled() {
+    let found = Found::with("// A register.\n// Engine: native\n", "--shrink 30s");
     found.answer.expect(1, &["Shrunk to"]);
     let elsewhere = found.recorded().finding.elsewhere.expect("it was looked for");
     let trouble = elsewhere.tried[0].trouble.clone().expect("no hooks");

@@ -1,0 +1,98 @@
+//! Output that nobody reads or that cannot be written: the verdict decides the exit status, and
+//! what was found is saved before anything is printed.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use super::adapters::dequeue;
+use super::tool::{Call, Tool, findings};
+
+/// Finds something in each run: no order explains what a dequeue answers.
+fn faulty(tool: &Tool) -> Call<'_> {
+    let text = dequeue("if (added > 3) value++;");
+    tool.fuzz_text("faulty.cpp", &text).controlled().rounds(100).findings(1)
+}
+
+/// A recorded violation.
+fn bad_trace(tool: &Tool) -> PathBuf {
+    faulty(tool).expect(1, &["Finding"]).finding().join("trace.mpk")
+}
+
+/// The writing end of a pipe that nobody reads.
+fn closed() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
+fn full() -> Stdio {
+    File::options().write(true).open("/dev/full").expect("a device of Linux").into()
+}
+
+fn ends(mut command: Command) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = command.output().expect("the program starts");
+    (status.code(), String::from_utf8_lossy(&stderr).into_owned())
+}
+
+fn with_stdout(call: &Call, stdout: Stdio) -> (Option<i32>, String) {
+    let mut command = call.command();
+    command.stdout(stdout).stderr(Stdio::piped());
+    ends(command)
+}
+
+fn is_saved(tool: &Tool, folder: &str) {
+    let found = findings(&tool.path(folder));
+    let is_whole = |path: &PathBuf| path.join("trace.mpk").is_file();
+    assert!(found.len() == 1 && found.iter().all(is_whole), "{found:?}");
+}
+
+#[test]
+fn a_check_whose_output_nobody_reads_exits_by_its_verdict() {
+    let tool = Tool::new();
+    let trace = bad_trace(&tool);
+    for call in [tool.check(&trace), tool.check(&trace).with("--json")] {
+        let (status, err) = with_stdout(&call, closed());
+        assert_eq!(status, Some(1), "{err}");
+        assert!(!err.contains("panicked") && !err.contains("Broken pipe"), "{err}");
+    }
+}
+
+#[test]
+fn a_run_whose_output_nobody_reads_exits_by_its_verdict_and_saves_its_finding() {
+    let tool = Tool::new();
+    for (folder, json) in [("a", ""), ("b", "--json")] {
+        let (status, err) = with_stdout(&faulty(&tool).out(folder).with(json), closed());
+        assert_eq!(status, Some(1), "{err}");
+        assert!(!err.contains("panicked") && !err.contains("Broken pipe"), "{err}");
+        is_saved(&tool, folder);
+    }
+}
+
+#[test]
+fn a_run_whose_messages_nobody_reads_exits_by_its_verdict_and_saves_its_finding() {
+    let tool = Tool::new();
+    let mut command = faulty(&tool).command();
+    command.stdout(Stdio::null()).stderr(closed());
+    assert_eq!(command.status().expect("the program starts").code(), Some(1));
+    is_saved(&tool, "findings");
+}
+
+/// One sentence says so.
+#[track_caller]
+fn cannot_be_written((status, err): (Option<i32>, String)) {
+    assert_eq!(status, Some(2), "{err}");
+    let said = err.lines().filter(|line| line.contains("standard output")).count();
+    assert!(said == 1 && !err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_the_finding_is_saved() {
+    let tool = Tool::new();
+    let trace = bad_trace(&tool);
+    let check = with_stdout(&tool.check(&trace), full());
+    assert_eq!(check.1.lines().count(), 1, "{}", check.1);
+    cannot_be_written(check);
+    cannot_be_written(with_stdout(&faulty(&tool).out("full"), full()));
+    is_saved(&tool, "full");
+}
