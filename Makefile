@@ -37,7 +37,7 @@ fuzz: deps
 	target/release/interlap fuzz $(TARGET) --for $(FOR)
 
 test: deps deps-test
-	cargo test
+	cargo test $(TEST_OPTIONS)
 
 # Every checker against plain enumeration: all random histories of the ordinary tests, of which
 # `make test` takes a tenth, and a million for each model and option.

@@ -113,7 +113,7 @@ impl Ledger {
     /// same rounds.
     pub fn join(&mut self, other: Ledger) -> Result<Vec<String>> {
         let of = |ledger: &Ledger| {
-            format!("{} ({}) judged as {}", ledger.target, ledger.library, ledger.model)
+            format!("{} ({}) checked against model {}", ledger.target, ledger.library, ledger.model)
         };
         if of(self) != of(&other) {
             bail!("runs of different targets: {} and {}", of(self), of(&other));

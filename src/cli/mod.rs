@@ -1,6 +1,6 @@
 //! The command line: its arguments, and one file for each command.
 //!
-//! - `arguments/`: The command line: what can be asked for, its help and examples.
+//! - `arguments/`: The command line: every command's options, help texts and examples.
 //! - `commands/`: What each command does: [`run`] carries a parsed command line out and gives the
 //!   exit status.
 //! - `doctor/`: What this machine can do (`interlap doctor`).

@@ -131,7 +131,7 @@ fn explanation(stored: &Stored) -> String {
                 "{explanation}\n\nEach call takes effect at one moment between its begin and its \
                  end, if the structure is linearizable; so there has to be an order of the calls \
                  that explains all answers, and in which a call that returned before another began \
-                 comes first. There is none (judged as `{}`).\n",
+                 comes first. There is none (checked against model `{}`).\n",
                 stored.finding.model
             );
             let picture = text::picture(stored);

@@ -81,14 +81,14 @@ pub fn in_short(stored: &Stored) -> String {
     )
 }
 
-/// "moodycamel: moodycamel::ConcurrentQueue 1.0.3, judged as fifo-per-producer".
+/// "moodycamel: moodycamel::ConcurrentQueue 1.0.3, checked against model fifo-per-producer".
 pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
     let library = format!("{} {}", target.library, target.version);
     let library = match library.trim() {
         "" => String::new(),
         library => format!(": {library}"),
     };
-    format!("{}{library}, judged as {model}", plan.target_name())
+    format!("{}{library}, checked against model {model}", plan.target_name())
 }
 
 /// The ruled block: what, and what to do next.

@@ -1,4 +1,4 @@
-//! What can be asked for of one finding: to show, explain, shrink, replay or export it.
+//! Options of the commands that take one finding: show, explain, shrink, replay, export.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,19 +26,18 @@ Examples:
   interlap shrink findings/treiber_aba-91c2
   interlap shrink findings/treiber_aba-91c2 --for 10m
 
-`interlap fuzz` has already tried for a while (--shrink). The finding stays the same: its rule,
-broken by no kind of operation that was not named before; of a fault, its source lines. What it was
-is kept beside it (original.mpk). Ctrl-C keeps the smallest.
+`interlap fuzz` has already spent some time on this (--shrink). The finding stays the same: a
+violation keeps its rule and gains no kind of operation, a fault keeps its source lines. The trace
+as it was found is kept (original.mpk). Ctrl-C keeps the smallest scenario so far.
 
-What the controlled engine found becomes one round, the same at each replay. What native threads
-found becomes calls that show it in some rounds: each candidate is run as long as the best one so
-far needs, 19 times in 20, to show it; at the end a part of the time goes into counting how often
-the smallest one does, which the report tells. A finding that does not recur is left as it is: give
-it more time.
+A finding of the controlled engine becomes one round that is the same at each replay. A finding of
+native threads becomes calls that show it in some rounds: each candidate runs as long as the best
+one so far needs to show it 19 times in 20, and the report says how often the smallest one showed
+it. A finding that does not recur is not changed: give it more time.
 
-A recording of rr stays as it is: it is of one round, and shows it exactly. Its calls are tried with
-the controlled engine, and if that does not show the same, with native threads; what was shown lies
-beside it, in its directory `smaller`, and is made smaller from then on.";
+A recording of rr is not changed, since it shows its round exactly. Its calls are tried with the
+controlled engine, then with native threads; the smaller finding is written to the directory
+`smaller` beside the recording.";
 
 pub const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -46,8 +45,8 @@ Examples:
   interlap explain findings/treiber_aba-91c2 --all    every access, allocation and lock
   interlap explain findings/treiber_aba-91c2 --json
 
-Runs the finding's round once more (controlled engine). Memory has names: `#3+8` is byte 8 of the
-third block that was allocated. Shrunk findings have their table in the report and on the page.";
+Reruns the finding's round (controlled engine). Memory has names: `#3+8` is byte 8 of the third
+block that was allocated. A minimized finding has its table in the report and on the page.";
 
 pub const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -74,7 +73,7 @@ pub struct Shrink {
 pub struct Explain {
     /// Directory of a finding
     pub finding: PathBuf,
-    /// Every step, not only what other threads can notice
+    /// Show every step, not only those that other threads can notice
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -85,17 +84,17 @@ pub struct Explain {
 pub struct Export {
     /// Directory of a finding
     pub finding: PathBuf,
-    /// Directory to write to; it must not hold anything but an earlier export, unchanged
+    /// Directory to write to: empty, or an earlier export that nobody changed
     #[arg(long, value_name = "DIR")]
     pub into: Option<PathBuf>,
-    /// Do not compile and run what is written
+    /// Do not compile and run the program
     #[arg(long)]
     pub no_try: bool,
     /// How long all trials together may take: of programs that force the order of the finding, each
     /// compiled and run, and then of one that is left to chance
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub try_for: Duration,
-    /// Time without any progress that counts as a hang, where the round is run once more
+    /// Time without progress that counts as a hang while the round is rerun
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub hang: Duration,
     #[command(flatten)]
@@ -121,18 +120,17 @@ pub struct Replay {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Debugger (findings of the controlled and the rr engine)")]
 pub struct Stop {
-    /// Run the round, or its recording, under gdb, stopped where it goes wrong: at the fault, or at
-    /// the first of the operations that contradict each other
+    /// Run the round, or its recording, in gdb, stopped at the fault or at the first of the
+    /// operations that contradict each other
     #[arg(long, conflicts_with_all = ["history_only", "json"])]
     pub gdb: bool,
-    /// Stop at the start of an operation, in gdb: its letter in the finding's picture, or 1, 2, ...
+    /// Stop in gdb at the invocation of an operation: its letter in the picture, or 1, 2, ...
     #[arg(long, value_name = "K", value_parser = operation, conflicts_with_all = ["history_only", "json"])]
     pub op: Option<usize>,
-    /// Stop at its end, from where `reverse-continue` goes back to its start; recordings of rr only
+    /// Stop at its response, from where `reverse-continue` goes back; recordings of rr only
     #[arg(long, requires = "op")]
     pub reverse: bool,
-    /// Stop at a step of the schedule, as starts and ends of operations are told in; controlled
-    /// engine only
+    /// Stop at a step of the schedule; timeboxes of the controlled engine are given in steps
     #[arg(long, value_name = "N", conflicts_with_all = ["op", "history_only", "json"])]
     pub step: Option<u64>,
     /// More arguments for gdb
@@ -154,8 +152,7 @@ pub struct Show {
     /// Print the whole history as JSON Lines instead
     #[arg(long, conflicts_with = "json")]
     pub history: bool,
-    /// Write the page for a browser here, as `fuzz` wrote it to the finding's directory, or the
-    /// page of the run, as of `fuzz --html`
+    /// Write the finding's page, or the run's page, to this file
     #[arg(long, value_name = "PAGE", conflicts_with_all = ["json", "history"])]
     pub html: Option<PathBuf>,
     #[command(flatten)]

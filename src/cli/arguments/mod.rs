@@ -1,10 +1,11 @@
-//! The command line: what can be asked for, its help and examples. Words come in, typed values go
-//! out; nothing is done here.
+//! The command line: every command's options, help texts and examples.
 //!
-//! - `finding`: What can be asked for of one finding: to show, explain, shrink, replay or export
-//!   it.
-//! - `triage`: What `interlap triage` can be asked for, and the files for and from continuous
-//!   integration that other commands know, too.
+//! Words become typed values here; nothing below parses an argument.
+//!
+//! - `finding`: Options of the commands that take one finding: show, explain, shrink, replay,
+//!   export.
+//! - `triage`: Options of `interlap triage`, and those for continuous integration that other
+//!   commands share.
 
 mod finding;
 mod triage;
@@ -41,7 +42,7 @@ pub struct Cli {
 
 const EXIT_CODES: &str = "\
 Exit status: 0 nothing found, 1 a finding, 2 usage or input/output error, 3 not decided.
-`interlap COMMAND --help` has examples.";
+`interlap COMMAND --help` has examples. docs/glossary.md explains the terms.";
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -51,36 +52,36 @@ pub enum Command {
     /// Join the findings and statistics of several runs of one target
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Merge),
-    /// Sort findings: each bug once, which of them are known, and where the others are
+    /// List findings of many runs: each bug once, known ones by name
     #[command(after_help = triage::TRIAGE_EXAMPLES)]
     Triage(Triage),
     /// Check recorded histories against a model
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
-    /// Write a history down in another format
+    /// Convert a history to another format
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(Convert),
-    /// See a finding again: check its history, then run its round, or with native threads its plan
-    /// until it recurs
+    /// Reproduce a finding: check its history, then rerun its round (native threads: its plan,
+    /// until it recurs)
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Replay),
-    /// Make a finding smaller: fewer calls, threads and preemptions that still show it
+    /// Minimize a finding: fewer calls, threads and preemptions that still show it
     #[command(after_help = SHRINK_EXAMPLES)]
     Shrink(Shrink),
-    /// Show what the threads of a finding did, step by step, with the lines of the source
+    /// Show what the threads of a finding did, step by step, with source lines
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
-    /// Write a program that shows a finding without interlap, and a bug report
+    /// Write a program that reproduces a finding without interlap, and a bug report
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(Export),
     /// Show a finding, or what a run did
     Show(Show),
     /// List the bundled targets and whether each can be built here
     Targets(Format),
-    /// Write an adapter to start from
+    /// Write a template adapter
     #[command(after_help = NEW_EXAMPLES)]
     New(New),
-    /// Say what this machine can do
+    /// Report what this machine can do
     Doctor(Doctor),
 }
 
@@ -115,7 +116,7 @@ Examples:
   interlap check etcd_000.log                         lines of Jepsen's log
   interlap check traces/ --model map                  a directory of OmniLink's logs
 
-JSON Lines have one operation a line; docs/histories.md tells of every format:
+JSON Lines have one operation a line; docs/histories.md describes every format:
   {\"thread\": 0, \"op\": \"enqueue\", \"args\": [7], \"start\": 10, \"end\": 14}
   {\"thread\": 1, \"op\": \"dequeue\", \"start\": 12, \"end\": 19, \"results\": [7]}
   {\"thread\": 1, \"op\": \"dequeue\", \"start\": 20, \"end\": null, \"status\": \"pending\"}";
@@ -146,31 +147,31 @@ pub struct Fuzz {
     pub recorder: Recorder,
     #[command(flatten)]
     pub run: Run,
-    /// Rounds to do, numbered from 0; as many as fit in the time if not given
+    /// Number of rounds; if not given, as many as fit in the time
     #[arg(long, value_name = "N")]
     pub rounds: Option<u64>,
-    /// Processes that do rounds at a time; one for each processor with the controlled and the rr
-    /// engine if not given, always one with the native engine
+    /// Harness processes at a time. Default: one for each processor with the controlled and the rr
+    /// engine; always one with the native engine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
-    /// Do only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
+    /// Run only part i of n of the rounds, 0 <= i < n: for several machines with one --seed
     #[arg(long, value_name = "i/n", default_value_t = Shard::ALL, hide_default_value = true)]
     pub shard: Shard,
-    /// Stop after so many distinct findings that are not known (--known)
+    /// Stop after N distinct findings that are not known (--known)
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub findings: u64,
-    /// Directory that gets a directory for each finding (its page.html opens in any browser), and
+    /// Directory for results: a directory for each finding (its page.html opens in any browser) and
     /// the run's numbers (run.json)
     #[arg(long, value_name = "DIR", default_value = "findings")]
     pub out: PathBuf,
-    /// File that gets the record of every round, for `interlap check`
+    /// File for the history of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// At the end, look for so long for fewer calls (and, with the controlled engine, preemptions)
-    /// that show each finding; of what rr recorded, with the other engines; 0: not at all
+    /// Time to minimize each finding at the end: fewer calls and, with the controlled engine, fewer
+    /// preemptions; a recording of rr with the other engines; 0: do not minimize
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
-    /// Write a page of the run for a browser: what it exercised, what never, how its counts grew
+    /// Write a page of the run for a browser: what was exercised, what was not, how counts grew
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
@@ -186,8 +187,8 @@ pub struct Build {
     /// Library to link with
     #[arg(short = 'l', long = "link", value_name = "LIB")]
     pub libraries: Vec<String>,
-    /// Flag for the compiler, as it is; a value with several flags in it, such as
-    /// "$(pkg-config --cflags --libs NAME)", is split at spaces as a shell does
+    /// Compiler flag; a value that holds several, such as "$(pkg-config --cflags --libs NAME)", is
+    /// split at spaces as a shell does
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     pub flags: Vec<String>,
 }
@@ -195,22 +196,22 @@ pub struct Build {
 /// What is called, how often, by whom.
 #[derive(Args, Debug)]
 pub struct Workload {
-    /// Model to judge by, instead of the target's own
+    /// Model to check against, instead of the target's own
     #[arg(long, value_parser = spec)]
     pub model: Option<Spec>,
-    /// Seed of everything that is drawn; a new one if not given
+    /// Seed of everything random; a new one if not given
     #[arg(long)]
     pub seed: Option<u64>,
     /// What drives the threads; auto: controlled where the target can be compiled with its hooks,
     /// native elsewhere
     #[arg(long, value_enum, default_value = "auto")]
     pub engine: EngineChoice,
-    /// Most threads that call at once; with --calls, exactly so many
+    /// Most threads that call at once; with --calls, exactly that many
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
     pub threads: u32,
-    /// Calls of each thread in each round; short rounds and long batches mixed if not given. The
-    /// native engine's rounds of more than 262,144 calls in all are judged while they go on, in
-    /// parts of so many, and end with the first return that no order explains
+    /// Calls of each thread in each round; if not given, short rounds and long batches mixed. The
+    /// native engine checks a round of more than 262,144 calls while it runs, in parts of that
+    /// many, and ends it at the first response that no order explains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
     pub calls: Option<u64>,
     /// Most keys of a set or map
@@ -219,10 +220,10 @@ pub struct Workload {
     /// Most values of a bulk call
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=BULK_MAX))]
     pub bulk: u64,
-    /// Weight of an operation; 0 leaves it out; the rest are drawn for each round
+    /// Weight of an operation; 0 leaves it out; other weights are random in each round
     #[arg(long = "weight", value_name = "OP=N", value_parser = weight)]
     pub weights: Vec<(String, u32)>,
-    /// Whether rounds have threads of their own
+    /// Whether threads are new in each round
     #[arg(long, value_enum, default_value = "some")]
     pub fresh_threads: FreshThreads,
     /// Clock for timeboxes
@@ -231,10 +232,10 @@ pub struct Workload {
     /// Let the kernel choose each thread's processor
     #[arg(long)]
     pub no_pin: bool,
-    /// Never stall a thread in the middle of a call; for targets that do not bear signals
+    /// Never stall a thread in the middle of a call; for targets that do not tolerate signals
     #[arg(long)]
     pub no_disturb: bool,
-    /// Memory that the harness process may take, in MiB
+    /// Memory limit of the harness process, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..))]
     pub memory: u64,
 }
@@ -246,10 +247,10 @@ pub struct Control {
     /// Scheduling policy, as in walk:5, pct:3, pos; another in each round if not given
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
-    /// What the threads run on; thread: slower, for debuggers, with the same schedules
+    /// What carries the threads; thread: slower, for debuggers, with the same schedules
     #[arg(long, value_enum, default_value = "fiber")]
     pub carrier: Carrier,
-    /// What becomes of freed memory: handed out again at once, never, or some rounds each
+    /// Whether freed memory is handed out again: at once, never, or some rounds each
     #[arg(long, value_enum, default_value = "some")]
     pub heap: Heap,
     /// Switch threads at plain loads and stores: in some rounds, all (also without a value) or none
@@ -263,11 +264,12 @@ pub struct Control {
         default_missing_value = "all"
     )]
     pub plain_points: PlainPoints,
-    /// When others see an atomic store: at once (sc), or when it leaves the thread's store buffer,
-    /// as on x86 (tso; tso-late: as late as can be), or some rounds each
+    /// When other threads see an atomic store: at once (sc), when it leaves the store buffer as on
+    /// x86 (tso; tso-late: as late as possible), or some rounds each
     #[arg(long, value_enum, value_name = "MODEL", default_value = "some")]
     pub memory_model: MemoryModel,
-    /// Steps of a round after which it counts as a livelock
+    /// Steps without a change of memory (or 100 times as many without a response) that count as a
+    /// livelock
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     pub steps: u64,
 }
@@ -278,11 +280,11 @@ pub struct Control {
 pub struct Recorder {
     #[command(flatten)]
     pub rr: Rr,
-    /// Most ticks (conditional branches) of rr's time slices, one after the other from recording to
-    /// recording; 0: rr's own limit. Few make many switches
+    /// Limits of rr's time slices, in ticks (conditional branches), used in turn, one for each
+    /// recording; 0: rr's own limit. A low limit makes many switches
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "100,1000,10000,0", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub rr_ticks: Vec<u64>,
-    /// How long a recording becomes before the next begins; those without a finding are deleted
+    /// Length of a recording before the next begins; those without a finding are deleted
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub rr_for: Duration,
 }
@@ -301,11 +303,11 @@ pub struct Rr {
 /// How long, and what is printed.
 #[derive(Args, Debug)]
 pub struct Run {
-    /// How long: 30s, 10m, 2h
+    /// Time limit: 30s, 10m, 2h
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub duration: Duration,
-    /// Time without any progress that counts as a hang; under control also a quarter of it, of
-    /// processor time, without any access that the engine sees
+    /// Time without progress that counts as a hang; with the controlled engine, also a quarter of
+    /// it as processor time without an access that the engine sees
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub hang: Duration,
     #[command(flatten)]
@@ -324,10 +326,10 @@ pub struct Merge {
     /// Directories that `interlap fuzz --out` wrote
     #[arg(required = true, value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// Directory for what they have together
+    /// Directory for the merged results
     #[arg(long, value_name = "DIR", default_value = "merged")]
     pub out: PathBuf,
-    /// Write a page of all runs for a browser, as `fuzz --html` does of one
+    /// Write a page of all runs for a browser, like `fuzz --html`
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
@@ -341,13 +343,13 @@ pub struct Merge {
 pub struct Source {
     /// The file, or the directory of OmniLink's logs
     pub file: PathBuf,
-    /// Format of the file; told from its content if not given
+    /// Format of the file; if not given, recognized by its content
     #[arg(long, value_enum)]
     pub format: Option<HistoryFormat>,
-    /// Model to judge by, instead of the one the file names
+    /// Model to check against, instead of the one the file names
     #[arg(long, value_parser = spec)]
     pub model: Option<Spec>,
-    /// What a register of EDN or Jepsen's log holds at first: nil or an integer
+    /// Initial value of a register in EDN or Jepsen's log: nil or an integer
     #[arg(long, value_name = "VALUE", default_value = "nil", value_parser = initial)]
     pub initial: Initial,
 }
@@ -385,12 +387,11 @@ pub struct Check {
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub memory: usize,
     /// Write a page for a browser: the timeline, how far the history can be explained (or an order
-    /// that explains it), and the search to be watched. Of several histories in the file, the first
-    /// that is bad
+    /// that explains it), and the search move by move. If the file has several histories, of the
+    /// first that violates the model
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
-    /// Write a report as JUnit XML, a test case for each history; -: to standard output, instead of
-    /// all else
+    /// Write JUnit XML, a test case for each history; -: to standard output, and nothing else
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     #[command(flatten)]

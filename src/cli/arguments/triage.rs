@@ -1,5 +1,4 @@
-//! What `interlap triage` can be asked for, and the files for and from continuous integration that
-//! other commands know, too.
+//! Options of `interlap triage`, and those for continuous integration that other commands share.
 
 use std::path::PathBuf;
 
@@ -25,36 +24,36 @@ A file of known issues; all patterns of an entry must fit, `*` stands for anythi
   line = \"stack.hpp:30-42\"             or: function = \"Stack::pop\"
 
 `also seen as`: most likely the bug of the line above, because threads were stopped between the same
-lines. Each finding counts by itself all the same.
+lines. Each finding is counted by itself.
 
-Exit status: 0 when all is known or there is nothing, 1 when something is new, 2 for an error.";
+Exit status: 0 if all findings are known or there are none, 1 if one is new, 2 for an error.";
 
 /// Known issues, and reports for other programs.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Known issues and continuous integration")]
 pub struct Ci {
-    /// File of known issues (TOML; `interlap triage --help` has an example): what fits one is named
-    /// after it and counts neither as found nor for --findings
+    /// File of known issues (TOML; example in `interlap triage --help`): a finding that matches one
+    /// gets its name and counts neither for the exit status nor for --findings
     #[arg(long, value_name = "FILE")]
     pub known: Option<PathBuf>,
-    /// Write a report as JUnit XML; -: to standard output, instead of all else
+    /// Write JUnit XML; -: to standard output, and nothing else
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a report as SARIF 2.1.0, with source lines where they are known; -: to standard output
+    /// Write SARIF 2.1.0 with source lines where they are known; -: to standard output
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub struct Triage {
-    /// Directories of findings or of runs, or directories with such in them
+    /// Directories of findings or of runs, or directories that contain them
     #[arg(value_name = "DIR", default_value = "findings")]
     pub directories: Vec<PathBuf>,
-    /// Write an entry of this name for the one finding: at the end of the file of --known, which is
-    /// made if need be, or else on standard output
+    /// Write an entry with this name for the one finding: appended to the file of --known, or else
+    /// to standard output
     #[arg(long, value_name = "NAME", conflicts_with_all = ["junit", "sarif", "json"])]
     pub add: Option<String>,
-    /// With --add: where the issue is told of
+    /// With --add: link to the issue
     #[arg(long, value_name = "URL", requires = "add")]
     pub issue: Option<String>,
     #[command(flatten)]

@@ -53,7 +53,7 @@ impl Judged<'_> {
         let operations = subject.history.len();
         page::render(&page::Subject {
             title: subject.name.clone(),
-            about: format!("{operations} operations, judged as {model}"),
+            about: format!("{operations} operations, checked against model {model}"),
             history: &subject.history,
             model: Some(*model),
             judgement,

@@ -54,7 +54,7 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
     let link =
         |section: &Section| format!("<a href=\"#{}\">{}</a>\n", section.id, escaped(section.title));
     let nav: String = sections.iter().map(link).collect();
-    let about = format!("{}, judged as {}", ledger.library, ledger.model);
+    let about = format!("{}, checked against model {}", ledger.library, ledger.model);
     let (kind, heading) = heading(ledger, found);
     page::fill(TEMPLATE, |name| match name {
         "title" => escaped(&match ledger.parts.len() {
