@@ -73,7 +73,7 @@ impl Spec {
     /// parameters find much the same bugs, so that a family must not have more rounds for having
     /// more of them, and one without any (POS) not fewer.
     pub fn drawn(seed: u64, round: u64) -> Spec {
-        let mut random = Random::of(seed, &[DRAW, round]);
+        let mut random = Random::derived(seed, &[DRAW, round]);
         let families = || Spec::ROTATION.chunk_by(|a, b| a.family() == b.family());
         let n = random.below(families().count() as u64);
         let family = families().nth(n as usize).unwrap_or(Spec::ROTATION);
@@ -84,7 +84,7 @@ impl Spec {
     /// around it or without it.
     pub fn of_round(&self, seed: u64, round: u64) -> Spec {
         let Spec::Near(turns) = self else { return self.clone() };
-        let mut random = Random::of(seed, &[NEAR, round]);
+        let mut random = Random::derived(seed, &[NEAR, round]);
         match random.below(8) {
             0 => Spec::Turns(turns.clone()),
             1..4 => Spec::Turns(turns::varied(turns, &mut random)),
