@@ -1,7 +1,7 @@
-//! Traces: what a harness recorded, on its way to a history. [`records`] is the layout of one
-//! thread's calls, [`frame`] what they travel in, [`wire`] how that is written to a pipe or a file,
-//! [`area`] the memory the harness shares so that nothing is lost when it dies, [`trail`] what
-//! threads did between the calls' ends.
+//! Traces: the recordings of a harness, from shared memory and pipe to histories.
+//! [`records`] is the layout of one thread's calls, [`frame`] the messages that carry them,
+//! [`wire`] their encoding on a pipe or in a file, [`area`] the shared memory that survives the
+//! harness, [`trail`] the steps of the threads inside their calls.
 
 pub mod area;
 pub mod frame;
