@@ -13,7 +13,7 @@ use crate::cli::arguments;
 use crate::core::measured::time;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
-use crate::exchange::strings::Strings;
+use crate::exchange::values::Interner;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
@@ -29,7 +29,7 @@ pub fn show(args: &arguments::Show) -> Result<Outcome> {
         print_json(&stored.finding)?;
     } else if args.history {
         let (history, model) = (&stored.round.history, &stored.finding.model);
-        print!("{}", jsonl::write(history, model, &Strings::default()));
+        print!("{}", jsonl::write(history, model, &Interner::default()));
     } else if let Some(path) = &args.html {
         page::write(path, &crate::report::page::of_finding(&stored))?;
         println!("{}: opens in any browser", path.display());
