@@ -81,7 +81,7 @@ impl<'a> Shape<'a> {
         round: u64,
     ) -> Shape<'a> {
         let (seed, scenario) = (plan.seed, plan.scenario(round));
-        let mut random = Random::of(seed, &[round]);
+        let mut random = Random::derived(seed, &[round]);
         let sequential = scenario.map_or(round < SEQUENTIAL_ROUNDS, |scenario| scenario.sequential);
         let (threads, calls) = match scenario {
             Some(scenario) => size_of(scenario),
@@ -111,7 +111,7 @@ impl<'a> Shape<'a> {
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
             block_size: info.block_size.into(),
-            amount: match Random::of(seed, &[round, OF_AMOUNT]).below(5) {
+            amount: match Random::derived(seed, &[round, OF_AMOUNT]).below(5) {
                 4 if calls.saturating_mul(threads.into()) <= AMOUNTS_CALLS_MAX => 0,
                 drawn => [1, 1, 2, 7][drawn as usize % 4],
             },
@@ -180,7 +180,7 @@ fn size_of(scenario: &Scenario) -> (u32, u64) {
 /// what is found is short. Drawn apart, so that nothing else depends on it.
 fn small_bulk(plan: &Plan, round: u64) -> u64 {
     let most = plan.bulk.max(1);
-    Random::of(plan.seed, &[round, OF_BULK]).log_between(most.min(2), most)
+    Random::derived(plan.seed, &[round, OF_BULK]).log_between(most.min(2), most)
 }
 
 /// Threads and calls per thread.
@@ -385,7 +385,7 @@ impl<'a> Caller<'a> {
         let seed = shape.seed;
         Caller {
             scenario: shape.scenario.map(|scenario| scenario.threads[thread as usize].iter()),
-            random: Random::of(seed, &[shape.round, 1 + u64::from(thread)]),
+            random: Random::derived(seed, &[shape.round, 1 + u64::from(thread)]),
             table: Table::of(shape, thread),
             phase: Phase::Balanced,
             phase_calls: 0,

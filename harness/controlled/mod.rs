@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
-use interlap::schedule::{Outlook, Policy, Spec};
+use interlap::schedule::{Policy, RoundSize, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
@@ -260,7 +260,7 @@ impl Schedules {
         let turn = round.checked_rem(self.own.len() as u64);
         let own = turn.and_then(|turn| self.own[turn as usize].as_ref());
         match self.policy.as_ref().or(own) {
-            Some(spec) => spec.of_round(self.seed, round),
+            Some(spec) => spec.for_round(self.seed, round),
             None => Spec::drawn(self.seed, round),
         }
     }
@@ -310,9 +310,9 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
     buffers::begin(delay.filter(|_| !shape.sequential && libraries::all_have_hooks()));
     hooks::set_plain(plain_points);
     let callers = shape.threads as usize;
-    let outlook = Outlook { threads: callers, operations: shape.operations() };
+    let size = RoundSize { threads: callers, operations: shape.operations() };
     Order {
-        policy: Policy::new(spec, part(OF_POLICY), &outlook),
+        policy: Policy::new(spec, part(OF_POLICY), &size),
         seed: part(OF_WAKES),
         callers,
         steps_max: control.steps_max,

@@ -11,7 +11,7 @@ use super::small::Few;
 use super::values::Values;
 use crate::core::history::History;
 use crate::core::operation::Status;
-use crate::model::{Call, Model, most};
+use crate::model::{Call, Model, removed_max};
 
 pub struct Lines<'a> {
     values: &'a Values,
@@ -74,7 +74,7 @@ impl<'a> Lines<'a> {
             next.push(more.clone());
         }
         let mut level = vec![state.clone()];
-        let most = if call.op.removes() { most(call) } else { 0 };
+        let most = if call.op.removes() { removed_max(call) } else { 0 };
         for _ in 0..most {
             let mut lower: Vec<State> = Vec::new();
             for state in &level {

@@ -15,13 +15,13 @@ use super::general::{self, Cut};
 use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::core::journal::Journal;
 use crate::core::operation::{Op, Status};
-use crate::model::{Call, Known, Stream};
+use crate::model::{Call, Stream, StreamState};
 
 /// Where a history can be cut.
 struct Place {
     /// The last event before.
     last: u64,
-    left: Known,
+    left: StreamState,
     /// What was under way and has happened, or never will.
     over: Vec<OperationId>,
     /// When the stand-in happens, the only time of its box: before all that must come after.
@@ -53,7 +53,7 @@ pub fn rest(history: &History, settled: u64, limits: &Limits) -> Option<History>
 /// Whether, and how, a history can be cut there.
 fn place(
     history: &History,
-    cut: &Cut<Call, Known>,
+    cut: &Cut<Call, StreamState>,
     settled: u64,
     name: impl Fn(OperationId) -> OperationId,
 ) -> Option<Place> {
@@ -74,7 +74,7 @@ fn place(
 }
 
 /// The way in which all that is to come can go that can go at all, if there is one such.
-fn only_way<'a>(cut: &'a Cut<Call, Known>) -> Option<&'a Configuration<Known>> {
+fn only_way<'a>(cut: &'a Cut<Call, StreamState>) -> Option<&'a Configuration<StreamState>> {
     let ways = &cut.frontier.configurations;
     let mut best = ways.first()?;
     for way in &ways[1..] {
@@ -86,9 +86,9 @@ fn only_way<'a>(cut: &'a Cut<Call, Known>) -> Option<&'a Configuration<Known>> {
 /// Whether `one` can go on in all the ways in which `other` can: nothing else differs than which
 /// appends of unknown outcome may still happen, and those of `other` may in `one`, or their likes.
 fn covers(
-    cut: &Cut<Call, Known>,
-    one: &Configuration<Known>,
-    other: &Configuration<Known>,
+    cut: &Cut<Call, StreamState>,
+    one: &Configuration<StreamState>,
+    other: &Configuration<StreamState>,
 ) -> bool {
     if one.state != other.state {
         return false;
@@ -124,7 +124,7 @@ fn stand_in(history: &History, place: &Place) -> Option<History> {
         before <= place.last || place.over.contains(&id)
     };
     let gone: Vec<OperationId> = history.ids().filter(|id| goes(*id)).collect();
-    let is_needed = place.left != Known::EMPTY;
+    let is_needed = place.left != StreamState::EMPTY;
     if gone.len() <= usize::from(is_needed) {
         return None;
     }

@@ -1,6 +1,5 @@
-//! A history: what every thread called, when each call's timebox opened and closed, and what it
-//! answered. Comes in from a trace or another tool's file, goes out to the checkers and reports.
-//! Does not know who recorded it nor what model it is judged by.
+//! Histories: for each thread, its operations with their timeboxes and answers.
+//! A trace or another tool's file is decoded into one; checkers, reports and the page read it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +8,15 @@ use super::operation::{Op, Ops, Status};
 /// End stamp of an operation that never returned.
 pub const NEVER: u64 = u64::MAX;
 
-/// One operation: 32 bytes. Its argument or result lies in it if there is but one value in all;
-/// more lie in its thread's value pool.
+/// One operation, in 32 bytes. A single argument or result is stored inline; several values are
+/// stored in the value pool of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Stamp at which the timebox opened. The unit is the recorder's; only the order counts.
     pub start: u64,
     /// Stamp at which the timebox closed; [`NEVER`] where the effect is open (pending, unknown).
     pub end: u64,
-    /// The one value, or where in the pool the several begin.
+    /// The only value, or the index in the pool at which several values begin.
     value: i64,
     arg_count: u16,
     result_count: u16,
@@ -26,14 +25,14 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Its one value, where it has one in all; else a number without meaning.
+    /// The only argument or result. Without meaning where the operation has none or several.
     #[inline]
     pub fn lone_value(&self) -> i64 {
         self.value
     }
 }
 
-/// Names an operation of a history: index of the thread, index within the thread.
+/// Identifies an operation of a history: index of the thread, index within the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OperationId {
     pub thread: u32,
@@ -47,21 +46,21 @@ pub struct OperationId {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
     /// Number of the client that made the calls, as users know it. Several `Thread`s may share it:
-    /// after an operation of unknown outcome a client goes on as a new sequential thread.
+    /// after an operation of unknown outcome a client continues as a new sequential thread.
     pub client: u32,
     operations: Vec<Operation>,
     values: Vec<i64>,
-    /// Which operations there are.
+    /// The operations that occur in it.
     ops: Ops,
 }
 
 /// Why an operation cannot follow the ones before it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Misfit {
-    /// The operation cannot be called so, or cannot answer so.
+    /// The operation does not take these arguments, or cannot give this answer.
     #[error("{0}")]
     Shape(String),
-    /// Its timebox contradicts the thread's order.
+    /// Its timebox contradicts the program order of the thread.
     #[error("{0}")]
     Order(String),
 }
@@ -70,22 +69,21 @@ pub enum Misfit {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     pub threads: Vec<Thread>,
-    /// Whether, after all other calls had returned, one thread took out everything until the
-    /// structure answered empty: what was added and never taken is then lost.
+    /// Whether one thread removed everything at the end, after all other calls had returned, until
+    /// the structure answered empty. A value that was added and never removed is then lost.
     pub drained: bool,
-    /// The client that is none of the threads that called at once: it made the structure, and took
-    /// out what was left in it.
+    /// The client that ran alone: it created the structure, and drained it at the end.
     pub drain: Option<u32>,
 }
 
-/// What people are shown of a stamp.
+/// The unit in which people are shown stamps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// How many of these a stamp is.
+    /// Units per stamp.
     pub factor: f64,
     pub name: &'static str,
-    /// Stamps are small numbers that people meet elsewhere, too, as steps of a schedule: they are
-    /// shown as they are. Others count from the first one that is shown.
+    /// Stamps are shown as they are, because people meet the same numbers elsewhere: steps of a
+    /// schedule. Otherwise they count from the first one that is shown.
     pub is_absolute: bool,
 }
 
@@ -110,7 +108,7 @@ impl Thread {
         &self.operations
     }
 
-    /// Which operations the client called.
+    /// The operations that occur in the thread.
     pub fn ops(&self) -> Ops {
         self.ops
     }
@@ -149,7 +147,7 @@ impl Thread {
         }
     }
 
-    /// Sets memory aside for so many more operations.
+    /// Reserves memory for this many more operations.
     pub fn reserve(&mut self, operations: usize) {
         self.operations.reserve_exact(operations);
     }
@@ -159,8 +157,8 @@ impl Thread {
         self.operations.last().is_some_and(|last| last.end == NEVER)
     }
 
-    /// Appends the client's next operation, or says why it cannot be one. A bulk dequeue that was
-    /// asked for nothing and answers "empty" says nothing about the queue: it is kept as done.
+    /// Appends the client's next operation, or says why it cannot follow. A bulk dequeue of no
+    /// values that answers "empty" says nothing about the queue, so it is stored as "ok".
     pub fn push(&mut self, mut entry: Entry) -> Result<(), Misfit> {
         if entry.op == Op::DequeueBulk && entry.args == [0] && entry.status == Status::Empty {
             entry.status = Status::Ok;
@@ -203,7 +201,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Keeps an entry's values, in the pool if there are several; gives the operation's `value`.
+    /// Stores several values of an entry in the pool. Returns the operation's `value`.
     fn keep_values(&mut self, entry: &Entry) -> i64 {
         match (entry.args, entry.results) {
             ([], []) => 0,
@@ -219,8 +217,8 @@ impl Thread {
 }
 
 impl History {
-    /// Appends `entry` to `client`'s operations; a client whose last operation is open goes on as
-    /// a new thread. Says why where the operation cannot follow.
+    /// Appends `entry` to `client`'s operations, or says why it cannot follow. A client whose last
+    /// operation is open continues as a new thread.
     pub fn push(&mut self, client: u32, entry: Entry) -> Result<(), Misfit> {
         let open = |thread: &Thread| thread.client == client && !thread.is_retired();
         let at = match self.threads.iter().rposition(open) {
@@ -233,7 +231,7 @@ impl History {
         self.threads[at].push(entry)
     }
 
-    /// Appends what the same clients did later.
+    /// Appends a later part of the same round, client by client.
     pub fn append(&mut self, later: History) -> Result<(), Misfit> {
         self.drain = self.drain.or(later.drain);
         for thread in later.threads {
@@ -250,12 +248,12 @@ impl History {
         Ok(())
     }
 
-    /// What is known of it besides its operations.
+    /// A history with the same settings and no operations.
     pub fn without_threads(&self) -> History {
         History { threads: Vec::new(), drained: self.drained, drain: self.drain }
     }
 
-    /// "thread 2", or "drain": what people are told of the operation's client.
+    /// The name of the operation's client for people: "thread 2", or "drain".
     pub fn client_name(&self, id: OperationId) -> String {
         client_name(self.threads[id.thread as usize].client, self.drain)
     }
@@ -272,7 +270,7 @@ impl History {
         &self.threads[id.thread as usize].operations[id.index as usize]
     }
 
-    /// Whether it was answered that it was done.
+    /// Whether the call answered "ok".
     pub fn is_done(&self, id: OperationId) -> bool {
         self.operation(id).status == Status::Ok
     }
@@ -295,7 +293,7 @@ impl History {
         for id in ids {
             let entry = self.entry(id);
             let pushed = only.threads[id.thread as usize].push(entry);
-            pushed.expect("they follow each other as they did");
+            pushed.expect("their order is that of this history");
         }
         only
     }
@@ -305,7 +303,7 @@ impl History {
         self.threads[id.thread as usize].entry(self.operation(id))
     }
 
-    /// Every operation's name, thread by thread.
+    /// The id of every operation, thread by thread.
     pub fn ids(&self) -> impl Iterator<Item = OperationId> + '_ {
         self.threads.iter().enumerate().flat_map(|(thread, t)| {
             (0..t.operations.len() as u32)
@@ -343,10 +341,10 @@ mod tests {
     }
 
     #[test]
-    fn a_client_goes_on_as_a_new_thread_after_an_open_operation() {
+    fn a_client_continues_as_a_new_thread_after_an_open_operation() {
         let mut history = History::default();
         history.push(3, enqueue(1, 4, Status::Unknown)).expect("unknown");
-        history.push(3, enqueue(5, 6, Status::Ok)).expect("the client lives on");
+        history.push(3, enqueue(5, 6, Status::Ok)).expect("the client continues");
         assert_eq!(history.threads.len(), 2);
         assert_eq!(history.threads[0].operations()[0].end, NEVER);
         assert_eq!(history.threads[1].client, 3);

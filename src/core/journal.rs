@@ -1,5 +1,5 @@
-//! A history of operations of a user's own kind, for models that a user writes. Calls with their
-//! timeboxes come in, one by one; the checker takes them by client. Does not know the models.
+//! Journals: histories whose operations are of a type of the user's own.
+//! They are checked against a model that the user writes (see [`Model`](crate::model::Model)).
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ pub struct Timed<O> {
     pub end: u64,
 }
 
-/// What every sequential client did. After an operation whose effect is open a client goes on as
-/// a new thread, so there may be more threads than clients.
+/// The operations of every sequential client. After an operation whose effect is open a client
+/// continues as a new thread, so there may be more threads than clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal<O> {
     threads: Vec<(u32, Vec<Timed<O>>)>,
-    /// By client: the thread it goes on as.
+    /// By client: the thread that its next operation belongs to.
     live: HashMap<u32, usize>,
-    /// As of a [`History`](super::history::History): nothing may be left at the end.
+    /// As in a [`History`](super::history::History): nothing may be left at the end.
     pub drained: bool,
 }
 
@@ -34,8 +34,8 @@ impl<O> Default for Journal<O> {
 }
 
 impl<O> Journal<O> {
-    /// Appends an operation of `client`; `end` is none where its outcome is not known. Says why
-    /// where it cannot follow the client's last one. Returns its name, as witnesses use it.
+    /// Appends an operation of `client`, or says why it cannot follow the client's last one. `end`
+    /// is none where the outcome is not known. Returns the id that a witness has for it.
     pub fn push(
         &mut self,
         client: u32,
@@ -87,7 +87,7 @@ impl<O> Journal<O> {
         self.threads[id.thread as usize].0
     }
 
-    /// Every operation with its name, thread by thread.
+    /// Every operation with its id, thread by thread.
     pub fn operations(&self) -> impl Iterator<Item = (OperationId, &Timed<O>)> {
         self.threads.iter().enumerate().flat_map(|(thread, (_, operations))| {
             operations.iter().enumerate().map(move |(index, timed)| {
@@ -102,13 +102,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_are_sequential_and_go_on_after_an_open_operation() {
+    fn clients_are_sequential_and_continue_after_an_open_operation() {
         let mut journal = Journal::default();
         journal.push(7, 'a', 1, Some(4)).expect("first");
         assert!(journal.push(7, 'b', 4, Some(5)).is_err());
         assert!(journal.push(7, 'b', 6, Some(5)).is_err());
         journal.push(7, 'b', 5, None).expect("open");
-        let next = journal.push(7, 'c', 6, Some(6)).expect("goes on");
+        let next = journal.push(7, 'c', 6, Some(6)).expect("the client continues");
         assert_eq!(next, OperationId { thread: 1, index: 0 });
         assert_eq!((journal.client(next), journal.len()), (7, 3));
     }

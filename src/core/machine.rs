@@ -1,17 +1,17 @@
-//! The machine that this program runs on. Files of the kernel come in, what people want to know of
-//! a machine goes out, to be stored with what was measured there.
+//! The machine that this program runs on, described for reports.
+//! The description is stored with a run, because its figures depend on the machine.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// "AMD EPYC 7763 64-Core Processor", or the architecture where that is not told.
+    /// "AMD EPYC 7763 64-Core Processor", or the architecture where the kernel names no model.
     pub processor: String,
     /// Processors that this program may use.
     pub processors: u64,
     /// "Debian GNU/Linux 12 (bookworm), Linux 6.8.0 x86_64".
     pub system: String,
-    /// All of it, whoever uses it; 0 where it is not told.
+    /// All memory of the machine; 0 where it is not known.
     pub memory_bytes: u64,
 }
 
@@ -42,14 +42,14 @@ impl Machine {
     }
 }
 
-/// What the system calls itself, with a comma; nothing where it does not.
+/// The name of the distribution, with a comma; empty where it is not known.
 fn distribution() -> String {
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     name.map_or(String::new(), |name| format!("{}, ", name.trim_matches('"')))
 }
 
-/// The value of a key of /proc/cpuinfo, of the first processor.
+/// The value of a key of /proc/cpuinfo, for the first processor.
 pub fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_known() {
+    fn this_machine_is_described() {
         let machine = Machine::here();
         assert!(machine.processors >= 1 && machine.memory_bytes > 1 << 20, "{machine:?}");
         assert!(machine.system.contains("Linux ") && !machine.processor.is_empty());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_all_there_is() {
+    fn memory_is_the_total() {
         assert_eq!(memory_bytes("MemTotal:    16 kB\nMemFree: 1 kB\n"), 16384);
         assert_eq!(memory_bytes(""), 0);
     }

@@ -1,33 +1,32 @@
-//! How often rounds show a finding, measured: the rounds that were run, those that showed it and
-//! the time come in; the share, with how sure it is, and the time to wait go out. Does not know
-//! what was run.
+//! How often a finding recurs, measured over repeated rounds.
+//! Gives the share of rounds that showed it, its confidence interval, and the time to wait for one.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The normal distribution has 95 % of its weight within so many standard deviations.
+/// The normal distribution has 95 % of its weight within this many standard deviations.
 const DEVIATIONS: f64 = 1.959_963_984_540_054;
-/// Of a thing that happens by chance, and on average once in a while, nothing is seen for so many
-/// such whiles with a probability of 5 %: ln 20.
-pub const WHILES: f64 = 2.995_732_273_553_991;
+/// An event of a Poisson process occurs within this many mean intervals with a probability of
+/// 95 %: ln 20.
+pub const INTERVALS_FOR_95_PERCENT: f64 = 2.995_732_273_553_991;
 
 /// Rounds of the same calls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub rounds: u64,
-    /// Those that showed the finding, with the signature it is stored with.
+    /// The rounds that showed the finding: a finding with the stored signature.
     pub shown: u64,
     pub seconds: f64,
 }
 
 impl Measured {
-    /// The share of rounds that show it, from 0 to 1.
+    /// The share of rounds that showed it, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.shown as f64 / self.rounds.max(1) as f64
     }
 
-    /// Where that lies with a confidence of 95 %: the score interval for a binomial proportion
+    /// The 95 % confidence interval of the share: the score interval for a binomial proportion
     /// (Wilson: Probable Inference, the Law of Succession, and Statistical Inference, JASA 22,
     /// 1927; recommended for small counts by Brown, Cai, DasGupta: Interval Estimation for a
     /// Binomial Proportion, Statistical Science 16, 2001).
@@ -40,14 +39,14 @@ impl Measured {
         (low, high)
     }
 
-    /// Seconds from one such round to the next, on average; none where there was none.
+    /// Mean seconds from one round that showed it to the next; none if no round did.
     pub fn seconds_each(&self) -> Option<f64> {
         (self.shown > 0).then(|| self.seconds / self.shown as f64)
     }
 
-    /// Seconds in which one is seen with a probability of 95 %.
+    /// Seconds in which a round shows it with a probability of 95 %.
     pub fn seconds_for_one(&self) -> Option<f64> {
-        self.seconds_each().map(|seconds| seconds * WHILES)
+        self.seconds_each().map(|seconds| seconds * INTERVALS_FOR_95_PERCENT)
     }
 
     /// "0.017 % of rounds; with 95 % confidence 0.0082 to 0.035 %".
@@ -80,13 +79,13 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// With two digits that count.
+/// With two significant digits.
 fn two_digits(number: f64) -> String {
     if number <= 0.0 {
         return "0".to_string();
     }
     let places = 1 - number.log10().floor() as i32;
-    // Rounding may bring one digit more: 9.96 is 10.
+    // Rounding may add a digit: 9.96 becomes 10.
     let rounded = (number * 10f64.powi(places)).round() / 10f64.powi(places);
     let places = if rounded > 0.0 { 1 - rounded.log10().floor() as i32 } else { places };
     let text = format!("{rounded:.*}", places.max(0) as usize);
@@ -104,10 +103,10 @@ mod tests {
         Measured { rounds, shown, seconds: 2.0 }
     }
 
-    /// Those of method 3 in Newcombe: Two-Sided Confidence Intervals for the Single Proportion,
-    /// Statistics in Medicine 17, 1998, table I.
+    /// Method 3 in Newcombe: Two-Sided Confidence Intervals for the Single Proportion, Statistics
+    /// in Medicine 17, 1998, table I.
     #[test]
-    fn intervals_are_those_of_tables() {
+    fn intervals_equal_published_ones() {
         for (shown, rounds, low, high) in [
             (81, 263, 0.2553, 0.3662),
             (15, 148, 0.0624, 0.1605),
@@ -117,13 +116,13 @@ mod tests {
             let (l, h) = measured(shown, rounds).interval();
             assert!((l - low).abs() < 5e-5 && (h - high).abs() < 5e-5, "{shown}/{rounds} {l} {h}");
         }
-        // What is always shown is the contrary of what never is.
+        // A share of 100 % mirrors one of 0 %.
         assert_eq!(measured(20, 20).interval().1, 1.0);
         assert!((measured(20, 20).interval().0 - (1.0 - 0.1611)).abs() < 5e-5);
     }
 
     #[test]
-    fn more_rounds_are_surer() {
+    fn more_rounds_narrow_the_interval() {
         let width = |n: u64| {
             let (low, high) = measured(n, 100 * n).interval();
             assert!(low < 0.01 && 0.01 < high);
@@ -142,13 +141,13 @@ mod tests {
         assert_eq!(never.to_string(), "in 0 of 10 rounds");
         assert_eq!(never.certainty(), "0 % of rounds; with 95 % confidence 0 to 28 %");
         assert_eq!(never.seconds_for_one(), None);
-        // Of what comes once a second, nothing comes for three seconds with a probability of 5 %.
+        // An event that occurs once a second stays away for three seconds with a chance of 5 %.
         let wait = measured(2, 10).seconds_for_one().expect("it was shown");
         assert!(((-wait).exp() - 0.05).abs() < 1e-12);
     }
 
     #[test]
-    fn two_digits_count() {
+    fn two_digits_are_significant() {
         let all = [0.0, 0.017_01, 0.996, 9.96, 12.3, 99.6, 1234.0, 0.4, 4e-7];
         let words = all.map(two_digits);
         assert_eq!(words, ["0", "0.017", "1", "10", "12", "100", "1200", "0.4", "0.0000004"]);

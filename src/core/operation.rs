@@ -1,10 +1,9 @@
-//! The vocabulary of operations: what can be called on a structure, with how many arguments, and
-//! which answers it may give. The same numbers stand in `ffi/interlap.h`, where users read them;
-//! the harness asserts that the two agree. Knows nothing of models, threads or time.
+//! The operations: what can be called on a structure, with which arguments and answers.
+//! Their codes are those of `ffi/interlap.h`; the harness asserts that the two agree.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a structure. A family has one workload generator and one template.
+/// The kind of a structure. Each family has a workload generator and a template for adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -58,7 +57,7 @@ impl Family {
 macro_rules! operations {
     ($($variant:ident = $code:literal, $family:ident, $name:literal;)*) => {
         /// One operation. The discriminant is the `il_op` of `interlap.h`.
-        /// In JSON it has the name of its variant, which no other family has.
+        /// Its name in JSON is that of the variant, which is unique across families.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
         )]
@@ -138,7 +137,7 @@ operations! {
 pub struct Ops(u128);
 
 impl Ops {
-    /// Codes of a family differ in their last three bits, those of families in the four above.
+    /// The codes of one family differ in the lowest three bits; bits 4 to 7 name the family.
     #[inline]
     fn place(op: Op) -> u32 {
         let code = op as u32;
@@ -165,23 +164,23 @@ impl Ops {
     }
 }
 
-/// What a call answered.
+/// The kind of a call's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Status {
     /// Done, or true.
     Ok = 0,
-    /// Nothing to take.
+    /// Nothing to remove.
     Empty = 1,
     /// No room; nothing was added.
     Full = 2,
     /// Had no effect, or false.
     Failed = 3,
-    /// Returned without saying what happened: the call may have taken effect, may still do so at
-    /// any later time, or never will.
+    /// Returned without a result: the call may have taken effect, may still do so at any later
+    /// time, or never will.
     Unknown = 4,
-    /// Never returned: as `Unknown`.
+    /// Never returned. Its effect is as open as that of `Unknown`.
     Pending = 255,
 }
 
@@ -214,13 +213,13 @@ impl Status {
         [Ok, Empty, Full, Failed, Unknown, Pending].into_iter().find(|s| s.name() == name)
     }
 
-    /// Whether the call's effect is open: it may have happened, may yet happen, or not.
+    /// Whether the call's effect is open: it may have happened, may happen later, or never will.
     pub fn is_open(self) -> bool {
         matches!(self, Status::Unknown | Status::Pending)
     }
 }
 
-/// How many arguments or results go with an answer.
+/// How many arguments or results are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Exactly(usize),
@@ -246,14 +245,14 @@ impl Op {
         Op::ALL.iter().copied().find(|op| op.family() == family && op.name() == name)
     }
 
-    /// Whether only histories from elsewhere have the operation: `interlap.h` does not, so no
+    /// Whether the operation occurs only in histories of other tools: `interlap.h` lacks it, so no
     /// adapter can offer it.
     pub fn is_foreign(self) -> bool {
         self.is_of_streams()
     }
 
-    /// Whether only streams have the operation: logs of which batches are appended on conditions,
-    /// and which are read as a whole (see `crate::model`'s stream).
+    /// Whether only streams have the operation: logs with conditional appends of batches, and with
+    /// reads of the whole log (see `model::Stream`).
     pub fn is_of_streams(self) -> bool {
         matches!(self, Op::LogAppendBatch | Op::LogReadAll | Op::LogRestore)
     }
@@ -282,7 +281,7 @@ impl Op {
         }
     }
 
-    /// The answers of `interlap.h`: which statuses, each with how many results.
+    /// The answers that `interlap.h` allows: each status with its number of results.
     fn answers(self) -> &'static [(Status, Count)] {
         use Count::*;
         match self {
@@ -327,15 +326,15 @@ impl Op {
         }
     }
 
-    /// Whether the operation answers true or false.
+    /// Whether the operation answers with a bool.
     pub fn is_question(self) -> bool {
         use Op::*;
         matches!(self, SetInsert | SetRemove | SetContains | MapInsertIfAbsent | MapRemove)
             || matches!(self, MapCompareExchange | RegisterCompareExchange)
     }
 
-    /// What people read of a status without results: "true" of a set's `contains`, "absent" of a
-    /// map's `get`.
+    /// The words for a status without results: "true" for a set's `contains`, "absent" for a map's
+    /// `get`.
     pub fn said(self, status: Status) -> &'static str {
         use Op::*;
         match (status, self) {
@@ -352,8 +351,8 @@ impl Op {
         }
     }
 
-    /// Says what is wrong with a call's shape, or nothing. An operation whose outcome is open has
-    /// no results.
+    /// Checks the number of arguments and results. An operation whose outcome is open has no
+    /// results.
     pub fn validate(self, args: &[i64], status: Status, results: &[i64]) -> Result<(), String> {
         if !self.arguments().admits(args.len()) {
             return Err(format!("{} with {} arguments", self.name(), args.len()));
@@ -387,16 +386,16 @@ impl Op {
     }
 }
 
-/// Values as people list them: of more than these the first and the last few.
+/// Longer lists of values are shown with the first and the last few.
 const LISTED_MAX: usize = 12;
 const LISTED_LAST: usize = 3;
 
-/// "1, 2, 3"; of many "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)".
+/// "1, 2, 3"; if there are many, "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)".
 pub fn listed<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
     listed_within(values, LISTED_MAX, LISTED_LAST)
 }
 
-/// "1, 2, 3"; of many "1, 2, 3, 4, …, 64 (64 in all)".
+/// "1, 2, 3"; if there are many, "1, 2, 3, 4, …, 64 (64 in all)".
 pub fn listed_briefly<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
     listed_within(values, 6, 1)
 }
@@ -425,7 +424,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_values_are_listed_by_the_first_and_the_last() {
+    fn a_long_list_shows_its_first_and_last_values() {
         let list = |count: i64| listed((1..=count).collect::<Vec<_>>().iter());
         assert_eq!([list(0), list(1), list(3)], ["", "1", "1, 2, 3"]);
         assert_eq!(list(12), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
@@ -436,7 +435,7 @@ mod tests {
 
     /// `contains(7) -> failed` would be read as a call that went wrong.
     #[test]
-    fn answers_are_told_as_the_methods_give_them() {
+    fn answers_read_as_the_methods_give_them() {
         let said = |op: Op, status| op.said(status);
         assert_eq!(said(Op::SetContains, Status::Ok), "true");
         assert_eq!(said(Op::MapRemove, Status::Failed), "false");
@@ -444,7 +443,7 @@ mod tests {
         assert_eq!(said(Op::KvGet, Status::Ok), "the empty string");
         assert_eq!(said(Op::Enqueue, Status::Full), "full");
         assert_eq!(said(Op::StoreCommit, Status::Failed), "failed");
-        // One word for two statuses of an operation would hide which it was.
+        // The same words for two statuses of one operation would hide which it was.
         for &op in Op::ALL {
             let statuses = op.answers().iter().map(|(status, _)| *status);
             let statuses = statuses.chain([Status::Unknown, Status::Pending]);
@@ -464,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_operations_has_what_was_put_in() {
+    fn a_set_of_operations_holds_what_was_inserted() {
         for &op in Op::ALL {
             let mut ops = Ops::default();
             ops.insert(op);
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_those_of_the_header() {
+    fn calls_are_validated_as_the_header_says() {
         assert!(Op::Dequeue.validate(&[], Status::Ok, &[7]).is_ok());
         assert!(Op::Dequeue.validate(&[], Status::Unknown, &[]).is_ok());
         assert!(Op::Dequeue.validate(&[], Status::Ok, &[]).is_err());

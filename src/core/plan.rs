@@ -1,6 +1,6 @@
-//! A plan: all that determines a run, as one value. It comes from the command line, travels to the
-//! harness, and is what a finding stores; its `Display` is the line that runs it again. Knows
-//! nothing of how it is carried out.
+//! Plans: everything that determines a run, as one value.
+//! A plan is made from the command line, sent to the harness, and stored with each finding. Its
+//! `Display` is the command line that runs it again.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::operation::Op;
 
 /// Most calls of one thread in one round.
 pub const CALLS_MAX: u64 = 1_000_000_000;
-/// Likewise where a round is recorded and judged as a whole: by other engines than the native one.
+/// The same for engines that record and check a round as a whole: all but the native one.
 pub const WHOLE_CALLS_MAX: u64 = 16_000_000;
 /// Most values of one bulk call.
 pub const BULK_MAX: u64 = 4096;
@@ -22,15 +22,15 @@ pub const BULK_MAX: u64 = 4096;
 pub enum Engine {
     /// Operating-system threads on this machine's processors.
     Native,
-    /// One thread at a time, switched as the seed says.
+    /// One thread at a time, scheduled by a policy from the seed.
     Controlled,
-    /// Operating-system threads under the recorder rr: one at a time, switched as rr's chaos mode
-    /// does, and recorded, so that what happened can be replayed exactly.
+    /// Operating-system threads under the recorder rr, whose chaos mode schedules one at a time.
+    /// A recording can be replayed exactly.
     Rr,
 }
 
 impl Engine {
-    /// As the command line has it.
+    /// The value of `--engine`.
     pub fn name(self) -> &'static str {
         match self {
             Engine::Native => "native",
@@ -44,9 +44,9 @@ impl Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
-    /// All on one operating-system thread, each with the thread-local storage of its own.
+    /// All on one operating-system thread, each with thread-local storage of its own.
     Fiber,
-    /// An operating-system thread each, of which one runs: slower, for debuggers.
+    /// An operating-system thread each, of which one runs at a time: slower, for debuggers.
     Thread,
 }
 
@@ -54,65 +54,65 @@ pub enum Carrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heap {
-    /// One or the other in each round, as the seed says.
+    /// `Reuse` or `Keep`, drawn for each round.
     Some,
-    /// The block freed last is handed out first, which provokes ABA.
+    /// The block freed last is allocated first, which provokes ABA.
     Reuse,
-    /// Never handed out again, which shows every use after free.
+    /// Freed blocks are never allocated again, which shows every use after free.
     Keep,
 }
 
-/// Whether plain loads and stores are scheduling points, too.
+/// Whether plain loads and stores are scheduling points as well as atomic ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlainPoints {
-    /// In one round of eight, as the seed says: they are many, and only races need them.
+    /// In one round of eight, drawn from the seed: they are many, and only data races need them.
     Some,
     /// In each round.
     All,
     None,
 }
 
-/// In which order what threads store is seen by others.
+/// The order in which other threads see a thread's stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryModel {
-    /// As `Tso` in one round of eight, as the seed says; else as `Sc`.
+    /// `Tso` in one round of eight, drawn from the seed; else `Sc`.
     Some,
-    /// At once: sequential consistency.
+    /// Sequential consistency: a store is visible at once.
     #[default]
     Sc,
-    /// As on x86: total store order. An atomic store that is not sequentially consistent may wait
-    /// in its thread's store buffer, as long as the seed says.
+    /// Total store order, as on x86: an atomic store that is not sequentially consistent may wait
+    /// in its thread's store buffer, for a time drawn from the seed.
     Tso,
-    /// The same, each as long as can be.
+    /// Total store order in which each store waits as long as possible.
     TsoLate,
 }
 
 /// How the controlled engine schedules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Control {
-    /// A policy as `crate::schedule` writes it; none: another in each round, as the seed says.
+    /// A policy in the notation of `crate::schedule`; none: drawn from the seed for each round.
     pub policy: Option<String>,
     pub carrier: Carrier,
     pub heap: Heap,
     pub plain_points: PlainPoints,
-    /// Of plans before there was a choice: sequential consistency.
+    /// Sequential consistency in plans that were stored before there was a choice.
     #[serde(default)]
     pub memory_model: MemoryModel,
     /// Steps of a round after which it counts as a livelock.
     pub steps_max: u64,
-    /// Rounds tell their schedule as a list of switches, which is a policy again.
+    /// Rounds report their schedule as a list of switches, which can be used as a policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub records: bool,
-    /// What the threads do is told, step by step.
+    /// Rounds report what the threads do, step by step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trail: bool,
 }
 
 impl Control {
-    /// The options of the command line that say so, where they differ from these defaults; but for
-    /// --plain-points, which wants another sign.
+    /// The command-line options that differ from these defaults, except --plain-points, whose value
+    /// must follow an equals sign.
     fn options(&self, default: &Control) -> Vec<(&'static str, String)> {
         let mut options = Vec::new();
         if let Some(policy) = &self.policy {
@@ -134,16 +134,16 @@ impl Control {
     }
 }
 
-/// How rr records.
+/// The settings of rr.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recorder {
     /// Name or path of rr, and its global options, as `-W`.
     pub program: String,
     pub args: Vec<String>,
-    /// Most ticks (conditional branches) of a time slice, one after the other from recording to
-    /// recording; 0: rr's own limit.
+    /// Limits for a time slice in ticks (conditional branches). Recordings use them in turn; 0 is
+    /// rr's own limit.
     pub ticks: Vec<u64>,
-    /// How long one recording becomes before another begins.
+    /// Length of a recording, after which the next begins.
     pub milliseconds: u64,
 }
 
@@ -158,7 +158,7 @@ impl Default for Recorder {
     }
 }
 
-/// Where the stamps of timeboxes come from.
+/// The source of the stamps of timeboxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -166,20 +166,20 @@ pub enum Clock {
     Auto,
     Tsc,
     Monotonic,
-    /// Steps of the controlled engine, which has no other.
+    /// Steps of the controlled engine, which has no other clock.
     #[value(skip)]
     Steps,
-    /// A number that every stamp raises: what `Auto` is under rr, where the time stamp counter
-    /// costs 100 microseconds a look, and where only one thread runs at a time.
+    /// A counter that every stamp increments. `Auto` means this under rr, where reading the time
+    /// stamp counter takes 100 microseconds and only one thread runs at a time.
     #[value(skip)]
     Counter,
 }
 
-/// Whether each round has threads of its own or all share the same ones.
+/// Whether each round starts new threads or reuses those of the round before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum FreshThreads {
-    /// In some rounds, as the seed says.
+    /// In some rounds, drawn from the seed.
     Some,
     Always,
     Never,
@@ -195,19 +195,19 @@ pub struct Build {
     pub flags: Vec<String>,
 }
 
-/// What the threads call, one call after the other, instead of what the seed would draw.
+/// The calls of each thread, listed instead of drawn from the seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// The calls of each thread.
     pub threads: Vec<Vec<Call>>,
-    /// Keys that the drain looks at: those below this.
+    /// The drain reads the keys below this.
     pub keys: u64,
-    /// Most values that a call carries or asks for; a drain that removes in bulk asks for so many.
+    /// Most values that a call carries or asks for. A drain that removes in bulk asks for as many.
     pub values: u64,
-    /// One call at a time, and held against the sequential object.
+    /// One call at a time, each compared with the sequential object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequential: bool,
-    /// How it is scheduled, where it has a schedule of its own.
+    /// The policy, where the scenario has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<String>,
 }
@@ -220,7 +220,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// How many values it carries, or asks for.
+    /// How many values the call carries or asks for.
     pub fn values(&self) -> u64 {
         match (self.op, &self.args[..]) {
             (Op::DequeueBulk, [most]) => (*most).max(0) as u64,
@@ -230,30 +230,30 @@ impl Call {
 }
 
 impl Scenario {
-    /// How many calls there are.
+    /// The number of calls.
     pub fn calls(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()
     }
 }
 
-/// All that determines a run.
+/// Everything that determines a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub build: Build,
     pub engine: Engine,
-    /// Model to judge by; none: the target's own.
+    /// The model to check against; none: the adapter's.
     pub model: Option<String>,
     pub seed: u64,
-    /// Most threads of a round; each round draws between the fewest the target's roles need (two
-    /// at least) and this.
+    /// Most threads of a round. Each round draws between this and the fewest that the target's
+    /// roles need, which is at least two.
     pub threads: u32,
     /// Calls of each thread in each round; none: short rounds and long batches mixed.
     pub calls: Option<u64>,
-    /// Keys of sets and maps: most that a round uses.
+    /// Most keys that a round uses, for sets and maps.
     pub keys: u64,
-    /// Values of a bulk call: most.
+    /// Most values of a bulk call.
     pub bulk: u64,
-    /// Weights of operations by name; those not named are drawn anew for each round.
+    /// Weights of operations by name. The others are drawn for each round.
     pub weights: Vec<(String, u32)>,
     pub fresh_threads: FreshThreads,
     pub clock: Clock,
@@ -343,8 +343,8 @@ impl Recorder {
     }
 }
 
-/// The command line that carries this plan out; options that have their default are left out. A
-/// scenario has no option: a plan that has one is a stored finding's, and is replayed.
+/// The command line that runs this plan, without the options that have their default. Scenarios
+/// have no option: only plans of stored findings contain them, and those are replayed.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let default = Plan::new(&self.build.adapter, self.seed);
@@ -384,7 +384,7 @@ impl fmt::Display for Plan {
         if self.clock != default.clock {
             option("--clock", &value_name(&self.clock))?;
         }
-        // Left out, it may be another.
+        // Always named: the default depends on the target.
         option("--engine", self.engine.name())?;
         for (name, value) in self.recorder.options() {
             option(name, &value)?;
@@ -413,7 +413,7 @@ fn value_name(value: &impl clap::ValueEnum) -> String {
     value.get_name().to_string()
 }
 
-/// The word as a POSIX shell needs it.
+/// The word, quoted for a POSIX shell where necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -422,7 +422,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Which of a plan's rounds a run does: of `count` runs, this is the one with number `index`.
+/// The share of a plan's rounds that one run does: run number `index` of `count` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     pub index: u64,
@@ -454,23 +454,23 @@ impl std::str::FromStr for Shard {
     }
 }
 
-/// How a harness begins a line about an error of its own, as opposed to one of the target.
+/// The prefix of a line in which a harness reports an error of its own, not of the target.
 pub const OWN_FAILURE: &str = "interlap-harness failed:";
 
-/// What the main program hands to a harness process.
+/// The instructions of the main program to a harness process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     pub plan: Plan,
     /// The compiled adapter.
     pub library: PathBuf,
-    /// Rounds to do: the first, how far apart, and one past the last if there is a last.
+    /// Rounds to do: the first, the distance to the next, and one past the last if there is one.
     pub round_first: u64,
     pub round_step: u64,
     pub round_end: Option<u64>,
-    /// Processor time without a step of the controlled engine that counts as a hang.
+    /// Processor time without a step of the controlled engine after which the round counts as hung.
     pub hang_milliseconds: u64,
-    /// Time after which the process ends by its own will, once a round is over.
+    /// Time after which the process exits at the end of a round.
     pub milliseconds_max: Option<u64>,
-    /// A directory of this process alone, for the target's files.
+    /// A directory for the target's files that no other process uses.
     pub directory: PathBuf,
 }

@@ -1,6 +1,6 @@
-//! Random numbers that never change: the same seed gives the same calls in every build, on every
-//! machine. The generator is PCG (O'Neill 2014) from `rand_pcg`, whose streams are documented as
-//! stable; the draws on top of it are our own because those of `rand` may change between versions.
+//! Reproducible random numbers: a seed gives the same draws in every build and machine.
+//! The generator is PCG (O'Neill 2014) from `rand_pcg`, whose streams are documented as stable. The
+//! draws on top of it are our own, because those of `rand` may change between versions.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -14,8 +14,8 @@ impl Random {
         Random(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// A stream of its own for each `part` of what `seed` determines (a round, a thread).
-    pub fn of(seed: u64, parts: &[u64]) -> Random {
+    /// A stream of its own for each combination of `seed` and `parts` (a round, a thread).
+    pub fn derived(seed: u64, parts: &[u64]) -> Random {
         Random::new(parts.iter().fold(seed, |seed, part| mix(seed ^ mix(*part))))
     }
 
@@ -70,10 +70,10 @@ pub fn mix(mut z: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A change here means that every recorded seed replays something else: bump the plan version.
+    /// After a change here every recorded seed replays something else: bump the plan version.
     #[test]
     fn the_stream_of_a_seed_never_changes() {
-        let mut random = Random::of(1, &[2, 3]);
+        let mut random = Random::derived(1, &[2, 3]);
         let drawn: Vec<u64> = (0..4).map(|_| random.below(1000)).collect();
         assert_eq!(drawn, GOLDEN);
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);

@@ -1,22 +1,22 @@
-//! A recorded round as a scenario: what each thread called comes in, the same calls as part of a
-//! plan go out. Arguments that depended on what a thread had seen are the values they had. Calls
-//! that the target refused as unsupported left no record and are not among them.
+//! Makes a scenario, which lists calls, from a recorded history.
+//! Arguments that depended on earlier answers get the values they had. Calls that the target
+//! refused as unsupported left no record and are missing.
 
 use super::history::{History, OperationId};
 use super::operation::Op;
 use super::plan::{Call, Scenario};
 
-/// Fewest values there is room for in a call's record.
+/// A call's record has room for at least this many values.
 const VALUES_MIN: u64 = 3;
 
-/// The calls of the threads below `callers`; thread `callers` is the drain, whose calls tell what
-/// it looked for.
-pub fn of(history: &History, callers: u32) -> Scenario {
-    part_of(history, callers, |_| true)
+/// The calls of the clients below `callers`. Client `callers` is the drain: its calls show which
+/// keys it read.
+pub fn from_history(history: &History, callers: u32) -> Scenario {
+    from_part(history, callers, |_| true)
 }
 
-/// The same of those calls that are to be kept; the drain's are.
-pub fn part_of(history: &History, callers: u32, keep: impl Fn(OperationId) -> bool) -> Scenario {
+/// As [`from_history`], with only the calls that `keep` accepts. The drain is always read.
+pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> bool) -> Scenario {
     let mut threads = vec![Vec::new(); callers as usize];
     let mut drain = Vec::new();
     for (at, thread) in (0..).zip(&history.threads) {

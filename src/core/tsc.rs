@@ -1,9 +1,9 @@
-//! Whether this machine's time stamp counter can stamp timeboxes: what the kernel says of it comes
-//! in, the reason to refuse it goes out. Reads no counter itself.
+//! Decides whether this machine's time stamp counter can stamp timeboxes.
+//! It asks the kernel about the counter and reads no counter itself.
 
 use std::fs;
 
-/// Why the time stamp counter must not be used here; none: it may.
+/// The reason why the time stamp counter cannot be used here; none if it can.
 pub fn refusal() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("this processor has no x86 time stamp counter".to_string());
@@ -13,15 +13,15 @@ pub fn refusal() -> Option<String> {
     judge(&cpuinfo, fs::read_to_string(sources).ok().as_deref())
 }
 
-/// Whether this is a processor of AMD's.
+/// Whether this is an AMD processor.
 pub fn is_amd() -> bool {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let vendor = cpuinfo.lines().find(|line| line.starts_with("vendor_id"));
     vendor.is_some_and(|line| line.ends_with("AuthenticAMD"))
 }
 
-/// The judgement on the text of /proc/cpuinfo and, where it can be read, the list of clock sources
-/// that the kernel still trusts.
+/// As [`refusal`], from the text of /proc/cpuinfo and, if readable, the kernel's list of the clock
+/// sources that it still trusts.
 pub fn judge(cpuinfo: &str, clock_sources: Option<&str>) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);

@@ -1,5 +1,5 @@
-//! EDN, as Clojure prints it. Text comes in, values go out one by one, each with its line. Does not
-//! know what they mean. The notation: <https://github.com/edn-format/edn>.
+//! A reader of EDN, the notation in which Clojure prints values.
+//! The notation: <https://github.com/edn-format/edn>.
 
 /// A value. Tags and metadata are dropped; a set, list or vector is a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,10 +12,10 @@ pub enum Edn {
     Map(Vec<(Edn, Edn)>),
 }
 
-/// Nothing sensible is nested deeper.
+/// Deeper nesting is refused.
 const DEPTH_MAX: usize = 64;
 
-/// Reads values off the front of a text.
+/// Reads values from the front of a text, one by one.
 pub struct Reader<'a> {
     text: &'a str,
     pub line: usize,
@@ -30,7 +30,7 @@ impl Edn {
         }
     }
 
-    /// What `key`, a keyword, maps to.
+    /// The value of a keyword in a map.
     pub fn get(&self, key: &str) -> Option<&Edn> {
         match self {
             Edn::Map(pairs) => pairs.iter().find(|(k, _)| k.word() == Some(key)).map(|(_, v)| v),
@@ -40,7 +40,7 @@ impl Edn {
 }
 
 impl<'a> Reader<'a> {
-    /// `line` is the number of the text's first.
+    /// `line` is the number of the text's first line.
     pub fn new(text: &'a str, line: usize) -> Reader<'a> {
         Reader { text, line, depth: 0 }
     }
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         Some(c)
     }
 
-    /// Skips white space, commas and comments; gives the character that follows.
+    /// Skips white space, commas and comments. Returns the character that follows.
     pub fn next_char(&mut self) -> Option<char> {
         loop {
             match self.peek()? {
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes the next character, if it is one of these.
+    /// Skips the next character if it is one of these. Returns whether it did.
     pub fn pass(&mut self, one_of: &[char]) -> bool {
         let passes = self.next_char().is_some_and(|c| one_of.contains(&c));
         if passes {
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
                 self.needed("metadata")?;
                 self.needed("a value after metadata")
             }
-            '}' | ']' | ')' => Err(format!("'{c}' that closes nothing")),
+            '}' | ']' | ')' => Err(format!("'{c}' closes nothing")),
             _ => self.atom(),
         };
         self.depth -= 1;
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         Ok(Edn::Map(pairs))
     }
 
-    /// Passes `#_` and the value after it.
+    /// Skips `#_` and the value after it. Returns whether it did.
     pub fn discarded(&mut self) -> Result<bool, String> {
         self.next_char();
         let Some(rest) = self.text.strip_prefix("#_") else { return Ok(false) };
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
     fn atom(&mut self) -> Result<Edn, String> {
         let delimits = |c: char| c.is_whitespace() || ",;\"()[]{}".contains(c);
-        // A character is what follows the backslash, even a bracket.
+        // Any character may follow the backslash, even a bracket.
         let skip = if self.text.starts_with('\\') {
             self.text.chars().take(2).map(char::len_utf8).sum()
         } else {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_the_line() {
         let error = |text: &str| read(text).expect_err(text);
         assert!(error("\n{:a}").starts_with("2: a map with a key that has no value"));
         assert!(error("{:a 1\n").starts_with("2: the text ends; expected '}'"));

@@ -1,20 +1,20 @@
-//! Starts and ends of calls, in the order in which they happened, made into a history; and a
-//! history's in that order. Knows no file format.
+//! Makes a history from invocations and responses in order, and lists those of a history.
+//! It is shared by all formats.
 
 use std::collections::HashMap;
 
-use super::strings::{Cut, NIL, Strings, Value};
+use super::values::{Interner, NIL, Split, Value};
 use crate::core::history::{Entry, History, NEVER, OperationId};
 use crate::core::operation::{Family, Op, Status};
 
-/// Stamp of the first event; a value that was there before is written before that.
+/// Stamp of the first event. Lower stamps are for the write of an initial value.
 const FIRST_STAMP: u64 = 2;
 
-/// An operation as a file tells of it.
+/// An operation as a file describes it.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub client: u32,
-    /// The line on which it starts, from 1; or the number of the record.
+    /// The line of its invocation, from 1; or the number of the record.
     pub line: usize,
     pub op: Op,
     pub status: Status,
@@ -24,7 +24,7 @@ pub struct Record {
     pub end: u64,
 }
 
-/// Pairs each client's ends with its starts. Every event is later than the one before.
+/// Pairs each client's responses with its invocations. Every event gets the next stamp.
 #[derive(Default)]
 pub struct Recorder {
     open: HashMap<u32, (u64, Record)>,
@@ -38,7 +38,7 @@ impl Recorder {
         FIRST_STAMP + self.events - 1
     }
 
-    /// `client` calls; `call` is a number of the file's own for the call, if it has one.
+    /// An invocation of `client`; `call` is the file's number for the call, or 0.
     pub fn start(
         &mut self,
         (client, call): (u32, u64),
@@ -50,7 +50,7 @@ impl Recorder {
             let (name, line) = (record.op.name(), record.line);
             return Err(format!(
                 "client {client} starts an operation while its {name} of line {line} is under way; \
-                 expected that to end first"
+                 expected its end first"
             ));
         }
         let start = self.stamp();
@@ -60,8 +60,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// What the client calls just now.
-    pub fn under_way(&self, client: u32, call: u64) -> Result<&Record, String> {
+    /// The client's pending operation.
+    pub fn pending(&self, client: u32, call: u64) -> Result<&Record, String> {
         match self.open.get(&client) {
             Some((known, record)) if *known == call => Ok(record),
             Some((known, record)) => Err(format!(
@@ -73,7 +73,7 @@ impl Recorder {
         }
     }
 
-    /// The client's call answered, or its effect is unknown.
+    /// The response of the client's call; `status` is open where its effect is unknown.
     pub fn finish(&mut self, client: u32, status: Status, results: Vec<Value>) {
         let end = self.stamp();
         if let Some((_, record)) = self.open.remove(&client) {
@@ -82,12 +82,12 @@ impl Recorder {
         }
     }
 
-    /// The client's call had no effect, and what it answered says nothing.
-    pub fn forget(&mut self, client: u32) {
+    /// Drops the client's call, because it had no effect and its answer claims nothing.
+    pub fn discard(&mut self, client: u32) {
         self.open.remove(&client);
     }
 
-    /// Every operation, the first to start first; what never ended is pending.
+    /// Every operation in the order of invocations. Those without a response are pending.
     pub fn records(self) -> Vec<Record> {
         let pending = self.open.into_values().map(|(_, record)| record);
         let mut records: Vec<Record> = self.done.into_iter().chain(pending).collect();
@@ -96,14 +96,15 @@ impl Recorder {
     }
 }
 
-/// How the strings of these operations are to be cut.
-pub fn cut(records: &[Record]) -> Cut {
+/// How to split the strings of these operations into values.
+pub fn split(records: &[Record]) -> Split {
     let written = records.iter().filter(|record| matches!(record.op, Op::KvPut | Op::KvAppend));
-    Cut::of(written.map(Record::written), records.iter().any(|record| record.op == Op::KvAppend))
+    let appends = records.iter().any(|record| record.op == Op::KvAppend);
+    Split::coarsest(written.map(Record::written), appends)
 }
 
 impl Record {
-    /// The string that it puts or appends.
+    /// The string that a put or append writes.
     fn written(&self) -> &str {
         match self.args.get(1) {
             Some(Value::Text(text)) => text,
@@ -111,7 +112,7 @@ impl Record {
         }
     }
 
-    /// A register that holds a value at first is one that this is written to before anything else.
+    /// The write that gives a register its initial value before anything else happens.
     fn first_write(client: u32, value: Value) -> Record {
         let (op, status) = (Op::RegisterWrite, Status::Ok);
         let (start, end) = (FIRST_STAMP - 2, FIRST_STAMP - 1);
@@ -123,22 +124,22 @@ impl Record {
     pub fn push(
         &self,
         history: &mut History,
-        strings: &mut Strings,
-        cut: Cut,
+        interner: &mut Interner,
+        split: Split,
     ) -> Result<(), String> {
         let (mut args, mut results) = (Vec::new(), Vec::new());
         if self.op.family() == Family::Kv {
             let (key, value) = self.args.split_first().ok_or("no key; expected one")?;
-            args.push(strings.id(key)?);
-            pieces(value, cut, strings, &mut args)?;
-            pieces(&self.results, cut, strings, &mut results)?;
+            args.push(interner.id(key)?);
+            pieces(value, split, interner, &mut args)?;
+            pieces(&self.results, split, interner, &mut results)?;
         } else {
             for (from, to) in [(&self.args, &mut args), (&self.results, &mut results)] {
                 for value in from {
                     to.push(match value {
-                        // A hash may be any number; the strings there stand elsewhere.
+                        // A hash may be any number, even one that the interner uses.
                         Value::Integer(hash) if self.op.is_of_streams() => *hash,
-                        value => strings.id(value)?,
+                        value => interner.id(value)?,
                     });
                 }
             }
@@ -149,19 +150,19 @@ impl Record {
     }
 }
 
-/// The pieces of a string that is the only one of `values`; `nil` is the empty string, which is
-/// what a key holds before anything is put.
+/// Appends the pieces of the only string in `values`. `nil` is the empty string, the value of a key
+/// before the first put.
 fn pieces(
     values: &[Value],
-    cut: Cut,
-    strings: &mut Strings,
+    split: Split,
+    interner: &mut Interner,
     to: &mut Vec<i64>,
 ) -> Result<(), String> {
     match values {
         [] => {}
         [Value::Text(text)] => {
-            for piece in cut.pieces(text) {
-                to.push(strings.id(&Value::Text(piece.to_string()))?);
+            for piece in split.pieces(text) {
+                to.push(interner.id(&Value::Text(piece.to_string()))?);
             }
         }
         [value] if *value == Value::nil() => {}
@@ -171,22 +172,22 @@ fn pieces(
     Ok(())
 }
 
-/// The history of `records`, which are a client's in its order. `initial` is what a register holds
-/// before the first call, where that is not 0.
+/// The history of `records`; those of each client are in order. `initial` is the initial value of a
+/// register, if it is not 0.
 pub fn history(
     records: &[Record],
     initial: Option<&Value>,
-    strings: &mut Strings,
+    interner: &mut Interner,
 ) -> Result<History, String> {
-    let (cut, mut history) = (cut(records), History::default());
+    let (split, mut history) = (split(records), History::default());
     let register = records.iter().any(|record| record.op.family() == Family::Register);
     if let Some(initial) = initial.filter(|value| register && **value != Value::Integer(0)) {
         let client = records.iter().map(|record| record.client).max().map_or(0, |most| most + 1);
         let write = Record::first_write(client, initial.clone());
-        write.push(&mut history, strings, cut)?;
+        write.push(&mut history, interner, split)?;
     }
     for record in records {
-        record.push(&mut history, strings, cut).map_err(|error| at(record.line, &error))?;
+        record.push(&mut history, interner, split).map_err(|error| at(record.line, &error))?;
     }
     Ok(history)
 }
@@ -196,31 +197,31 @@ pub fn at(line: usize, error: &str) -> String {
     format!("line {line}: {error}")
 }
 
-/// A start or an end, as it is told to others.
+/// An invocation or a response, for writing a history event by event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Happening {
+pub struct HistoryEvent {
     pub id: OperationId,
-    /// A number of its own for every sequential thread: a client whose operation has an unknown
-    /// outcome goes on under another.
+    /// Unique for every sequential thread: a client whose operation has an unknown outcome
+    /// continues under another number.
     pub client: u32,
-    pub ends: bool,
+    pub is_response: bool,
 }
 
-/// Every start and end, oldest first. What never returned has no end; what returned without saying
-/// what happened has its end last, as that is when it was last known to be able to take effect.
-pub fn happenings(history: &History) -> Vec<Happening> {
+/// Every invocation and response, oldest first. A pending operation has no response. An operation
+/// of unknown outcome has its response at the end, because until then it may take effect.
+pub fn events_in_order(history: &History) -> Vec<HistoryEvent> {
     let clients = clients(history);
     let mut all = Vec::with_capacity(2 * history.len());
     for id in history.ids() {
         let (operation, client) = (history.operation(id), clients[id.thread as usize]);
-        all.push((operation.start, Happening { id, client, ends: false }));
+        all.push((operation.start, HistoryEvent { id, client, is_response: false }));
         if operation.status != Status::Pending {
-            all.push((operation.end, Happening { id, client, ends: true }));
+            all.push((operation.end, HistoryEvent { id, client, is_response: true }));
         }
     }
-    // Calls before returns at the same stamp: operations that touch overlap.
-    all.sort_by_key(|(stamp, happening)| (*stamp, happening.ends));
-    all.into_iter().map(|(_, happening)| happening).collect()
+    // Invocations before responses at the same stamp: operations that touch overlap.
+    all.sort_by_key(|(stamp, event)| (*stamp, event.is_response));
+    all.into_iter().map(|(_, event)| event).collect()
 }
 
 fn clients(history: &History) -> Vec<u32> {
@@ -236,8 +237,8 @@ fn clients(history: &History) -> Vec<u32> {
     history.threads.iter().map(|thread| number(thread.client)).collect()
 }
 
-/// The operation that writes what a register holds at first, if there is one: a write that returned
-/// before anything else was called. With it, what it writes; without it, that is 0.
+/// The operation that writes a register's initial value, and that value. It is a write that
+/// returned before anything else was called; without one, the initial value is 0.
 pub fn initial(history: &History) -> (Option<OperationId>, i64) {
     let first = history.ids().min_by_key(|id| history.operation(*id).start);
     let Some(first) = first.filter(|id| history.operation(*id).op == Op::RegisterWrite) else {

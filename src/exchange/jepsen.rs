@@ -1,33 +1,33 @@
-//! Histories of Jepsen and Knossos: invocations and completions in their order, as EDN, or as the
-//! lines of Jepsen's log that Porcupine's tests read. Registers (`read`, `write`, `cas`), locks
-//! (`acquire`, `release`), queues (`enqueue`, `dequeue`), strings under keys (`get`, `put`,
-//! `append`, with `:key`), transactions (`txn`, see [`super::txn`]). Text comes in, a history goes
-//! out, and back, but for transactions.
+//! Reads and writes histories of Jepsen and Knossos, as EDN or as lines of Jepsen's log.
+//! Porcupine's tests use the log. Known are registers (`read`, `write`, `cas`), locks (`acquire`,
+//! `release`), queues (`enqueue`, `dequeue`), strings under keys (`get`, `put`, `append`, with
+//! `:key`), and transactions (`txn`, see [`super::transactions`]), which are only read.
 //!
 //! ```text
 //! {:process 0, :type :invoke, :f :cas, :value [3 4]}           EDN, a map for each event
 //! {:process 0, :type :ok, :f :cas, :value [3 4]}
 //! INFO  jepsen.util - 0 :invoke :cas [3 4]                     a line of the log
 //! ```
-//! `:info` leaves the effect open for ever. `:fail` of anything but a `cas` in a log had no effect
-//! and says nothing; the log's `cas` that fails found another value (as Porcupine reads it, and
-//! unlike Knossos, to which any failure only means that nothing happened). A read that answers
-//! `nil` found `nil` in the log, and says nothing in EDN (as Knossos's models have it). A lock is a
-//! register that `acquire` changes from `nil` to `:held`, and `release` back.
+//! - `:info` leaves the effect open forever.
+//! - `:fail` means that the operation had no effect. Only a `cas` of the log claims more: that it
+//!   found another value. (So does Porcupine. For Knossos no failure claims anything.)
+//! - A read that answers `nil` found `nil` in the log, and claims nothing in EDN, as in Knossos's
+//!   models.
+//! - A lock is a register that `acquire` changes from `nil` to `:held`, and `release` back.
 
 use super::Imported;
 use super::edn::{Edn, Reader};
-use super::events::{self, Happening, Record, Recorder, at};
-use super::strings::{NIL, Strings, Value};
-use super::txn::Transactions;
+use super::events::{self, HistoryEvent, Record, Recorder, at};
+use super::transactions::Transactions;
+use super::values::{Interner, NIL, Value};
 use crate::core::history::History;
 use crate::core::operation::{Family, Op, Status};
 use crate::model::{Kind, Spec};
 
-/// What a line of the log that tells of an operation begins with.
+/// The first words of a log line about an operation.
 const LOG: [&str; 3] = ["INFO", "jepsen.util", "-"];
 
-/// Which of the two notations.
+/// The two notations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     Edn,
@@ -43,7 +43,7 @@ pub(super) struct Event {
     pub value: Edn,
 }
 
-/// Reads a history; `initial` is what a register holds at first. Errors begin with the line.
+/// Reads a history; `initial` is the initial value of a register. Errors begin with the line.
 pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported, String> {
     let (mut recorder, mut transactions) = (Recorder::default(), Transactions::default());
     match notation {
@@ -58,15 +58,15 @@ pub fn read(text: &str, notation: Notation, initial: &Value) -> Result<Imported,
             return Err(at(other.line, &error));
         }
         let records = transactions.records(initial);
-        return Imported::of(&records, None, Some(Spec::new(Kind::Serializable)));
+        return Imported::from_records(&records, None, Some(Spec::new(Kind::Serializable)));
     }
     let family = records.first().map_or(Family::Register, |record| record.op.family());
     if let Some(other) = records.iter().find(|record| record.op.family() != family) {
         let (name, family) = (other.op.name(), family.name());
-        let error = format!("'{name}' in a history whose first operation is of a {family}");
+        let error = format!("'{name}' in the history of a {family}; expected one structure");
         return Err(at(other.line, &error));
     }
-    Imported::of(&records, Some(initial), super::default_model(family))
+    Imported::from_records(&records, Some(initial), super::default_model(family))
 }
 
 /// Maps, or one list of maps.
@@ -98,7 +98,7 @@ fn read_edn(
     }
 }
 
-/// The event that a map tells of; none where it is not a client's.
+/// The event that a map describes; none if it is not of a client.
 fn event(map: &Edn) -> Result<Option<Event>, String> {
     let field = |key: &str| {
         let missing = || format!("no {key}; expected {{:process 0, :type :invoke, :f :read, ...}}");
@@ -128,12 +128,12 @@ fn read_log(text: &str, recorder: &mut Recorder) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether this is a line of the log that tells of an operation.
+/// Whether this is a log line about an operation.
 pub fn is_log_line(line: &str) -> bool {
     line.split_whitespace().take(3).eq(LOG)
 }
 
-/// The event that a line tells of; none where it tells of something else.
+/// The event that a log line describes, if any.
 fn log_event(line: &str) -> Result<Option<Event>, String> {
     if !is_log_line(line) {
         return Ok(None);
@@ -151,7 +151,7 @@ fn log_event(line: &str) -> Result<Option<Event>, String> {
         return Ok(None);
     }
     let process = process.parse().map_err(|_| {
-        format!("'{process}' is no process; expected INFO jepsen.util - PROCESS :type :f VALUE")
+        format!("'{process}' is not a process; expected INFO jepsen.util - PROCESS :type :f VALUE")
     })?;
     let value = Reader::new(rest, 1).value()?.ok_or("no value; expected one after :f")?;
     Ok(Some(Event { process, kind, f, key: None, value }))
@@ -168,16 +168,16 @@ fn take(
     if event.kind == ":invoke" {
         return recorder.start((process, 0), line, op, arguments(op, &event)?);
     }
-    let record = recorder.under_way(process, 0)?;
+    let record = recorder.pending(process, 0)?;
     if record.op != op {
         let (was, is) = (record.op.name(), op.name());
         return Err(format!(
-            "the end of '{is}' where '{was}' of line {} is under way",
+            "the end of '{is}' while '{was}' of line {} is under way; expected the end of '{was}'",
             record.line
         ));
     }
     match event.kind.as_str() {
-        ":ok" if notation == Notation::Edn && reads_nil(op, &event) => recorder.forget(process),
+        ":ok" if notation == Notation::Edn && reads_nil(op, &event) => recorder.discard(process),
         ":ok" if op == Op::Dequeue && event.value.word() == Some("nil") => {
             recorder.finish(process, Status::Empty, Vec::new());
         }
@@ -187,10 +187,10 @@ fn take(
         }
         ":info" => recorder.finish(process, Status::Unknown, Vec::new()),
         ":fail" => {
-            let told = notation == Notation::Log && pair(&event.value).is_some();
-            match op == Op::RegisterCompareExchange && told {
+            let claims = notation == Notation::Log && pair(&event.value).is_some();
+            match op == Op::RegisterCompareExchange && claims {
                 true => recorder.finish(process, Status::Failed, Vec::new()),
-                false => recorder.forget(process),
+                false => recorder.discard(process),
             }
         }
         kind => return Err(format!("type {kind}; expected :invoke, :ok, :fail or :info")),
@@ -198,7 +198,7 @@ fn take(
     Ok(())
 }
 
-/// What a lock holds that is taken.
+/// The value of a lock that is taken.
 fn held() -> Value {
     Value::Word(":held".to_string())
 }
@@ -225,7 +225,7 @@ fn operation(event: &Event) -> Result<Op, String> {
     }
 }
 
-/// What an invocation passes.
+/// The arguments of an invocation.
 fn arguments(op: Op, event: &Event) -> Result<Vec<Value>, String> {
     let mut args = Vec::new();
     if let Some(key) = &event.key {
@@ -244,7 +244,7 @@ fn arguments(op: Op, event: &Event) -> Result<Vec<Value>, String> {
     Ok(args)
 }
 
-/// What a completion answers; it repeats what the invocation passed.
+/// The results of a completion. It must repeat the arguments of the invocation.
 fn answer(op: Op, event: &Event, invoked: &Record) -> Result<Vec<Value>, String> {
     if matches!(op, Op::RegisterRead | Op::KvGet | Op::Dequeue) {
         return Ok(vec![value(&event.value)?]);
@@ -302,42 +302,42 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// The history as text that [`read`] accepts. A register that does not begin with `nil` has a first
-/// write of what it begins with. Says what this notation cannot hold.
-pub fn write(history: &History, strings: &Strings, notation: Notation) -> Result<String, String> {
+/// The history as text that [`read`] accepts, or the reason why the notation cannot express it. The
+/// initial value of a register is written by a first operation, unless it is `nil`.
+pub fn write(history: &History, interner: &Interner, notation: Notation) -> Result<String, String> {
     let (skipped, initial) = events::initial(history);
     let mut text = String::new();
     let register = history
         .ids()
         .next()
         .is_some_and(|id| history.operation(id).op.family() == Family::Register);
-    let happenings = events::happenings(history);
+    let events = events::events_in_order(history);
     if register && initial != NIL {
-        let process = happenings.iter().map(|h| h.client).max().map_or(0, |most| most + 1);
+        let process = events.iter().map(|event| event.client).max().map_or(0, |most| most + 1);
         for kind in [":invoke", ":ok"] {
             text += &line(notation, process, kind, ":write", None, &initial.to_string());
         }
     }
-    for happening in happenings.iter().filter(|h| Some(h.id) != skipped) {
-        text += &written(history, strings, notation, happening)?;
+    for event in events.iter().filter(|event| Some(event.id) != skipped) {
+        text += &written(history, interner, notation, event)?;
     }
     Ok(text)
 }
 
 fn written(
     history: &History,
-    strings: &Strings,
+    interner: &Interner,
     notation: Notation,
-    happening: &Happening,
+    event: &HistoryEvent,
 ) -> Result<String, String> {
-    let Happening { id, client, ends } = *happening;
+    let HistoryEvent { id, client, is_response } = *event;
     let (operation, args, results) = (history.operation(id), history.args(id), history.results(id));
-    let one = |value: &i64| match strings.value(*value) {
+    let one = |value: &i64| match interner.value(*value) {
         Value::Text(text) => quoted(&text),
         other => other.shown(),
     };
-    let text = |values: &[i64]| quoted(&strings.joined(values));
-    let answered = ends && operation.status == Status::Ok;
+    let text = |values: &[i64]| quoted(&interner.joined(values));
+    let answered = is_response && operation.status == Status::Ok;
     let nil = || "nil".to_string();
     let (f, key, value) = match operation.op {
         Op::RegisterRead => (":read", None, if answered { one(&results[0]) } else { nil() }),
@@ -352,15 +352,15 @@ fn written(
         Op::KvAppend => (":append", Some(one(&args[0])), text(&args[1..])),
         op => {
             return Err(format!(
-                "'{}' of a {} has no form there; expected read, write and cas that do not answer \
-                 the value before, enqueue and dequeue, or get, put and append",
+                "'{}' of a {} has no form in this format; expected read, write and cas that do not \
+                 answer the value before, enqueue and dequeue, or get, put and append",
                 op.name(),
                 op.family().name()
             ));
         }
     };
     let kind = match operation.status {
-        _ if !ends => ":invoke",
+        _ if !is_response => ":invoke",
         Status::Ok | Status::Empty => ":ok",
         Status::Failed | Status::Full => ":fail",
         _ => ":info",

@@ -1,6 +1,6 @@
-//! JSON Lines, the format of our own for exchange: one operation a line, in any order between
-//! threads, each thread's in its own; or one event a line, in the order of time. Text comes in, a
-//! history goes out, and back. `docs/histories.md` has the schema.
+//! Reads and writes our own exchange format: JSON Lines.
+//! A line is an operation, and those of each thread are in order; or a line is an event, and all
+//! events are in the order of time. `docs/histories.md` has the schema.
 //!
 //! ```text
 //! {"interlap": 1, "model": "fifo", "drained": true, "drain": 4}           optional first line
@@ -12,8 +12,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Imported;
-use super::events::{self, Record, Recorder, at};
-use super::strings::{Cut, Strings, Value};
+use super::events::{self, HistoryEvent, Record, Recorder, at};
+use super::values::{Interner, Split, Value};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Family, Op, Status};
 use crate::model::Spec;
@@ -33,7 +33,7 @@ struct Header {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct OperationLine {
     #[serde(alias = "client")]
     thread: u32,
     op: String,
@@ -112,7 +112,7 @@ fn values(scalars: Vec<Scalar>) -> Vec<Value> {
     scalars.into_iter().map(Value::from).collect()
 }
 
-/// Reads `text`; `model` overrules the header's. Errors begin with the number of the line.
+/// Reads `text`; `model` overrides the one in the header. Errors begin with the number of the line.
 pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
     let mut named = None;
@@ -120,15 +120,16 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
     if let Some((number, line)) = lines.peek().filter(|(_, line)| line.contains("\"interlap\"")) {
         let header: Header = parse(*number, line)?;
         if header.interlap != FORMAT_VERSION {
-            let known = format!("version {} of the format is not known", header.interlap);
-            return Err(at(*number + 1, &format!("{known}; {FORMAT_VERSION} is")));
+            let version = header.interlap;
+            let error = format!("version {version} of the format; expected {FORMAT_VERSION}");
+            return Err(at(*number + 1, &error));
         }
         let spec = header.model.map(|model| model.parse::<Spec>()).transpose();
         named = spec.map_err(|error| at(*number + 1, &error))?;
         (drained, drain) = (header.drained, header.drain);
         lines.next();
     }
-    let model = model.or(named).ok_or("the file names no model; say which with --model")?;
+    let model = model.or(named).ok_or("the file names no model; name one with --model")?;
     let of_events = lines.peek().is_some_and(|(_, line)| line.contains("\"event\""));
     let mut imported = match of_events {
         true => events_of(lines, model)?,
@@ -141,7 +142,7 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
 fn parse<'a, T: Deserialize<'a>>(number: usize, line: &'a str) -> Result<T, String> {
     serde_json::from_str(line).map_err(|error| {
         let text = error.to_string();
-        // Of a line, the column is enough.
+        // The parser sees one line only, so its line number is always 1.
         at(number + 1, &text.replace(" at line 1 column ", " at column "))
     })
 }
@@ -151,13 +152,13 @@ fn operations_of<'a>(
     model: Spec,
 ) -> Result<Imported, String> {
     let mut imported = Imported::new(History::default(), Some(model));
-    let cut = match model.kind.family() {
-        Family::Kv => events::cut(&records(lines.clone(), model)?),
-        _ => Cut::Nowhere,
+    let split = match model.kind.family() {
+        Family::Kv => events::split(&records(lines.clone(), model)?),
+        _ => Split::Nowhere,
     };
     for (number, line) in lines {
         let record = record(number, line, model)?;
-        let pushed = record.push(&mut imported.history, &mut imported.strings, cut);
+        let pushed = record.push(&mut imported.history, &mut imported.interner, split);
         pushed.map_err(|error| at(number + 1, &error))?;
     }
     Ok(imported)
@@ -171,7 +172,7 @@ fn records<'a>(
 }
 
 fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
-    let line: Line = parse(number, line)?;
+    let line: OperationLine = parse(number, line)?;
     let op = op(&line.op, model).map_err(|error| at(number + 1, &error))?;
     let end = match (line.end, line.status.is_open()) {
         (Some(end), _) => end,
@@ -182,7 +183,7 @@ fn record(number: usize, line: &str, model: Spec) -> Result<Record, String> {
         }
     };
     let (args, results) = (values(line.args), values(line.results));
-    let Line { thread: client, status, start, .. } = line;
+    let OperationLine { thread: client, status, start, .. } = line;
     Ok(Record { client, line: number + 1, op, status, args, results, start, end })
 }
 
@@ -206,22 +207,22 @@ fn events_of<'a>(
             Event::Start { op: name, args } => op(&name, model)
                 .and_then(|op| recorder.start((client_id, op_id), number + 1, op, values(args))),
             Event::Finish { status, results } => {
-                let known = recorder.under_way(client_id, op_id).map(|_| ());
-                known.map(|()| recorder.finish(client_id, status, values(results)))
+                let pending = recorder.pending(client_id, op_id).map(|_| ());
+                pending.map(|()| recorder.finish(client_id, status, values(results)))
             }
         };
         taken.map_err(|error| at(number + 1, &error))?;
     }
-    Imported::of(&recorder.records(), None, Some(model))
+    Imported::from_records(&recorder.records(), None, Some(model))
 }
 
-/// The history as text that [`read`] accepts; `strings` is what its values stand for.
-pub fn write(history: &History, model: &str, strings: &Strings) -> String {
+/// The history as text that [`read`] accepts.
+pub fn write(history: &History, model: &str, interner: &Interner) -> String {
     let mut text = header(history, model);
     for id in history.ids() {
         let operation = history.operation(id);
-        let (args, results) = scalars(history, id, strings);
-        text += &json(&Line {
+        let (args, results) = scalars(history, id, interner);
+        text += &json(&OperationLine {
             thread: history.threads[id.thread as usize].client,
             op: operation.op.name().to_string(),
             args,
@@ -234,20 +235,20 @@ pub fn write(history: &History, model: &str, strings: &Strings) -> String {
     text
 }
 
-/// The history as starts and ends in their order, which [`read`] accepts, too.
-pub fn write_events(history: &History, model: &str, strings: &Strings) -> String {
+/// The history as a list of events, which [`read`] accepts as well.
+pub fn write_events(history: &History, model: &str, interner: &Interner) -> String {
     let mut text = header(history, model);
     let mut numbers = std::collections::HashMap::new();
-    for happening in events::happenings(history) {
-        let operation = history.operation(happening.id);
+    for HistoryEvent { id, client, is_response } in events::events_in_order(history) {
+        let operation = history.operation(id);
         let next = numbers.len() as u64;
-        let op_id = *numbers.entry(happening.id).or_insert(next);
-        let (args, results) = scalars(history, happening.id, strings);
-        let event = match happening.ends {
+        let op_id = *numbers.entry(id).or_insert(next);
+        let (args, results) = scalars(history, id, interner);
+        let event = match is_response {
             false => Event::Start { op: operation.op.name().to_string(), args },
             true => Event::Finish { status: operation.status, results },
         };
-        text += &json(&EventLine { event, client_id: happening.client, op_id });
+        text += &json(&EventLine { event, client_id: client, op_id });
     }
     text
 }
@@ -258,11 +259,11 @@ fn header(history: &History, model: &str) -> String {
     json(&Header { interlap, model, drained, drain })
 }
 
-/// Arguments and results, the pieces of a string put together.
-fn scalars(history: &History, id: OperationId, strings: &Strings) -> (Vec<Scalar>, Vec<Scalar>) {
+/// Arguments and results, with the pieces of each string joined.
+fn scalars(history: &History, id: OperationId, interner: &Interner) -> (Vec<Scalar>, Vec<Scalar>) {
     let (args, results) = (history.args(id), history.results(id));
-    let one = |value: &i64| Scalar::from(strings.value(*value));
-    let text = |values: &[i64]| Scalar::Text(strings.joined(values));
+    let one = |value: &i64| Scalar::from(interner.value(*value));
+    let text = |values: &[i64]| Scalar::Text(interner.joined(values));
     match history.operation(id).op {
         Op::KvGet if history.operation(id).status == Status::Ok => {
             (vec![one(&args[0])], vec![text(results)])
@@ -292,16 +293,16 @@ mod tests {
         let imported = read(TEXT, None).expect("good");
         assert_eq!(imported.history.len(), 3);
         assert!(imported.history.drained);
-        let text = write(&imported.history, "fifo", &imported.strings);
+        let text = write(&imported.history, "fifo", &imported.interner);
         assert_eq!(read(&text, None).expect("good").history, imported.history);
-        let text = write_events(&imported.history, "fifo", &imported.strings);
+        let text = write_events(&imported.history, "fifo", &imported.interner);
         let again = read(&text, None).expect("good");
-        assert_eq!(write_events(&again.history, "fifo", &again.strings), text);
+        assert_eq!(write_events(&again.history, "fifo", &again.interner), text);
         assert_eq!(text.lines().count(), 1 + 2 + 2 + 1);
     }
 
     #[test]
-    fn other_names_for_the_fields_and_other_values() {
+    fn alternative_field_names_and_values_that_are_not_integers_are_read() {
         let text = r#"{"interlap": 1, "model": "register"}
 {"client": 0, "op": "write", "args": ["a"], "start": 1, "finish": 2}
 {"client": 0, "op": "write", "args": [null], "start": 3, "finish": 4}
@@ -309,8 +310,8 @@ mod tests {
 {"client": 0, "op": "read", "results": ["a"], "start": 6, "finish": 7}
 "#;
         let imported = read(text, None).expect("good");
-        assert_eq!(imported.history.threads.len(), 2, "the client went on as another");
-        let text = write(&imported.history, "register", &imported.strings);
+        assert_eq!(imported.history.threads.len(), 2, "the client continued as another");
+        let text = write(&imported.history, "register", &imported.interner);
         for part in [r#"["a"]"#, "[null]", "[true]"] {
             assert!(text.contains(part), "{text}");
         }

@@ -1,22 +1,19 @@
-//! Histories of other tools: a file comes in, a [`History`] with what its values stand for and the
-//! model it is to be judged by goes out, and back. [`jsonl`] is our own format for exchange,
-//! [`jepsen`] that of Jepsen, Knossos and Porcupine's tests, [`omnilink`] that of OmniLink, [`s2`]
-//! that of S2. Our own traces are elsewhere; they are only told from the others here. Does not
-//! judge.
+//! Reads and writes the histories of other tools, and detects the format of a file.
+//! [`jsonl`] is our own exchange format, [`jepsen`] that of Jepsen, Knossos and Porcupine's tests,
+//! [`omnilink`] that of OmniLink, [`s2`] that of S2. Our traces are detected here, and read by
+//! `crate::trace`.
 //!
-//! - `edn`: EDN, as Clojure prints it.
-//! - `events`: Starts and ends of calls, in the order in which they happened, made into a history;
-//!   and a history's in that order.
-//! - `jepsen`: Histories of Jepsen and Knossos: invocations and completions in their order, as EDN,
-//!   or as the lines of Jepsen's log that Porcupine's tests read.
-//! - `jsonl`: JSON Lines, the format of our own for exchange: one operation a line, in any order
-//!   between threads, each thread's in its own; or one event a line, in the order of time.
-//! - `omnilink`: Logs of OmniLink: a directory with a file for each thread comes in, a history goes
-//!   out.
-//! - `s2`: The logs of S2's `collect-history`: JSON Lines, the start or the finish of an operation
-//!   a line, in the order of time.
-//! - `strings`: Values of other tools' histories that are no integers.
-//! - `txn`: Transactions of Jepsen: an event invokes or completes a whole one.
+//! - `edn`: A reader of EDN, the notation in which Clojure prints values.
+//! - `events`: Makes a history from invocations and responses in order, and lists those of a
+//!   history.
+//! - `jepsen`: Reads and writes histories of Jepsen and Knossos, as EDN or as lines of Jepsen's
+//!   log.
+//! - `jsonl`: Reads and writes our own exchange format: JSON Lines.
+//! - `omnilink`: Reads logs of OmniLink: a directory with a file for each thread.
+//! - `s2`: Reads and writes the logs of S2's `collect-history`.
+//! - `transactions`: Decodes transactions of Jepsen, whose events invoke or complete a whole
+//!   transaction.
+//! - `values`: Interns the values of other tools' histories that are not integers.
 
 pub mod edn;
 pub mod events;
@@ -24,8 +21,8 @@ pub mod jepsen;
 pub mod jsonl;
 pub mod omnilink;
 pub mod s2;
-pub mod strings;
-mod txn;
+mod transactions;
+pub mod values;
 
 use std::fs::File;
 use std::io::Read;
@@ -36,7 +33,7 @@ use crate::core::operation::Family;
 use crate::model::{Kind, Spec};
 use events::Record;
 use jepsen::Notation;
-use strings::{Strings, Value};
+use values::{Interner, Value};
 
 /// The formats of `docs/histories.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -57,50 +54,51 @@ pub enum Format {
     S2,
 }
 
-/// A history from elsewhere.
+/// A history of another tool.
 #[derive(Debug)]
 pub struct Imported {
     pub history: History,
-    /// What to judge it by: what the caller said, or else the file, or else what suits the format;
-    /// none where no model is known that explains its operations.
+    /// The model to check against: the caller's, else the one that the file names, else the default
+    /// of the format; none if no model has its operations.
     pub model: Option<Spec>,
-    /// What integers in it stand for something else.
-    pub strings: Strings,
-    /// What was left out because it makes no claim that a model here could judge.
+    /// The values that are not integers.
+    pub interner: Interner,
+    /// Operations that were left out because no model here can check them.
     pub notes: Vec<String>,
 }
 
 /// How to read a file.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Overrules what the file names.
+    /// Overrides the model that the file names.
     pub model: Option<Spec>,
-    /// What a register of a format that does not say it holds at first; `nil` if none.
+    /// The initial value of registers, for formats that do not name it; none: `nil`.
     pub initial: Option<Value>,
 }
 
 impl Imported {
     fn new(history: History, model: Option<Spec>) -> Imported {
-        Imported { history, model, strings: Strings::default(), notes: Vec::new() }
+        Imported { history, model, interner: Interner::default(), notes: Vec::new() }
     }
 
-    fn of(
+    fn from_records(
         records: &[Record],
         initial: Option<&Value>,
         model: Option<Spec>,
     ) -> Result<Imported, String> {
         let mut imported = Imported::new(History::default(), model);
-        imported.history = events::history(records, initial, &mut imported.strings)?;
+        imported.history = events::history(records, initial, &mut imported.interner)?;
         Ok(imported)
     }
 }
 
-/// The first model that explains a family's operations.
+/// The first model of a family.
 fn default_model(family: Family) -> Option<Spec> {
     Kind::ALL.into_iter().find(|kind| kind.family() == family).map(Spec::new)
 }
 
-/// Reads the history in `path`, which is not a trace of ours. Errors say where in the file.
+/// Reads the history in `path`, in any format but `Format::Trace`. Errors name the place in the
+/// file.
 pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, String> {
     if format == Format::Omnilink {
         return omnilink::read(path, options.model);
@@ -109,7 +107,7 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        events::at(line, "bytes that are no UTF-8; expected text")
+        events::at(line, "bytes that are not UTF-8; expected text")
     })?;
     let initial = options.initial.clone().unwrap_or_else(Value::nil);
     let mut imported = match format {
@@ -121,7 +119,7 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
     let of_transactions = imported.model == Some(Spec::new(Kind::Serializable));
     if format == Format::Edn && of_transactions && options.model == Some(Spec::new(Kind::Snapshot))
     {
-        return Err("nothing is known of when its transactions took their snapshots; expected \
+        return Err("the file does not say when its transactions took their snapshots; expected \
                     --model serializable"
             .to_string());
     }
@@ -129,28 +127,30 @@ pub fn read(path: &Path, format: Format, options: &Options) -> Result<Imported, 
     Ok(imported)
 }
 
-/// The history as text in `format`; says why where that has no form for it.
+/// The history as text in `format`, or the reason why the format cannot express it.
 pub fn write(
     history: &History,
     model: &str,
-    strings: &Strings,
+    interner: &Interner,
     format: Format,
 ) -> Result<String, String> {
     match format {
-        Format::Jsonl => Ok(jsonl::write(history, model, strings)),
-        Format::Events => Ok(jsonl::write_events(history, model, strings)),
-        Format::Edn => jepsen::write(history, strings, Notation::Edn),
-        Format::JepsenLog => jepsen::write(history, strings, Notation::Log),
-        Format::Trace => Err("a trace is of a run of interlap; expected a format of text".into()),
-        Format::S2 => s2::write(history, strings),
-        Format::Omnilink => Err("OmniLink's logs are read only; expected a format of text".into()),
+        Format::Jsonl => Ok(jsonl::write(history, model, interner)),
+        Format::Events => Ok(jsonl::write_events(history, model, interner)),
+        Format::Edn => jepsen::write(history, interner, Notation::Edn),
+        Format::JepsenLog => jepsen::write(history, interner, Notation::Log),
+        Format::Trace => Err("only a run of interlap has a trace; choose a text format".into()),
+        Format::S2 => s2::write(history, interner),
+        Format::Omnilink => {
+            Err("OmniLink's logs can be read, not written; choose a text format".into())
+        }
     }
 }
 
-/// As much of a file as its format is told from.
+/// The bytes of a file from which its format is detected.
 const HEAD_BYTES: u64 = 1 << 16;
 
-/// Tells a file's format from its first bytes.
+/// Detects a file's format from its first bytes.
 pub fn detect(path: &Path) -> Result<Format, String> {
     if path.is_dir() {
         return Ok(Format::Omnilink);
@@ -175,7 +175,7 @@ fn format_of(head: &[u8]) -> Result<Format, String> {
     let first = lines.clone().find(|line| !line.is_empty() && !line.starts_with(';'));
     match first.unwrap_or_default().as_bytes() {
         [b'{', rest @ ..] => match rest.trim_ascii_start().first() {
-            Some(b'"') if of_s2(first.unwrap_or_default()) => Ok(Format::S2),
+            Some(b'"') if is_s2_event(first.unwrap_or_default()) => Ok(Format::S2),
             Some(b'"') if text.contains("\"event\"") => Ok(Format::Events),
             Some(b'"' | b'}') => Ok(Format::Jsonl),
             _ => Ok(Format::Edn),
@@ -184,14 +184,14 @@ fn format_of(head: &[u8]) -> Result<Format, String> {
         _ if lines.any(jepsen::is_log_line) => Ok(Format::JepsenLog),
         _ => {
             Err("not in a known format; expected a trace, JSON Lines, EDN, lines of Jepsen's log \
-                  or logs of OmniLink; --format says which"
+                  or logs of OmniLink; name the format with --format"
                 .to_string())
         }
     }
 }
 
-/// Whether the line is an event as S2 writes it: ours begin with small letters.
-fn of_s2(line: &str) -> bool {
+/// Whether the line is an event of S2. The events of our own format begin with small letters.
+fn is_s2_event(line: &str) -> bool {
     let has = |word: &str| line.contains(word);
     has("\"event\"") && (has("\"Start\"") || has("\"Finish\""))
 }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_from_their_first_bytes() {
+    fn formats_are_detected_from_their_first_bytes() {
         let of = |head: &[u8]| format_of(head).ok();
         assert_eq!(of(b"\n {\"thread\": 0}"), Some(Format::Jsonl));
         assert_eq!(of(b"{ \"event\": {}}"), Some(Format::Events));

@@ -1,15 +1,15 @@
-//! Logs of OmniLink: a directory with a file for each thread comes in, a history goes out. A file
-//! is MessagePack, a map for each operation, and ends with `__TerminateThread`:
+//! Reads logs of OmniLink: a directory with a file for each thread.
+//! A file is MessagePack, a map for each operation, and ends with `__TerminateThread`:
 //!
 //! ```text
 //! tracing-SetBench-4711.log
 //! {operation_name: "KVErase", operation: {key: 3, result: 0, _did_abort: false,
 //!                                         _op_start: 93, _op_end: 97, _meta: nil}}
 //! ```
-//! Boxes are closed there as here. Known are the operations of the specifications that come with
-//! OmniLink for SetBench (as a set, or for model `map` as one), ConcurrentQueue and Atomic (as a
-//! register that holds 1 at first). Checked against the writer, `omnilink/lib/include/omnilink` of
-//! <https://github.com/DistCompiler/pgo>; does not know TLA+.
+//! Timeboxes are closed intervals, as ours are. Known are the operations of the specifications that
+//! come with OmniLink for SetBench (read as a set, or as a map if the model is `map`),
+//! ConcurrentQueue and Atomic (a register with initial value 1). The format is that of the writer,
+//! `omnilink/lib/include/omnilink` of <https://github.com/DistCompiler/pgo>.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use serde::Deserialize;
 
 use super::Imported;
 use super::events::Record;
-use super::strings::Value;
+use super::values::Value;
 use crate::core::operation::{Family, Op, Status};
 use crate::model::{Empty, Kind, Spec};
 
-/// What SetBench answers where there is no value.
+/// SetBench's answer if there is no value.
 const NO_VALUE: i64 = 0;
 
-/// What the counter of Atomic holds at first.
+/// The initial value of Atomic's counter.
 const ATOMIC_INITIAL: i64 = 1;
 
 #[derive(Deserialize)]
@@ -44,8 +44,8 @@ enum Field {
     Other(serde::de::IgnoredAny),
 }
 
-/// What an operation called and answered.
-struct Told {
+/// A logged operation in our terms.
+struct Decoded {
     op: Op,
     status: Status,
     args: Vec<i64>,
@@ -66,13 +66,13 @@ pub fn read(path: &Path, model: Option<Spec>) -> Result<Imported, String> {
     }
     let initial = Value::Integer(ATOMIC_INITIAL);
     let model = model.or_else(|| default_model(&records));
-    let mut imported = Imported::of(&shifted(records), Some(&initial), model)?;
-    let note = |(name, count)| format!("{count} of {name} left out: no claim that can be judged");
+    let mut imported = Imported::from_records(&shifted(records), Some(&initial), model)?;
+    let note = |(name, count)| format!("{count} of {name} left out: they claim nothing to check");
     imported.notes = left_out.into_iter().map(note).collect();
     Ok(imported)
 }
 
-/// Stamps after that of the first write of a register.
+/// Moves all stamps, so that lower ones remain for the write of a register's initial value.
 fn shifted(mut records: Vec<Record>) -> Vec<Record> {
     let first = records.iter().map(|record| record.start).min().unwrap_or(0);
     for record in &mut records {
@@ -81,7 +81,8 @@ fn shifted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// What the specifications promise; that of ConcurrentQueue says nothing about "empty".
+/// The model that matches OmniLink's specification, which promises nothing of ConcurrentQueue's
+/// "empty".
 fn default_model(records: &[Record]) -> Option<Spec> {
     let ranges = records.iter().any(|record| record.op == Op::SetRangeCount);
     match records.first().map_or(Family::Set, |record| record.op.family()) {
@@ -106,7 +107,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
     files.sort();
     match files.is_empty() {
-        true => Err("no logs of OmniLink in it; expected files tracing-SPEC-THREAD.log".into()),
+        true => Err("no logs of OmniLink there; expected files tracing-SPEC-THREAD.log".into()),
         false => Ok(files),
     }
 }
@@ -116,7 +117,7 @@ struct Thread {
     client: u32,
     /// Whether SetBench is read as a map.
     map: bool,
-    /// Whose queue it adds to.
+    /// The producer to whose queue the thread adds.
     producer: Option<i64>,
     records: Vec<Record>,
 }
@@ -127,7 +128,7 @@ impl Thread {
         for number in 1.. {
             let located = |error: String| format!("record {number}: {error}");
             if rest.is_empty() {
-                // A call may be under way that the log does not tell of, and have had an effect.
+                // A pending call, which the log lacks, may have had an effect.
                 let error = "the log ends; expected __TerminateThread as the last record";
                 return Err(located(error.to_string()));
             }
@@ -142,31 +143,31 @@ impl Thread {
                     return Err(located("records after __TerminateThread".to_string()));
                 }
                 "__AbortThread" => {
-                    let error = "the thread was aborted in a call that the log does not tell of, \
-                                 so that the history cannot be judged";
+                    let error = "the thread was aborted in a call that is not in the log, so the \
+                                 history cannot be checked";
                     return Err(located(error.to_string()));
                 }
                 _ => {}
             }
-            match self.told(&logged).map_err(located)? {
-                Some(told) => self.keep(number, &logged, told).map_err(located)?,
+            match self.decode(&logged).map_err(located)? {
+                Some(decoded) => self.keep(number, &logged, decoded).map_err(located)?,
                 None => *left_out.entry(logged.operation_name).or_default() += 1,
             }
         }
         Ok(())
     }
 
-    fn keep(&mut self, line: usize, logged: &Logged, told: Told) -> Result<(), String> {
+    fn keep(&mut self, line: usize, logged: &Logged, decoded: Decoded) -> Result<(), String> {
         let (start, end) = (logged.stamp("_op_start")?, logged.stamp("_op_end")?);
         let before = self.records.last().map_or(0, |last| last.end);
         if start > end || (start <= before && before > 0) {
             return Err(format!(
-                "box [{start}, {end}] after an operation that ends at {before}; expected later \
+                "timebox [{start}, {end}] after an operation that ends at {before}; expected later \
                  stamps in each record"
             ));
         }
         let values = |list: Vec<i64>| list.into_iter().map(Value::Integer).collect();
-        let Told { op, status, args, results } = told;
+        let Decoded { op, status, args, results } = decoded;
         if let Some(other) = self.records.first().filter(|other| other.op.family() != op.family()) {
             let (name, was) = (&logged.operation_name, other.op.family().name());
             return Err(format!("{name} in a log of a {was}"));
@@ -185,22 +186,22 @@ impl Thread {
         Ok(())
     }
 
-    /// What the operation called and answered; none where it claims nothing that a model here could
-    /// judge. (Each of those leaves the structure as it is.)
-    fn told(&mut self, logged: &Logged) -> Result<Option<Told>, String> {
+    /// The operation in our terms; none if no model here can check its claim. (Those operations
+    /// leave the structure unchanged.)
+    fn decode(&mut self, logged: &Logged) -> Result<Option<Decoded>, String> {
         if matches!(logged.operation.get("_did_abort"), Some(Field::Flag(true))) {
             return Ok(None);
         }
-        let told = match logged.operation_name.as_str() {
+        let decoded = match logged.operation_name.as_str() {
             "KVContains" | "KVRangeQuery" if self.map => return Ok(None),
             "KVContains" => {
                 let status = if logged.flag("result")? { Status::Ok } else { Status::Failed };
-                Told { status, ..logged.call(Op::SetContains, &["key"])? }
+                Decoded { status, ..logged.call(Op::SetContains, &["key"])? }
             }
             "KVInsert" | "KVInsertIfAbsent" | "KVErase" => self.dictionary(logged)?,
             "KVRangeQuery" => {
                 let results = vec![logged.integer("count")?];
-                Told { results, ..logged.call(Op::SetRangeCount, &["lo", "hi"])? }
+                Decoded { results, ..logged.call(Op::SetRangeCount, &["lo", "hi"])? }
             }
             "EnqueueWithToken" => {
                 let producer = logged.integer("producer")?;
@@ -208,23 +209,23 @@ impl Thread {
                     return Err(format!("producer {producer}; expected one for each thread"));
                 }
                 let args = logged.list("elements")?;
-                Told { op: Op::EnqueueBulk, status: Status::Ok, args, results: Vec::new() }
+                Decoded { op: Op::EnqueueBulk, status: Status::Ok, args, results: Vec::new() }
             }
             "Dequeue" | "DequeueWithToken" => {
                 let results = logged.list("elements")?;
                 if results.is_empty() {
                     return Ok(None);
                 }
-                // How many were asked for is not logged.
+                // The requested number is not logged.
                 let args = vec![results.len() as i64];
-                Told { op: Op::DequeueBulk, status: Status::Ok, args, results }
+                Decoded { op: Op::DequeueBulk, status: Status::Ok, args, results }
             }
             "SizeApprox" => return Ok(None),
             "Inc" => {
                 let old = logged.integer("prev_x")?;
                 let args = vec![old, old.checked_add(1).ok_or("prev_x is too large")?];
                 let (op, status) = (Op::RegisterCompareExchange, Status::Ok);
-                Told { op, status, args, results: Vec::new() }
+                Decoded { op, status, args, results: Vec::new() }
             }
             name => {
                 return Err(format!(
@@ -234,11 +235,11 @@ impl Thread {
                 ));
             }
         };
-        Ok(Some(told))
+        Ok(Some(decoded))
     }
 
-    /// SetBench's updates answer the value before.
-    fn dictionary(&self, logged: &Logged) -> Result<Told, String> {
+    /// SetBench's updates. They answer the value before.
+    fn dictionary(&self, logged: &Logged) -> Result<Decoded, String> {
         let before = logged.integer("result")?;
         let absent = before == NO_VALUE;
         let status = |ok| if ok { Status::Ok } else { Status::Failed };
@@ -246,27 +247,29 @@ impl Thread {
         if !self.map {
             let erases = name == "KVErase";
             let op = if erases { Op::SetRemove } else { Op::SetInsert };
-            return Ok(Told { status: status(absent != erases), ..logged.call(op, &["key"])? });
+            return Ok(Decoded { status: status(absent != erases), ..logged.call(op, &["key"])? });
         }
         let results = if absent { Vec::new() } else { vec![before] };
-        let told = match name {
-            "KVErase" => Told { status: status(!absent), ..logged.call(Op::MapRemove, &["key"])? },
+        let decoded = match name {
+            "KVErase" => {
+                Decoded { status: status(!absent), ..logged.call(Op::MapRemove, &["key"])? }
+            }
             "KVInsert" => {
-                Told { status: status(!absent), ..logged.call(Op::MapPut, &["key", "value"])? }
+                Decoded { status: status(!absent), ..logged.call(Op::MapPut, &["key", "value"])? }
             }
             _ => {
                 let call = logged.call(Op::MapInsertIfAbsent, &["key", "value"])?;
-                Told { status: status(absent), ..call }
+                Decoded { status: status(absent), ..call }
             }
         };
-        Ok(Told { results, ..told })
+        Ok(Decoded { results, ..decoded })
     }
 }
 
 impl Logged {
-    fn call(&self, op: Op, args: &[&str]) -> Result<Told, String> {
+    fn call(&self, op: Op, args: &[&str]) -> Result<Decoded, String> {
         let args = args.iter().map(|name| self.integer(name)).collect::<Result<_, _>>()?;
-        Ok(Told { op, status: Status::Ok, args, results: Vec::new() })
+        Ok(Decoded { op, status: Status::Ok, args, results: Vec::new() })
     }
 
     fn field(&self, name: &str) -> Result<&Field, String> {
@@ -275,7 +278,7 @@ impl Logged {
     }
 
     fn wrong(&self, name: &str, expected: &str) -> String {
-        format!("{}: {name} is no {expected}; expected one", self.operation_name)
+        format!("{}: {name} is not of the expected type, {expected}", self.operation_name)
     }
 
     fn integer(&self, name: &str) -> Result<i64, String> {

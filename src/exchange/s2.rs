@@ -1,24 +1,25 @@
-//! The logs of S2's `collect-history`: JSON Lines, the start or the finish of an operation a line,
-//! in the order of time. Text comes in; a history of appends of batches, reads of the whole stream
-//! and looks at its tail goes out, and back. `docs/histories.md` has the schema.
+//! Reads and writes the logs of S2's `collect-history`.
+//! They are JSON Lines, the start or the finish of an operation a line, in the order of time. The
+//! operations append a batch, read the whole stream, or ask for its tail. `docs/histories.md` has
+//! the schema.
 //!
-//! A call that failed for certain had no effect, and says nothing of why; it is left out. An append
-//! whose failure is indefinite may take effect at any later time, or never, if its conditions hold.
+//! A definite failure had no effect and claims nothing, so it is left out. An append with an
+//! indefinite failure may take effect at any later time at which its conditions hold, or never.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::Imported;
-use super::events::{Happening, Recorder, at, happenings};
-use super::strings::{NIL, Strings, Value};
+use super::events::{HistoryEvent, Recorder, at, events_in_order};
+use super::values::{Interner, NIL, Value};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Spec};
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct EventLine {
     event: Event,
     client_id: u32,
     op_id: u64,
@@ -40,7 +41,7 @@ enum Start {
 #[derive(Deserialize, Serialize)]
 struct Append {
     num_records: u64,
-    /// Of each record of the batch: the xxh3 of its body.
+    /// The xxh3 of the body of each record of the batch.
     record_hashes: Option<Vec<u64>>,
     set_fencing_token: Option<String>,
     fencing_token: Option<String>,
@@ -58,9 +59,9 @@ enum Finish {
     CheckTailFailure,
 }
 
-/// What older collectors wrote, which knew the last record of a stream alone.
+/// The error for logs of older collectors, which logged only the last record of a stream.
 const OLD: &str = "the log has no hash of each record and of the whole stream (record_hashes, \
-                   stream_hash), as older collectors of S2 wrote it; expected one collected with a \
+                   stream_hash), because an older collector of S2 wrote it; expected one from a \
                    newer collect-history";
 
 /// Reads `text`. Errors begin with the number of the line.
@@ -73,13 +74,13 @@ pub fn read(text: &str, model: Option<Spec>) -> Result<Imported, String> {
         taken.map_err(|error| at(number + 1, &error))?;
     }
     let model = model.unwrap_or(Spec::new(Kind::Log));
-    Imported::of(&recorder.records(), None, Some(model))
+    Imported::from_records(&recorder.records(), None, Some(model))
 }
 
 fn take(
     recorder: &mut Recorder,
     line: usize,
-    Line { event, client_id, op_id }: Line,
+    EventLine { event, client_id, op_id }: EventLine,
 ) -> Result<(), String> {
     let call = (client_id, op_id);
     let finish = match event {
@@ -92,10 +93,10 @@ fn take(
         }
         Event::Finish(finish) => finish,
     };
-    let known = recorder.under_way(client_id, op_id)?;
-    let (op, name) = finish.of();
-    if op != known.op {
-        let (found, line) = (known.op.name(), known.line);
+    let pending = recorder.pending(client_id, op_id)?;
+    let (op, name) = finish.operation();
+    if op != pending.op {
+        let (found, line) = (pending.op.name(), pending.line);
         return Err(format!("{name} of an operation that is {found} (line {line})"));
     }
     match finish {
@@ -108,15 +109,15 @@ fn take(
         }
         Finish::AppendIndefiniteFailure => recorder.finish(client_id, Status::Unknown, Vec::new()),
         Finish::AppendDefiniteFailure | Finish::ReadFailure | Finish::CheckTailFailure => {
-            recorder.forget(client_id);
+            recorder.discard(client_id);
         }
     }
     Ok(())
 }
 
 impl Finish {
-    /// The operation that may finish so, and the name it has in the file.
-    fn of(&self) -> (Op, &'static str) {
+    /// The operation that may finish like this, and the name of the event in the file.
+    fn operation(&self) -> (Op, &'static str) {
         match self {
             Finish::AppendSuccess { .. } => (Op::LogAppendBatch, "AppendSuccess"),
             Finish::AppendDefiniteFailure => (Op::LogAppendBatch, "AppendDefiniteFailure"),
@@ -148,26 +149,26 @@ fn number(position: u64) -> Result<Value, String> {
     position.map(Value::Integer).map_err(|_| "a position above 2^63".to_string())
 }
 
-/// The history as S2's collector would have told it; says why where that has no form for it.
-pub fn write(history: &History, strings: &Strings) -> Result<String, String> {
-    let (mut text, mut count, mut under_way) = (String::new(), 0, HashMap::new());
-    for Happening { id, client, ends } in happenings(history) {
-        let event = if ends {
+/// The history as S2's collector writes it, or the reason why the format cannot express it.
+pub fn write(history: &History, interner: &Interner) -> Result<String, String> {
+    let (mut text, mut count, mut pending) = (String::new(), 0, HashMap::new());
+    for HistoryEvent { id, client, is_response } in events_in_order(history) {
+        let event = if is_response {
             Event::Finish(finished(history, id)?)
         } else {
             count += 1;
-            under_way.insert(client, count);
-            Event::Start(started(history, id, strings)?)
+            pending.insert(client, count);
+            Event::Start(started(history, id, interner)?)
         };
-        let line = Line { event, client_id: client, op_id: under_way[&client] };
+        let line = EventLine { event, client_id: client, op_id: pending[&client] };
         text += &serde_json::to_string(&line).map_err(|error| error.to_string())?;
         text.push('\n');
     }
     Ok(text)
 }
 
-fn started(history: &History, id: OperationId, strings: &Strings) -> Result<Start, String> {
-    let token = |value: i64| match strings.value(value) {
+fn started(history: &History, id: OperationId, interner: &Interner) -> Result<Start, String> {
+    let token = |value: i64| match interner.value(value) {
         _ if value == NIL => None,
         Value::Text(text) => Some(text),
         other => Some(other.shown()),
@@ -183,7 +184,8 @@ fn started(history: &History, id: OperationId, strings: &Strings) -> Result<Star
         (Op::LogReadAll, _) => Ok(Start::Read),
         (Op::LogCheckTail, _) => Ok(Start::CheckTail),
         (op, _) => Err(format!(
-            "'{}' of a {} has no form there; expected append_batch, read_all and check_tail",
+            "'{}' of a {} has no form in this format; expected append_batch, read_all and \
+             check_tail",
             op.name(),
             op.family().name()
         )),

@@ -1,12 +1,12 @@
-//! Values without an order of their own: a pool, of which any may leave, and a priority queue, of
-//! which the smallest leaves first. Calls come in, the values they leave behind go out. Does not
-//! know how equal values are told apart: they are not.
+//! Sequential objects for the models pool and priority queue: multisets of values.
+//! A pool hands out any of its values, a priority queue its smallest. Equal values are
+//! interchangeable.
 
-use super::object::{most, values_or_empty};
+use super::object::{removed_max, values_or_empty};
 use super::{Call, Expect, Model};
 use crate::core::operation::{Op, Status};
 
-/// A pool or a priority queue, as the operations say.
+/// A pool or a priority queue, depending on the operations.
 pub struct Bag;
 
 /// Descending, so that the smallest is taken from the end.
@@ -17,7 +17,7 @@ fn insert(values: &mut Values, value: i64) {
     values.insert(at, value);
 }
 
-/// Where the values begin that may leave next.
+/// Index of the first value that the operation may remove.
 fn first_choice(values: &Values, op: Op) -> usize {
     if op == Op::PriorityPoll { values.len().saturating_sub(1) } else { 0 }
 }
@@ -28,10 +28,11 @@ fn take(values: &mut Values, op: Op, wanted: i64) -> bool {
     found.map(|at| values.remove(from + at)).is_some()
 }
 
-/// Every way to take up to as many values as an open call asks for.
+/// Appends the states after an open call that removes: it may have taken any number of values, up
+/// to as many as it asks for.
 fn take_any(state: &Values, call: &Call, next: &mut Vec<Values>) {
     let mut before = vec![state.clone()];
-    for _ in 0..most(call) {
+    for _ in 0..removed_max(call) {
         let mut after = Vec::new();
         for values in &before {
             for at in first_choice(values, call.op)..values.len() {

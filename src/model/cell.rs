@@ -1,19 +1,18 @@
-//! Objects made of independent cells: set, map and register. A cell holds one value or none; the
-//! calls on one key (a register has one cell) come in, what the cell holds afterwards goes out.
-//! A cell does not know which key it belongs to.
+//! Sequential objects for the models set, map and register, made of independent cells.
+//! A cell holds one value or none. It serves the calls on one key; a register has a single cell.
 
 use std::collections::BTreeMap;
 
 use super::{Call, Expect, Model};
 use crate::core::operation::{Op, Status};
 
-/// What one key maps to. A member of a set maps to [`MEMBER`].
+/// The value of one key, or none. A member of a set has the value [`MEMBER`].
 pub struct Cell {
-    /// What the cell holds before the first call.
+    /// The content before the first call.
     pub initial: Option<i64>,
 }
 
-/// What a set's cell holds for a key that is in the set.
+/// The content of a set's cell whose key is in the set.
 const MEMBER: i64 = 1;
 
 /// A set, map or register as a whole: its cells by key.
@@ -21,7 +20,7 @@ pub struct Dictionary {
     pub initial: Option<i64>,
 }
 
-/// The key whose cell a call concerns; a register's only cell has key 0.
+/// The key of the cell that a call concerns; a register's only cell has key 0.
 pub fn key(op: Op, args: &[i64]) -> i64 {
     match op {
         Op::RegisterRead | Op::RegisterWrite | Op::RegisterCompareExchange => 0,
@@ -29,7 +28,7 @@ pub fn key(op: Op, args: &[i64]) -> i64 {
     }
 }
 
-/// What a call does to its cell: in which of the cell's states it can happen, what it leaves then.
+/// The effect of a call on its cell: the contents in which it can happen, and the content after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
     when: When,
@@ -39,11 +38,11 @@ pub struct Effect {
 #[derive(Clone, Copy, Debug)]
 enum When {
     Always,
-    /// The cell holds just this, or nothing.
+    /// The content is exactly this.
     Holds(Option<i64>),
-    /// It holds a value.
+    /// The cell holds some value.
     Present,
-    /// It holds a value other than this, or nothing.
+    /// The cell holds another value, or none.
     IsNot(i64),
     Never,
 }
@@ -59,7 +58,7 @@ impl Effect {
         if call.status.is_open() { Effect::open(call) } else { Effect::answered(call) }
     }
 
-    /// What the cell holds afterwards; none where the call cannot happen now.
+    /// The content after the call; none where the call cannot happen with content `held`.
     #[inline]
     pub fn on(&self, held: Option<i64>) -> Option<Option<i64>> {
         let possible = match self.when {
@@ -78,11 +77,11 @@ impl Effect {
 
     fn answered(call: &Call) -> Effect {
         let ok = call.status == Status::Ok;
-        let told = call.results.first().copied();
+        let answered = call.results.first().copied();
         let last = Then::Hold(call.args.last().copied());
-        // An answer with a value says what the cell held; one without, only whether it held one.
-        let present = told.map_or(When::Present, |value| When::Holds(Some(value)));
-        let claimed = told.map_or(When::Always, |_| present);
+        // An answer with a value names the content; one without says only that there was one.
+        let present = answered.map_or(When::Present, |value| When::Holds(Some(value)));
+        let claimed = answered.map_or(When::Always, |_| present);
         let (absent, keep) = (When::Holds(None), Then::Keep);
         let (when, then) = match call.op {
             Op::SetInsert if ok => (absent, Then::Hold(Some(MEMBER))),
@@ -91,12 +90,12 @@ impl Effect {
             Op::SetContains | Op::MapGet | Op::RegisterRead if ok => (present, keep),
             Op::SetInsert | Op::MapInsertIfAbsent => (present, keep),
             Op::SetRemove | Op::SetContains | Op::MapRemove | Op::MapGet => (absent, keep),
-            // A put that answers no old value makes no claim; "failed" says that there was none.
+            // A put that answers no old value claims nothing; "failed" means that there was none.
             Op::MapPut | Op::RegisterWrite if ok => (claimed, last),
             Op::MapPut => (absent, last),
             Op::MapCompareExchange | Op::RegisterCompareExchange => {
                 let old = expected(call);
-                match told {
+                match answered {
                     _ if ok => (When::Holds(Some(old)), last),
                     Some(value) if value == old => (When::Never, keep),
                     Some(value) => (When::Holds(Some(value)), keep),
@@ -108,7 +107,7 @@ impl Effect {
         Effect { when, then }
     }
 
-    /// Of a call of unknown answer, if it changed anything.
+    /// The effect of a call without an answer, if it had one.
     fn open(call: &Call) -> Effect {
         let last = Then::Hold(call.args.last().copied());
         let (when, then) = match call.op {
@@ -125,7 +124,7 @@ impl Effect {
     }
 }
 
-/// The value that a compare-and-exchange asks for.
+/// The value that a compare-and-exchange compares with.
 fn expected(call: &Call) -> i64 {
     call.args[call.args.len() - 2]
 }
@@ -166,7 +165,7 @@ impl Expect<Call<'_>> for Cell {
     }
 }
 
-/// Whether it answers with what is there.
+/// Whether the call answers with the content of its cell.
 pub fn hands_out(call: &Call) -> bool {
     matches!(call.op, Op::MapGet | Op::RegisterRead)
 }
@@ -202,7 +201,7 @@ impl Model<Call<'_>> for Dictionary {
         call.is_read()
     }
 
-    /// Of a register its value; else what there is, by key.
+    /// The value of a register; for sets and maps the contents by key.
     fn describe_state(&self, state: &Self::State) -> String {
         if let Some(initial) = self.initial {
             return state.values().next().copied().flatten().unwrap_or(initial).to_string();

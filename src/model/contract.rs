@@ -1,16 +1,17 @@
-//! What a model is: a plain sequential object. A state and an operation come in, the states that
-//! the operation may leave behind go out; none means that the object could not have answered so.
-//! Knows nothing of threads running at once, time, or histories.
+//! The trait `Model`: a sequential object that histories are checked against.
+//! A model maps a state and an operation to the possible states after it. No state means that the
+//! object could not have given this answer.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
 /// A sequential object whose operations (calls with their answers) are of type `O`.
 ///
-/// Every operation happens at one instant (but see [`split`](Model::split)). A model of a user's
-/// own is judged by the general search, in time exponential in the number of operations that
-/// overlap; the bundled ones, named by a [`Spec`](super::Spec), have faster checkers. Both go
-/// through [`check`](crate::check::check) to the same [`Verdict`](crate::check::Verdict).
+/// Every operation takes effect at one instant, its linearization point (but see
+/// [`split`](Model::split)). [`check`](crate::check::check) checks a model of your own by a general
+/// search, whose time is exponential in the number of operations that overlap. The bundled models,
+/// named by a [`Spec`](super::Spec), have faster checkers. Both give a
+/// [`Verdict`](crate::check::Verdict).
 ///
 /// ```
 /// use interlap::check::{Limits, Verdict, check};
@@ -38,7 +39,7 @@ use std::hash::Hash;
 ///             Operation::TryAcquire { granted: true } if *held < 2 => next.push(held + 1),
 ///             Operation::TryAcquire { granted: false } if *held == 2 => next.push(*held),
 ///             Operation::Release if *held > 0 => next.push(held - 1),
-///             _ => {} // the object could not have answered so
+///             _ => {} // the object cannot give this answer
 ///         }
 ///     }
 /// }
@@ -50,66 +51,66 @@ use std::hash::Hash;
 /// journal.push(3, acquire(false), 15, Some(25)).unwrap();
 /// assert_eq!(check(&journal, &Semaphore, &Limits::default()), Verdict::Consistent);
 ///
-/// journal.push(3, acquire(true), 30, Some(40)).unwrap(); // a third, and nobody has released
+/// journal.push(3, acquire(true), 30, Some(40)).unwrap(); // a third holder, without a release
 /// let verdict = check(&journal, &Semaphore, &Limits::default());
 /// assert!(matches!(verdict, Verdict::Violation(_)), "{verdict:?}");
 /// ```
 pub trait Model<O: Debug> {
-    /// What the object holds. States that behave alike from here on should be equal: what is equal
-    /// is looked at once. (So a view of the state, as other checkers have it, is a matter of
-    /// `step`: let it give the same representative for all states of one view.)
+    /// The state of the object. States with the same future behaviour should be equal, because the
+    /// search visits equal states once: let `step` give one representative for all of them.
     type State: Clone + Eq + Hash + Debug;
 
     /// The state before the first operation.
     fn init(&self) -> Self::State;
 
     /// Appends to `next` every state that `operation` may lead to from `state`: none where the
-    /// object cannot answer so, several where it is free to choose. Of an operation without an
-    /// answer every effect is listed that it may have; that it may have none is the caller's
-    /// business.
+    /// object cannot give this answer, several where it is nondeterministic. For an operation
+    /// without an answer, append the state after every effect that it may have; the caller adds the
+    /// case that it has none.
     fn step(&self, state: &Self::State, operation: &O, next: &mut Vec<Self::State>);
 
-    /// Whether nothing is left in the object; a state that cannot be drained counts as empty.
-    /// Asked of histories alone that end in a drain.
+    /// Whether the object is empty. It is called only for histories that end with a drain. An
+    /// object that has nothing to drain is always empty.
     fn is_empty(&self, _state: &Self::State) -> bool {
         true
     }
 
-    /// The part of the object that `operation` concerns, if it has independent parts: the
-    /// operations on each are judged alone, beginning with [`init`](Model::init)
-    /// (P-compositionality: Horn and Kroening 2015), and at once on several processors. An
-    /// operation without a part concerns them all, and then nothing is parted.
+    /// The part of the object that `operation` concerns, if the object has independent parts. The
+    /// operations on each part are checked separately, from [`init`](Model::init) on
+    /// (P-compositionality: Horn and Kroening 2015), on several processors. If one operation of a
+    /// history has no part, the history is checked as a whole.
     fn part(&self, _operation: &O) -> Option<i64> {
         None
     }
 
-    /// Whether `operation` can never change any state, whatever the state: such operations take
-    /// effect as soon as they are legal, which saves the search most of its work.
+    /// Whether `operation` leaves every state unchanged. The search linearizes such operations as
+    /// soon as they are legal, which saves most of its work.
     fn reads(&self, _operation: &O) -> bool {
         false
     }
 
-    /// Whether `operation` can never happen any more once the object has come to `state`, whatever
-    /// else happens: a search goes no further there while it must. Said of nothing, all is tried.
+    /// Whether `operation` is illegal in `state` and in every state that can follow. The search
+    /// abandons such a state while the operation is still to be linearized. "No" is always correct,
+    /// and costs time.
     fn is_too_late(&self, _state: &Self::State, _operation: &O) -> bool {
         false
     }
 
-    /// The instants of an operation that has several within its box: appended to `steps`, each a
-    /// step that comes after the one before. Nothing appended: it has one, and is its own step.
+    /// For an operation with several linearization points in its timebox: appends its steps in
+    /// their order. Nothing appended: the operation is its only step.
     fn split(&self, _operation: &O, _steps: &mut Vec<O>) {}
 
-    /// The operation, for people.
+    /// The operation as people read it.
     fn describe(&self, operation: &O) -> String {
         format!("{operation:?}")
     }
 
-    /// The state, for people.
+    /// The state as people read it.
     fn describe_state(&self, state: &Self::State) -> String {
         format!("{state:?}")
     }
 
-    /// Bytes that `state` holds outside of itself, for the limit on memory.
+    /// Bytes that `state` owns on the heap, for the memory limit.
     fn weight(&self, _state: &Self::State) -> usize {
         0
     }

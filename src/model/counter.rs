@@ -1,5 +1,5 @@
-//! A number that is added to and read. Calls come in, the number they leave behind goes out. It
-//! begins at 0 and wraps around at 64 bits.
+//! Sequential object for the model counter: a number that calls add to and read.
+//! It starts at 0 and wraps around at 64 bits.
 
 use super::{Call, Expect, Model};
 use crate::core::operation::Op;
@@ -14,8 +14,8 @@ impl Model<Call<'_>> for Counter {
     }
 
     fn step(&self, state: &i64, call: &Call, next: &mut Vec<i64>) {
-        // An answer with a value says what the counter held.
-        if call.results.iter().all(|told| told == state) {
+        // An answer with a value is the number before the call.
+        if call.results.iter().all(|answered| answered == state) {
             let amount = if call.op == Op::CounterAdd { call.args[0] } else { 0 };
             next.push(state.wrapping_add(amount));
         }

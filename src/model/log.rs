@@ -1,5 +1,5 @@
-//! A log: records are appended, each at the next position. Calls come in, the records they leave
-//! behind go out. The first position is 0.
+//! Sequential object for the model log: records, each appended at the next position.
+//! The first position is 0.
 
 use super::{Call, Expect, Model};
 use crate::core::operation::{Op, Status};
@@ -15,13 +15,13 @@ impl Model<Call<'_>> for Log {
 
     fn step(&self, state: &Vec<i64>, call: &Call, next: &mut Vec<Vec<i64>>) {
         let tail = state.len() as i64;
-        let told = call.results.first().copied();
+        let answered = call.results.first().copied();
         let at = |position: i64| state.get(usize::try_from(position).ok()?).copied();
         let legal = match (call.op, call.status) {
             (_, status) if status.is_open() => true,
-            (Op::LogAppend, Status::Ok) | (Op::LogCheckTail, _) => told == Some(tail),
+            (Op::LogAppend, Status::Ok) | (Op::LogCheckTail, _) => answered == Some(tail),
             (Op::LogAppend, _) => true,
-            _ => at(call.args[0]) == told,
+            _ => at(call.args[0]) == answered,
         };
         if legal {
             let mut records = state.clone();

@@ -1,21 +1,22 @@
-//! What a structure promises, as a sequential object. A [`Spec`] is the name and options a user
-//! writes (`fifo-per-producer:empty=lone`); the modules beside this one are the objects. Knows
-//! operations and their answers; knows nothing of threads, time, traces or reports.
+//! Models: the sequential objects that histories are checked against.
+//! A [`Spec`] is the name with options that a user writes (`fifo-per-producer:empty=lone`). The
+//! transactional models have no object here: `check::transactions` decides them.
 //!
-//! - `bag`: Values without an order of their own: a pool, of which any may leave, and a priority
-//!   queue, of which the smallest leaves first.
-//! - `cell`: Objects made of independent cells: set, map and register.
-//! - `contract`: What a model is: a plain sequential object.
-//! - `counter`: A number that is added to and read.
-//! - `log`: A log: records are appended, each at the next position.
-//! - `object`: The operations of the bundled objects.
-//! - `ordered`: A set whose keys are in order: it counts, ranks, selects and lists them, too.
-//! - `producers`: A queue that keeps the order of each producer: one line of values per producing
+//! - `bag`: Sequential objects for the models pool and priority queue: multisets of values.
+//! - `cell`: Sequential objects for the models set, map and register, made of independent cells.
+//! - `contract`: The trait `Model`: a sequential object that histories are checked against.
+//! - `counter`: Sequential object for the model counter: a number that calls add to and read.
+//! - `log`: Sequential object for the model log: records, each appended at the next position.
+//! - `object`: Calls on the bundled models, and what each call adds, removes or may change.
+//! - `ordered`: Sequential object for the model range-set: a set that counts, ranks and lists its
+//!   keys.
+//! - `producers`: Sequential object for the model fifo-per-producer: one queue per producing
 //!   thread.
-//! - `sequence`: A line of values that grows at its back: queue, stack and deque.
-//! - `stream`: A stream of S2: batches of records are appended, on conditions, and the whole of it
-//!   is read at once.
-//! - `text`: Strings under keys: get, put and append.
+//! - `sequence`: Sequential objects for the models fifo, lifo, deque and fifo-relaxed: value
+//!   sequences.
+//! - `stream`: Sequential object for streams of S2: conditional appends and reads of the whole
+//!   stream.
+//! - `text`: Sequential object for the model kv: a string under each key, with get, put and append.
 
 mod bag;
 mod cell;
@@ -40,72 +41,74 @@ pub use contract::Model;
 pub use counter::Counter;
 pub use log::Log;
 pub(crate) use object::values_or_empty;
-pub use object::{Call, Expect, added, most};
+pub use object::{Call, Expect, added, removed_max};
 pub use ordered::{OrderedSet, bounds};
 pub use producers::Producers;
 pub use sequence::{Relaxed, Sequence};
-pub use stream::{Known, Stream};
+pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 
-/// Which sequential object.
+/// The sequential object of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A queue that keeps the order of each producer, but none between producers.
+    /// A queue that keeps the order of each producer's values, but none between producers.
     FifoPerProducer,
     Fifo,
     /// A queue that hands out one of its `k` oldest values.
     FifoRelaxed,
-    /// A queue that keeps no order at all: what goes in comes out once.
+    /// A queue without an order: each value that is added can be removed once.
     Pool,
     Lifo,
-    /// One owner pushes and takes at the bottom, thieves steal at the top.
+    /// The owner pushes and takes at the bottom, thieves steal at the top.
     Deque,
     Set,
-    /// A set that also counts, ranks and lists its keys in their order.
+    /// An ordered set, which also counts, ranks, selects and lists keys.
     RangeSet,
     Map,
     /// A string under each key: get, put, append.
     Kv,
     Register,
-    /// The smallest value is the first to leave.
+    /// Hands out its smallest value.
     PriorityQueue,
     Counter,
     /// Records appended one after another.
     Log,
-    /// Transactions that read from a snapshot; of two that run at once and write one key only one
-    /// commits.
+    /// Transactions that read from a snapshot. Of two that overlap and write the same key only one
+    /// commits (snapshot isolation).
     Snapshot,
-    /// Transactions each of which might as well have happened at one instant of its box.
+    /// Transactions each of which takes effect at one instant of its timebox (strict
+    /// serializability).
     Serializable,
 }
 
-/// What an "empty" answer promises, weakest first. Each includes the ones before it.
-/// (A library that reserves an element before it takes it, or publishes in two steps, promises
-/// less than the strongest.)
+/// What an "empty" answer promises, weakest first. Each promise includes the ones before it.
+/// (A library that reserves an element before it removes it, or that publishes in two steps,
+/// promises less than the strongest.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Empty {
     /// Nothing.
     None,
-    /// It is true when no other removing operation overlaps it (then as `Strong` for a single
-    /// queue, per producer as `Identity` for queues per producer).
+    /// A promise only if no other removing operation overlaps it: then `Strong` for a single queue,
+    /// and `Identity` for a queue per producer.
     Lone,
-    /// Per producer, at some instant in its box, no more enqueues had returned than successful
-    /// dequeues had been called. (A dequeue without an answer counts for every producer.)
+    /// For each producer, at some instant in its timebox, at most as many enqueues had returned as
+    /// successful dequeues had been invoked. (A dequeue without an answer counts for every
+    /// producer.)
     Count,
-    /// Per producer, at some instant in its box, no element was certainly inside; the instants may
-    /// differ between producers.
+    /// For each producer, at some instant in its timebox, no element was certainly inside. The
+    /// instants may differ between producers.
     Identity,
-    /// At one instant in its box nothing was inside.
+    /// At one instant in its timebox the structure was empty.
     Strong,
 }
 
 /// When the elements of one bulk operation move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bulk {
-    /// Each at its own instant within the box; those of one producer in their order. (A single
-    /// queue has one order: there a result is in it throughout.)
+    /// Each at its own instant in the timebox, and those of one producer in their order. (In a
+    /// single queue all elements have one order, which every result follows.)
     Element,
-    /// As `Element`, and the elements of one producer in one result are consecutive ones.
+    /// As `Element`, and the elements of one producer in one result are consecutive.
     Run,
     /// All at one instant.
     Atomic,
@@ -117,11 +120,11 @@ pub struct Spec {
     pub kind: Kind,
     pub empty: Empty,
     pub bulk: Bulk,
-    /// Of `fifo-relaxed`: out of how many of the oldest values a dequeue may choose.
+    /// For `fifo-relaxed`: a dequeue removes one of this many oldest values.
     pub k: u32,
 }
 
-/// The `k` of a `fifo-relaxed` that names none.
+/// The default `k` of `fifo-relaxed`.
 const RELAXATION: u32 = 2;
 
 const EMPTY: [(&str, Empty); 5] = [
@@ -176,7 +179,7 @@ impl Kind {
         }
     }
 
-    /// The family whose operations this model explains.
+    /// The family whose operations this model has.
     pub fn family(self) -> Family {
         match self {
             Kind::FifoPerProducer | Kind::Fifo | Kind::FifoRelaxed | Kind::Pool => Family::Queue,
@@ -193,7 +196,7 @@ impl Kind {
         }
     }
 
-    /// What is assumed where the user says nothing: never more than such structures promise.
+    /// The promise where the user names none: never more than such structures usually promise.
     fn default_empty(self) -> Empty {
         match self {
             Kind::FifoPerProducer | Kind::FifoRelaxed => Empty::Lone,
@@ -216,14 +219,14 @@ impl Spec {
         Spec { kind, empty: kind.default_empty(), bulk: Bulk::Element, k: RELAXATION }
     }
 
-    /// Whether the model explains this operation.
+    /// Whether the model has this operation.
     pub fn accepts(&self, op: Op) -> bool {
         op.family() == self.kind.family() && (self.kind != Kind::Set || !op.reads_range())
     }
 }
 
-/// The strengths of "empty" a model can be asked for: with a single queue `count` and `identity`
-/// have no meaning of their own.
+/// The values of `empty` that a model accepts: for a single queue `count` and `identity` have no
+/// meaning.
 fn empty_choices(kind: Kind) -> Vec<&'static str> {
     let single = kind != Kind::FifoPerProducer;
     EMPTY
@@ -240,14 +243,14 @@ impl FromStr for Spec {
         let (name, options) = text.split_once(':').unwrap_or((text, ""));
         let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else {
             let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-            return Err(format!("unknown model '{name}'; known are {}", known.join(", ")));
+            return Err(format!("unknown model '{name}'; choose one of {}", known.join(", ")));
         };
         let mut spec = Spec::new(kind);
         for option in options.split(',').filter(|option| !option.is_empty()) {
             let (key, value) = option.split_once('=').unwrap_or((option, ""));
             if kind == Kind::FifoRelaxed && key == "k" {
                 let k = value.parse().ok().filter(|k| *k >= 1);
-                spec.k = k.ok_or(format!("model {name}: k={value} is no number from 1 on"))?;
+                spec.k = k.ok_or(format!("model {name}: k={value} is not a number from 1 on"))?;
                 continue;
             }
             let (choices, found) = match key {
@@ -264,7 +267,7 @@ impl FromStr for Spec {
             };
             if found.is_none() {
                 let choices = choices.join(", ");
-                return Err(format!("model {name}: {key}={value} is none of {choices}"));
+                return Err(format!("model {name}: {key}={value} is not one of {choices}"));
             }
         }
         Ok(spec)

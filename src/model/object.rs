@@ -1,27 +1,26 @@
-//! The operations of the bundled objects. A call and its answer come in; what it adds, takes or may
-//! change goes out. Knows nothing of threads running at once, time, or histories.
+//! Calls on the bundled models, and what each call adds, removes or may change.
 
 use std::fmt::Debug;
 
 use super::Model;
 use crate::core::operation::{Op, Status};
 
-/// One call as a sequential object sees it: it happens at one instant.
+/// One call with its answer, as a sequential object sees it: without a timebox.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     pub op: Op,
     pub status: Status,
     pub args: &'a [i64],
     pub results: &'a [i64],
-    /// The thread that called: the producer of what the call adds.
+    /// The calling thread: the producer of the values that the call adds.
     pub thread: u32,
-    /// Of an "empty" answer that speaks of one producer's queue only: that producer.
+    /// For an "empty" answer that concerns one producer's queue only: that producer.
     pub queue: Option<u32>,
 }
 
-/// An object that can say what it would have answered.
+/// A model that can say which answer it expected.
 pub trait Expect<O: Debug>: Model<O> {
-    /// What a closed call should have answered in `state`, for people.
+    /// The answer that a closed call should have given in `state`, for people.
     fn expected(&self, state: &Self::State, call: &O) -> String;
 }
 
@@ -31,7 +30,7 @@ impl<'a> Call<'a> {
         added(self.op, self.status, self.args, self.results)
     }
 
-    /// Whether a call with this answer can never change any state.
+    /// Whether a call with this answer leaves every state unchanged.
     pub fn is_read(&self) -> bool {
         match self.op {
             op if op.only_reads() => true,
@@ -51,7 +50,7 @@ pub fn added<'a>(op: Op, status: Status, args: &'a [i64], results: &[i64]) -> &'
     match (op, status) {
         (_, Status::Full) => &[],
         (Op::Enqueue | Op::Push | Op::DequePush | Op::PriorityInsert, _) => args,
-        // The push of a history has checked that a partial count is in range.
+        // `Thread::push` has checked that a partial count is in range.
         (Op::EnqueueBulk, _) => &args[..results.first().map_or(args.len(), |&n| n as usize)],
         _ => &[],
     }
@@ -90,8 +89,8 @@ impl Op {
     }
 }
 
-/// By code: whether an operation is one of these. Asked of every operation of long histories, which
-/// one branch each would slow down.
+/// By code: whether an operation is one of these. A table, because a branch for each of `ops` would
+/// slow down the checks of long histories.
 const fn table(ops: &[Op]) -> [bool; 256] {
     let (mut table, mut at) = ([false; 256], 0);
     while at < ops.len() {
@@ -101,15 +100,15 @@ const fn table(ops: &[Op]) -> [bool; 256] {
     table
 }
 
-/// Most values that a removing call may take.
-pub fn most(call: &Call) -> usize {
+/// Most values that a removing call may remove.
+pub fn removed_max(call: &Call) -> usize {
     match call.op {
         Op::DequeueBulk => call.args[0].max(0) as usize,
         _ => 1,
     }
 }
 
-/// `7, 8`, or `empty` where there are none.
+/// `7, 8`, or `empty` if there are none.
 pub(crate) fn values_or_empty(values: &[i64]) -> String {
     if values.is_empty() {
         return "empty".to_string();

@@ -1,5 +1,4 @@
-//! A set whose keys are in order: it counts, ranks, selects and lists them, too. Calls come in, the
-//! keys they leave behind go out.
+//! Sequential object for the model range-set: a set that counts, ranks and lists its keys.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -9,7 +8,7 @@ use crate::core::operation::{Op, Status};
 
 pub struct OrderedSet;
 
-/// The keys that an operation of a set depends on, both ends included; none where there are none.
+/// The range of keys that an operation of a set depends on; none if it is empty.
 pub fn bounds(op: Op, args: &[i64]) -> Option<RangeInclusive<i64>> {
     let range = match op {
         Op::SetRangeCount | Op::SetRangeList => args[0]..=args[1],
@@ -20,8 +19,8 @@ pub fn bounds(op: Op, args: &[i64]) -> Option<RangeInclusive<i64>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// Whether the answer to a read of many keys is right.
-fn is_right(state: &BTreeSet<i64>, call: &Call) -> bool {
+/// Whether the answer to a read of many keys is correct.
+fn is_correct(state: &BTreeSet<i64>, call: &Call) -> bool {
     let within = || bounds(call.op, call.args).map(|range| state.range(range));
     match call.op {
         Op::SetSelect => {
@@ -42,7 +41,7 @@ impl Model<Call<'_>> for OrderedSet {
 
     fn step(&self, state: &Self::State, call: &Call, next: &mut Vec<Self::State>) {
         if call.op.reads_range() {
-            if call.status.is_open() || is_right(state, call) {
+            if call.status.is_open() || is_correct(state, call) {
                 next.push(state.clone());
             }
             return;

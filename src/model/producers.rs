@@ -1,14 +1,13 @@
-//! A queue that keeps the order of each producer: one line of values per producing thread. Calls
-//! come in, the lines they leave behind go out. Does not know whether the parts of a bulk call
-//! happen at one instant: each call it is given does.
+//! Sequential object for the model fifo-per-producer: one queue per producing thread.
+//! Each call is atomic here; the checker splits a bulk call whose parts are not.
 
 use std::collections::VecDeque;
 
-use super::object::{most, values_or_empty};
+use super::object::{removed_max, values_or_empty};
 use super::{Call, Expect, Model};
 use crate::core::operation::{Status, listed_briefly};
 
-type Lines = Vec<VecDeque<i64>>;
+type Queues = Vec<VecDeque<i64>>;
 
 /// One queue per producing thread; a dequeue takes the oldest value of any of them.
 pub struct Producers {
@@ -16,28 +15,28 @@ pub struct Producers {
     pub threads: usize,
 }
 
-/// Every way to take one value that `wanted` accepts from the front of a line.
-fn taken(lines: &Lines, wanted: Option<i64>) -> impl Iterator<Item = Lines> + '_ {
-    let fronts = lines.iter().enumerate().filter_map(|(at, line)| Some((at, *line.front()?)));
+/// Every way to remove one value, which must equal `wanted` if given, from the front of a queue.
+fn taken(queues: &Queues, wanted: Option<i64>) -> impl Iterator<Item = Queues> + '_ {
+    let fronts = queues.iter().enumerate().filter_map(|(at, queue)| Some((at, *queue.front()?)));
     fronts.filter(move |(_, front)| wanted.is_none_or(|value| value == *front)).map(|(at, _)| {
-        let mut rest = lines.clone();
+        let mut rest = queues.clone();
         rest[at].pop_front();
         rest
     })
 }
 
 impl Producers {
-    fn step_open(&self, state: &Lines, call: &Call, next: &mut Vec<Lines>) {
-        let mut lines = state.clone();
+    fn step_open(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
+        let mut queues = state.clone();
         for value in call.added() {
-            lines[call.thread as usize].push_back(*value);
-            next.push(lines.clone());
+            queues[call.thread as usize].push_back(*value);
+            next.push(queues.clone());
         }
         if call.op.removes() {
             let mut level = vec![state.clone()];
-            for _ in 0..most(call) {
-                let mut lower: Vec<Lines> = Vec::new();
-                for rest in level.iter().flat_map(|lines| taken(lines, None)) {
+            for _ in 0..removed_max(call) {
+                let mut lower: Vec<Queues> = Vec::new();
+                for rest in level.iter().flat_map(|queues| taken(queues, None)) {
                     if !lower.contains(&rest) {
                         lower.push(rest);
                     }
@@ -51,24 +50,24 @@ impl Producers {
         }
     }
 
-    /// A value that stands first in two lines (it was added twice) may come from either.
-    fn step_removal(&self, state: &Lines, call: &Call, next: &mut Vec<Lines>) {
+    /// A value that is first in two queues, because it was added twice, may come from either.
+    fn step_removal(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
         let mut level = vec![state.clone()];
         for value in call.results {
-            level = level.iter().flat_map(|lines| taken(lines, Some(*value))).collect();
+            level = level.iter().flat_map(|queues| taken(queues, Some(*value))).collect();
         }
         next.append(&mut level);
     }
 }
 
 impl Model<Call<'_>> for Producers {
-    type State = Lines;
+    type State = Queues;
 
-    fn init(&self) -> Lines {
+    fn init(&self) -> Queues {
         vec![VecDeque::new(); self.threads]
     }
 
-    fn step(&self, state: &Lines, call: &Call, next: &mut Vec<Lines>) {
+    fn step(&self, state: &Queues, call: &Call, next: &mut Vec<Queues>) {
         match call.status {
             Status::Pending | Status::Unknown => self.step_open(state, call, next),
             Status::Empty => {
@@ -82,14 +81,14 @@ impl Model<Call<'_>> for Producers {
             }
             Status::Ok if call.op.removes() => self.step_removal(state, call, next),
             _ => {
-                let mut lines = state.clone();
-                lines[call.thread as usize].extend(call.added());
-                next.push(lines);
+                let mut queues = state.clone();
+                queues[call.thread as usize].extend(call.added());
+                next.push(queues);
             }
         }
     }
 
-    fn is_empty(&self, state: &Lines) -> bool {
+    fn is_empty(&self, state: &Queues) -> bool {
         state.iter().all(VecDeque::is_empty)
     }
 
@@ -97,19 +96,19 @@ impl Model<Call<'_>> for Producers {
         call.is_read()
     }
 
-    fn describe_state(&self, state: &Lines) -> String {
-        let lines = state.iter().map(|line| format!("[{}]", listed_briefly(line.iter())));
-        format!("[{}]", lines.collect::<Vec<_>>().join(", "))
+    fn describe_state(&self, state: &Queues) -> String {
+        let queues = state.iter().map(|queue| format!("[{}]", listed_briefly(queue.iter())));
+        format!("[{}]", queues.collect::<Vec<_>>().join(", "))
     }
 
     fn weight(&self, state: &Self::State) -> usize {
-        state.iter().map(|line| 32 + 8 * line.len()).sum()
+        state.iter().map(|queue| 32 + 8 * queue.len()).sum()
     }
 }
 
 impl Expect<Call<'_>> for Producers {
-    fn expected(&self, state: &Lines, _: &Call) -> String {
-        let fronts: Vec<_> = state.iter().filter_map(|line| line.front().copied()).collect();
+    fn expected(&self, state: &Queues, _: &Call) -> String {
+        let fronts: Vec<_> = state.iter().filter_map(|queue| queue.front().copied()).collect();
         values_or_empty(&fronts)
     }
 }

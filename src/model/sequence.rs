@@ -1,39 +1,38 @@
-//! A line of values that grows at its back: queue, stack and deque. Calls come in, the line they
-//! leave behind goes out; which end a call takes from is a matter of the operation alone. Does not
-//! know which of the three it is. Also the relaxed queue, which takes from near its front.
+//! Sequential objects for the models fifo, lifo, deque and fifo-relaxed: value sequences.
+//! The first three are one object, because the operation alone decides from which end it removes.
 
 use std::collections::VecDeque;
 
-use super::object::most;
+use super::object::removed_max;
 use super::{Call, Expect, Model};
 use crate::core::operation::{Op, Status, listed_briefly};
 
-/// Queue, stack or deque: values are added at the back, taken by `dequeue` and `steal` from the
-/// front, by `pop` and `take` from the back.
+/// Queue, stack or deque: values are added at the back. `dequeue` and `steal` remove from the
+/// front, `pop` and `take` from the back.
 pub struct Sequence;
 
 fn takes_front(op: Op) -> bool {
     matches!(op, Op::Dequeue | Op::DequeueBulk | Op::DequeSteal)
 }
 
-fn take(line: &mut VecDeque<i64>, op: Op) -> Option<i64> {
-    if takes_front(op) { line.pop_front() } else { line.pop_back() }
+fn take(values: &mut VecDeque<i64>, op: Op) -> Option<i64> {
+    if takes_front(op) { values.pop_front() } else { values.pop_back() }
 }
 
 impl Sequence {
-    /// Every prefix of an open call's values may have been added, any number it may take taken.
+    /// An open call may have added any prefix of its values, or removed any number up to its limit.
     fn step_open(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
-        let mut line = state.clone();
+        let mut values = state.clone();
         for value in call.added() {
-            line.push_back(*value);
-            next.push(line.clone());
+            values.push_back(*value);
+            next.push(values.clone());
         }
         if call.op.removes() {
-            for _ in 0..most(call) {
-                if take(&mut line, call.op).is_none() {
+            for _ in 0..removed_max(call) {
+                if take(&mut values, call.op).is_none() {
                     break;
                 }
-                next.push(line.clone());
+                next.push(values.clone());
             }
         }
     }
@@ -51,15 +50,15 @@ impl Model<Call<'_>> for Sequence {
             Status::Pending | Status::Unknown => self.step_open(state, call, next),
             Status::Empty if !state.is_empty() => {}
             Status::Ok if call.op.removes() => {
-                let mut line = state.clone();
-                if call.results.iter().all(|value| take(&mut line, call.op) == Some(*value)) {
-                    next.push(line);
+                let mut values = state.clone();
+                if call.results.iter().all(|value| take(&mut values, call.op) == Some(*value)) {
+                    next.push(values);
                 }
             }
             _ => {
-                let mut line = state.clone();
-                line.extend(call.added());
-                next.push(line);
+                let mut values = state.clone();
+                values.extend(call.added());
+                next.push(values);
             }
         }
     }
@@ -83,9 +82,9 @@ impl Model<Call<'_>> for Sequence {
 
 impl Expect<Call<'_>> for Sequence {
     fn expected(&self, state: &VecDeque<i64>, call: &Call) -> String {
-        let mut line = state.clone();
+        let mut values = state.clone();
         let count = call.results.len().max(1);
-        let values: Vec<_> = (0..count).map_while(|_| take(&mut line, call.op)).collect();
+        let values: Vec<_> = (0..count).map_while(|_| take(&mut values, call.op)).collect();
         super::object::values_or_empty(&values)
     }
 }
@@ -96,25 +95,25 @@ pub struct Relaxed {
 }
 
 impl Relaxed {
-    /// Every way to take one value, `wanted` if one is, that may leave next.
+    /// Every way to remove one of the `k` oldest values, which must equal `wanted` if given.
     fn taken(
         &self,
-        line: &VecDeque<i64>,
+        values: &VecDeque<i64>,
         wanted: Option<i64>,
     ) -> impl Iterator<Item = VecDeque<i64>> {
-        let near = line.iter().take(self.k).enumerate();
-        let able = near.filter(move |(_, value)| wanted.is_none_or(|wanted| wanted == **value));
-        able.map(|(at, _)| {
-            let mut rest = line.clone();
+        let oldest = values.iter().take(self.k).enumerate();
+        let fits = oldest.filter(move |(_, value)| wanted.is_none_or(|wanted| wanted == **value));
+        fits.map(|(at, _)| {
+            let mut rest = values.clone();
             rest.remove(at);
             rest
         })
     }
 
-    /// The first `k` may leave in any order.
-    fn normalize(&self, line: &mut VecDeque<i64>) {
-        let near = self.k.min(line.len());
-        line.make_contiguous()[..near].sort_unstable();
+    /// The first `k` are sorted: they may be removed in any order, so their order is no state.
+    fn normalize(&self, values: &mut VecDeque<i64>) {
+        let oldest = self.k.min(values.len());
+        values.make_contiguous()[..oldest].sort_unstable();
     }
 }
 
@@ -125,7 +124,7 @@ impl Model<Call<'_>> for Relaxed {
         VecDeque::new()
     }
 
-    /// An open bulk dequeue is given step by step.
+    /// The checker passes the removals of an open bulk dequeue one by one.
     fn step(&self, state: &VecDeque<i64>, call: &Call, next: &mut Vec<VecDeque<i64>>) {
         let first = next.len();
         if !call.op.removes() || call.status == Status::Empty {
@@ -135,11 +134,11 @@ impl Model<Call<'_>> for Relaxed {
         } else {
             let mut level = vec![state.clone()];
             for value in call.results {
-                level = level.iter().flat_map(|line| self.taken(line, Some(*value))).collect();
+                level = level.iter().flat_map(|values| self.taken(values, Some(*value))).collect();
             }
             next.append(&mut level);
         }
-        next[first..].iter_mut().for_each(|line| self.normalize(line));
+        next[first..].iter_mut().for_each(|values| self.normalize(values));
     }
 
     fn is_empty(&self, state: &VecDeque<i64>) -> bool {

@@ -1,36 +1,35 @@
-//! A stream of S2: batches of records are appended, on conditions, and the whole of it is read at
-//! once. Calls come in, the stream they leave behind goes out.
+//! Sequential object for streams of S2: conditional appends and reads of the whole stream.
 //!
-//! Of its records a stream keeps one number, as S2's own verifier does: `hash(empty) = 0` and
-//! `hash(stream + record) = xxh3_64(xxh3_64(record), seed = hash(stream))`, numbers as eight bytes,
-//! little endian. So a read tells of everything before the tail. What is appended comes as the
-//! hashes of its records.
+//! A stream stores one number for all of its records, as S2's own verifier does: `hash(empty) = 0`
+//! and `hash(stream + record) = xxh3_64(xxh3_64(record), seed = hash(stream))`, with numbers as
+//! eight bytes, little endian. So the answer of a read depends on every record before the tail. The
+//! arguments of an append are the hashes of its records.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Call, Expect, Model};
 use crate::core::operation::{Op, Status};
 
-/// Stands for "none" among the conditions of an append, and for the token of a stream without one.
+/// "No condition" in the arguments of an append, and the token of a stream that has none.
 pub const NONE: i64 = i64::MIN;
 
 pub struct Stream;
 
-/// What is known of a stream.
+/// The state of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Known {
-    /// How many records there are.
+pub struct StreamState {
+    /// The number of records.
     pub tail: i64,
     pub hash: u64,
     /// The fencing token, or [`NONE`].
     pub token: i64,
 }
 
-impl Known {
-    pub const EMPTY: Known = Known { tail: 0, hash: 0, token: NONE };
+impl StreamState {
+    pub const EMPTY: StreamState = StreamState { tail: 0, hash: 0, token: NONE };
 
-    fn of(args: &[i64]) -> Known {
-        Known { tail: args[0], hash: args[1] as u64, token: args[2] }
+    fn from_args(args: &[i64]) -> StreamState {
+        StreamState { tail: args[0], hash: args[1] as u64, token: args[2] }
     }
 
     /// The arguments of the call that puts an empty stream into this state.
@@ -44,12 +43,12 @@ impl Known {
         (*at == NONE || *at >= self.tail) && (*set != NONE || !records.is_empty())
     }
 
-    /// What an append with these arguments leaves; none if its conditions do not hold: that the
-    /// tail is the sequence number it names, and the token the one it names.
-    fn after(&self, args: &[i64]) -> Option<Known> {
+    /// The state after an append with these arguments; none if the tail or the token is not the
+    /// one that the append requires.
+    fn after(&self, args: &[i64]) -> Option<StreamState> {
         let [at, token, set, records @ ..] = args else { return None };
         let holds = |wanted: i64, found: i64| wanted == NONE || wanted == found;
-        (holds(*at, self.tail) && holds(*token, self.token)).then(|| Known {
+        (holds(*at, self.tail) && holds(*token, self.token)).then(|| StreamState {
             tail: self.tail + records.len() as i64,
             hash: records.iter().fold(self.hash, |hash, record| chain(hash, *record as u64)),
             token: if *set == NONE { self.token } else { *set },
@@ -63,18 +62,20 @@ pub fn chain(stream: u64, record: u64) -> u64 {
 }
 
 impl Model<Call<'_>> for Stream {
-    type State = Known;
+    type State = StreamState;
 
-    fn init(&self) -> Known {
-        Known::EMPTY
+    fn init(&self) -> StreamState {
+        StreamState::EMPTY
     }
 
-    fn step(&self, state: &Known, call: &Call, next: &mut Vec<Known>) {
+    fn step(&self, state: &StreamState, call: &Call, next: &mut Vec<StreamState>) {
         let after = match call.op {
             Op::LogAppendBatch if call.status == Status::Failed => Some(*state),
             Op::LogAppendBatch => state.after(call.args),
-            // Into an empty stream only: so a tail never falls.
-            Op::LogRestore => Some(Known::of(call.args)).filter(|_| *state == Known::EMPTY),
+            // Only an empty stream is restored, so a tail never decreases.
+            Op::LogRestore => {
+                Some(StreamState::from_args(call.args)).filter(|_| *state == StreamState::EMPTY)
+            }
             _ => Some(*state),
         };
         let Some(after) = after else { return };
@@ -93,15 +94,15 @@ impl Model<Call<'_>> for Stream {
         call.is_read()
     }
 
-    /// A tail never falls.
-    fn is_too_late(&self, state: &Known, call: &Call) -> bool {
+    /// A tail never decreases.
+    fn is_too_late(&self, state: &StreamState, call: &Call) -> bool {
         let appended = if call.op == Op::LogAppendBatch { call.args.len() as i64 - 3 } else { 0 };
         call.results.first().is_some_and(|tail| tail.saturating_sub(appended) < state.tail)
     }
 }
 
 impl Expect<Call<'_>> for Stream {
-    fn expected(&self, state: &Known, call: &Call) -> String {
+    fn expected(&self, state: &StreamState, call: &Call) -> String {
         match (call.op, state.after(call.args)) {
             (Op::LogAppendBatch, Some(after)) => after.tail.to_string(),
             (Op::LogAppendBatch, None) => "failed".to_string(),
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use xxhash_rust::xxh3::xxh3_64;
 
-    /// The vectors that S2's collector and verifier are held to.
+    /// The test vectors of S2's collector and verifier.
     #[test]
     fn the_chain_is_that_of_s2() {
         let records = [&b"foo"[..], b"bar", b"baz"].map(xxh3_64);

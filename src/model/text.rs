@@ -1,6 +1,6 @@
-//! Strings under keys: get, put and append. Calls come in, the strings they leave behind go out. A
-//! string is a line of values; what character a value stands for is the user's business. Every
-//! string is empty at first.
+//! Sequential object for the model kv: a string under each key, with get, put and append.
+//! A string is a sequence of values; the user decides which character a value means. Every string
+//! is empty at first.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use super::{Call, Expect, Model};
 use crate::core::operation::Op;
 
-/// A string that is cheap to copy and to tell from most others.
+/// A string that is cheap to copy and, by its hash, to compare.
 #[derive(Clone, Debug)]
 pub struct Text {
     hash: u64,
     characters: Arc<[i64]>,
 }
 
-/// The hash of a string that goes on, from the hash of its beginning: 0 of the empty one.
-fn hash_on(hash: u64, more: &[i64]) -> u64 {
+/// The hash of a longer string, from the hash of its prefix; 0 is the hash of the empty string.
+fn extend_hash(hash: u64, more: &[i64]) -> u64 {
     more.iter().fold(hash, |hash, character| {
         (hash.rotate_left(23) ^ *character as u64)
             .wrapping_add(1)
@@ -47,7 +47,7 @@ impl Hash for Text {
     }
 }
 
-/// The string of one key; none stands for the empty one.
+/// The string of one key; none is the empty string.
 pub struct TextCell;
 
 /// All strings by their keys.
@@ -69,10 +69,10 @@ impl Model<Call<'_>> for TextCell {
             Op::KvGet if call.status.is_open() || characters == call.results => {
                 next.push(held.clone());
             }
-            Op::KvPut => next.push(text(hash_on(0, &call.args[1..]), call.args[1..].into())),
+            Op::KvPut => next.push(text(extend_hash(0, &call.args[1..]), call.args[1..].into())),
             Op::KvAppend => {
                 let (hash, more) = (held.as_ref().map_or(0, |text| text.hash), &call.args[1..]);
-                next.push(text(hash_on(hash, more), [characters, more].concat().into()));
+                next.push(text(extend_hash(hash, more), [characters, more].concat().into()));
             }
             _ => {}
         }

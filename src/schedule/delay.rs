@@ -1,26 +1,25 @@
-//! Delay bounding: each thread runs until it blocks or ends, in turn, but for a few delays. In come
-//! their places; out goes the thread whose turn it is. Knows no accesses.
-//! Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011: a delay takes the turn
-//! from the thread that has it; many bugs need one or two.
+//! Policy delay: each thread runs until it blocks or ends, except at a few random delays.
+//! Delay bounding (Emmi, Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011): a delay takes the
+//! turn from the current thread. Many bugs need one delay or two.
 //!
-//! The paper enumerates; here delays are at random points, and the order of turns is random too:
-//! the first threads would else always be those with the first numbers.
+//! The paper enumerates all schedules. Here the delays are at random points, and the order of the
+//! threads is random, or the threads with the lowest numbers would always run first.
 
-use super::change_points::Places;
-use super::priorities::Lots;
+use super::change_points::ChangePoints;
+use super::priorities::Priorities;
 use super::{THREADS_MAX, View, bit, each};
 use crate::core::random::Random;
 
 #[derive(Clone, Debug)]
 pub struct Delay {
-    /// The order of turns.
-    turns: Lots,
-    delays: Places,
+    /// The order of the threads.
+    order: Priorities,
+    delays: ChangePoints,
 }
 
 impl Delay {
-    pub fn new(delays: Places, threads: usize, random: Random) -> Delay {
-        Delay { turns: Lots::new(threads, random), delays }
+    pub fn new(delays: ChangePoints, threads: usize, random: Random) -> Delay {
+        Delay { order: Priorities::new(threads, random), delays }
     }
 
     #[inline]
@@ -35,10 +34,10 @@ impl Delay {
         self.pass_on(view)
     }
 
-    /// As [`super::Policy::quiet`], and so on.
+    /// See [`super::Policy::decided_ahead`].
     #[inline]
-    pub fn quiet(&self) -> u64 {
-        self.delays.quiet()
+    pub fn decided_ahead(&self) -> u64 {
+        self.delays.decided_ahead()
     }
 
     pub fn skip(&mut self, decisions: u64) {
@@ -50,7 +49,7 @@ impl Delay {
     }
 
     fn pass_on(&mut self, view: &View) -> usize {
-        self.turns.draw(view.runnable | bit(view.current));
+        self.order.draw(view.runnable | bit(view.current));
         let among = view.candidates();
         let stays = among & bit(view.current) != 0;
         let mut turn = if stays { view.current } else { self.after(view.current, among) };
@@ -60,10 +59,10 @@ impl Delay {
         turn % THREADS_MAX
     }
 
-    /// Whose turn it is after `thread`: the next higher lot, or from the lowest on.
+    /// The thread of `among` that comes after `thread` in the order, in a circle.
     fn after(&self, thread: usize, among: u64) -> usize {
-        let own = self.turns.of(thread);
-        let distance = |other: &usize| self.turns.of(*other).wrapping_sub(own).wrapping_sub(1);
+        let own = self.order.get(thread);
+        let distance = |other: &usize| self.order.get(*other).wrapping_sub(own).wrapping_sub(1);
         each(among).min_by_key(distance).unwrap_or(thread)
     }
 }
@@ -79,8 +78,8 @@ mod tests {
         for delays in [0, 1, 2, 4] {
             let mut most = 0;
             for seed in 0..500 {
-                let policy = Policy::new(&Spec::Delay { delays }, seed, &program.outlook());
-                // One turn each, and each delay cuts one in two.
+                let policy = Policy::new(&Spec::Delay { delays }, seed, &program.size());
+                // Each thread runs once without a break, and each delay adds a break.
                 most = most.max(turns(&program.run(policy)));
             }
             assert_eq!(most, 3 + delays as usize);
@@ -89,11 +88,11 @@ mod tests {
 
     #[test]
     fn every_thread_can_be_first() {
-        // Thread 0 has the turn at the start.
+        // Thread 0 is the current one at the start.
         let program = Program::new(&["p", "a", "b", "c", "d"]);
         let mut first = [0; 5];
         for seed in 0..400 {
-            let policy = Policy::new(&Spec::Delay { delays: 0 }, seed, &program.outlook());
+            let policy = Policy::new(&Spec::Delay { delays: 0 }, seed, &program.size());
             first[program.run(policy)[1]] += 1;
         }
         assert!(first[1..].iter().all(|count| *count > 50), "{first:?}");

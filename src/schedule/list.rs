@@ -1,8 +1,7 @@
-//! A list of switches: a schedule recorded from any policy, or a part of one. In comes the number
-//! of the step; out goes the thread that the list names for it, else [`unprompted`]. Draws nothing.
-//! As in shrinking of schedules (Jalbert, Sen: A Trace Simplification Technique for Effective
-//! Debugging of Concurrent Programs, FSE 2010) what is left out must still give a schedule that
-//! ends.
+//! Policy list: repeats recorded switches, or a part of them, by the number of the step.
+//! At other steps it makes the [`default_choice`], so that a list from which the minimizer removed
+//! switches is still a schedule that ends (Jalbert, Sen: A Trace Simplification Technique for
+//! Effective Debugging of Concurrent Programs, FSE 2010).
 
 use super::{Switch, View, bit, lowest};
 
@@ -13,11 +12,11 @@ pub struct List {
     next: usize,
 }
 
-/// What a list does at a step that it does not name: the current thread goes on; if it cannot, the
-/// lowest that can. If it yields, the next higher one, in a circle, so that threads that spin give
-/// way to all others, not only to each other. A recorder need only keep the steps that differ.
+/// The choice at a step without a recorded switch: the current thread; if it cannot run, the lowest
+/// that can. If it yields, the next higher one, in a circle, so that spinning threads yield to all
+/// others and not only to each other. A recorder stores only the steps that differ from this.
 #[inline]
-pub fn unprompted(view: &View) -> usize {
+pub fn default_choice(view: &View) -> usize {
     let current = bit(view.current);
     if view.runnable & current == 0 {
         return lowest(view.runnable);
@@ -48,12 +47,12 @@ impl List {
                 return lowest(bit(switch.thread));
             }
         }
-        unprompted(view)
+        default_choice(view)
     }
 
-    /// As [`super::Policy::quiet`]; there is nothing to skip.
+    /// See [`super::Policy::decided_ahead`]; nothing depends on skipped decisions.
     #[inline]
-    pub fn quiet(&self, step: u64) -> u64 {
+    pub fn decided_ahead(&self, step: u64) -> u64 {
         let next = self.switches.get(self.next).map_or(u64::MAX, |switch| switch.step);
         next.saturating_sub(step + 1)
     }
@@ -61,7 +60,7 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outlook, Pending, Place, Policy, Spec, THREADS_MAX};
+    use super::super::{Pending, Policy, Position, RoundSize, Spec, THREADS_MAX};
     use super::*;
 
     fn switch(step: u64, thread: usize) -> Switch {
@@ -69,20 +68,20 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_holds_where_it_can() {
+    fn a_switch_happens_if_its_thread_can_run() {
         let switches = vec![switch(4, 2), switch(1, 1), switch(2, 3), switch(9, 5)];
-        let outlook = Outlook { threads: 3, operations: 9 };
-        let mut policy = Policy::new(&Spec::List(switches), 0, &outlook);
+        let size = RoundSize { threads: 3, operations: 9 };
+        let mut policy = Policy::new(&Spec::List(switches), 0, &size);
         let pending = [Pending::default(); THREADS_MAX];
         let mut next = |current, runnable, yields, step| {
-            let place = Place::default();
-            policy.next(&View { current, runnable, yields, step, place, pending: &pending })
+            let position = Position::default();
+            policy.next(&View { current, runnable, yields, step, position, pending: &pending })
         };
         assert_eq!(next(0, 0b111, false, 0), 0);
         assert_eq!(next(0, 0b111, false, 1), 1);
         assert_eq!(next(1, 0b111, false, 2), 1, "3 cannot run");
         assert_eq!(next(1, 0b101, false, 3), 0, "the lowest that can");
-        // Step 4 was not asked for.
+        // Step 4 was left out.
         assert_eq!(next(0, 0b111, false, 5), 0);
         assert_eq!(next(0, 0b111, true, 6), 1);
         assert_eq!(next(1, 0b111, true, 7), 2);

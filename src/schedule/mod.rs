@@ -1,40 +1,34 @@
-//! Who runs next: the policies of an engine that lets one thread at a time run. In comes what the
-//! engine knows at a scheduling point ([`View`]), out goes the number of a thread that can run.
-//! Knows nothing of threads, locks or memory, nor of how a thread is made to run; a decision
-//! depends on the [`Spec`], the seed and the views alone.
+//! Scheduling policies: which thread runs next in an engine that runs one at a time.
+//! At each scheduling point the engine passes a [`View`] and gets the number of a thread that can
+//! run. A decision depends only on the [`Spec`], the seed and the views.
 //!
 //! No policy finds every bug soonest, and some never find what others find at once (Zhao, Wolff,
 //! Mathur, Roychoudhury: Selectively Uniform Concurrency Testing, ASPLOS 2025, evaluation;
-//! Thomson, Donaldson, Betts: Concurrency Testing Using Controlled Schedulers, TOPC 2016): so there
-//! are several, and the rounds of a run take turns ([`Spec::drawn`]).
+//! Thomson, Donaldson, Betts: Concurrency Testing Using Controlled Schedulers, TOPC 2016). So there
+//! are several, and each round draws one ([`Spec::drawn`]).
 //!
-//! Addresses are only ever compared for equality: where a target lies in memory differs between
+//! Addresses are only compared for equality, because the address of a variable differs between
 //! processes and must not change the schedule.
 //!
-//! - `change_points`: Places: random decisions of a round at which a policy does something out of
-//!   turn, as likely early as late.
-//! - `delay`: Delay bounding: each thread runs until it blocks or ends, in turn, but for a few
+//! - `change_points`: Draws change points: random decisions of a round at which a policy deviates.
+//! - `delay`: Policy delay: each thread runs until it blocks or ends, except at a few random
 //!   delays.
-//! - `interest`: Which address of a round is the interesting one, for policies that order the
-//!   accesses to one.
-//! - `list`: A list of switches: a schedule recorded from any policy, or a part of one.
-//! - `pct`: PCT: random priorities, lowered at a few random points.
-//! - `pos`: POS: random priorities of events.
-//! - `priorities`: Lots: a random number for each thread, drawn when it is first needed, so that
-//!   threads may appear at any time.
-//! - `simulator`: For tests: threads as lists of events, run under a policy.
-//! - `spec`: A policy with its parameters, as part of a plan.
-//! - `stall`: Stall: one thread is stopped in the middle of an operation while others complete
-//!   whole ones, again and again.
-//! - `surw`: SURW, selectively uniform random walk.
-//! - `turns`: A list of turns: where in its calls each thread let another go on, recorded from any
-//!   policy, or a part of that.
-//! - `walk`: Sticky random walk: the current thread goes on but for a given probability at each
-//!   point.
+//! - `interesting`: Draws the interesting address of a round: one that several threads access.
+//! - `list`: Policy list: repeats recorded switches, or a part of them, by the number of the step.
+//! - `pct`: Policy pct: random thread priorities, lowered at a few random change points.
+//! - `pos`: Policy pos: random priorities of events, drawn again for the events that race.
+//! - `priorities`: Random thread priorities, which order the threads uniformly at random.
+//! - `simulator`: Runs small programs under a policy, for tests.
+//! - `spec`: The notation of policies with their parameters, and which policy each round draws.
+//! - `stall`: Policy stall: a thread is preempted inside an operation while others complete whole
+//!   ones.
+//! - `surw`: Policy surw: all orders of the accesses to one address are about equally likely.
+//! - `turns`: Policy turns: repeats recorded switches by the position of a thread in its own calls.
+//! - `walk`: Policy walk: a sticky random walk, which switches threads with a given probability.
 
 mod change_points;
 mod delay;
-mod interest;
+mod interesting;
 mod list;
 mod pct;
 mod pos;
@@ -51,13 +45,13 @@ mod simulator;
 mod tests;
 
 use crate::core::random::Random;
-use change_points::Places;
+use change_points::ChangePoints;
 
-pub use list::unprompted;
+pub use list::default_choice;
 pub use spec::{Spec, Switch};
-pub use turns::{Place, Tries, Turn};
+pub use turns::{Position, Turn, YieldCounts};
 
-/// Most threads of a round; their numbers are below this.
+/// Most threads of a round. The numbers of threads are below this.
 pub const THREADS_MAX: usize = 64;
 
 /// What a thread is about to do at its scheduling point.
@@ -79,7 +73,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Whether the order of the two can matter.
+    /// Whether the order of the two accesses can matter.
     #[inline]
     fn races(self, other: Pending) -> bool {
         self.address == other.address
@@ -88,30 +82,30 @@ impl Pending {
     }
 }
 
-/// What a policy may know when it decides.
+/// The information on which a policy decides.
 pub struct View<'a> {
-    /// The thread at whose point the decision is made; it may have just blocked or ended.
+    /// The thread at a scheduling point. It may have just blocked or ended.
     pub current: usize,
     /// A bit for each thread that can run; never 0.
     pub runnable: u64,
-    /// `current` asked to let others go first (`sched_yield`, a spin loop that the engine noticed).
+    /// `current` yields: by `sched_yield`, or in a spin loop that the engine noticed.
     pub yields: bool,
-    /// Number of this step in the round; only a list looks at it.
+    /// Number of this step in the round, for `Spec::List`.
     pub step: u64,
-    /// How far `current` is; only a list of turns looks at it.
-    pub place: Place,
+    /// The position of `current` in its calls, for `Spec::Turns`.
+    pub position: Position,
     pub pending: &'a [Pending; THREADS_MAX],
 }
 
 impl View<'_> {
-    /// The thread that can run, if there is but one.
+    /// The only thread that can run, if there is only one.
     #[inline]
     fn lone(&self) -> Option<usize> {
         (self.runnable & self.runnable.wrapping_sub(1) == 0).then(|| lowest(self.runnable))
     }
 
-    /// The threads that may be chosen: all that can run, but one that yields if there are others.
-    /// A policy that let it go on could wait for ever for what another thread is to write.
+    /// The threads that may be chosen: all that can run, without `current` if it yields and others
+    /// can run. If it went on it could spin forever on a value that another thread has to write.
     #[inline]
     fn candidates(&self) -> u64 {
         let others = self.runnable & !bit(self.current);
@@ -119,16 +113,16 @@ impl View<'_> {
     }
 }
 
-/// What is known of a round before it begins.
+/// The size of a round, as known before it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Outlook {
-    /// Threads at the start; others may come.
+pub struct RoundSize {
+    /// Threads at the start. The target may create more.
     pub threads: usize,
-    /// Operations of all threads together, at most.
+    /// Most operations of all threads together.
     pub operations: u64,
 }
 
-/// Decides who runs next; made anew for each round.
+/// Decides which thread runs next. Each round has a new one.
 #[derive(Clone, Debug)]
 pub struct Policy(Kind);
 
@@ -145,19 +139,19 @@ enum Kind {
 }
 
 impl Policy {
-    pub fn new(spec: &Spec, seed: u64, outlook: &Outlook) -> Policy {
-        let (mut random, threads) = (Random::new(seed), outlook.threads);
-        let mut places = |count| Places::new(count, outlook, Random::new(random.bits()));
+    pub fn new(spec: &Spec, seed: u64, size: &RoundSize) -> Policy {
+        let (mut random, threads) = (Random::new(seed), size.threads);
+        let mut points = |count| ChangePoints::new(count, size, Random::new(random.bits()));
         Policy(match spec {
             Spec::Walk { percent } => Kind::Walk(walk::Walk::new(*percent, random)),
             Spec::Pct { depth } => {
-                let changes = places(depth - 1);
+                let changes = points(depth - 1);
                 Kind::Pct(pct::Pct::new(changes, threads, random))
             }
             Spec::Pos => Kind::Pos(pos::Pos::new(threads, random)),
-            Spec::Surw => Kind::Surw(Box::new(surw::Surw::new(outlook, random))),
+            Spec::Surw => Kind::Surw(Box::new(surw::Surw::new(size, random))),
             Spec::Delay { delays } => {
-                let delays = places(*delays);
+                let delays = points(*delays);
                 Kind::Delay(delay::Delay::new(delays, threads, random))
             }
             Spec::Stall => Kind::Stall(stall::Stall::new(random)),
@@ -168,8 +162,9 @@ impl Policy {
         })
     }
 
-    /// A thread whose bit is set in `view.runnable`. Never allocates, locks or panics. To be asked
-    /// at every point, also when only one thread can run: what that one does may count.
+    /// Chooses a thread whose bit is set in `view.runnable`. Never allocates, locks or panics. Call
+    /// it at every scheduling point, even when only one thread can run: the accesses of that thread
+    /// may count.
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
         match &mut self.0 {
@@ -184,22 +179,22 @@ impl Policy {
         }
     }
 
-    /// How many of the next decisions are known: as long as the same threads can run, none yields,
-    /// no operation ends (if it heeds that) and no more steps pass than that after `step`,
-    /// `current` goes on. They need not be asked for if [`Policy::skip`] is told how many.
+    /// How many decisions after `step` are certain to be `current`, as long as the same threads can
+    /// run, none yields, and no operation ends (if the policy uses ends of operations). The engine
+    /// may leave out these calls of [`Policy::next`] if it passes their number to [`Policy::skip`].
     #[inline]
-    pub fn quiet(&self, current: usize, step: u64) -> u64 {
+    pub fn decided_ahead(&self, current: usize, step: u64) -> u64 {
         match &self.0 {
-            Kind::Walk(policy) => policy.quiet(),
-            Kind::Pct(policy) => policy.quiet(),
-            Kind::Delay(policy) => policy.quiet(),
-            Kind::List(policy) => policy.quiet(step),
-            Kind::Stall(policy) => policy.quiet(current),
+            Kind::Walk(policy) => policy.decided_ahead(),
+            Kind::Pct(policy) => policy.decided_ahead(),
+            Kind::Delay(policy) => policy.decided_ahead(),
+            Kind::List(policy) => policy.decided_ahead(step),
+            Kind::Stall(policy) => policy.decided_ahead(current),
             Kind::Pos(_) | Kind::Surw(_) | Kind::Turns(_) => 0,
         }
     }
 
-    /// So many decisions were not asked for while `current` went on, at most [`Policy::quiet`].
+    /// Accounts for `decisions` left out while `current` ran, at most [`Policy::decided_ahead`].
     pub fn skip(&mut self, current: usize, decisions: u64) {
         match &mut self.0 {
             Kind::Walk(policy) => policy.skip(decisions),
@@ -210,19 +205,19 @@ impl Policy {
         }
     }
 
-    /// Whether what threads are about to access has a part in its decisions.
+    /// Whether its decisions depend on the pending accesses.
     #[inline]
-    pub fn heeds_accesses(&self) -> bool {
+    pub fn uses_accesses(&self) -> bool {
         matches!(self.0, Kind::Pos(_) | Kind::Surw(_))
     }
 
-    /// Whether it wants to be told when operations end.
+    /// Whether its decisions depend on when operations end.
     #[inline]
-    pub fn heeds_operations(&self) -> bool {
+    pub fn uses_operations(&self) -> bool {
         matches!(self.0, Kind::Stall(_) | Kind::Pct(_) | Kind::Delay(_) | Kind::Surw(_))
     }
 
-    /// A call of the structure returned on this thread.
+    /// To be called when a call of the structure returns on this thread.
     #[inline]
     pub fn operation_ended(&mut self, thread: usize) {
         match &mut self.0 {
@@ -241,13 +236,13 @@ fn bit(thread: usize) -> u64 {
     1 << (thread % THREADS_MAX)
 }
 
-/// The lowest thread of a set; 0 for the empty set, so that no index made of it is out of bounds.
+/// The lowest thread of a set; 0 for the empty set, so that it is always a valid index.
 #[inline]
 fn lowest(threads: u64) -> usize {
     threads.trailing_zeros() as usize % THREADS_MAX
 }
 
-/// The thread of a set that has `n` lower ones in it.
+/// The thread of a set that has `n` lower ones in the set.
 #[inline]
 fn nth(mut threads: u64, n: u64) -> usize {
     for _ in 0..n {

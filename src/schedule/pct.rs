@@ -1,40 +1,39 @@
-//! PCT: random priorities, lowered at a few random points. In come the depth and the round's
-//! operations; out goes the thread of highest priority. Knows no accesses. Burckhardt, Kothari,
-//! Musuvathi, Nagarakatte: A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs,
-//! ASPLOS 2010: a bug of depth d in a round of n threads and k steps is found with a probability of
-//! at least 1/(n k^(d-1)).
+//! Policy pct: random thread priorities, lowered at a few random change points.
+//! Burckhardt, Kothari, Musuvathi, Nagarakatte: A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs, ASPLOS 2010: a bug of depth d in a round of n threads and k steps is
+//! found with a probability of at least 1/(n k^(d-1)).
 //!
-//! Unlike the paper, k is not known before: the points are drawn as [`super::change_points`] says,
-//! each step within a small factor as likely as another; the bound is less by that factor to the
-//! d-1st.
-//! Beyond the paper: a thread that yields falls below all others, or one that spins at the highest
-//! priority would spin for ever.
+//! Unlike in the paper, k is not known before the round. [`super::change_points`] draws the points
+//! so that all steps are equally likely up to a small factor f, which lowers the bound by f^(d-1).
+//! In addition, a thread that yields falls below all others: at the highest priority it would spin
+//! forever.
 
-use super::change_points::Places;
-use super::priorities::Lots;
+use super::change_points::ChangePoints;
+use super::priorities::Priorities;
 use super::{View, bit};
 use crate::core::random::Random;
 
-/// Priorities at the change points are this and a bit more, those after a yield less; drawn ones
-/// are far above ([`super::priorities::LOWEST`]).
+/// Priorities given at change points are at least this, and those given at a yield are lower. Drawn
+/// priorities are far higher ([`super::priorities::DRAWN_MIN`]).
 const CHANGED: u64 = 1 << 32;
 
 #[derive(Clone, Debug)]
 pub struct Pct {
-    priorities: Lots,
-    /// Where the current thread's priority is lowered.
-    changes: Places,
-    /// What the next thread to yield gets.
+    priorities: Priorities,
+    /// The points at which the current thread's priority is lowered.
+    changes: ChangePoints,
+    /// The last priority given at a yield.
     yielded: u64,
-    /// The answer stays the same as long as no priority changes and the same threads can run.
+    /// The threads that could run when `best` was computed: it stays valid while these can run and
+    /// no priority changes.
     runnable: u64,
     best: usize,
 }
 
 impl Pct {
-    /// `changes`: as many as its depth, less one.
-    pub fn new(changes: Places, threads: usize, random: Random) -> Pct {
-        let priorities = Lots::new(threads, random);
+    /// The number of `changes` is the depth minus one.
+    pub fn new(changes: ChangePoints, threads: usize, random: Random) -> Pct {
+        let priorities = Priorities::new(threads, random);
         Pct { priorities, changes, yielded: CHANGED, runnable: 0, best: 0 }
     }
 
@@ -50,10 +49,10 @@ impl Pct {
         self.best
     }
 
-    /// As [`super::Policy::quiet`], and so on.
+    /// See [`super::Policy::decided_ahead`].
     #[inline]
-    pub fn quiet(&self) -> u64 {
-        self.changes.quiet()
+    pub fn decided_ahead(&self) -> u64 {
+        self.changes.decided_ahead()
     }
 
     pub fn skip(&mut self, decisions: u64) {
@@ -67,10 +66,10 @@ impl Pct {
     fn decide(&mut self, view: &View) {
         self.priorities.draw(view.runnable | bit(view.current));
         while let Some(number) = self.changes.take() {
-            // Not lower and lower with time: the i-th drawn gives priority i, wherever it is, for
-            // bugs in which a thread that was stopped earlier has to wait longer. Never up: it may
-            // have yielded before.
-            let lower = (CHANGED + u64::from(number)).min(self.priorities.of(view.current));
+            // The number of a point gives the priority, not its position in time: some bugs need
+            // the thread that was preempted first to wait longest. The minimum never raises the
+            // priority of a thread that has yielded.
+            let lower = (CHANGED + u64::from(number)).min(self.priorities.get(view.current));
             self.priorities.set(view.current, lower);
         }
         if view.yields {
@@ -88,18 +87,18 @@ mod tests {
     use super::super::{Kind, Policy};
     use super::*;
 
-    /// How many of 20,000 rounds have all of these pairs (thread, event) in order.
+    /// In how many of 20,000 rounds all of these pairs of (thread, event) are in order.
     fn hits(program: &Program, depth: u32, pairs: &[(At, At)]) -> u32 {
         let events = (0..program.threads()).map(|thread| program.length(thread) as u64).sum();
         let rounds = (0..20_000).map(|seed| {
             let mut random = Random::new(seed);
-            let changes = Places::uniform(depth - 1, events, Random::new(random.bits()));
+            let changes = ChangePoints::uniform(depth - 1, events, Random::new(random.bits()));
             program.run(Policy(Kind::Pct(Pct::new(changes, program.threads(), random))))
         });
         rounds.filter(|order| pairs.iter().all(|(a, b)| before(order, *a, *b))).count() as u32
     }
 
-    /// Against the bound, with room for four standard deviations.
+    /// At least as many as the bound, less four standard deviations.
     fn assert_hits(hits: u32, threads: f64, steps: f64, depth: i32, what: &str) {
         let expected = 20_000.0 / (threads * steps.powi(depth - 1));
         let least = expected - 4.0 * expected.sqrt();
@@ -137,8 +136,9 @@ mod tests {
         }
     }
 
-    /// The thread that is stopped first goes on last, or not: the priorities at the change points
-    /// must not follow their order. Needs one order of all three threads, so it is 1/n!, not 1/n.
+    /// The thread that is preempted first may resume last or second: the priorities at the change
+    /// points must not follow the order of the points. The bug needs one order of all three
+    /// threads, so the bound has 1/n! instead of 1/n.
     #[test]
     fn depth_3_nested() {
         let program = Program::new(&["aa", "bb", "cc"]);

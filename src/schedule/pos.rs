@@ -1,30 +1,29 @@
-//! POS: random priorities of events. In come the pending accesses; out goes the thread whose event
-//! has the highest priority. Yuan, Yang, Gu: Partial Order Aware Concurrency Sampling, CAV 2018:
-//! once an event is executed, those pending that race with it (same address, one a
-//! write) draw anew, as does the thread that executed it; so the order of each race is drawn
-//! independently of the races before. Knows no lengths.
+//! Policy pos: random priorities of events, drawn again for the events that race.
+//! Yuan, Yang, Gu: Partial Order Aware Concurrency Sampling, CAV 2018: when an event is executed,
+//! the pending events that race with it (same address, one of them a write) get new priorities, and
+//! so does the thread that executed it. So the order of each race is independent of earlier races.
 //!
-//! Beyond the paper: when a thread yields all draw anew and it is not chosen, or threads with
-//! low priorities would wait for ever for one that spins.
+//! In addition, when a thread yields, all priorities are drawn again and the thread is not chosen:
+//! otherwise threads with low priorities could wait forever for one that spins.
 
-use super::priorities::Lots;
+use super::priorities::Priorities;
 use super::{View, bit, each};
 use crate::core::random::Random;
 
 #[derive(Clone, Debug)]
 pub struct Pos {
-    priorities: Lots,
+    priorities: Priorities,
 }
 
 impl Pos {
     pub fn new(threads: usize, random: Random) -> Pos {
-        Pos { priorities: Lots::new(threads, random) }
+        Pos { priorities: Priorities::new(threads, random) }
     }
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
         if view.yields {
-            self.priorities.forget(u64::MAX);
+            self.priorities.redraw(u64::MAX);
         }
         let chosen = match view.lone() {
             Some(thread) => thread,
@@ -33,11 +32,11 @@ impl Pos {
                 self.priorities.highest(view.candidates())
             }
         };
-        self.priorities.forget(bit(chosen) | self.racing(chosen, view));
+        self.priorities.redraw(bit(chosen) | self.racing(chosen, view));
         chosen
     }
 
-    /// Threads, blocked ones too, whose pending event races with that of `thread`.
+    /// Threads, including blocked ones, whose pending event races with that of `thread`.
     #[inline]
     fn racing(&self, thread: usize, view: &View) -> u64 {
         let event = view.pending[thread];
@@ -54,10 +53,10 @@ mod tests {
     use super::super::Spec;
     use super::super::simulator::{Program, assert_shares};
 
-    /// Two writes of one thread and one of another: without redrawing after the first race it
-    /// would be 1/2, 1/6, 1/3.
+    /// Two writes of one thread and one of another: if the first race did not redraw priorities,
+    /// the shares would be 1/2, 1/6, 1/3.
     #[test]
-    fn each_race_is_drawn_anew() {
+    fn each_race_redraws_priorities() {
         let program = Program::new(&["XX", "X"]);
         let shares = [("baa", 1.0 / 2.0), ("aba", 1.0 / 4.0), ("aab", 1.0 / 4.0)];
         assert_shares(&program, &Spec::Pos, &shares);
@@ -80,10 +79,9 @@ mod tests {
         assert_shares(&Program::new(&["XX", "x"]), &Spec::Pos, &shares);
     }
 
-    /// n events of the others before it: the one racing write comes first unless its priority is
-    /// higher than that of none of them.
+    /// Thread b is last only if its write has the lowest priority of the five events.
     #[test]
-    fn local_events_delay() {
+    fn a_write_is_last_only_with_the_lowest_priority() {
         let shares = [("aaaab", 1.0 / 5.0)];
         assert_shares(&Program::new(&["pqrX", "X"]), &Spec::Pos, &shares);
     }

@@ -1,66 +1,65 @@
-//! Lots: a random number for each thread, drawn when it is first needed, so that threads may appear
-//! at any time. The order of the lots is a uniformly random order of the threads. Knows nothing of
-//! what policies make of that order.
+//! Random thread priorities, which order the threads uniformly at random.
+//! A priority is drawn when it is first needed, because the target may create threads at any time.
 
 use super::{THREADS_MAX, bit, each};
 use crate::core::random::Random;
 
-/// Every drawn lot is at least this; policies may set lower ones.
-pub const LOWEST: u64 = 1 << 63;
+/// Every drawn priority is at least this. Policies may set lower ones.
+pub const DRAWN_MIN: u64 = 1 << 63;
 
 #[derive(Clone, Debug)]
-pub struct Lots {
+pub struct Priorities {
     random: Random,
     drawn: u64,
-    lots: [u64; THREADS_MAX],
+    values: [u64; THREADS_MAX],
 }
 
-impl Lots {
-    /// With lots for the first `threads`.
-    pub fn new(threads: usize, random: Random) -> Lots {
-        let mut lots = Lots { random, drawn: 0, lots: [0; THREADS_MAX] };
-        lots.draw(if threads < THREADS_MAX { bit(threads) - 1 } else { u64::MAX });
-        lots
+impl Priorities {
+    /// With priorities for the first `threads`.
+    pub fn new(threads: usize, random: Random) -> Priorities {
+        let mut all = Priorities { random, drawn: 0, values: [0; THREADS_MAX] };
+        all.draw(if threads < THREADS_MAX { bit(threads) - 1 } else { u64::MAX });
+        all
     }
 
-    /// Lots for those of `threads` that have none.
+    /// Draws priorities for those of `threads` that have none.
     #[inline]
     pub fn draw(&mut self, threads: u64) {
         for thread in each(threads & !self.drawn) {
-            self.lots[thread] = LOWEST | self.random.bits();
+            self.values[thread] = DRAWN_MIN | self.random.bits();
         }
         self.drawn |= threads;
     }
 
-    /// They draw anew when next asked for.
+    /// Discards the priorities of `threads`: the next [`Priorities::draw`] gives them new ones.
     #[inline]
-    pub fn forget(&mut self, threads: u64) {
+    pub fn redraw(&mut self, threads: u64) {
         self.drawn &= !threads;
     }
 
-    /// The threads that have lots.
+    /// The threads that have priorities.
     #[inline]
     pub fn drawn(&self) -> u64 {
         self.drawn
     }
 
     #[inline]
-    pub fn of(&self, thread: usize) -> u64 {
-        self.lots[thread % THREADS_MAX]
+    pub fn get(&self, thread: usize) -> u64 {
+        self.values[thread % THREADS_MAX]
     }
 
-    pub fn set(&mut self, thread: usize, lot: u64) {
+    pub fn set(&mut self, thread: usize, priority: u64) {
         self.drawn |= bit(thread);
-        self.lots[thread % THREADS_MAX] = lot;
+        self.values[thread % THREADS_MAX] = priority;
     }
 
-    /// Who of `threads`, which have lots and are not empty, has the highest.
+    /// The thread with the highest priority; `threads` is not empty, and all of them have one.
     #[inline]
     pub fn highest(&self, threads: u64) -> usize {
         let mut best = (0, 0);
         for thread in each(threads) {
-            if self.lots[thread] > best.0 {
-                best = (self.lots[thread], thread);
+            if self.values[thread] > best.0 {
+                best = (self.values[thread], thread);
             }
         }
         best.1

@@ -1,11 +1,11 @@
-//! For tests: threads as lists of events, run under a policy. In comes a program of a word for each
-//! thread; out goes the order in which their events happened. A letter is one event: a capital
-//! writes the address of that letter, a small one reads it, `p` to `w` are reads of no address, `;`
-//! ends an operation and is none.
+//! Runs small programs under a policy, for tests.
+//! A program is a word for each thread, a letter of which is one event: a capital writes the
+//! address of that letter, a small letter reads it, `p` to `w` access nothing. `;` ends an
+//! operation.
 
 use std::collections::BTreeMap;
 
-use super::{Access, Outlook, Pending, Place, Policy, Spec, THREADS_MAX, View};
+use super::{Access, Pending, Policy, Position, RoundSize, Spec, THREADS_MAX, View};
 
 pub struct Program {
     events: Vec<Vec<Event>>,
@@ -43,7 +43,7 @@ impl Program {
         self.events[thread].len()
     }
 
-    /// Which thread made each event.
+    /// The thread of each event, in the order of the events.
     pub fn run(&self, policy: Policy) -> Vec<usize> {
         self.run_by(policy, |policy, view, ended| {
             if ended {
@@ -53,7 +53,8 @@ impl Program {
         })
     }
 
-    /// The same, if `decide` does; it is told whether the current thread's operation just ended.
+    /// As [`Program::run`], with decisions by `decide`. Its last argument is whether an operation
+    /// of the current thread just ended.
     pub fn run_by(
         &self,
         mut policy: Policy,
@@ -67,8 +68,8 @@ impl Program {
                 return order;
             }
             let step = order.len() as u64;
-            let place = Place { steps: done[current] as u32, ..Place::default() };
-            let view = View { current, runnable, yields: false, step, place, pending: &pending };
+            let position = Position { steps: done[current] as u32, ..Position::default() };
+            let view = View { current, runnable, yields: false, step, position, pending: &pending };
             current = decide(&mut policy, &view, ended);
             assert_ne!(runnable >> current & 1, 0, "thread {current} cannot run");
             let event = self.events[current][done[current]];
@@ -78,28 +79,27 @@ impl Program {
         }
     }
 
-    /// All that is known of it beforehand.
-    pub fn outlook(&self) -> Outlook {
+    pub fn size(&self) -> RoundSize {
         let operations = self.events.iter().flatten().filter(|event| event.ends).count() as u64;
-        Outlook { threads: self.threads(), operations }
+        RoundSize { threads: self.threads(), operations }
     }
 
-    /// The order of the events of one letter, or of all: `a` for thread 0, `b` for 1.
-    pub fn told(&self, order: &[usize], letter: Option<char>) -> String {
+    /// The threads of the events of one letter, or of all events: `a` for thread 0, `b` for 1.
+    pub fn threads_text(&self, order: &[usize], letter: Option<char>) -> String {
         let mut done = [0; THREADS_MAX];
-        let told = order.iter().filter_map(|thread| {
+        let letters = order.iter().filter_map(|thread| {
             let event = self.events[*thread][done[*thread]];
             done[*thread] += 1;
             let wanted = letter.is_none_or(|letter| letter == event.letter);
             wanted.then(|| char::from(b'a' + *thread as u8))
         });
-        told.collect()
+        letters.collect()
     }
 
-    /// The events before which another thread completed a whole operation, within an operation.
+    /// The events inside operations before which another thread completed a whole operation.
     pub fn overtaken(&self, order: &[usize]) -> Vec<usize> {
         let mut done = [0; THREADS_MAX];
-        // For each thread: operations that the others completed since its last event, wholly.
+        // For each thread: operations that others began and completed since its last event.
         let mut whole = [0u32; THREADS_MAX];
         let mut began = [[false; THREADS_MAX]; THREADS_MAX];
         let mut found = Vec::new();
@@ -123,7 +123,7 @@ impl Program {
         found
     }
 
-    /// Who has events left, and what they are.
+    /// The threads that have events left, and their next accesses.
     fn pending(&self, done: &[usize; THREADS_MAX]) -> (u64, [Pending; THREADS_MAX]) {
         let (mut runnable, mut pending) = (0, [Pending::default(); THREADS_MAX]);
         for (thread, events) in self.events.iter().enumerate() {
@@ -157,12 +157,12 @@ pub fn before(order: &[usize], a: At, b: At) -> bool {
     at(a) < at(b)
 }
 
-/// How often another thread's events begin, the first included.
+/// How many times a thread starts to run, including the first.
 pub fn turns(order: &[usize]) -> usize {
     order.chunk_by(|a, b| a == b).count()
 }
 
-/// How often each order of events came in so many rounds.
+/// How often each order of events occurred in `rounds` rounds.
 pub fn orders(
     program: &Program,
     policy: impl Fn(u64) -> Policy,
@@ -171,15 +171,15 @@ pub fn orders(
 ) -> BTreeMap<String, u64> {
     let mut seen = BTreeMap::new();
     for seed in 0..rounds {
-        *seen.entry(program.told(&program.run(policy(seed)), letter)).or_insert(0) += 1;
+        *seen.entry(program.threads_text(&program.run(policy(seed)), letter)).or_insert(0) += 1;
     }
     seen
 }
 
-/// Each of these orders has its share of the rounds, within five standard deviations.
+/// Asserts the share of each of these orders, within five standard deviations.
 pub fn assert_shares(program: &Program, spec: &Spec, shares: &[(&str, f64)]) {
     let rounds = 20_000;
-    let policy = |seed| Policy::new(spec, seed, &program.outlook());
+    let policy = |seed| Policy::new(spec, seed, &program.size());
     let seen = orders(program, policy, None, rounds);
     for (order, share) in shares {
         let count = seen.get(*order).copied().unwrap_or(0) as f64;
@@ -189,8 +189,8 @@ pub fn assert_shares(program: &Program, spec: &Spec, shares: &[(&str, f64)]) {
     }
 }
 
-/// The orders of the events of one letter are so many, and equally likely: chi-square, within six
-/// standard deviations of its mean.
+/// Asserts that the events of one letter have `expected` orders, and that all are equally likely:
+/// chi-square is within six standard deviations of its mean.
 pub fn assert_uniform(
     program: &Program,
     policy: impl Fn(u64) -> Policy,

@@ -1,6 +1,6 @@
-//! A policy with its parameters, as part of a plan. In comes its text (`walk:5`, `pct:3`, `pos`,
-//! `surw`, `delay:2`, `stall`, `list:12@1,40@0`, `turns:0.1.4@2`) or a seed and a round; out goes a
-//! value. Knows nothing of how a policy decides.
+//! The notation of policies with their parameters, and which policy each round draws.
+//! Examples: `walk:5`, `pct:3`, `pos`, `surw`, `delay:2`, `stall`, `list:12@1,40@0`,
+//! `turns:0.1.4@2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,37 +11,38 @@ use super::THREADS_MAX;
 use super::turns::{self, Turn};
 use crate::core::random::Random;
 
-/// Sets the draws of policies apart from others of the same seed and round.
+/// Separates the draws of policies from others of the same seed and round.
 const DRAW: u64 = 0x5c4e_d01e;
-/// The same for schedules near one.
+/// The same for mutations of a schedule.
 const NEAR: u64 = 0x2ea2_0b1e;
-/// Most change points and delays; more have nothing to do with bounding.
+/// Most change points and delays. More would not bound anything.
 const BOUND_MAX: u64 = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Spec {
-    /// Goes on with the same thread but for this probability at each point.
+    /// Switches threads with this probability at each point.
     Walk { percent: u32 },
-    /// Random priorities, changed at `depth` - 1 points.
+    /// Random priorities, lowered at `depth` - 1 change points.
     Pct { depth: u32 },
-    /// Random priorities of events, drawn anew where events race.
+    /// Random priorities of events, drawn again where events race.
     Pos,
     /// All orders of the accesses to one address are equally likely.
     Surw,
-    /// Each thread runs to its end, but for this many delays.
+    /// Each thread runs until it blocks or ends, except at this many delays.
     Delay { delays: u32 },
     /// One thread is stopped while others complete operations.
     Stall,
-    /// As recorded.
+    /// A recorded schedule, by step: `list:STEP@THREAD,...`.
     List(Vec<Switch>),
-    /// As recorded, by places in the threads' calls: `turns:THREAD.CALL.STEPS@THREAD,...`.
+    /// A recorded schedule, by position in the calls: `turns:THREAD.CALL.STEPS@THREAD,...`.
     Turns(Vec<Turn>),
-    /// Schedules near a recorded one ([`Spec::of_round`]); taken for one round, that one.
+    /// Mutations of a recorded schedule, a different one in each round ([`Spec::for_round`]). A
+    /// policy made directly from it repeats the recorded schedule.
     Near(Vec<Turn>),
 }
 
-/// At this step that thread goes on.
+/// At step `step`, thread `thread` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
     pub step: u64,
@@ -49,9 +50,9 @@ pub struct Switch {
 }
 
 impl Spec {
-    /// What the rounds of a run take turns in; those of one family stand together. Parameters as
-    /// far apart as the bugs they find: measured hits per schedule of walks of 3 % and of 20 %, and
-    /// of PCT 3 and 10, differ by up to 70 times, in favour of either.
+    /// The policies that rounds draw from; those of one family are adjacent. Parameters of a family
+    /// differ as much as the bugs they find: measured hits per schedule of walks of 3 % and 20 %,
+    /// and of PCT 3 and 10, differ by up to 70 times, in favour of either.
     pub const ROTATION: &[Spec] = &[
         Spec::Walk { percent: 1 },
         Spec::Walk { percent: 3 },
@@ -69,30 +70,30 @@ impl Spec {
         Spec::Stall,
     ];
 
-    /// The policy of a round. First the family is drawn, then its parameter: neighbouring
-    /// parameters find much the same bugs, so that a family must not have more rounds for having
-    /// more of them, and one without any (POS) not fewer.
+    /// The policy of a round. The family is drawn first, then its parameter: neighbouring
+    /// parameters find much the same bugs, so a family with many of them should not get more rounds
+    /// than one without any (POS).
     pub fn drawn(seed: u64, round: u64) -> Spec {
-        let mut random = Random::of(seed, &[DRAW, round]);
+        let mut random = Random::derived(seed, &[DRAW, round]);
         let families = || Spec::ROTATION.chunk_by(|a, b| a.family() == b.family());
         let n = random.below(families().count() as u64);
         let family = families().nth(n as usize).unwrap_or(Spec::ROTATION);
         random.pick(family).clone()
     }
 
-    /// What it means for one round: of schedules near one, some are that one, some others are drawn
-    /// around it or without it.
-    pub fn of_round(&self, seed: u64, round: u64) -> Spec {
+    /// The policy for one round. It differs between rounds only for `Near`: the recorded schedule
+    /// in one round of eight, a mutation in three, a policy drawn from [`Spec::ROTATION`] in four.
+    pub fn for_round(&self, seed: u64, round: u64) -> Spec {
         let Spec::Near(turns) = self else { return self.clone() };
-        let mut random = Random::of(seed, &[NEAR, round]);
+        let mut random = Random::derived(seed, &[NEAR, round]);
         match random.below(8) {
             0 => Spec::Turns(turns.clone()),
-            1..4 => Spec::Turns(turns::varied(turns, &mut random)),
+            1..4 => Spec::Turns(turns::mutated(turns, &mut random)),
             _ => Spec::drawn(seed, round),
         }
     }
 
-    /// For tables: as [`fmt::Display`], but without what a list holds.
+    /// As [`fmt::Display`], without the entries of a list, for tables.
     pub fn name(&self) -> String {
         match self {
             Spec::List(_) | Spec::Turns(_) | Spec::Near(_) => self.family().to_string(),
@@ -162,7 +163,7 @@ impl FromStr for Spec {
             "surw" => Ok(Spec::Surw),
             "stall" => Ok(Spec::Stall),
             _ => Err(format!(
-                "unknown schedule '{text}'; known are walk:PERCENT, pct:DEPTH, pos, surw, \
+                "unknown schedule '{text}'; choose one of walk:PERCENT, pct:DEPTH, pos, surw, \
                  delay:DELAYS, stall, list:STEP@THREAD,..., turns:THREAD.CALL.STEPS@THREAD,..."
             )),
         }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_policies_are_refused() {
         for text in [
             "",
             "walk",
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    /// A change here means that every recorded seed replays something else.
+    /// After a change here every recorded seed replays something else.
     #[test]
     fn the_draws_of_a_seed_never_change() {
         let drawn: Vec<String> = (0..8).map(|round| Spec::drawn(5, round).name()).collect();

@@ -1,28 +1,28 @@
-//! Stall: one thread is stopped in the middle of an operation while others complete whole ones,
-//! again and again. In come points, pending accesses and ends of operations; out goes the stopped
-//! thread when its time has come, else one of the others by a sticky walk. Knows no lengths. The
-//! form of most ABA bugs: read, be overtaken by several operations, then compare-and-swap (Michael,
-//! Scott: Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms, PODC
-//! 1996, section 1, on earlier queues).
+//! Policy stall: a thread is preempted inside an operation while others complete whole ones.
+//! Then it resumes at once, and the next victim is drawn. The other threads run by a sticky walk.
+//! Most ABA bugs need this: read, be overtaken by several operations, then compare-and-swap
+//! (Michael, Scott: Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue
+//! Algorithms, PODC 1996, section 1, on earlier queues).
 
 use super::walk::Walk;
 use super::{Access, THREADS_MAX, View, bit, nth};
 use crate::core::random::Random;
 
-/// Points of its own that a thread passes before it is stopped, at most: some operations.
+/// Most scheduling points that the victim passes before it is stopped: those of a few operations.
 const POINTS_MAX: u64 = 64;
-/// Operations that another thread completes meanwhile, at most.
+/// Most operations that another thread must complete meanwhile.
 const OPERATIONS_MAX: u64 = 3;
-/// Decisions after which a stopped thread goes on in any case: the others may wait for it in a way
-/// that does not show as yielding.
+/// Decisions after which the victim resumes in any case: the others may wait for it without being
+/// seen to yield.
 const DECISIONS_MAX: u64 = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// The victim is to be drawn.
+    /// There is no victim.
     Idle,
-    /// It still runs.
+    /// The victim runs until it is to be stopped.
     Hunting,
+    /// The victim is stopped.
     Holding,
 }
 
@@ -32,24 +32,25 @@ pub struct Stall {
     walk: Walk,
     phase: Phase,
     victim: usize,
-    /// Points that the victim passes before it is stopped.
+    /// Scheduling points that the victim still passes before it is stopped.
     points: u64,
-    /// It is stopped just before a write.
+    /// The victim is stopped just before a write.
     at_write: bool,
-    /// Operations one other thread must complete.
+    /// Operations that another thread must complete before the victim resumes.
     wanted: u8,
     completed: [u8; THREADS_MAX],
-    /// One did.
+    /// Another thread has completed `wanted` operations.
     overtaken: bool,
     /// Threads that ran since their last operation ended.
     inside: u64,
-    /// Threads that were inside when the victim was stopped: their next end is not of a whole one.
+    /// Threads that were inside an operation when the victim was stopped. That operation does not
+    /// count as completed meanwhile.
     under_way: u64,
     /// Threads that yielded since the victim was stopped or an operation ended.
     yielded: u64,
     /// Decisions since the victim was stopped.
     decisions: u64,
-    /// All that could go on had yielded, at the last decision.
+    /// At the last decision, all other threads that could run had yielded.
     waiting: bool,
 }
 
@@ -101,8 +102,8 @@ impl Stall {
         }
     }
 
-    /// As [`super::Policy::quiet`], and so on.
-    pub fn quiet(&self, current: usize) -> u64 {
+    /// See [`super::Policy::decided_ahead`].
+    pub fn decided_ahead(&self, current: usize) -> u64 {
         let other = match self.phase {
             Phase::Idle => 0,
             Phase::Hunting if current == self.victim => self.points,
@@ -110,7 +111,7 @@ impl Stall {
             Phase::Holding if self.overtaken || self.waiting => 0,
             Phase::Holding => DECISIONS_MAX.saturating_sub(1 + self.decisions),
         };
-        other.min(self.walk.quiet())
+        other.min(self.walk.decided_ahead())
     }
 
     pub fn skip(&mut self, current: usize, decisions: u64) {
@@ -144,7 +145,7 @@ impl Stall {
     fn aim(&mut self, view: &View) {
         let n = self.random.below(u64::from(view.runnable.count_ones()));
         self.victim = nth(view.runnable, n);
-        // Often soon: a thread of a short round has few points.
+        // Logarithmic, to stop the victim soon in most cases: in a short round it has few points.
         self.points = self.random.log_between(1, POINTS_MAX) - 1;
         self.at_write = !self.random.one_in(4);
         self.phase = Phase::Hunting;
@@ -160,7 +161,8 @@ impl Stall {
         self.phase = Phase::Holding;
     }
 
-    /// The victim at once when its time has come, so that nothing else happens before it goes on.
+    /// Chooses another thread, or the victim as soon as it is overtaken, so that nothing happens
+    /// between the overtaking operation and the victim's next step.
     #[inline]
     fn hold(&mut self, view: &View) -> usize {
         self.decisions += 1;
@@ -168,7 +170,7 @@ impl Stall {
             self.yielded |= bit(view.current);
         }
         let others = view.runnable & !bit(self.victim);
-        // Those that yield may wait for the victim.
+        // Threads that yield may wait for the victim.
         self.waiting = others & !self.yielded == 0;
         if !self.overtaken && !self.waiting && self.decisions < DECISIONS_MAX {
             return self.walk.step(view.current, others, view.yields);
@@ -186,13 +188,13 @@ mod tests {
     use super::super::simulator::Program;
     use super::super::{Policy, Spec};
 
-    /// Operations of four events each; those of thread 0 are overtaken by whole ones.
+    /// Operations have four events each.
     #[test]
     fn whole_operations_happen_inside_another() {
         let program = Program::new(&["xyXp;xyXp;xyXp", "xyXp;xyXp;xyXp", "xyXp;xyXp;xyXp"]);
         let (mut overtaken, mut before_write) = (0, 0);
         for seed in 0..1000 {
-            let order = program.run(Policy::new(&Spec::Stall, seed, &program.outlook()));
+            let order = program.run(Policy::new(&Spec::Stall, seed, &program.size()));
             let found = program.overtaken(&order);
             overtaken += u32::from(!found.is_empty());
             before_write += u32::from(found.iter().any(|event| event % 4 == 2));

@@ -1,70 +1,70 @@
-//! SURW, selectively uniform random walk. In come the pending accesses and the ends of operations;
-//! out goes a thread such that all orders of the *interesting* events are about equally likely.
-//! Zhao, Wolff, Mathur, Roychoudhury: Selectively Uniform Concurrency Testing, ASPLOS 2025, section
-//! 3: the thread that is to make the next interesting event is drawn by how many of them each has
-//! left; who comes to one out of turn waits. All other events go by random priorities, drawn anew
-//! after each.
+//! Policy surw: all orders of the accesses to one address are about equally likely.
+//! Selectively uniform random walk (Zhao, Wolff, Mathur, Roychoudhury: Selectively Uniform
+//! Concurrency Testing, ASPLOS 2025, section 3): the thread that makes the next interesting event
+//! is drawn in proportion to the interesting events that each thread has left, and the others wait
+//! before theirs. All other events have random priorities, drawn again after each event.
 //!
-//! Interesting are all accesses to one address. The paper counts them beforehand, in a run of its
-//! own; here the address is drawn as accesses come, and what a thread has left is taken to be the
-//! operations it has left, times the events that one of its operations had so far: a round costs
-//! six tenths, and finds about as much (docs/policies.md). Beyond the paper: all is drawn anew when
-//! a thread yields, or others could wait for ever. Does not know which thread creates which.
+//! The interesting events are the accesses to one address. The paper counts them in a separate run
+//! beforehand. Here the address is drawn while accesses arrive, and the events that a thread has
+//! left are estimated: its remaining operations times the events per operation so far. A round
+//! costs six tenths and finds about as much (docs/policies.md). In addition, everything is drawn
+//! again when a thread yields, because others could wait forever. Unlike the paper, this ignores
+//! which thread creates which.
 
-use super::interest::Interest;
-use super::priorities::Lots;
-use super::{Outlook, THREADS_MAX, View, bit, each};
+use super::interesting::InterestingAddress;
+use super::priorities::Priorities;
+use super::{RoundSize, THREADS_MAX, View, bit, each};
 use crate::core::random::Random;
 
-/// Makes weights of fractions.
+/// Weights are fractions in units of 1/256.
 const SCALE: u64 = 1 << 8;
 
 #[derive(Clone, Debug)]
 pub struct Surw {
-    priorities: Lots,
-    interest: Interest,
-    threads: [Own; THREADS_MAX],
-    /// The thread that is to make the next interesting event; empty: to be drawn.
+    priorities: Priorities,
+    interesting: InterestingAddress,
+    threads: [ThreadEvents; THREADS_MAX],
+    /// The thread that makes the next interesting event, as a set; empty: not drawn yet.
     intended: u64,
 }
 
-/// What is known of a thread.
+/// The counts from which a thread's remaining interesting events are estimated.
 #[derive(Clone, Copy, Debug)]
-struct Own {
-    /// Operations that have not ended, at most.
+struct ThreadEvents {
+    /// Most operations that have not ended.
     left: u32,
-    /// Of those that have, those since the address is known.
+    /// Operations that ended since the address is known.
     ended: u16,
-    /// Interesting events.
+    /// Interesting events since then.
     events: u16,
 }
 
-impl Own {
-    /// How many interesting events it may have left, in parts of [`SCALE`]. An operation that is
-    /// not known to have any is taken to have one.
+impl ThreadEvents {
+    /// The estimate of its remaining interesting events, times [`SCALE`]. It starts with one event
+    /// per operation.
     fn weight(self) -> u64 {
         let per_operation = SCALE * (1 + u64::from(self.events)) / (1 + u64::from(self.ended));
         u64::from(self.left) * per_operation
     }
 
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         (self.ended, self.events) = (0, 0);
     }
 }
 
 impl Surw {
-    pub fn new(outlook: &Outlook, mut random: Random) -> Surw {
-        let interest = Interest::new(&mut random);
-        let priorities = Lots::new(outlook.threads, random);
-        let left = outlook.operations / outlook.threads.max(1) as u64;
-        let own = Own { left: left.min(u32::MAX.into()) as u32, ended: 0, events: 0 };
-        Surw { priorities, interest, threads: [own; THREADS_MAX], intended: 0 }
+    pub fn new(size: &RoundSize, mut random: Random) -> Surw {
+        let interesting = InterestingAddress::new(&mut random);
+        let priorities = Priorities::new(size.threads, random);
+        let left = size.operations / size.threads.max(1) as u64;
+        let thread = ThreadEvents { left: left.min(u32::MAX.into()) as u32, ended: 0, events: 0 };
+        Surw { priorities, interesting, threads: [thread; THREADS_MAX], intended: 0 }
     }
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
         if view.yields {
-            self.relent();
+            self.redraw_all();
         }
         let among = view.candidates();
         let at = self.at_interesting(view, among);
@@ -72,13 +72,13 @@ impl Surw {
             Some(thread) => thread,
             None => self.choose(view.runnable, among, at),
         };
-        self.priorities.forget(bit(chosen));
+        self.priorities.redraw(bit(chosen));
         if at & bit(chosen) != 0 {
             let own = &mut self.threads[chosen];
             own.events = own.events.saturating_add(1);
             self.intended = 0;
-        } else if self.interest.find(chosen, view.pending[chosen].address) {
-            self.threads.iter_mut().for_each(Own::forget);
+        } else if self.interesting.observe(chosen, view.pending[chosen].address) {
+            self.threads.iter_mut().for_each(ThreadEvents::reset);
         }
         chosen
     }
@@ -92,7 +92,7 @@ impl Surw {
     /// Which of `among` are about to make an interesting event.
     #[inline]
     fn at_interesting(&self, view: &View, among: u64) -> u64 {
-        let address = self.interest.address();
+        let address = self.interesting.address();
         if address == 0 {
             return 0;
         }
@@ -108,19 +108,20 @@ impl Surw {
             return first;
         }
         if self.intended == 0 {
-            self.intended = self.intend(among, at);
+            self.intended = self.draw_intended(among, at);
         }
         let free = among & (!at | self.intended);
         if free == 0 {
-            // All wait for one that cannot run.
-            self.intended = self.intend(among, at);
+            // All of them wait before an interesting event for a thread that cannot run.
+            self.intended = self.draw_intended(among, at);
             return self.priorities.highest(self.intended);
         }
         self.priorities.highest(free)
     }
 
-    /// One of `among`, by what each may have left. Who is `at` an interesting event has one.
-    fn intend(&mut self, among: u64, at: u64) -> u64 {
+    /// Draws one of `among` in proportion to the interesting events that each has left. A thread
+    /// that is `at` one has at least one left.
+    fn draw_intended(&mut self, among: u64, at: u64) -> u64 {
         let threads = &self.threads;
         let weight = |thread: usize| threads[thread].weight().max(at >> thread & 1);
         let total = each(among).map(weight).sum();
@@ -134,12 +135,13 @@ impl Surw {
         at & at.wrapping_neg()
     }
 
-    /// A thread that spins may wait for one that waits for its turn, or has a low priority. So all
-    /// draws are made anew, and what it did while it span says nothing of what it has left.
-    fn relent(&mut self) {
+    /// A spinning thread may wait for one that waits before its interesting event or has a low
+    /// priority, so everything is drawn again. The counts start again, because the events of a spin
+    /// loop say nothing about an operation.
+    fn redraw_all(&mut self) {
         self.intended = 0;
-        self.priorities.forget(u64::MAX);
-        self.threads.iter_mut().for_each(Own::forget);
+        self.priorities.redraw(u64::MAX);
+        self.threads.iter_mut().for_each(ThreadEvents::reset);
     }
 }
 
@@ -151,10 +153,10 @@ mod tests {
 
     /// Accesses to the letter X are interesting from the start.
     fn at_x(program: &Program) -> impl Fn(u64) -> Policy {
-        let outlook = program.outlook();
+        let size = program.size();
         move |seed| {
-            let interest = Interest::of(0x1000 + 8 * u64::from(b'x'));
-            let surw = Surw { interest, ..Surw::new(&outlook, Random::new(seed)) };
+            let interesting = InterestingAddress::fixed(0x1000 + 8 * u64::from(b'x'));
+            let surw = Surw { interesting, ..Surw::new(&size, Random::new(seed)) };
             Policy(Kind::Surw(Box::new(surw)))
         }
     }
@@ -165,18 +167,18 @@ mod tests {
         assert_uniform(&program, at_x(&program), 'X', 252);
     }
 
-    /// Orders of the interesting events are uniform whatever lies between them.
+    /// Orders of the interesting events are uniform, whatever events are between them.
     #[test]
     fn other_events_change_nothing() {
         let program = Program::new(&["pqrX;pqX", "rrrX;rrXrrrrrrrrr", "X;X"]);
         assert_uniform(&program, at_x(&program), 'X', 90);
     }
 
-    /// How many events operations have is learnt in the round: although one thread has three times
-    /// as many as the other, the orders are as many as 1246 equally likely ones (two to the
-    /// entropy). With the threads equally likely at each event it would be 247 of the 1820.
+    /// The number of events per operation is learnt during the round: although one thread has three
+    /// times as many as the other, the entropy is that of 1246 equally likely orders, of 1820. If
+    /// the threads were equally likely at each event it would be that of 247.
     #[test]
-    fn what_operations_have_is_learnt() {
+    fn the_events_per_operation_are_learnt() {
         let program = Program::new(&["XqXX;XqXX;XqXX;XqXX", "X;X;X;X"]);
         let rounds = 182_000;
         let seen = orders(&program, at_x(&program), Some('X'), rounds);

@@ -1,6 +1,6 @@
-//! What holds for every policy: it answers with a thread that can run, whatever it is asked; the
-//! same seed gives the same schedule, today and tomorrow; threads that spin do not keep the others
-//! from running; a list gives again what any other policy did.
+//! Tests of what holds for every policy.
+//! It chooses a thread that can run, whatever the view. A seed gives the same schedule in every
+//! version. Spinning threads do not starve others. A list repeats the schedule of any policy.
 
 use super::simulator::Program;
 use super::*;
@@ -15,32 +15,32 @@ fn all() -> Vec<Spec> {
     let switches = (0..200).map(|n| Switch { step: n * 7, thread: n as usize % THREADS_MAX });
     let list = Spec::List(switches.collect());
     let turns = (0..200).map(|n| {
-        let place = Place { call: n / 4, steps: n % 4, again: n % 2 };
-        Turn { thread: n as usize % 5, place, gives_way: n % 3 == 0, to: n as usize * 7 % 6 }
+        let position = Position { call: n / 4, steps: n % 4, repeats: n % 2 };
+        Turn { thread: n as usize % 5, position, gives_way: n % 3 == 0, to: n as usize * 7 % 6 }
     });
     let turns = Spec::Turns(turns.collect());
     Spec::ROTATION.iter().cloned().chain([list, turns]).collect()
 }
 
-/// Anything an engine could ask, and much that none would.
-struct Anything {
+/// Random views, among them many that no engine would pass.
+struct RandomViews {
     random: Random,
     pending: [Pending; THREADS_MAX],
     current: usize,
     step: u64,
 }
 
-impl Anything {
-    fn new(seed: u64) -> Anything {
+impl RandomViews {
+    fn new(seed: u64) -> RandomViews {
         let pending = [Pending::default(); THREADS_MAX];
-        Anything { random: Random::new(seed), pending, current: 0, step: 0 }
+        RandomViews { random: Random::new(seed), pending, current: 0, step: 0 }
     }
 
     /// The next view, and whether an operation ends after it.
     fn view(&mut self) -> (View<'_>, bool) {
         let random = &mut self.random;
         self.step += 1 + random.below(2);
-        // Few threads at first, later any.
+        // Three threads at first, later any.
         let known = if self.step < 500 { 0b111 } else { u64::MAX };
         let drawn = random.bits() & random.bits() & random.bits() & known;
         let runnable = if drawn == 0 { bit(self.step as usize) } else { drawn };
@@ -52,15 +52,15 @@ impl Anything {
         }
         let (yields, ends) = (random.one_in(9), random.one_in(30));
         let (current, step) = (self.current, self.step);
-        let place = Place { call: (step / 90) as u32, steps: (step % 90) as u32, again: 0 };
-        (View { current, runnable, yields, step, place, pending: &self.pending }, ends)
+        let position = Position { call: (step / 90) as u32, steps: (step % 90) as u32, repeats: 0 };
+        (View { current, runnable, yields, step, position, pending: &self.pending }, ends)
     }
 
-    /// What the policy answers to so many views.
-    fn answers(seed: u64, policy: &mut Policy, views: usize) -> Vec<usize> {
-        let mut anything = Anything::new(seed);
+    /// The policy's answers to this many views.
+    fn answers(seed: u64, policy: &mut Policy, count: usize) -> Vec<usize> {
+        let mut views = RandomViews::new(seed);
         let ask = |_| {
-            let (view, ends) = anything.view();
+            let (view, ends) = views.view();
             let next = policy.next(&view);
             assert!(next < THREADS_MAX && view.runnable & bit(next) != 0, "{next} cannot run");
             let others = view.runnable & !bit(view.current);
@@ -69,15 +69,15 @@ impl Anything {
             if ends {
                 policy.operation_ended(next);
             }
-            anything.current = next;
+            views.current = next;
             next
         };
-        (0..views).map(ask).collect()
+        (0..count).map(ask).collect()
     }
 }
 
-fn outlook(threads: usize) -> Outlook {
-    Outlook { threads, operations: 100 }
+fn size(threads: usize) -> RoundSize {
+    RoundSize { threads, operations: 100 }
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn the_answer_is_a_thread_that_can_run() {
         for seed in 0..30 {
             let threads = [0, 1, 3, 64, 100][seed as usize % 5];
             let operations = [0, 1, 100, u64::MAX][seed as usize % 4];
-            let outlook = Outlook { threads, operations };
-            let mut policy = Policy::new(&spec, seed, &outlook);
-            let answers = Anything::answers(seed, &mut policy.clone(), 3000);
-            assert_eq!(Anything::answers(seed, &mut policy, 3000), answers, "{spec}");
+            let size = RoundSize { threads, operations };
+            let mut policy = Policy::new(&spec, seed, &size);
+            let answers = RandomViews::answers(seed, &mut policy.clone(), 3000);
+            assert_eq!(RandomViews::answers(seed, &mut policy, 3000), answers, "{spec}");
         }
     }
 }
@@ -97,9 +97,9 @@ fn the_answer_is_a_thread_that_can_run() {
 #[test]
 fn seeds_differ_and_repeat() {
     let program = queue();
-    let outlook = program.outlook();
+    let size = program.size();
     for spec in Spec::ROTATION {
-        let run = |seed| program.run(Policy::new(spec, seed, &outlook));
+        let run = |seed| program.run(Policy::new(spec, seed, &size));
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..50 {
             assert_eq!(run(seed), run(seed));
@@ -109,17 +109,17 @@ fn seeds_differ_and_repeat() {
     }
 }
 
-/// A change here means that every recorded seed replays something else.
+/// After a change here every recorded seed replays something else.
 #[test]
 fn schedules_never_change() {
     let program = queue();
-    let outlook = program.outlook();
-    let mut told = String::new();
+    let size = program.size();
+    let mut schedules = String::new();
     for spec in Spec::ROTATION {
-        let order = program.run(Policy::new(spec, 11, &outlook));
-        told += &format!("{spec} {}\n", program.told(&order, None));
+        let order = program.run(Policy::new(spec, 11, &size));
+        schedules += &format!("{spec} {}\n", program.threads_text(&order, None));
     }
-    assert_eq!(told, GOLDEN, "\n{told}");
+    assert_eq!(schedules, GOLDEN, "\n{schedules}");
 }
 
 const GOLDEN: &str = "\
@@ -140,18 +140,18 @@ stall accccbbbbbbbddddccccaaaaaaa
 ";
 
 #[test]
-fn addresses_change_nothing() {
+fn schedules_do_not_depend_on_where_variables_are() {
     let moved = |address: u64| if address == 0 { 0 } else { 0x7fff_0000_0000 - address * 4096 };
     for spec in all() {
-        let mut one = Policy::new(&spec, 5, &outlook(3));
-        let mut other = Policy::new(&spec, 5, &outlook(3));
-        let mut anything = Anything::new(5);
+        let mut one = Policy::new(&spec, 5, &size(3));
+        let mut other = Policy::new(&spec, 5, &size(3));
+        let mut views = RandomViews::new(5);
         for _ in 0..2000 {
-            let (view, _) = anything.view();
+            let (view, _) = views.view();
             let pending = view.pending.map(|p| Pending { address: moved(p.address), ..p });
             let next = one.next(&view);
             assert_eq!(other.next(&View { pending: &pending, ..view }), next, "{spec}");
-            anything.current = next;
+            views.current = next;
         }
     }
 }
@@ -159,45 +159,45 @@ fn addresses_change_nothing() {
 #[test]
 fn a_list_repeats_what_any_policy_did() {
     for (spec, seed) in all().iter().zip(0..).flat_map(|(spec, seed)| [(spec, seed); 2]) {
-        let mut policy = Policy::new(spec, seed, &outlook(3));
-        let answers = Anything::answers(seed, &mut policy, 3000);
-        let (mut anything, mut switches) = (Anything::new(seed), Vec::new());
+        let mut policy = Policy::new(spec, seed, &size(3));
+        let answers = RandomViews::answers(seed, &mut policy, 3000);
+        let (mut views, mut switches) = (RandomViews::new(seed), Vec::new());
         for next in &answers {
-            let (view, _) = anything.view();
-            if *next != unprompted(&view) {
+            let (view, _) = views.view();
+            if *next != default_choice(&view) {
                 switches.push(Switch { step: view.step, thread: *next });
             }
-            anything.current = *next;
+            views.current = *next;
         }
         let list: Spec = Spec::List(switches).to_string().parse().expect("a list");
-        let mut list = Policy::new(&list, 0, &outlook(0));
-        assert_eq!(Anything::answers(seed, &mut list, 3000), answers, "{spec}");
+        let mut list = Policy::new(&list, 0, &size(0));
+        assert_eq!(RandomViews::answers(seed, &mut list, 3000), answers, "{spec}");
     }
 }
 
 #[test]
 fn turns_repeat_what_any_policy_did() {
     for (spec, seed) in all().iter().zip(0..) {
-        let mut policy = Policy::new(spec, seed, &outlook(3));
-        let answers = Anything::answers(seed, &mut policy, 3000);
-        let (mut anything, mut turns) = (Anything::new(seed), Vec::new());
-        let mut tries = Tries::NONE;
+        let mut policy = Policy::new(spec, seed, &size(3));
+        let answers = RandomViews::answers(seed, &mut policy, 3000);
+        let (mut views, mut turns) = (RandomViews::new(seed), Vec::new());
+        let mut counts = YieldCounts::NONE;
         for next in &answers {
-            let (view, _) = anything.view();
-            let place = tries.place(&view);
-            if *next != unprompted(&view) {
-                turns.push(Turn::new(&view, place, *next));
+            let (view, _) = views.view();
+            let position = counts.position(&view);
+            if *next != default_choice(&view) {
+                turns.push(Turn::new(&view, position, *next));
             }
-            anything.current = *next;
+            views.current = *next;
         }
         let turns: Spec = Spec::Turns(turns).to_string().parse().expect("turns");
-        let mut turns = Policy::new(&turns, 0, &outlook(0));
-        assert_eq!(Anything::answers(seed, &mut turns, 3000), answers, "{spec}");
+        let mut turns = Policy::new(&turns, 0, &size(0));
+        assert_eq!(RandomViews::answers(seed, &mut turns, 3000), answers, "{spec}");
     }
 }
 
-/// How long threads that spin (reading `address` until it is written; the engine notices 100 steps
-/// without a change) keep a writer from its 30 events, of which the last is what they wait for.
+/// The steps until a writer has made its 30 events while other threads spin: they read `address`,
+/// and yield after 100 steps without a write, as the engine makes them.
 fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
     let writer = spinners / 2;
     let mut pending = [Pending { address, access: Access::Read }; THREADS_MAX];
@@ -210,8 +210,9 @@ fn spin(mut policy: Policy, spinners: usize, address: u64) -> u64 {
         if yields {
             unchanged[current] = 0;
         }
-        let place = Place { steps: step as u32, ..Place::default() };
-        current = policy.next(&View { current, runnable, yields, step, place, pending: &pending });
+        let position = Position { steps: step as u32, ..Position::default() };
+        let view = View { current, runnable, yields, step, position, pending: &pending };
+        current = policy.next(&view);
         unchanged[current] += 1;
         if current == writer {
             written += 1;
@@ -228,7 +229,7 @@ fn spinning_ends() {
         let mut most = 0;
         for (seed, spinners) in (0..20).flat_map(|seed| [1, 2, 3, 7].map(|n| (seed, n))) {
             for address in [8, 32] {
-                let policy = Policy::new(spec, seed, &outlook(spinners + 1));
+                let policy = Policy::new(spec, seed, &size(spinners + 1));
                 most = most.max(spin(policy, spinners, address));
             }
         }
@@ -236,13 +237,12 @@ fn spinning_ends() {
     }
 }
 
-/// Decisions that need not be asked for, and are not, change nothing.
 #[test]
-fn skipping_quiet_decisions_changes_nothing() {
+fn skipping_decisions_that_are_certain_changes_nothing() {
     for spec in all() {
         let mut skipped = 0;
         for seed in 0..200 {
-            let policy = || Policy::new(&spec, seed, &queue().outlook());
+            let policy = || Policy::new(&spec, seed, &queue().size());
             let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
             assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
         }
@@ -251,28 +251,28 @@ fn skipping_quiet_decisions_changes_nothing() {
     }
 }
 
-/// As [`Program::run`], with the policy asked only where it must be.
+/// As [`Program::run`], but skips the decisions that [`Policy::decided_ahead`] allows to skip.
 fn run_skipping(policy: Policy, skipped: &mut u64) -> Vec<usize> {
     struct Skipping {
-        quiet: u64,
+        ahead: u64,
         passed: u64,
         runnable: u64,
     }
-    let mut state = Skipping { quiet: 0, passed: 0, runnable: 0 };
+    let mut state = Skipping { ahead: 0, passed: 0, runnable: 0 };
     queue().run_by(policy, |policy, view, ended| {
-        if ended && policy.heeds_operations() {
+        if ended && policy.uses_operations() {
             policy.skip(view.current, std::mem::take(&mut state.passed));
             policy.operation_ended(view.current);
-            state.quiet = 0;
+            state.ahead = 0;
         }
-        if view.lone().is_none() && state.quiet > 0 && view.runnable == state.runnable {
-            (state.quiet, state.passed, *skipped) =
-                (state.quiet - 1, state.passed + 1, *skipped + 1);
+        if view.lone().is_none() && state.ahead > 0 && view.runnable == state.runnable {
+            (state.ahead, state.passed, *skipped) =
+                (state.ahead - 1, state.passed + 1, *skipped + 1);
             return view.current;
         }
         policy.skip(view.current, std::mem::take(&mut state.passed));
         let next = policy.next(view);
-        (state.quiet, state.runnable) = (policy.quiet(next, view.step), view.runnable);
+        (state.ahead, state.runnable) = (policy.decided_ahead(next, view.step), view.runnable);
         next
     })
 }

@@ -1,23 +1,23 @@
-//! Sticky random walk: the current thread goes on but for a given probability at each point. In
-//! comes the percentage; out goes the current thread or, uniformly, one of the others. Knows no
-//! accesses. Uniform choice at every point (Thomson, Donaldson, Betts: Concurrency Testing Using
-//! Controlled Schedulers, TOPC 2016) switches too often for bugs that need a thread to
-//! get through most of an operation; which stickiness is best differs between bugs.
+//! Policy walk: a sticky random walk, which switches threads with a given probability.
+//! A switch goes to one of the other threads, uniformly. Uniform choice at every point (Thomson,
+//! Donaldson, Betts: Concurrency Testing Using Controlled Schedulers, TOPC 2016) switches too often
+//! for bugs that need a thread to get through most of an operation. The best probability differs
+//! between bugs.
 
 use super::{THREADS_MAX, View, bit, nth};
 use crate::core::random::Random;
 
-/// Draws made beforehand, at most.
+/// Most draws made ahead.
 const AHEAD_MAX: u32 = 64;
 
 #[derive(Clone, Debug)]
 pub struct Walk {
     random: Random,
-    /// Of 2^32.
+    /// The probability of a switch times 2^32.
     threshold: u64,
-    /// Draws made beforehand that say stay.
+    /// Draws made ahead that keep the current thread.
     stays: u32,
-    /// The draw after those says switch.
+    /// The draw after those is a switch.
     switches: bool,
 }
 
@@ -35,8 +35,8 @@ impl Walk {
         }
     }
 
-    /// One of `among`, which is not empty: `current` again if it is one of them, does not yield and
-    /// the draw does not say otherwise.
+    /// One of `among`, which is not empty: `current` if it is one of them, does not yield, and the
+    /// draw is not a switch.
     #[inline]
     pub fn step(&mut self, current: usize, among: u64, yields: bool) -> usize {
         if among & bit(current) != 0 && !yields && self.stays() {
@@ -47,7 +47,7 @@ impl Walk {
         nth(from, self.random.below(from.count_ones().into()))
     }
 
-    /// What the next draw says.
+    /// Whether the next draw keeps the current thread.
     #[inline]
     fn stays(&mut self) -> bool {
         if self.stays == 0 && !std::mem::take(&mut self.switches) {
@@ -71,9 +71,9 @@ impl Walk {
         }
     }
 
-    /// As [`super::Policy::quiet`], and so on.
+    /// See [`super::Policy::decided_ahead`].
     #[inline]
-    pub fn quiet(&self) -> u64 {
+    pub fn decided_ahead(&self) -> u64 {
         self.stays.into()
     }
 
@@ -84,17 +84,17 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outlook, Pending, Place, Policy, Spec};
+    use super::super::{Pending, Policy, Position, RoundSize, Spec};
     use super::*;
 
     fn switches(percent: u32, steps: u64) -> u64 {
-        let outlook = Outlook { threads: 4, operations: 9 };
-        let mut policy = Policy::new(&Spec::Walk { percent }, 7, &outlook);
+        let size = RoundSize { threads: 4, operations: 9 };
+        let mut policy = Policy::new(&Spec::Walk { percent }, 7, &size);
         let pending = [Pending::default(); THREADS_MAX];
         let (mut current, mut switches) = (0, 0);
         for step in 0..steps {
-            let (runnable, place) = (0b1111, Place::default());
-            let view = View { current, runnable, yields: false, step, place, pending: &pending };
+            let (runnable, position) = (0b1111, Position::default());
+            let view = View { current, runnable, yields: false, step, position, pending: &pending };
             let next = policy.next(&view);
             switches += u64::from(next != current);
             current = next;

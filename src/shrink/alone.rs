@@ -63,7 +63,8 @@ pub(super) fn shrink(
 /// All calls of the round, those that emptied the structure, too, as one thread's.
 fn in_order(stored: &Stored) -> Scenario {
     let callers = stored.round.start.threads;
-    let Scenario { threads, keys, values, .. } = scenario::of(&stored.round.history, callers);
+    let Scenario { threads, keys, values, .. } =
+        scenario::from_history(&stored.round.history, callers);
     let calls = threads.into_iter().flatten().collect();
     Scenario { threads: vec![calls], keys, values, sequential: true, schedule: None }
 }

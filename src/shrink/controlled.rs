@@ -306,7 +306,7 @@ fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
 pub(super) fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
     let (number, round) = (drawn.round(), &drawn.sighting.round);
     let mut plan = drawn.plan.clone();
-    plan.scenarios = vec![scenario::of(&round.history, round.start.threads)];
+    plan.scenarios = vec![scenario::from_history(&round.history, round.start.threads)];
     // Of the same seed and number, the round has the same schedule, unless the target refused some
     // calls, which are not listed.
     if let Some(same) = search.look(&plan, number..number + 1, u64::MAX)? {

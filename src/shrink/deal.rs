@@ -41,7 +41,7 @@ impl Pack {
 impl Dealer {
     pub fn new(of: &Scenario, seed: u64) -> Dealer {
         let packs = [smaller::with_one_key(of), smaller::with_small_keys(of)].map(Pack::new);
-        Dealer { packs, random: Random::of(seed, &[DEAL]), in_place: false }
+        Dealer { packs, random: Random::derived(seed, &[DEAL]), in_place: false }
     }
 
     /// So many rounds, each of at most `calls_max` calls.

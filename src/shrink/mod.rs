@@ -130,7 +130,7 @@ fn shrunk_before(stored: &Stored) -> Shrunk {
         return (**shrunk).clone();
     }
     let (history, callers) = (&stored.round.history, stored.round.start.threads);
-    let calls = scenario::of(history, callers).calls();
+    let calls = scenario::from_history(history, callers).calls();
     let size = Size { calls, threads: callers as usize, preemptions: None };
     Shrunk {
         before: size,

@@ -20,7 +20,7 @@ use anyhow::Result;
 use super::calls::{Reducer, Trial};
 use super::search::{ROUND_FIRST, Search, Shown};
 use super::{Smallest, window};
-use crate::core::measured::{Measured, WHILES};
+use crate::core::measured::{INTERVALS_FOR_95_PERCENT, Measured};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::scenario;
 use crate::finding::{Finding, Size, Stored};
@@ -109,7 +109,8 @@ pub(super) fn shrink(
 fn whole(stored: &Stored) -> Plan {
     let mut plan = stored.finding.plan.clone();
     if plan.scenarios.is_empty() {
-        plan.scenarios = vec![scenario::of(&stored.round.history, stored.round.start.threads)];
+        plan.scenarios =
+            vec![scenario::from_history(&stored.round.history, stored.round.start.threads)];
     }
     plan
 }
@@ -254,7 +255,7 @@ impl Slots<'_> {
     /// Whether these calls show the finding so often that a count of so long can rely on it.
     fn is_frequent(&mut self, best: &Shown, count: Duration) -> Result<bool> {
         let mut is_seen = false;
-        let time = count.div_f64(WHILES) + self.search.waits();
+        let time = count.div_f64(INTERVALS_FOR_95_PERCENT) + self.search.waits();
         let searched = self.search.take(&best.plan, self.round, (time, false), &mut |seen| {
             is_seen |= seen.is_some();
             !is_seen
@@ -316,7 +317,8 @@ impl Slots<'_> {
         if self.search.waits().is_zero() {
             return Ok(Some(shown));
         }
-        let time = Duration::try_from_secs_f64(seconds * WHILES).unwrap_or(HANGS_AGAIN_MAX);
+        let time = Duration::try_from_secs_f64(seconds * INTERVALS_FOR_95_PERCENT)
+            .unwrap_or(HANGS_AGAIN_MAX);
         let time = time.clamp(SLOT_MIN, HANGS_AGAIN_MAX) + self.search.waits();
         let lasting = self.search.hangs_for_long(&shown.plan, self.round, time)?;
         self.round += 1;
@@ -336,7 +338,7 @@ fn counting(times: u64, patience: Duration, least: Duration) -> Duration {
 
 /// How long a candidate is tried where the best one shows the finding so often.
 fn slot(per_second: f64, level: i32, max: Duration) -> Duration {
-    let seconds = WHILES / per_second * SLOT_FACTOR.powi(level);
+    let seconds = INTERVALS_FOR_95_PERCENT / per_second * SLOT_FACTOR.powi(level);
     // What is never shown would take for ever.
     let time = Duration::try_from_secs_f64(seconds).unwrap_or(max);
     time.max(SLOT_MIN).min(max)

@@ -3,7 +3,7 @@
 //! not know whether the schedule still shows anything.
 
 use crate::core::plan::Scenario;
-use crate::schedule::{Place, Spec, Turn};
+use crate::schedule::{Position, Spec, Turn};
 
 /// Steps of a thread at the boundary before a call.
 const BOUNDARY: u32 = 1;
@@ -24,7 +24,7 @@ pub(super) fn parsed(text: &str) -> Vec<Turn> {
 /// Gives a scenario that has a schedule of its own another, near these turns.
 pub(super) fn put(scenario: &mut Scenario, mut turns: Vec<Turn>) {
     if scenario.schedule.is_some() {
-        turns.sort_by_key(|turn| (turn.thread, turn.place));
+        turns.sort_by_key(|turn| (turn.thread, turn.position));
         scenario.schedule = Some(Spec::Near(turns).to_string());
     }
 }
@@ -34,17 +34,17 @@ pub(super) fn put(scenario: &mut Scenario, mut turns: Vec<Turn>) {
 pub(super) fn without_calls(turns: &[Turn], is_out: impl Fn(usize, u32) -> bool) -> Vec<Turn> {
     let mut fewer: Vec<Turn> = Vec::new();
     for turn in turns {
-        let Place { call, steps, again } = turn.place;
+        let Position { call, steps, repeats } = turn.position;
         let out = (1..call).filter(|number| is_out(turn.thread, *number - 1)).count() as u32;
-        let place = |steps, again| Place { call: call - out, steps, again };
+        let position = |steps, repeats| Position { call: call - out, steps, repeats };
         let moved = match call > 0 && is_out(turn.thread, call - 1) {
-            true => Turn { place: place(BOUNDARY, 0), gives_way: false, ..*turn },
-            false => Turn { place: place(steps, again), ..*turn },
+            true => Turn { position: position(BOUNDARY, 0), gives_way: false, ..*turn },
+            false => Turn { position: position(steps, repeats), ..*turn },
         };
         // Of several that came to one boundary, only the last matters.
         fewer.retain(|other| {
-            moved.place.steps > BOUNDARY
-                || (other.thread, other.place) != (moved.thread, moved.place)
+            moved.position.steps > BOUNDARY
+                || (other.thread, other.position) != (moved.thread, moved.position)
         });
         fewer.push(moved);
     }
@@ -64,7 +64,7 @@ pub(super) fn joined(turns: &[Turn], thread: usize, other: usize, calls: usize) 
         let mut turn = *turn;
         if turn.thread == thread {
             turn.thread = other;
-            turn.place.call += calls as u32;
+            turn.position.call += calls as u32;
         }
         if turn.to == thread {
             turn.to = other;

@@ -36,9 +36,9 @@ pub(super) fn of(finding: &Finding, round: &Round) -> Vec<Scenario> {
         let kept = |id: OperationId| {
             near[id.thread as usize].iter().any(|range| range.contains(&(id.index as usize)))
         };
-        scenario::part_of(history, callers, kept)
+        scenario::from_part(history, callers, kept)
     };
-    let whole = (history.len() <= WHOLE_MAX).then(|| scenario::of(history, callers));
+    let whole = (history.len() <= WHOLE_MAX).then(|| scenario::from_history(history, callers));
     let sizes = [None].into_iter().chain(BEFORE.map(Some));
     let mut parts: Vec<Scenario> = sizes.map(part).chain(whole).collect();
     parts.retain(|part| busy(part) >= 2.min(callers as usize));

@@ -1,17 +1,17 @@
-//! The memory a harness records into, shared with the main program through a memory file: whatever
-//! kills the harness (a signal, `_exit`, the kernel when memory runs out), all it recorded is still
-//! there. This is the layout; the harness maps it, the main program reads it as a file.
+//! The layout of the record area: the shared memory into which a harness records.
+//! It is a memory file that the harness maps and the main program reads as a file. So the records
+//! survive whatever kills the harness: a signal, `_exit`, the kernel when memory runs out.
 //!
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
 //! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox   10 part of the round
-//! word 11 not 0: it had grown too much to be sure that its end is the target's fault
+//! word 11 not 0: the process had grown so much that its death may not be the target's fault
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
-//! Words are 64-bit little endian. Thread `threads` is the one that drains. Each thread's words lie
-//! apart from the others': were they on one cache line, every recorded call would wait, inside its
-//! box, for the line to come from the other processor.
+//! Words are 64-bit little endian. Thread `threads` is the one that drains. The words of different
+//! threads are on different cache lines: otherwise every recorded call would wait, inside its
+//! timebox, for the line to arrive from another processor.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Most threads of a round.
 pub const THREADS_MAX: usize = 64;
 pub const HEADER_BYTES: usize = 12288;
-/// Room for frames behind the header.
+/// Bytes for frames behind the header.
 pub const OUTBOX_BYTES: usize = 1 << 20;
 
 pub const WORD_MAGIC: usize = 0;
@@ -41,14 +41,14 @@ const WORD_TABLE: usize = 64;
 const WORDS_PER_THREAD: usize = 16;
 pub const WORDS: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
 
-/// The word that says where a thread's records lie; the next one says how many bytes they have.
+/// The word with the offset of a thread's records. The next word has their length in bytes.
 pub const fn word_of_thread(thread: usize) -> usize {
     WORD_TABLE + WORDS_PER_THREAD * thread
 }
 
 pub const NO_THREAD: u64 = u64::MAX;
 
-/// What the harness was doing.
+/// The stage of a round that the harness is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u64)]
@@ -59,9 +59,9 @@ pub enum Stage {
     Calls = 2,
     Drain = 3,
     Destroy = 4,
-    /// The records are on their way; nothing of the target runs.
+    /// Sending the records. No code of the target runs.
     Sent = 5,
-    /// Between two parts of a round: its threads wait while the records of one are on their way.
+    /// Between two parts of a round: its threads wait while the records of one part are sent.
     Pause = 6,
 }
 
@@ -74,7 +74,7 @@ impl Stage {
             .unwrap_or(Idle)
     }
 
-    /// In words: "crashed while ...".
+    /// The stage in words, to follow "crashed while".
     pub fn doing(self) -> &'static str {
         match self {
             Stage::Idle => "loading the target",
@@ -88,25 +88,25 @@ impl Stage {
     }
 }
 
-/// A fatal signal, as the harness's handler noted it.
+/// A fatal signal, as recorded by the harness's handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalNote {
     pub signal: i32,
     pub address: u64,
     pub program_counter: u64,
-    /// Index of the thread in the round; none for one that interlap did not start.
+    /// Index of the thread in the round; none for a thread that interlap did not start.
     pub thread: Option<u32>,
 }
 
-/// The header, read at one instant.
+/// A snapshot of the header.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub stage: Stage,
     pub round: u64,
-    /// The part of the round that the records are of.
+    /// The part of the round that the records belong to.
     pub part: u64,
     pub signal: Option<SignalNote>,
-    /// When it ended, the process had grown too much to be sure that its fault was the target's.
+    /// The process had grown so much that its death may not be the target's fault.
     pub grown: bool,
     /// Bytes in the outbox.
     outbox: u64,
@@ -155,15 +155,15 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    /// The frames that never reached the pipe: those of rounds that were over when the harness
-    /// ended. The last ones on the pipe may be among them.
+    /// The frames of finished rounds that the harness had not written to the pipe when it ended.
+    /// The last frames on the pipe may be among them.
     pub fn outbox(&self, file: &File) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; (self.outbox as usize).min(OUTBOX_BYTES)];
         file.read_exact_at(&mut bytes, HEADER_BYTES as u64)?;
         Ok(bytes)
     }
 
-    /// Whether the harness waits until what it sends is taken.
+    /// Whether the harness waits until the reader has taken what it sends.
     pub fn waits_for_reader(&self) -> bool {
         matches!(self.stage, Stage::Sent | Stage::Pause)
     }
@@ -176,7 +176,7 @@ impl Snapshot {
     }
 }
 
-/// The signals that end a process.
+/// The signals that kill a process.
 pub const SIGNALS: [(i32, &str); 9] = [
     (libc::SIGSEGV, "SIGSEGV"),
     (libc::SIGBUS, "SIGBUS"),
@@ -189,7 +189,7 @@ pub const SIGNALS: [(i32, &str); 9] = [
     (libc::SIGPIPE, "SIGPIPE"),
 ];
 
-/// As <signal.h> names it; "a signal" of those that no fault comes with.
+/// The name in <signal.h>; "a signal" for those that no fault raises.
 pub fn signal_name(signal: i32) -> &'static str {
     SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name)
 }

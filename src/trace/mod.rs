@@ -1,20 +1,15 @@
-//! Traces: what a harness recorded, on its way to a history. [`records`] is the layout of one
-//! thread's calls, [`frame`] what they travel in, [`wire`] how that is written to a pipe or a file,
-//! [`area`] the memory the harness shares so that nothing is lost when it dies, [`trail`] what
-//! threads did between the calls' ends.
+//! Traces: the recordings of a harness, from shared memory and pipe to histories.
+//! [`records`] is the layout of one thread's calls, [`frame`] the messages that carry them,
+//! [`wire`] their encoding on a pipe or in a file, [`area`] the shared memory that survives the
+//! harness, [`trail`] the steps of the threads inside their calls.
 //!
-//! - `area`: The memory a harness records into, shared with the main program through a memory file:
-//!   whatever kills the harness (a signal, `_exit`, the kernel when memory runs out), all it
-//!   recorded is still there.
+//! - `area`: The layout of the record area: the shared memory into which a harness records.
 //! - `frame`: What travels in a trace, through a pipe or in a file: each message of it is a
 //!   [`Frame`].
-//! - `records`: The layout of one thread's recorded calls: a run of bytes that is written before
-//!   and after each call and is complete at any instant, so that a thread that dies inside a call
-//!   leaves it pending.
-//! - `rounds`: Puts frames together into rounds: frames come in one by one, a [`Round`] with its
-//!   history goes out when its end has come.
+//! - `records`: The binary layout of one thread's recorded calls, with its writer and reader.
+//! - `rounds`: Assembles frames into rounds with their histories, and writes rounds as frames.
 //! - `trail`: The trail of a round: what its threads did, step by step, where the plan asks for it.
-//! - `wire`: How frames are written: MessagePack values, one after the other.
+//! - `wire`: The encoding of frames: a sequence of MessagePack values.
 
 pub mod area;
 pub mod frame;

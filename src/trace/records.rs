@@ -1,20 +1,20 @@
-//! The layout of one thread's recorded calls: a run of bytes that is written before and after each
-//! call and is complete at any instant, so that a thread that dies inside a call leaves it pending.
-//! Bytes come in, a history's [`Thread`] goes out, and back. Knows nothing of frames and files.
+//! The binary layout of one thread's recorded calls, with its writer and reader.
+//! Bytes are written before and after each call. They are complete at any instant: a thread that
+//! dies inside a call leaves that call pending.
 //!
 //! ```text
 //! before the call   op: u8    arguments: count, values    start: u64, little endian
 //! after the call    status: u8    end - start: varint    results: count, values
 //! ```
-//! Counts are LEB128 varints, values zigzag varints. Records that end after `start` are pending.
+//! Counts are LEB128 varints, values zigzag varints. A record that ends after `start` is pending.
 
 use crate::core::history::{Entry, Misfit, Thread};
 use crate::core::operation::{Op, Status};
 
-/// Fewest bytes a record takes.
+/// Fewest bytes of a record.
 pub const SIZE_MIN: usize = 1 + 1 + 8 + 1 + 1 + 1;
 
-/// Most bytes a record takes that carries `values` arguments and results.
+/// Most bytes of a record with `values` arguments and results.
 pub const fn size_max(values: usize) -> usize {
     1 + 3 + 8 + 1 + VARINT_MAX + 3 + values * VARINT_MAX
 }
@@ -25,11 +25,11 @@ const VARINT_MAX: usize = 10;
 pub struct Writer<'a> {
     bytes: &'a mut [u8],
     at: usize,
-    /// Where the memory that was brought in ends.
+    /// End of the memory that is in the cache.
     warm: usize,
 }
 
-/// So much memory is brought in at a time.
+/// Memory brought into the cache at a time.
 const WARM_BYTES: usize = 4096;
 const CACHE_LINE: usize = 64;
 
@@ -54,9 +54,9 @@ impl<'a> Writer<'a> {
         self.bytes.len() - self.at
     }
 
-    /// Brings in the memory of the records to come, if the next of so many bytes would leave what
-    /// was brought in: many lines at once, and outside of a box, whose closing fence would wait for
-    /// each of them.
+    /// Brings the memory of the next records into the cache, if the next `bytes` are not in it. It
+    /// does so for many cache lines at once and outside a timebox, because the fence that closes a
+    /// timebox would wait for each of them.
     #[inline]
     pub fn warm_up(&mut self, bytes: usize) {
         if self.at + bytes > self.warm {
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
     #[cold]
     fn warm_more(&mut self, bytes: usize) {
         let end = (self.at + bytes.max(WARM_BYTES)).min(self.bytes.len());
-        // What is already written stays.
+        // Bytes that are already written must stay.
         let first = self.warm.max(self.at);
         for line in (first..end).step_by(CACHE_LINE) {
             self.bytes[line] = 0;
@@ -75,17 +75,17 @@ impl<'a> Writer<'a> {
         self.warm = end;
     }
 
-    /// Begins anew, in memory that has to be brought in again.
+    /// Starts again at the beginning, with memory that is no longer in the cache.
     pub fn rewind(&mut self) {
         (self.at, self.warm) = (0, 0);
     }
 
-    /// Forgets everything from `len` on.
+    /// Discards everything from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.at = self.at.min(len);
     }
 
-    /// Writes what is known before the call. The start stamp follows by [`Writer::start`].
+    /// Writes the invocation. [`Writer::start`] writes its stamp.
     #[inline]
     pub fn call(&mut self, op: Op, args: &[i64]) {
         let mut at = put_byte(self.bytes, self.at, op as u8);
@@ -99,14 +99,14 @@ impl<'a> Writer<'a> {
         self.at += 8;
     }
 
-    /// Corrects the stamp that the last [`Writer::start`] wrote, if nothing has followed it.
+    /// Replaces the stamp of the last [`Writer::start`]. Nothing may have been written since.
     #[inline]
     pub fn restart(&mut self, start: u64) {
         self.at -= 8;
         self.start(start);
     }
 
-    /// Writes what is known after the call.
+    /// Writes the response.
     #[inline]
     pub fn answer(&mut self, status: u8, duration: u64, results: &[i64]) {
         let mut at = put_byte(self.bytes, self.at, status);
@@ -116,8 +116,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-// The position goes in and comes out by value: kept in the writer it would be stored and loaded
-// for every byte.
+// The position is passed and returned by value: as a field of the writer it would be loaded and
+// stored for every byte.
 
 #[inline]
 fn put_values(bytes: &mut [u8], at: usize, values: &[i64]) -> usize {
@@ -143,11 +143,11 @@ fn put_byte(bytes: &mut [u8], at: usize, byte: u8) -> usize {
     at + 1
 }
 
-/// Turns one client's records, in pieces of any size, into its operations: one thread, or several
+/// Decodes one client's records, in pieces of any size, into its operations: one thread, or several
 /// where operations of unknown outcome retire them (see [`Thread::client`]).
 pub struct Reader {
     current: Thread,
-    /// Those before it, which are retired.
+    /// The retired threads before it.
     done: Vec<Thread>,
     rest: Vec<u8>,
     args: Vec<i64>,
@@ -159,9 +159,9 @@ pub struct Reader {
 pub enum RecordError {
     /// The bytes end inside a record.
     Short,
-    /// No harness writes such bytes.
+    /// The bytes cannot come from a harness.
     Damaged(String),
-    /// The adapter answered what the operation cannot answer.
+    /// The adapter gave an answer that the operation cannot have.
     Adapter(String),
 }
 
@@ -176,15 +176,15 @@ impl Reader {
         }
     }
 
-    /// Sets memory aside for a thread of about so many calls, where growing step by step would
-    /// need twice as much. Does nothing once it is set aside.
+    /// Reserves memory for about this many calls, because growing step by step would need twice as
+    /// much. Does nothing once a call was read.
     pub fn reserve(&mut self, calls: usize) {
         if self.current.operations().is_empty() {
             self.current.reserve(calls);
         }
     }
 
-    /// Takes the next bytes; a record cut off at their end waits for the ones that follow.
+    /// Decodes the next bytes. A record that is cut off at their end waits for more.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), RecordError> {
         if self.rest.is_empty() {
             let used = self.consume(bytes)?;
@@ -199,15 +199,15 @@ impl Reader {
         Ok(())
     }
 
-    /// The threads, the last operation pending if the records end inside a call.
+    /// The threads. The last operation is pending if the records end inside a call.
     pub fn finish(mut self) -> Result<Vec<Thread>, RecordError> {
         let mut threads = Vec::new();
-        self.hand_out(&mut threads)?;
+        self.take_threads(&mut threads)?;
         Ok(threads)
     }
 
-    /// As [`Reader::finish`], ready for the next round's records afterwards.
-    pub fn hand_out(&mut self, threads: &mut Vec<Thread>) -> Result<(), RecordError> {
+    /// As [`Reader::finish`], and prepares for the records of the next round.
+    pub fn take_threads(&mut self, threads: &mut Vec<Thread>) -> Result<(), RecordError> {
         self.end_inside_a_call()?;
         threads.append(&mut self.done);
         let next = Thread::new(self.current.client);
@@ -215,7 +215,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Forgets what was read.
+    /// Discards what was read.
     pub fn clear(&mut self) {
         self.current = Thread::new(self.current.client);
         self.done.clear();
@@ -235,7 +235,7 @@ impl Reader {
         self.push(op, Status::Pending, start, start, &[])
     }
 
-    /// Reads whole records; returns how many bytes they took.
+    /// Decodes whole records. Returns the number of their bytes.
     fn consume(&mut self, bytes: &[u8]) -> Result<usize, RecordError> {
         let mut cursor = Cursor { bytes, at: 0 };
         loop {
@@ -291,7 +291,7 @@ impl Reader {
     }
 }
 
-/// The records of a thread, as a harness would have written them.
+/// The records of a thread, as a harness writes them.
 pub fn encode(thread: &Thread) -> Vec<u8> {
     let mut bytes = Vec::new();
     for operation in thread.operations() {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_at_any_byte_they_give_a_prefix_or_say_so() {
+    fn records_cut_at_any_byte_give_a_prefix_or_an_error() {
         let (thread, bytes) = (sample(), encode(&sample()));
         for cut in 0..bytes.len() {
             let mut reader = Reader::new(4);
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_adapter_errors_are_told_apart() {
+    fn damage_and_adapter_errors_are_distinguished() {
         let read = |bytes: &[u8]| Reader::new(0).feed(bytes).expect_err("bad");
         assert!(matches!(read(&[0xff, 0, 0]), RecordError::Damaged(_)));
         let mut bytes = [0; 64];

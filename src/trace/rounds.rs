@@ -1,6 +1,6 @@
-//! Puts frames together into rounds: frames come in one by one, a [`Round`] with its history goes
-//! out when its end has come. A round whose end never comes is not handed out: records that are
-//! missing could make a good history look bad. And back: a round into frames.
+//! Assembles frames into rounds with their histories, and writes rounds as frames.
+//! A round without its last frame is discarded: missing records could make a correct history look
+//! like a violation.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -21,34 +21,33 @@ pub struct Round {
     pub end: RoundEnd,
 }
 
-/// A part of a long round: what was called after the part before it. All of its calls have
-/// returned, and those of the next part begin later.
+/// A part of a long round. All of its calls have returned before those of the next part begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub start: RoundStart,
     /// Counted from 0.
     pub number: u64,
     pub history: History,
-    /// Of the last one.
+    /// Set in the last part.
     pub end: Option<RoundEnd>,
 }
 
 /// What a frame completes.
-pub enum Fed {
+pub enum Completed {
     Round(Round),
     Part(Part),
 }
 
-impl Fed {
+impl Completed {
     pub fn round(self) -> Option<Round> {
         match self {
-            Fed::Round(round) => Some(round),
-            Fed::Part(_) => None,
+            Completed::Round(round) => Some(round),
+            Completed::Part(_) => None,
         }
     }
 }
 
-/// Why frames make no round.
+/// Why frames are not a round.
 #[derive(Debug, thiserror::Error)]
 pub enum RoundError {
     #[error(transparent)]
@@ -59,13 +58,13 @@ pub enum RoundError {
     Adapter { round: u64, thread: u32, what: String },
 }
 
-/// Collects the frames of the round that is under way.
+/// Collects the frames of the current round.
 #[derive(Default)]
 pub struct Assembler {
     current: Option<RoundStart>,
-    /// Parts of it that were handed out.
+    /// Parts of the current round that were returned.
     parts: u64,
-    /// One for each client so far, used again in every round.
+    /// One for each client so far, reused in every round.
     readers: Vec<Reader>,
 }
 
@@ -75,30 +74,30 @@ impl Assembler {
         self.current.is_some()
     }
 
-    /// Takes the next frame; gives the round that it completes, or the part of one.
-    pub fn feed_in_parts(&mut self, frame: Frame) -> Result<Option<Fed>, RoundError> {
+    /// Takes the next frame. Returns the round or the part that it completes.
+    pub fn feed_in_parts(&mut self, frame: Frame) -> Result<Option<Completed>, RoundError> {
         match frame {
-            Frame::Pause(pause) => self.pause(pause).map(|part| Some(Fed::Part(part))),
+            Frame::Pause(pause) => self.pause(pause).map(|part| Some(Completed::Part(part))),
             Frame::End(end) if self.parts > 0 => {
                 let number = self.parts;
                 let Round { start, history, end } = self.end(end)?;
-                Ok(Some(Fed::Part(Part { start, number, history, end: Some(end) })))
+                Ok(Some(Completed::Part(Part { start, number, history, end: Some(end) })))
             }
-            frame => Ok(self.feed(frame)?.map(Fed::Round)),
+            frame => Ok(self.feed(frame)?.map(Completed::Round)),
         }
     }
 
     fn pause(&mut self, pause: Pause) -> Result<Part, RoundError> {
         let start = match &self.current {
             Some(start) if start.round == pause.round && self.parts == pause.part => start.clone(),
-            _ => return Err(RoundError::Damaged("a pause in no round, or of another part".into())),
+            _ => return Err(RoundError::Damaged("a pause outside its round or part".into())),
         };
         self.parts += 1;
         let history = self.history(&start, false)?;
         Ok(Part { start, number: pause.part, history, end: None })
     }
 
-    /// Takes the next frame; gives the round that it completes.
+    /// Takes the next frame. Returns the round that it completes.
     pub fn feed(&mut self, frame: Frame) -> Result<Option<Round>, RoundError> {
         match frame {
             Frame::Round(start) => {
@@ -126,7 +125,7 @@ impl Assembler {
             return Err(RoundError::Damaged(format!("records of thread {}", records.thread)));
         };
         let (round, thread) = (start.round, records.thread);
-        // A full frame is one of several, and only the header knows how many calls there will be.
+        // A full frame is one of several: then only the start frame knows the number of calls.
         let bytes = records.bytes.len();
         let most = if bytes < RECORDS_BYTES_MAX { bytes / SIZE_MIN } else { PART_CALLS as usize };
         if thread < start.threads {
@@ -138,18 +137,18 @@ impl Assembler {
     fn end(&mut self, end: RoundEnd) -> Result<Round, RoundError> {
         let start = match self.current.take() {
             Some(start) if start.round == end.round => start,
-            _ => return Err(RoundError::Damaged("the end of a round that did not begin".into())),
+            _ => return Err(RoundError::Damaged("the end of a round that did not start".into())),
         };
         self.parts = 0;
         let history = self.history(&start, end.drained)?;
         Ok(Round { start, history, end })
     }
 
-    /// What was read since the round began, or since this was asked for last.
+    /// The operations read since the round began, or since the last call of this.
     fn history(&mut self, start: &RoundStart, drained: bool) -> Result<History, RoundError> {
         let mut threads = Vec::with_capacity(self.readers.len());
         for (thread, reader) in self.readers.iter_mut().enumerate() {
-            let read = reader.hand_out(&mut threads);
+            let read = reader.take_threads(&mut threads);
             read.map_err(|error| in_round(error, start.round, thread as u32))?;
         }
         threads.retain(|thread: &Thread| !thread.operations().is_empty());
@@ -177,7 +176,7 @@ pub struct Trace {
     pub truncated: Option<String>,
 }
 
-/// Reads a trace file; what stands before a cut is kept.
+/// Reads a trace file. The rounds before a truncation are kept.
 pub fn read(path: &Path) -> Result<Trace, RoundError> {
     let mut frames = FrameReader::new(File::open(path).map_err(FrameError::Io)?);
     let hello = match frames.next_frame()? {
@@ -217,8 +216,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the file. What holds only while the harness lives is left out, so that runs in which
-    /// the same happened leave the same bytes.
+    /// Starts the file. Facts about the harness process are left out, so that equal runs write
+    /// equal bytes.
     pub fn create(path: &Path, hello: &Hello) -> io::Result<Writer> {
         let mut file = BufWriter::new(File::create(path)?);
         let hello = Hello { area_fd: None, process: None, code: None, ..hello.clone() };
@@ -232,7 +231,7 @@ impl Writer {
         frame::write(&mut self.file, &Frame::End(round.end.clone()))
     }
 
-    /// Adds a part of a round; those of one round follow each other.
+    /// Adds a part of a round. The parts of a round must be added one after the other.
     pub fn add_part(&mut self, part: &Part) -> io::Result<()> {
         if part.number == 0 {
             frame::write(&mut self.file, &Frame::Round(part.start.clone()))?;

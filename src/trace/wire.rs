@@ -1,7 +1,8 @@
-//! How frames are written: MessagePack values, one after the other. The few that every round has
-//! are arrays that begin with a number and are written and read by hand, because they bound how
-//! many rounds a second can be judged; the others are maps that begin with their name. A stream
-//! that ends inside a value is truncated, and says so; the frames before it stand.
+//! The encoding of frames: a sequence of MessagePack values.
+//! The frames of every round are arrays that begin with a number. They are encoded and decoded by
+//! hand, because they limit how many rounds a second can be checked. The other frames are maps that
+//! begin with their name. A stream that ends inside a value is reported as truncated; the frames
+//! before it are valid.
 
 use std::io::{Read, Write};
 
@@ -15,13 +16,13 @@ use super::frame::{
 };
 use super::trail::Event;
 
-/// What the arrays begin with.
+/// The first elements of the arrays.
 const ROUND: u8 = 1;
 const RECORDS: u8 = 2;
 const END: u8 = 3;
 const PAUSE: u8 = 4;
 
-/// No frame is longer: what claims to be is damaged.
+/// A frame that claims to be longer is damaged.
 const FRAME_BYTES_MAX: usize = 64 << 20;
 const BUFFER_BYTES: usize = 1 << 17;
 const DEPTH_MAX: usize = 64;
@@ -31,9 +32,9 @@ const DEPTH_MAX: usize = 64;
 pub enum FrameError {
     #[error("the trace ends inside a frame at byte {0}")]
     Truncated(u64),
-    #[error("no trace of interlap, or a damaged one, at byte {at}: {what}")]
+    #[error("not a trace of interlap, or a damaged one, at byte {at}: {what}")]
     Damaged { at: u64, what: String },
-    #[error("trace of version {0}; this program reads version {TRACE_VERSION}")]
+    #[error("the trace has version {0}; this program reads version {TRACE_VERSION}")]
     Version(u32),
     #[error(transparent)]
     Io(#[from] std::io::Error),
@@ -93,7 +94,7 @@ fn write_start(sink: &mut impl Write, start: &RoundStart) -> std::io::Result<()>
     encode::write_bool(sink, start.fresh)
 }
 
-/// Writes a frame of [`Records`] from where they lie.
+/// Writes a frame of [`Records`] without copying them.
 pub fn write_records(sink: &mut impl Write, thread: u32, bytes: &[u8]) -> std::io::Result<()> {
     begin(sink, RECORDS, 2)?;
     number(sink, thread)?;
@@ -116,7 +117,7 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
         None => encode::write_nil(sink)?,
     }
     let Some(steps) = &end.steps else { return encode::write_nil(sink) };
-    // A schedule and a trail stand behind the rest, where there are any.
+    // A schedule and a trail follow the rest, if there are any.
     let more = 2 * u32::from(steps.recorded.is_some()) + u32::from(steps.trail.is_some());
     encode::write_array_len(sink, 9 + more)?;
     encode::write_str(sink, &steps.policy)?;
@@ -140,9 +141,9 @@ fn write_end(sink: &mut impl Write, end: &RoundEnd) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Why the bytes at hand make no frame.
+/// Why the buffered bytes do not begin with a frame.
 enum Fail {
-    /// They end too early.
+    /// They end inside the frame.
     Short,
     Damaged(String),
 }
@@ -150,7 +151,7 @@ enum Fail {
 impl From<ValueReadError> for Fail {
     fn from(error: ValueReadError) -> Fail {
         match error {
-            // Reading from memory fails in no other way than at its end.
+            // Reading from memory fails only at its end.
             ValueReadError::InvalidMarkerRead(_) | ValueReadError::InvalidDataRead(_) => {
                 Fail::Short
             }
@@ -170,7 +171,7 @@ impl From<NumValueReadError> for Fail {
     }
 }
 
-/// Takes one frame off the front of `bytes`.
+/// Removes one frame from the front of `bytes`.
 fn take(bytes: &mut &[u8]) -> Result<Frame, Fail> {
     let first = *bytes.first().ok_or(Fail::Short)?;
     if first & 0xf0 != 0x90 {
@@ -259,7 +260,7 @@ fn steps(bytes: &mut &[u8]) -> Result<Box<Steps>, Fail> {
     }))
 }
 
-/// Older ones have no turns.
+/// Schedules of older traces have no turns.
 fn schedule(bytes: &mut &[u8]) -> Result<Schedule, Fail> {
     let both = text(bytes)?;
     let (list, turns) = both.split_once(' ').unwrap_or((&both, ""));
@@ -288,7 +289,7 @@ fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
     })
 }
 
-/// Bytes in memory; knows whether more were asked for than there are.
+/// Bytes in memory. Records whether a read asked for more bytes than there are.
 struct Memory<'a> {
     rest: &'a [u8],
     ended: bool,
@@ -304,11 +305,11 @@ impl Read for Memory<'_> {
 /// Reads frames until the stream ends.
 pub struct FrameReader<R> {
     source: R,
-    /// What was read and not given out lies in `from..to`.
+    /// `from..to` holds the bytes that were read and not returned.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// Bytes of the frames given out so far.
+    /// Bytes of the frames returned so far.
     at: u64,
     seen_hello: bool,
 }
@@ -318,7 +319,7 @@ impl<R: Read> FrameReader<R> {
         FrameReader { source, buffer: Vec::new(), from: 0, to: 0, at: 0, seen_hello: false }
     }
 
-    /// Of a stream that goes on where another, with the header, has ended.
+    /// For a stream that continues another one, which had the header.
     pub fn resumed(source: R) -> FrameReader<R> {
         FrameReader { seen_hello: true, ..FrameReader::new(source) }
     }
@@ -348,7 +349,7 @@ impl<R: Read> FrameReader<R> {
         }
     }
 
-    /// Whether some bytes of the next frame are already here.
+    /// Whether some bytes of the next frame are already read.
     pub fn has_buffered(&self) -> bool {
         self.from < self.to
     }
@@ -360,7 +361,7 @@ impl<R: Read> FrameReader<R> {
             let what = "a frame without an end".to_string();
             return Err(FrameError::Damaged { at: self.at, what });
         }
-        // Twice as much each time, since a frame that is cut off is taken from its beginning again.
+        // The buffer doubles, because a frame that is cut off is decoded again from its beginning.
         if self.buffer.len() < (2 * self.to).max(BUFFER_BYTES) {
             self.buffer.resize((2 * self.to).max(BUFFER_BYTES), 0);
         }
@@ -464,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_back_as_they_were() {
+    fn frames_round_trip() {
         let bytes = stream();
         let mut reader = FrameReader::new(&bytes[..]);
         let mut frames = Vec::new();
@@ -497,7 +498,7 @@ mod tests {
                 Err(error) => panic!("{error} at {cut}"),
             }
         }
-        assert_eq!(truncated, bytes.len() + 1 - 6, "every cut but the six between frames");
+        assert_eq!(truncated, bytes.len() + 1 - 6, "every cut except the six between frames");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! EDN as Jepsen and Knossos write it, by example.
 
 use interlap::core::operation::Status;
-use interlap::exchange::strings::Value;
+use interlap::exchange::values::Value;
 use interlap::exchange::{Format, Imported, Options};
 
 use super::{OPTIONS, calls_and_answers, is_good, nil, read_text, through};

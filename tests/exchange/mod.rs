@@ -10,7 +10,7 @@ mod transactions;
 use std::path::Path;
 
 use interlap::check::{self, Limits, Verdict};
-use interlap::exchange::strings::Value;
+use interlap::exchange::values::Value;
 use interlap::exchange::{self, Format, Imported, Options};
 
 const OPTIONS: Options = Options { model: None, initial: None };
@@ -49,7 +49,7 @@ fn is_good(imported: &Imported) -> bool {
 /// Written in `format` and read again.
 fn through(imported: &Imported, format: Format) -> Imported {
     let model = imported.model.expect("a model").to_string();
-    let text = exchange::write(&imported.history, &model, &imported.strings, format);
+    let text = exchange::write(&imported.history, &model, &imported.interner, format);
     let text = text.unwrap_or_else(|error| panic!("{format:?}: {error}"));
     read_text(&text, format, &OPTIONS).unwrap_or_else(|e| panic!("{format:?}: {e}\n{text}"))
 }
@@ -57,7 +57,7 @@ fn through(imported: &Imported, format: Format) -> Imported {
 /// What everybody called and answered, in the order of starts and ends: two histories with the same
 /// differ in nothing that a judge may look at. (Stamps and numbers of clients may.)
 fn calls_and_answers(imported: &Imported) -> String {
-    let (history, strings) = (&imported.history, &imported.strings);
+    let (history, strings) = (&imported.history, &imported.interner);
     strings.render(&exchange::jsonl::write_events(history, "any", strings))
 }
 

@@ -274,7 +274,7 @@ fn written_histories_equal_those_of_the_collector() {
     ];
     let imported = read_text(&lines.concat(), Format::S2, &OPTIONS).expect("readable");
     let written =
-        |history: &History| exchange::write(history, "log", &imported.strings, Format::S2);
+        |history: &History| exchange::write(history, "log", &imported.interner, Format::S2);
     // Clients are numbered anew.
     let written_lines = written(&imported.history).expect("of streams");
     let again = read_text(&written_lines, Format::S2, &OPTIONS).expect("readable");
@@ -288,7 +288,7 @@ fn written_histories_equal_those_of_the_collector() {
     let entry = Entry { op: Op::LogAppend, status: Status::Ok, start: 1, end: 2, args, results };
     other.push(0, entry).expect("well formed");
     let error = written(&other).expect_err("records one by one");
-    assert!(error.contains("'append' of a log has no form there"), "{error}");
+    assert!(error.contains("'append' of a log has no form in this format"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use interlap::check::{Verdict, check};
 use interlap::core::random::Random;
-use interlap::exchange::strings::Value;
+use interlap::exchange::values::Value;
 use interlap::exchange::{Format, Options};
 use interlap::model::Spec;
 

@@ -8,7 +8,7 @@ mod sizes;
 use interlap::check::{Limits, Verdict, check, partials};
 use interlap::core::history::{History, Unit};
 use interlap::exchange::jsonl;
-use interlap::exchange::strings::Strings;
+use interlap::exchange::values::Interner;
 use interlap::model::Spec;
 use interlap::report::page;
 use interlap::report::page::{Interleaved, Interleaving, Judgement, Subject};
@@ -63,7 +63,7 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
 }
 
 fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
-    static STRINGS: std::sync::LazyLock<Strings> = std::sync::LazyLock::new(Strings::default);
+    static STRINGS: std::sync::LazyLock<Interner> = std::sync::LazyLock::new(Interner::default);
     Subject {
         title: title.to_string(),
         about: "a test".to_string(),

@@ -52,7 +52,7 @@ fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
     let schedule = steps.recorded.as_ref().expect("it was asked for");
     plan.control.records = false;
     plan.control.policy = Some(schedule.list.clone());
-    plan.scenarios = vec![scenario::of(&found.round.history, found.round.start.threads)];
+    plan.scenarios = vec![scenario::from_history(&found.round.history, found.round.start.threads)];
     let json = serde_json::to_string(&plan).expect("a plan");
     let plan: Plan = serde_json::from_str(&json).expect("the same plan");
     let repeated = shown(&found, &plan);

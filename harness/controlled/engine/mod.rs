@@ -428,7 +428,7 @@ pub fn call_begins() {
 pub fn call_ends() {
     // SAFETY: nobody else uses it now; see `Engine`.
     let policy = || unsafe { &mut *ENGINE.policy.get() }.as_mut();
-    if policy().is_some_and(|policy| policy.heeds_operations()) {
+    if policy().is_some_and(|policy| policy.uses_operations()) {
         pace::settle();
         policy().into_iter().for_each(|policy| policy.operation_ended(current()));
     }

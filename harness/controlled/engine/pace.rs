@@ -132,9 +132,9 @@ pub(super) fn grant() {
     let Some(policy) = (unsafe { &*e.policy.get() }) else { return };
     let asks = e.runnable.get() != 1 << e.current.get() && !e.whole_calls.get();
     // It will want to know what each thread was last about to do.
-    let at_each = policy.heeds_accesses();
+    let at_each = policy.uses_accesses();
     let quiet = match asks && !at_each {
-        true => policy.quiet(e.current.get(), e.step.get()),
+        true => policy.decided_ahead(e.current.get(), e.step.get()),
         false => u64::MAX,
     };
     if quiet != 0 {

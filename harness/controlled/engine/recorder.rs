@@ -4,7 +4,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 
-use interlap::schedule::{Place, Spec, Switch, Tries, Turn, View, unprompted};
+use interlap::schedule::{Position, Spec, Switch, Turn, View, YieldCounts, default_choice};
 use interlap::trace::frame::Schedule;
 
 use super::has_ended;
@@ -45,7 +45,7 @@ struct Recorder {
     step: Cell<u64>,
     turns: [Cell<Turn>; SWITCHES_MAX],
     turn_count: Cell<usize>,
-    tries: UnsafeCell<Tries>,
+    yield_counts: UnsafeCell<YieldCounts>,
 }
 
 // SAFETY: used like `super::Engine`: by the thread that runs under control, or by the one outside
@@ -60,11 +60,15 @@ static RECORDER: Recorder = Recorder {
     step: Cell::new(0),
     turns: [const { Cell::new(NO_TURN) }; SWITCHES_MAX],
     turn_count: Cell::new(0),
-    tries: UnsafeCell::new(Tries::NONE),
+    yield_counts: UnsafeCell::new(YieldCounts::NONE),
 };
 
-const NO_TURN: Turn =
-    Turn { thread: 0, place: Place { call: 0, steps: 0, again: 0 }, gives_way: false, to: 0 };
+const NO_TURN: Turn = Turn {
+    thread: 0,
+    position: Position { call: 0, steps: 0, repeats: 0 },
+    gives_way: false,
+    to: 0,
+};
 
 /// A round begins.
 pub(super) fn begin(records: bool) {
@@ -74,7 +78,7 @@ pub(super) fn begin(records: bool) {
     RECORDER.step.set(0);
     RECORDER.turn_count.set(0);
     // SAFETY: as `Recorder` is used, nobody else uses it now.
-    unsafe { *RECORDER.tries.get() = Tries::NONE };
+    unsafe { *RECORDER.yield_counts.get() = YieldCounts::NONE };
 }
 
 /// The policy has chosen `next`.
@@ -98,11 +102,11 @@ fn record(view: &View, next: usize) {
     }
     push(Entry::new(view, next));
     // SAFETY: as above.
-    let place = unsafe { &mut *r.tries.get() }.place(view);
-    if next != unprompted(view) && r.active.get() {
+    let position = unsafe { &mut *r.yield_counts.get() }.position(view);
+    if next != default_choice(view) && r.active.get() {
         r.needed.set(r.len.get());
         // There are at least as many entries.
-        r.turns[r.turn_count.get()].set(Turn::new(view, place, next));
+        r.turns[r.turn_count.get()].set(Turn::new(view, position, next));
         r.turn_count.set(r.turn_count.get() + 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Who is next, and the way there: the policy is asked, the carrier switches, and who goes on takes
 //! the signals that were sent to it meanwhile.
 
-use interlap::schedule::{Place, View};
+use interlap::schedule::{Position, View};
 
 use super::{ENGINE, now, pace, recorder, stand, waiting};
 use crate::controlled::environment::sending::{self, Taken};
@@ -29,10 +29,10 @@ pub(super) fn choose(yields: bool) -> usize {
         runnable: e.runnable.get(),
         yields,
         step: e.step.get(),
-        place: Place {
+        position: Position {
             call: own.boundaries.get(),
             steps: own.call_steps.get() + pace::passed() as u32,
-            again: 0,
+            repeats: 0,
         },
         pending,
     };

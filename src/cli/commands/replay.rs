@@ -14,7 +14,7 @@ use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
-use crate::exchange::strings::Strings;
+use crate::exchange::values::Interner;
 use crate::finding::{Finding, Stored, What};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
@@ -31,7 +31,7 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
         print_json(out, &stored.finding)?;
     } else if args.history {
         let (history, model) = (&stored.round.history, &stored.finding.model);
-        write!(out, "{}", jsonl::write(history, model, &Strings::default()));
+        write!(out, "{}", jsonl::write(history, model, &Interner::default()));
     } else if let Some(path) = &args.html {
         page::write(path, &crate::report::page::of_finding(&stored))?;
         writeln!(out, "{}: opens in any browser", path.display());

@@ -9,7 +9,7 @@ use crate::check::{Verdict, Witness};
 use crate::cli::arguments;
 use crate::core::history::{History, Unit};
 use crate::core::operation::Family;
-use crate::exchange::strings::{Strings, Value};
+use crate::exchange::values::{Interner, Value};
 use crate::exchange::{self, Format, Options};
 use crate::model::Spec;
 use crate::trace::rounds;
@@ -28,7 +28,7 @@ pub struct Subject {
     /// None where no model is known that explains its operations.
     pub model: Option<Spec>,
     /// What integers in it stand for something else.
-    pub strings: Strings,
+    pub strings: Interner,
     /// What was not read, and why.
     pub notes: Vec<String>,
     pub unit: Unit,
@@ -73,7 +73,7 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)
     let initial = source.initial.0.map(Value::Integer);
     let options = Options { model: source.model, initial };
     let imported = exchange::read(path, format, &options).map_err(located)?;
-    let exchange::Imported { history, model, strings, notes } = imported;
+    let exchange::Imported { history, model, interner, notes } = imported;
     let last = history.ids().map(|id| history.operation(id).start).max();
     let is_absolute = last.is_none_or(|last| last < LARGE_STAMP);
     Ok((
@@ -82,7 +82,7 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)
             round: None,
             history,
             model,
-            strings,
+            strings: interner,
             notes,
             unit: Unit { factor: 1.0, name: "units of the file's stamps", is_absolute },
         }],
@@ -102,7 +102,7 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
         round: Some(round.start.round),
         history: round.history,
         model: Some(model),
-        strings: Strings::default(),
+        strings: Interner::default(),
         notes: Vec::new(),
         unit,
     };

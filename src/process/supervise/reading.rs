@@ -9,7 +9,7 @@ use std::sync::mpsc::SyncSender;
 
 use crate::trace::area::Snapshot;
 use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Steps};
-use crate::trace::rounds::{Assembler, Fed, Part, Round, RoundError};
+use crate::trace::rounds::{Assembler, Completed, Part, Round, RoundError};
 
 /// Operations after which rounds are handed on even if more are waiting in the pipe.
 const BATCH_OPERATIONS: usize = 16_384;
@@ -99,9 +99,11 @@ impl Feed<'_> {
             Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
             Frame::Cut(steps) => return self.hand_on(Piped::Cut(steps)),
             frame => match self.assembler.feed_in_parts(frame) {
-                Ok(Some(Fed::Part(part))) => return self.hand_on(Piped::Part(Box::new(part))),
+                Ok(Some(Completed::Part(part))) => {
+                    return self.hand_on(Piped::Part(Box::new(part)));
+                }
                 Ok(fed) => {
-                    self.keep(fed.and_then(Fed::round));
+                    self.keep(fed.and_then(Completed::round));
                     let more = more || self.assembler.is_inside_a_round();
                     return (more && self.operations < BATCH_OPERATIONS) || self.flush();
                 }

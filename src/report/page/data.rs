@@ -10,7 +10,7 @@ use super::explained::{Linearization, PartialsData, StoryData, explained};
 use super::pack::Packed;
 use super::{Interleaving, Judgement, Subject};
 use crate::core::history::{NEVER, OperationId, client_name};
-use crate::exchange::strings::Value;
+use crate::exchange::values::Value;
 
 /// Most operations that a page holds: those around the failure.
 const OPERATIONS_MAX: usize = 300_000;

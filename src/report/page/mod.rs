@@ -14,7 +14,7 @@ mod stored;
 
 use crate::check::Partials;
 use crate::core::history::{History, OperationId, Unit};
-use crate::exchange::strings::Strings;
+use crate::exchange::values::Interner;
 use crate::model::Spec;
 
 pub use stored::of_finding;
@@ -61,7 +61,7 @@ pub struct Subject<'a> {
     /// What else there is to know: names and values, the values mostly commands.
     pub facts: Vec<(String, String)>,
     /// What integers in the history stand for something else.
-    pub strings: &'a Strings,
+    pub strings: &'a Interner,
     /// What happened in the round, step by step, where that is known.
     pub interleaving: Option<Interleaving>,
 }

@@ -3,7 +3,7 @@
 use super::{Interleaved, Interleaving, Judgement, Subject, render};
 use crate::check::{Partials, Witness, partials};
 use crate::core::history::OperationId;
-use crate::exchange::strings::Strings;
+use crate::exchange::values::Interner;
 use crate::finding::interleaving::{Interleaving as Table, Place, Row, What, in_short};
 use crate::finding::{self, Stored};
 use crate::report::text;
@@ -36,7 +36,7 @@ pub fn of_finding(stored: &Stored) -> String {
         lettered: stored.shown(),
         unit: stored.hello.clock.shown(),
         facts: text::facts(stored),
-        strings: &Strings::default(),
+        strings: &Interner::default(),
         interleaving: stored.interleaving.as_ref().map(|table| interleaving(stored, table)),
     })
 }

@@ -1,43 +1,43 @@
-//! Transactions of Jepsen: an event invokes or completes a whole one. Events come in, operations
-//! out. Knows no notation but that of the values.
+//! Decodes transactions of Jepsen, whose events invoke or complete a whole transaction.
 //!
 //! ```text
 //! {:process 0, :type :invoke, :f :txn, :value [[:r 1 nil] [:w 2 7]]}     rw-register (Elle)
 //! {:process 0, :type :ok, :f :txn, :value [[:r 1 3] [:w 2 7]]}
 //! {:process 1, :type :ok, :f :txn, :value [[:read :x 1] [:write :y 2]]}  multi-register (Knossos)
 //! ```
-//! `:r` that answers `nil` found nothing; `:read` of `nil` says nothing, as Knossos has it. What
-//! `:info` wrote may be there at any later time; what `:fail` wrote never is.
+//! `:r` that answers `nil` found nothing; `:read` of `nil` claims nothing, as in Knossos. Writes of
+//! an `:info` may become visible at any later time, those of a `:fail` never.
 //!
-//! Nothing is known of when within its event a transaction takes its snapshot. A transaction that
-//! happens at one instant needs no more than that event; [`Kind::Snapshot`] would.
+//! The events do not say when a transaction takes its snapshot. So the history can be checked for
+//! strict serializability, where each transaction takes effect at one instant, but not against
+//! [`Kind::Snapshot`](crate::model::Kind::Snapshot).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::edn::Edn;
 use super::events::Record;
 use super::jepsen::{Event, shown, value};
-use super::strings::Value;
+use super::values::Value;
 use crate::core::history::NEVER;
 use crate::core::operation::{Op, Status};
 
-/// A part of a transaction.
+/// A read or a write of a transaction.
 #[derive(Clone, Debug, PartialEq)]
-struct Part {
+struct MicroOp {
     op: Op,
     key: Value,
-    /// What is written, or was found; none of a read that says nothing.
+    /// The value that was written or read; none for a read that found nothing or claims nothing.
     value: Option<Value>,
-    /// What was read is told, be it that nothing was there.
-    told: bool,
+    /// Whether a read claims what it found, a value or nothing.
+    claims: bool,
 }
 
 /// A transaction, from its invocation on.
 struct Invoked {
     client: u32,
     line: usize,
-    parts: Vec<Part>,
-    /// Numbers of its events; it may take effect after the last where nothing tells of its end.
+    ops: Vec<MicroOp>,
+    /// Numbers of its events. Without an end it may take effect at any later time.
     start: u64,
     end: Option<u64>,
     outcome: Status,
@@ -56,19 +56,19 @@ impl Transactions {
         self.open.is_empty() && self.done.is_empty()
     }
 
-    /// One event, of line `line`.
+    /// Takes the next event.
     pub fn take(&mut self, event: &Event, line: usize) -> Result<(), String> {
         self.events += 1;
         let (client, number) = (event.process, self.events);
         if event.kind == ":invoke" {
-            let parts = parts(&event.value, false)?;
+            let ops = micro_ops(&event.value, false)?;
             let outcome = Status::Pending;
-            let new = Invoked { client, line, parts, start: number, end: None, outcome };
+            let new = Invoked { client, line, ops, start: number, end: None, outcome };
             return match self.open.insert(client, new) {
                 None => Ok(()),
                 Some(before) => Err(format!(
                     "client {client} starts a transaction while that of line {} is under way; \
-                     expected that to end first",
+                     expected its end first",
                     before.line
                 )),
             };
@@ -83,65 +83,65 @@ impl Transactions {
             kind => return Err(format!("type {kind}; expected :invoke, :ok, :fail or :info")),
         };
         if invoked.outcome == Status::Ok {
-            let answered = parts(&event.value, true)?;
-            let asked = || invoked.parts.iter().map(Part::asked);
-            if !answered.iter().map(Part::asked).eq(asked()) {
+            let answered = micro_ops(&event.value, true)?;
+            let invocations = || invoked.ops.iter().map(MicroOp::invocation);
+            if !answered.iter().map(MicroOp::invocation).eq(invocations()) {
                 return Err(format!(
                     "the end of a transaction with {}; expected what line {} invoked",
                     shown(&event.value),
                     invoked.line
                 ));
             }
-            invoked.parts = answered;
+            invoked.ops = answered;
         }
         self.done.push(invoked);
         Ok(())
     }
 
-    /// All operations, those of each client in its order. `initial` is what every key holds first.
+    /// All operations, those of each client in order. `initial` is the initial value of every key.
     pub fn records(mut self, initial: &Value) -> Vec<Record> {
         self.done.extend(std::mem::take(&mut self.open).into_values());
         if *initial != Value::nil() {
-            let first = self.first(initial);
+            let first = self.initial_writes(initial);
             self.done.push(first);
         }
         self.done.sort_unstable_by_key(|invoked| invoked.start);
-        let most = self.done.iter().map(|invoked| invoked.parts.len()).max().unwrap_or(0) as u64;
-        // Between two events there is room for all that a transaction does.
+        let most = self.done.iter().map(|invoked| invoked.ops.len()).max().unwrap_or(0) as u64;
+        // Leaves enough stamps between two events for all operations of a transaction.
         let scale = 2 * (most + 2);
         self.done.iter().flat_map(|invoked| invoked.records(scale)).collect()
     }
 
-    /// Puts the initial value under every key, before anything else.
-    fn first(&self, initial: &Value) -> Invoked {
+    /// A transaction that writes the initial value of every key before anything else.
+    fn initial_writes(&self, initial: &Value) -> Invoked {
         let client = self.done.iter().map(|invoked| invoked.client).max().map_or(0, |n| n + 1);
-        let parts = || self.done.iter().flat_map(|invoked| &invoked.parts);
-        let keys: BTreeSet<String> = parts().map(|part| part.key.shown()).collect();
-        let key = |name: &String| parts().find(|part| part.key.shown() == *name);
-        let put = |part: &Part| Part {
+        let ops = || self.done.iter().flat_map(|invoked| &invoked.ops);
+        let keys: BTreeSet<String> = ops().map(|op| op.key.shown()).collect();
+        let key = |name: &String| ops().find(|op| op.key.shown() == *name);
+        let write = |op: &MicroOp| MicroOp {
             op: Op::StoreWrite,
-            key: part.key.clone(),
+            key: op.key.clone(),
             value: Some(initial.clone()),
-            told: true,
+            claims: true,
         };
-        let parts = keys.iter().filter_map(key).map(put).collect();
-        Invoked { client, line: 0, parts, start: 0, end: Some(0), outcome: Status::Ok }
+        let ops = keys.iter().filter_map(key).map(write).collect();
+        Invoked { client, line: 0, ops, start: 0, end: Some(0), outcome: Status::Ok }
     }
 }
 
-impl Part {
-    /// What the invocation says of it.
-    fn asked(&self) -> (Op, &Value, Option<&Value>) {
+impl MicroOp {
+    /// The part of it that the invocation contains.
+    fn invocation(&self) -> (Op, &Value, Option<&Value>) {
         let written = self.value.as_ref().filter(|_| self.op == Op::StoreWrite);
         (self.op, &self.key, written)
     }
 }
 
 impl Invoked {
-    /// Begin, parts and end, one after the other. The box of the whole is that of the events; those
-    /// of the parts say nothing.
+    /// Begin, reads and writes, and end. Begin and end have the stamps of the events; the timeboxes
+    /// between have no meaning.
     fn records(&self, scale: u64) -> Vec<Record> {
-        let mut records = Vec::with_capacity(self.parts.len() + 2);
+        let mut records = Vec::with_capacity(self.ops.len() + 2);
         let mut at = self.start * scale;
         let mut push = |op, status, args, results, end: Option<u64>| {
             let (client, line, start) = (self.client, self.line, at);
@@ -150,15 +150,15 @@ impl Invoked {
             at += 2;
         };
         push(Op::StoreBegin, Status::Ok, Vec::new(), Vec::new(), None);
-        for part in &self.parts {
-            let key = part.key.clone();
-            match (part.op, part.value.clone()) {
+        for op in &self.ops {
+            let key = op.key.clone();
+            match (op.op, op.value.clone()) {
                 (Op::StoreWrite, value) => {
                     let args = [key].into_iter().chain(value).collect();
                     push(Op::StoreWrite, Status::Ok, args, Vec::new(), None);
                 }
-                // Nothing is known of what was read.
-                _ if self.outcome != Status::Ok || !part.told => {}
+                // The read claims nothing.
+                _ if self.outcome != Status::Ok || !op.claims => {}
                 (_, Some(value)) => push(Op::StoreRead, Status::Ok, vec![key], vec![value], None),
                 (_, None) => push(Op::StoreRead, Status::Failed, vec![key], Vec::new(), None),
             }
@@ -173,15 +173,15 @@ impl Invoked {
     }
 }
 
-/// The parts that an event lists; of an answer what each read found.
-fn parts(edn: &Edn, answered: bool) -> Result<Vec<Part>, String> {
+/// The reads and writes that an event lists; `answered`: with what each read found.
+fn micro_ops(edn: &Edn, answered: bool) -> Result<Vec<MicroOp>, String> {
     let Edn::List(all) = edn else {
         return Err(format!("a transaction of {}; expected [[:r 1 nil] [:w 2 7]]", shown(edn)));
     };
-    all.iter().map(|edn| part(edn, answered)).collect()
+    all.iter().map(|edn| micro_op(edn, answered)).collect()
 }
 
-fn part(edn: &Edn, answered: bool) -> Result<Part, String> {
+fn micro_op(edn: &Edn, answered: bool) -> Result<MicroOp, String> {
     let wrong = || {
         format!(
             "{} in a transaction; expected [:r KEY VALUE] or [:w KEY VALUE], or the same with \
@@ -192,12 +192,12 @@ fn part(edn: &Edn, answered: bool) -> Result<Part, String> {
     let Edn::List(three) = edn else { return Err(wrong()) };
     let [f, key, held] = three.as_slice() else { return Err(wrong()) };
     let is_nil = held.word() == Some("nil");
-    let (op, told) = match f.word() {
+    let (op, claims) = match f.word() {
         Some(":r") => (Op::StoreRead, answered),
         Some(":read") => (Op::StoreRead, answered && !is_nil),
         Some(":w" | ":write") if !is_nil => (Op::StoreWrite, true),
         _ => return Err(wrong()),
     };
-    let value = if is_nil || !told { None } else { Some(value(held)?) };
-    Ok(Part { op, key: super::jepsen::value(key)?, value, told })
+    let value = if is_nil || !claims { None } else { Some(value(held)?) };
+    Ok(MicroOp { op, key: super::jepsen::value(key)?, value, claims })
 }
