@@ -145,8 +145,8 @@ pub fn mutated(turns: &[Turn], random: &mut Random) -> Vec<Turn> {
     varied
 }
 
-/// The notation of plans, as in `1.2.17@0`: thread, call, steps, and the repeats if not 0; `@` for a
-/// preemption or `~` if the thread gives way; and the thread that runs next.
+/// The notation of plans, as in `1.2.17@0`: thread, call, steps, and the repeats if not 0; `@` for
+/// a preemption or `~` if the thread gives way; and the thread that runs next.
 pub fn text(turns: &[Turn]) -> String {
     let turns = turns.iter().map(|turn| {
         let Turn { thread, position: Position { call, steps, repeats }, gives_way, to } = turn;
