@@ -118,8 +118,8 @@ pub enum Uncontrolled {
          shows with --plain-points"
     )]
     Blind,
-    /// What stands in the way, in the harness's words.
-    #[error("{0}; or use --engine native, which needs no hold on the target")]
+    /// What stands in the way, in words.
+    #[error("cannot control: {0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
     #[error(
         "in {rounds} rounds the controlled engine saw next to no access by which one thread \

@@ -10,7 +10,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
 use interlap::finding::{Stored, What};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
-use interlap::trace::frame::{Detected, DetectedKind, Frame, Place};
+use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Problem};
 
 use super::adapters::enqueue;
 use super::fake::{Ear, Fake, records, round, steps};
@@ -129,7 +129,7 @@ fn a_run_without_a_hold_on_the_target_ends() {
     let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("blind");
     assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Blind)), "{error:#}");
     assert!(error.to_string().contains("Build the library's sources into the adapter"));
-    fake.sends(0, &[Frame::Problem("cannot control: no hooks".to_string())], "");
+    fake.sends(0, &[Frame::Problem(Problem::uncontrolled("no hooks"))], "");
     let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("refused");
     assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Refused(_))), "{error:#}");
 }

@@ -213,9 +213,8 @@ pub(super) fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
     };
     if let Some(first) = unseen.atomics.first() {
         bail!(Uncontrolled::Refused(format!(
-            "cannot control: atomic instructions of the target are inline assembly, or were \
-             compiled without hooks, so that no thread can be switched between them ({}, the \
-             first: {}). Use the compiler's atomics (std::atomic, __atomic; some libraries have an \
+            "atomic instructions of the target are inline assembly, or were compiled without \
+             hooks, so that no thread can be switched between them ({}, the first: {}). Use the compiler's atomics (std::atomic, __atomic; some libraries have an \
              option for it)",
             unseen.atomics.len(),
             line(*first),
@@ -275,7 +274,7 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
     if engine == Engine::Controlled && !adapter.head.hookable {
         let name = adapter.name;
         bail!(Uncontrolled::Refused(format!(
-            "cannot control: the adapter of {name} says `Engine: native`, as this engine does not \
+            "the adapter of {name} says `Engine: native`, as this engine does not \
              show what it is about (code compiled before, without hooks, or orders that only a \
              processor brings about)"
         )));

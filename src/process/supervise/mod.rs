@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::fault::{Fault, FaultKind};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
-use crate::trace::frame::{Bye, Hello, Steps};
+use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Piped, Pipes, read_frames};
 
@@ -44,8 +44,8 @@ pub enum Event {
     Rounds(Vec<Round>),
     /// Of a long round that is under way, or its end.
     Part(Box<Part>),
-    /// The adapter broke its contract, or cannot go on: its message.
-    Problem(String),
+    /// The harness cannot go on.
+    Problem(Problem),
     /// The process ended by its own will.
     Bye(Bye),
     /// The target ended the process, or hangs.
@@ -152,7 +152,7 @@ impl Harness {
                 self.cut = Some(steps);
                 Ok(Event::Quiet)
             }
-            Ok(Piped::Problem(text)) => Ok(Event::Problem(text)),
+            Ok(Piped::Problem(problem)) => Ok(Event::Problem(problem)),
             Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
             Err(RecvTimeoutError::Disconnected) => self.ended(),
             Err(RecvTimeoutError::Timeout) => self.look(),
