@@ -16,6 +16,7 @@ use super::{Ending, Observer, Options, Summary, Uncontrolled, recorded, rerun, w
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::known::Judgement;
+use crate::finding::signature::Signature;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
@@ -42,7 +43,7 @@ pub(super) struct Collector<'a> {
     ticked: Instant,
     counting: Counting,
     findings: Vec<Stored>,
-    by_signature: HashMap<String, usize>,
+    by_signature: HashMap<Signature, usize>,
     /// Findings that count: neither known, nor possibly so.
     new: usize,
     hello: Option<(Box<Hello>, Spec)>,

@@ -30,6 +30,7 @@ use tempfile::TempDir;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
 use crate::finding::known::Known;
+use crate::finding::signature::Signature;
 use crate::model::Spec;
 use crate::trace::frame::Hello;
 use collect::Collector;
@@ -73,7 +74,7 @@ pub struct Options {
     /// Set from outside to end the run; what was found is kept.
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.
-    pub wanted: Option<String>,
+    pub wanted: Option<Signature>,
     /// Time after which a run in which the engine saw next to nothing of a target with prebuilt
     /// libraries ends with [`Uncontrolled::Prebuilt`]; none: never.
     pub leave_after: Option<Duration>,

@@ -49,7 +49,7 @@ pub const fn word_of_thread(thread: usize) -> usize {
 pub const NO_THREAD: u64 = u64::MAX;
 
 /// What the harness was doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u64)]
 pub enum Stage {

@@ -60,7 +60,7 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     assert_eq!((summary.statistics.rounds, summary.statistics.faults), (1, 1));
     let stored = &summary.findings[0];
     assert_eq!(stored.finding.confirmed, Some(true));
-    assert_eq!(stored.finding.signature, "use after free calling the structure");
+    assert_eq!(stored.finding.signature.to_string(), "use after free calling the structure");
     assert_eq!(stored.round.history.len(), 3, "with the pending call");
     for part in [
         "Thread 1 accessed memory that had been freed.",

@@ -26,6 +26,7 @@ use crate::core::plan::{
 };
 use crate::finding::known;
 use crate::finding::known::{Known, Seen};
+use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{self, Ending, Options, Point, Statistics, Summary, Uncontrolled};
@@ -523,7 +524,7 @@ impl<'a> Json<'a> {
 /// The options of a run that looks for one known finding.
 pub fn rerun_options(
     plan: &Plan,
-    wanted: &str,
+    wanted: &Signature,
     directory: &Path,
     run: &arguments::Run,
     stop: Arc<AtomicBool>,
@@ -542,7 +543,7 @@ pub fn rerun_options(
         directory: directory.to_path_buf(),
         trace: None,
         stop,
-        wanted: Some(wanted.to_string()),
+        wanted: Some(wanted.clone()),
         leave_after: None,
     })
 }

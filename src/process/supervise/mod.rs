@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Hang};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
@@ -71,7 +71,7 @@ pub struct Harness {
     answers: bool,
     asked: Option<Instant>,
     /// Hung and was killed, then; what it had left to say is still on its way.
-    hung: Option<(FaultKind, Instant)>,
+    hung: Option<(Hang, Instant)>,
     /// What the engine counted in a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
@@ -192,10 +192,10 @@ impl Harness {
         if self.answers && snapshot.is_some() && !self.has_had_its_say() {
             return Ok(Event::Quiet);
         }
-        let threads = thread_states(self.process.unwrap_or(self.child.id()));
+        let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
         self.put_down()?;
-        let seconds = patience.as_secs();
-        self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
+        let hang = Hang { seconds: patience.as_secs(), running, waiting };
+        self.hung = Some((hang, Instant::now()));
         Ok(Event::Quiet)
     }
 
@@ -211,8 +211,10 @@ impl Harness {
 
     /// The pipe is closed without a farewell: the process has died or is about to.
     fn ended(&mut self) -> Result<Event> {
-        if let Some((kind, _)) = self.hung.take() {
-            return Ok(Event::Fault(Box::new(self.fault(kind))));
+        if let Some((hang, _)) = self.hung.take() {
+            let mut fault = self.fault(FaultKind::Hang);
+            fault.hang = Some(hang);
+            return Ok(Event::Fault(Box::new(fault)));
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { LAST_WORDS };
@@ -342,7 +344,7 @@ fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
 }
 
 /// How many of a process's threads run and how many wait, in words.
-fn thread_states(pid: u32) -> String {
+fn thread_states(pid: u32) -> (u32, u32) {
     let (mut running, mut waiting) = (0, 0);
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
@@ -354,5 +356,5 @@ fn thread_states(pid: u32) -> String {
             None => {}
         }
     }
-    format!("{running} of its threads were running, {waiting} waiting")
+    (running, waiting)
 }
