@@ -32,7 +32,9 @@ use std::time::{Duration, Instant};
 
 use interlap::core::plan::{Engine, Job, OWN_FAILURE};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{Bye, CodeRange, Frame, Growth, Hello, RoundEnd, TRACE_VERSION};
+use interlap::trace::frame::{
+    Bye, CodeRange, Frame, Growth, Hello, Problem, RoundEnd, TRACE_VERSION,
+};
 
 use crate::clock::Clock;
 use crate::disturb::Disturber;
@@ -100,7 +102,7 @@ fn alone(job: &Path, frames: &Path) -> io::Result<()> {
     match run(&job, &mut Pipe::into_file(frames)?, empty_standard_input) {
         Err(Failure::Target(problem)) if may_begin_again(&problem) => Err(begin_again()),
         Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
-            Err(io::Error::other(problem))
+            Err(io::Error::other(problem.to_string()))
         }
         Ok(_) => {
             eprintln!("interlap-harness: round {} came to its end", job.round_first);
@@ -116,9 +118,9 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const ROOM: (&str, u32) = ("glibc.rtld.optional_static_tls", 1 << 16);
 
 /// Whether the target could be loaded by a program with more room.
-fn may_begin_again(problem: &str) -> bool {
+fn may_begin_again(problem: &Problem) -> bool {
     let set = std::env::var(TUNABLES).is_ok_and(|tunables| tunables.contains(ROOM.0));
-    library::lacks_static_storage(problem) && !set
+    library::lacks_static_storage(&problem.what) && !set
 }
 
 /// Becomes such a program; comes back only with the reason why not.
@@ -139,7 +141,7 @@ fn begin_again() -> io::Error {
 /// Why a job could not be done.
 enum Failure {
     /// The target cannot be used, and why.
-    Target(String),
+    Target(Problem),
     Own(io::Error),
 }
 
@@ -154,7 +156,7 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     let (controlled, recorded) = (job.plan.engine == Engine::Controlled, rr::is_present());
     if job.plan.engine == Engine::Rr && !recorded {
         let problem = "the harness was to run under rr, but does not";
-        return Err(Failure::Target(problem.to_string()));
+        return Err(Failure::Target(problem.to_string().into()));
     }
     let reserved = if controlled { controlled::RESERVED_MIB } else { 0 };
     fault::limit(job.plan.memory_mib_max + reserved);
@@ -162,7 +164,9 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     timebox::watch_for_forks();
     let target = match controlled {
         true => controlled::load(&job.library, &job.plan),
-        false => Target::load(&job.library).map(|target| (target, Vec::new())),
+        false => {
+            Target::load(&job.library).map(|target| (target, Vec::new())).map_err(Problem::from)
+        }
     };
     let (target, unhooked) = target.map_err(Failure::Target)?;
     let (clock, clock_info) = match (controlled, recorded) {
@@ -207,7 +211,7 @@ fn rounds(
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
     if let Err(what) = scenario::check(&job.plan, &target.operations) {
-        return Ok(Frame::Problem(what));
+        return Ok(Frame::Problem(what.into()));
     }
     // rr switches threads in the middle of calls by itself, and no two run at the same instant.
     let disturber = (!recorded).then(|| Disturber::start(job.plan.seed));
@@ -225,7 +229,7 @@ fn rounds(
         let done = native::run_round(target, area, &mut pool, &shape, &setting, outlet);
         let (drained, begun) = match done {
             Ok(done) => (done.drained, done.in_parts),
-            Err(problem) => return Ok(Frame::Problem(problem)),
+            Err(problem) => return Ok(Frame::Problem(problem.into())),
         };
         area.set_stage(Stage::Sent);
         if !begun {

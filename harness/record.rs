@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use interlap::core::plan::OWN_FAILURE;
 use interlap::trace::area::{self, Stage};
-use interlap::trace::frame::{self, Frame, RECORDS_BYTES_MAX};
+use interlap::trace::frame::{self, Frame, Problem, RECORDS_BYTES_MAX};
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -260,10 +260,10 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
 /// Descriptor of the pipe, for [`abandon`]; -1: nobody is at its other end.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// Ends the process because the adapter broke its contract or cannot go on. Called on any thread
+/// Ends the process because the harness cannot go on. Called on any thread
 /// while the target runs; no frame is then on its way, because those go out between rounds and
 /// between their parts.
-pub fn abandon(problem: String) -> ! {
+pub fn abandon(problem: Problem) -> ! {
     if PIPE.load(Ordering::Acquire) < 0 {
         crate::controlled::release();
         eprintln!("{OWN_FAILURE} {problem}");

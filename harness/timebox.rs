@@ -198,7 +198,7 @@ impl<'a> Timebox<'a> {
 #[cold]
 fn broken(call: &abi::il_call, what: String) -> ! {
     let op = Op::from_code(call.op).map_or("?", Op::name);
-    abandon(format!("{op} by thread {} {what}", call.thread))
+    abandon(format!("{op} by thread {} {what}", call.thread).into())
 }
 
 /// `il_box_open`: see interlap.h.

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
 
 use interlap::core::plan::{Job, Plan};
-use interlap::trace::frame::{Bye, Frame, Growth};
+use interlap::trace::frame::{Bye, Frame, Growth, Problem};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
@@ -84,7 +84,7 @@ pub fn look(rounds: u64) -> Option<Growth> {
 
 /// The process cannot go on: why, or if it has grown too much to be sure that this is the target's
 /// fault, that another is to carry out the round under way.
-pub fn problem(problem: String) -> Frame {
+pub fn problem(problem: Problem) -> Frame {
     let round = super::round();
     let rounds = BOUNDS.get().map_or(0, |b| round.saturating_sub(b.round_first) / b.round_step);
     match grown(rounds).filter(|_| rounds > 0) {

@@ -34,7 +34,7 @@ use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
 use interlap::core::random::{Random, mix};
 use interlap::schedule::{Policy, RoundSize, Spec};
 use interlap::trace::area::Stage;
-use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
+use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps};
 
 use crate::library::Target;
 use crate::record::{Area, Pipe};
@@ -43,9 +43,6 @@ use crate::workload::Shape;
 use buffers::Delay;
 use carrier::Carrier;
 use engine::Order;
-
-/// How a target says that this engine is not for it. The main program knows the words.
-pub const CANNOT: &str = "cannot control:";
 
 /// More than enough to look up where a thread stands, and to write what a round counted.
 const SIGNAL_STACK_BYTES: usize = 512 << 10;
@@ -124,9 +121,9 @@ fn widen_signal_stack() -> io::Result<()> {
 pub const RESERVED_MIB: u64 = layout::RESERVED_MIB;
 
 /// Loads the target so that it can be controlled; gives also what is to be said of it.
-pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String> {
+pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), Problem> {
     let control = &plan.control;
-    let cannot = |error: io::Error| format!("{CANNOT} {error}");
+    let cannot = |error: io::Error| Problem::uncontrolled(error);
     layout::reserve().map_err(cannot)?;
     widen_signal_stack().map_err(cannot)?;
     // SAFETY: a function of this program.
@@ -147,11 +144,11 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     environment::set_loads(false);
     let target = target?.map_functions(gate::wrap);
     if !(0..50).any(|_| no_more_than(threads)) {
-        return Err(format!("{CANNOT} a target that starts a thread when it is loaded"));
+        return Err(Problem::uncontrolled("a target that starts a thread when it is loaded"));
     }
     environment::settings::remember();
     environment::process::remember();
-    storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
+    storage::remember().map_err(Problem::uncontrolled)?;
     Ok((target, libraries::note_target(library)))
 }
 
@@ -200,14 +197,15 @@ pub fn rounds(
 ) -> io::Result<Frame> {
     coverage::set_library(base as usize, libraries::target_last());
     if let Err(error) = watchdog::start(Duration::from_millis(job.hang_milliseconds)) {
-        return Ok(Frame::Problem(format!("{CANNOT} no clock of processor time: {error}")));
+        let what = format!("no clock of processor time: {error}");
+        return Ok(Frame::Problem(Problem::uncontrolled(what)));
     }
     let schedules = match Schedules::new(&job.plan) {
         Ok(schedules) => schedules,
-        Err(error) => return Ok(Frame::Problem(format!("policy: {error}"))),
+        Err(error) => return Ok(Frame::Problem(format!("policy: {error}").into())),
     };
     if let Err(what) = scenario::check(&job.plan, &target.operations) {
-        return Ok(Frame::Problem(what));
+        return Ok(Frame::Problem(what.into()));
     }
     let mut frames = Vec::new();
     environment::sending::start();
@@ -221,7 +219,7 @@ pub fn rounds(
             Ok(done) => done,
             Err(problem) => {
                 area.flush(pipe)?;
-                return Ok(growth::problem(problem));
+                return Ok(growth::problem(problem.into()));
             }
         };
         area.set_stage(Stage::Sent);

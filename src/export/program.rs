@@ -137,7 +137,7 @@ impl Sign {
         use DetectedKind::{Deadlock, Hang, Livelock};
         match what {
             What::Violation { .. } => Sign::Answers,
-            What::Fault { kind: FaultKind::Hang { .. }, .. } => Sign::Hang,
+            What::Fault { kind: FaultKind::Hang, .. } => Sign::Hang,
             What::Fault { kind: FaultKind::Detected(Deadlock | Livelock | Hang), .. } => Sign::Hang,
             What::Fault { .. } => Sign::Crash,
         }

@@ -64,7 +64,7 @@ pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
             }
             FaultKind::Killed => status.signal() == Some(libc::SIGKILL),
             FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
-            FaultKind::Hang { .. } => status.code() == Some(1) && said("REPRODUCED"),
+            FaultKind::Hang => status.code() == Some(1) && said("REPRODUCED"),
             FaultKind::Detected(kind) => match sanitizers(*kind) {
                 Some(name) => said("ERROR: AddressSanitizer") && said(name),
                 None => status.code() == Some(1) && said("REPRODUCED"),

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Size;
+use super::signature::{self, Signature};
 use crate::core::measured::Measured;
 use crate::core::plan::Engine;
 
@@ -41,7 +42,8 @@ pub struct Smaller {
     pub engine: Engine,
     /// Of its finding, which is its directory below that of the run.
     pub name: String,
-    pub signature: String,
+    #[serde(flatten, with = "signature::with_text")]
+    pub signature: Signature,
     pub size: Size,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
@@ -51,7 +53,8 @@ pub struct Smaller {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedAs {
     pub name: String,
-    pub signature: String,
+    #[serde(flatten, with = "signature::with_text")]
+    pub signature: Signature,
 }
 
 /// "20,300 rounds of the controlled engine in 4.0 s".

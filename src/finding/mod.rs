@@ -7,21 +7,23 @@
 //! - `interleaving`: What the threads of a round did, step by step, as a table: part of a finding.
 //! - `known/`: Known issues: a file that a person writes says which findings are known, by
 //!   patterns.
+//! - `signature`: The signature of a finding: equal for two sightings of one bug, as far as one can
+//!   tell.
 //! - `source_text`: The text of source lines that a finding names, as far as the files are there.
 //! - `spots`: Where in the sources a finding happened.
 
 pub mod cross_engine;
 pub mod interleaving;
 pub mod known;
+pub mod signature;
 pub mod source_text;
 pub mod spots;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Partials, Witness};
@@ -37,8 +39,10 @@ use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
 use cross_engine::{Elsewhere, RecordedAs, SMALLER};
 use interleaving::{Interleaving, Place as Line};
+use signature::Signature;
 
-const FINDING_VERSION: u32 = 1;
+/// Raised whenever what is stored changes.
+const FINDING_VERSION: u32 = 2;
 /// Says that a directory is a finding.
 pub const JSON_FILE: &str = "finding.json";
 const TRACE_FILE: &str = "trace.mpk";
@@ -145,7 +149,8 @@ pub struct Finding {
     /// Name of its directory: target and hash of the signature.
     pub name: String,
     /// Equal for two sightings of one bug, as far as one can tell.
-    pub signature: String,
+    #[serde(flatten, with = "signature::with_text")]
+    pub signature: Signature,
     pub what: What,
     pub model: String,
     /// All that determines the run, and the round of it.
@@ -218,17 +223,16 @@ pub struct Shrunk {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
     /// The signature, plan and round of the finding as it was found.
-    pub signature: String,
+    #[serde(flatten, with = "signature::with_text")]
+    pub signature: Signature,
     pub plan: Plan,
     pub round: u64,
 }
 
 impl Finding {
     pub fn violation(witness: &Witness, history: &History, plan: &Plan, model: &str) -> Finding {
-        let operations = witness.operations.iter().map(|id| history.operation(*id).op.name());
-        let operations: BTreeSet<&str> = operations.collect();
-        let operations = operations.into_iter().collect::<Vec<_>>().join("+");
-        let signature = format!("{} of {operations}", witness.rule);
+        let operations = witness.operations.iter().map(|id| history.operation(*id).op);
+        let signature = Signature::violation(witness.rule, operations);
         let what = What::Violation {
             rule: witness.rule.to_string(),
             explanation: witness.explanation.clone(),
@@ -249,13 +253,8 @@ impl Finding {
 
     /// `lines`: the fault's sources, with their text.
     pub fn fault(fault: &Fault, lines: Vec<FaultLine>, plan: &Plan, model: &str) -> Finding {
-        let location = fault.location.as_ref().map(ToString::to_string);
-        let place = location.or_else(|| fault.message()).unwrap_or_default();
-        let (kind, doing) = (fault.kind.name(), fault.stage.doing());
-        let place = fault.site().unwrap_or_else(|| plain(&place));
-        let signature = format!("{kind} {doing}: {place}");
         let what = What::Fault {
-            kind: fault.kind.clone(),
+            kind: fault.kind,
             stage: fault.stage,
             thread: fault.thread,
             sentence: fault.sentence(),
@@ -263,16 +262,16 @@ impl Finding {
             lines,
             message: fault.message(),
         };
-        Finding::new(what, signature.trim_end_matches(": ").to_string(), plan, model)
+        Finding::new(what, Signature::fault(fault), plan, model)
     }
 
     /// The signature it was found with: that of two sightings of one bug, shrunk or not.
-    pub fn first_signature(&self) -> &str {
+    pub fn first_signature(&self) -> &Signature {
         self.shrunk.as_ref().map_or(&self.signature, |shrunk| &shrunk.signature)
     }
 
-    fn new(what: What, signature: String, plan: &Plan, model: &str) -> Finding {
-        let name = format!("{}-{:04x}", plan.target_name(), hash(&signature) & 0xffff);
+    fn new(what: What, signature: Signature, plan: &Plan, model: &str) -> Finding {
+        let name = format!("{}-{:04x}", plan.target_name(), hash(&signature.to_string()) & 0xffff);
         Finding {
             version: FINDING_VERSION,
             name,
@@ -303,20 +302,14 @@ fn last_operations(history: &History) -> Vec<OperationId> {
     each.collect()
 }
 
-/// Text without what differs between two runs: digits, for addresses and numbers.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    for c in text.chars() {
-        let c = if c.is_ascii_digit() { '#' } else { c };
-        if c != '#' || !plain.ends_with('#') {
-            plain.push(c);
-        }
-    }
-    plain
-}
-
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
+}
+
+/// What files of every version have.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// A finding with what was recorded of it.
@@ -472,8 +465,13 @@ impl Stored {
             let path = path.display();
             format!("cannot read {path}; name a directory that `interlap fuzz` wrote")
         })?;
-        let finding: Finding = serde_json::from_slice(&bytes)
-            .with_context(|| format!("{} is damaged", path.display()))?;
+        let damaged = || format!("{} is damaged", path.display());
+        let Version { version } = serde_json::from_slice(&bytes).with_context(damaged)?;
+        if version != FINDING_VERSION {
+            let path = path.display();
+            bail!("{path} is of version {version}; this program reads version {FINDING_VERSION}");
+        }
+        let finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
         let path = directory.join(TRACE_FILE);
         let trace = rounds::read(&path).with_context(|| format!("in {}", path.display()))?;
         let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());

@@ -18,6 +18,8 @@ use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Judgement;
+use crate::finding::signature::Signature;
+
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
@@ -40,7 +42,7 @@ pub(super) struct Collector<'a> {
     ticked: Instant,
     counting: Counting,
     findings: Vec<Stored>,
-    by_signature: HashMap<String, usize>,
+    by_signature: HashMap<Signature, usize>,
     /// Findings that count: neither known, nor possibly so.
     new: usize,
     hello: Option<(Box<Hello>, Spec)>,

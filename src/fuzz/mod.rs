@@ -56,6 +56,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
 use crate::finding::known::Known;
+use crate::finding::signature::Signature;
 use crate::model::Spec;
 use crate::trace::frame::Hello;
 use collect::Collector;
@@ -98,7 +99,7 @@ pub struct Options {
     /// Set from outside to end the run; what was found is kept.
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.
-    pub wanted: Option<String>,
+    pub wanted: Option<Signature>,
     /// Time after which a run in which the engine saw next to nothing of a target with prebuilt
     /// libraries ends with [`Uncontrolled::Prebuilt`]; none: never.
     pub leave_after: Option<Duration>,
@@ -165,8 +166,8 @@ pub enum Uncontrolled {
          shows with --plain-points"
     )]
     Blind,
-    /// What stands in the way, in the harness's words.
-    #[error("{0}; or use --engine native, which needs no hold on the target")]
+    /// What stands in the way, in words.
+    #[error("cannot control: {0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
     #[error(
         "in {rounds} rounds the controlled engine saw next to no access by which one thread \

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::core::plan::{Engine, Plan, Recorder};
+use crate::finding::signature::Signature;
 use crate::process::rr::recording::Recording;
 use crate::process::rr::{Rr, probe};
 
@@ -29,7 +30,7 @@ pub(super) struct Recordings {
     /// It is the current sighting's, which is told next.
     wanted: bool,
     /// Operations of the shortest round told so far, by signature.
-    known: HashMap<String, usize>,
+    known: HashMap<Signature, usize>,
     /// Recordings in a row that rr gave up before a round was over.
     fruitless: u32,
 }
@@ -72,11 +73,11 @@ impl Recordings {
 
     /// Whether a sighting is to have the current recording: there is one, and no sighting of the
     /// same in a round as short was told before. The harness then has to be ended.
-    pub fn wants(&mut self, signature: &str, operations: usize) -> bool {
+    pub fn wants(&mut self, signature: &Signature, operations: usize) -> bool {
         let shortest = self.known.get(signature).copied();
         self.wanted = self.current.is_some() && shortest.is_none_or(|known| operations < known);
         if self.wanted {
-            self.known.insert(signature.to_string(), operations);
+            self.known.insert(signature.clone(), operations);
             self.told = true;
         }
         self.wanted
@@ -116,6 +117,7 @@ impl Recordings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::operation::Op;
 
     #[test]
     fn time_slices_take_turns_and_only_rr_records() {
@@ -132,16 +134,17 @@ mod tests {
 
     #[test]
     fn only_a_shorter_sighting_of_the_same_ends_another_recording() {
+        let lost = Signature::violation("lost", [Op::Pop]);
         let mut recordings = Recordings::of(&Plan { engine: Engine::Rr, ..Plan::new("x", 1) });
         recordings.begin(Path::new("/s"));
-        assert!(recordings.wants("lost", 100) && recordings.take().is_some());
+        assert!(recordings.wants(&lost, 100) && recordings.take().is_some());
         assert!(recordings.take().is_none(), "it is another sighting's");
         recordings.begin(Path::new("/s"));
-        assert!(!recordings.wants("lost", 100) && recordings.take().is_none());
+        assert!(!recordings.wants(&lost, 100) && recordings.take().is_none());
         assert!(!recordings.is_told());
-        assert!(recordings.wants("lost", 99) && recordings.is_told());
+        assert!(recordings.wants(&lost, 99) && recordings.is_told());
         let native = &mut Recordings::of(&Plan::new("x", 1));
-        assert!(!native.wants("lost", 1) && !native.is_broken("[FATAL x] "));
+        assert!(!native.wants(&lost, 1) && !native.is_broken("[FATAL x] "));
     }
 
     #[test]

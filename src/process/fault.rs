@@ -3,6 +3,7 @@
 //! one value that says where, when and how goes out, with the history up to that moment. Does not
 //! know how the process was run.
 
+use std::fmt;
 use std::fs::File;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
 use crate::trace::records::Reader;
 
 /// How the process ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// A signal: its number.
@@ -22,13 +23,64 @@ pub enum FaultKind {
     /// The target ended the process with this status.
     Exit(i32),
     /// No call returned and no round ended for so long.
-    Hang { seconds: u64, threads: String },
+    Hang,
     /// Memory ran out.
     OutOfMemory,
     /// SIGKILL ended the process, and nothing of its own is known to have sent it.
     Killed,
     /// The controlled engine saw it coming and ended the round.
     Detected(DetectedKind),
+}
+
+/// How a process hung that was asked for nothing but progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hang {
+    pub seconds: u64,
+    /// How many of its threads ran then, and how many waited.
+    pub running: u32,
+    pub waiting: u32,
+}
+
+/// Where a fault lies, without what differs between two sightings of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Site {
+    /// The source lines, each once.
+    Lines(Vec<SiteLine>),
+    /// Of a crash the line, else what was printed, without numbers.
+    Text(String),
+}
+
+/// A source line, or a function as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SiteLine {
+    pub function: String,
+    /// The file's name and the line; none of threads that were caught wherever they happened to
+    /// be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<(String, u32)>,
+}
+
+/// "Stack::pop at stack.hpp:31".
+impl fmt::Display for SiteLine {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.line {
+            Some((file, line)) => write!(f, "{} at {file}:{line}", self.function),
+            None => f.write_str(&self.function),
+        }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Site::Lines(lines) => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                f.write_str(&lines.join(", "))
+            }
+            Site::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 /// Something that happened on the way to a fault.
@@ -63,6 +115,8 @@ impl FaultPlace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub kind: FaultKind,
+    /// Of a hang that the harness did not notice itself.
+    pub hang: Option<Hang>,
     pub stage: Stage,
     pub round: u64,
     /// The part of the round that `history` is of, where it came in parts.
@@ -112,7 +166,7 @@ impl FaultKind {
         match self {
             FaultKind::Signal(signal) => signal_name(*signal).to_string(),
             FaultKind::Exit(code) => format!("exit({code})"),
-            FaultKind::Hang { .. } => "hang".to_string(),
+            FaultKind::Hang => "hang".to_string(),
             FaultKind::OutOfMemory => "out of memory".to_string(),
             FaultKind::Killed => "killed".to_string(),
             FaultKind::Detected(kind) => kind.name().to_string(),
@@ -140,6 +194,7 @@ impl Fault {
         };
         Fault {
             kind,
+            hang: None,
             stage: Stage::Idle,
             round,
             part: 0,
@@ -228,14 +283,16 @@ impl Fault {
 
     /// Where the fault lies, without what differs between two sightings of it: the source lines,
     /// or for threads that were caught wherever they happened to be, the functions.
-    pub fn site(&self) -> Option<String> {
-        let mut sites: Vec<String> = Vec::new();
+    pub fn site(&self) -> Option<Site> {
+        let mut sites: Vec<SiteLine> = Vec::new();
         for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
             let anywhere = matches!(
                 self.kind,
                 FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
             );
-            sites.push(if anywhere { location.function.clone() } else { location.to_string() });
+            let file = location.file.file_name().unwrap_or_default().to_string_lossy();
+            let line = (!anywhere).then(|| (file.to_string(), location.line));
+            sites.push(SiteLine { function: location.function.clone(), line });
         }
         if self.kind == FaultKind::Detected(DetectedKind::Hang) {
             // Where the others happened to stand is not to the point.
@@ -243,10 +300,10 @@ impl Fault {
         }
         if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
         {
-            sites.sort_unstable();
+            sites.sort_by_key(ToString::to_string);
         }
         sites.dedup();
-        (!sites.is_empty()).then(|| sites.join(", "))
+        (!sites.is_empty()).then_some(Site::Lines(sites))
     }
 
     /// What happened at which source lines, the fault itself first.
@@ -317,8 +374,12 @@ impl Fault {
             FaultKind::Exit(code) => {
                 format!("The target ended the process with exit status {code} while {doing}.")
             }
-            FaultKind::Hang { seconds, threads } => {
-                format!("No progress for {seconds} s while {doing}; {threads}.")
+            FaultKind::Hang => {
+                let Hang { seconds, running, waiting } = self.hang.unwrap_or_default();
+                format!(
+                    "No progress for {seconds} s while {doing}; {running} of its threads were \
+                     running, {waiting} waiting."
+                )
             }
             FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
             FaultKind::Killed => format!(
@@ -455,7 +516,8 @@ mod tests {
             "Thread 1 accessed memory that had been freed: accessed by thread 1's call #3 pop(), \
              in Stack::pop at stack.hpp:31; freed by thread 0's call #2 pop()."
         );
-        assert_eq!(fault.site().as_deref(), Some("Stack::pop at stack.hpp:31"));
+        let site = fault.site().map(|site| site.to_string());
+        assert_eq!(site.as_deref(), Some("Stack::pop at stack.hpp:31"));
         assert_eq!(fault.kind.name(), "use after free");
     }
 
@@ -467,7 +529,7 @@ mod tests {
             let mut fault = detected(kind);
             fault.places[0].location = Some(source("g", "x.h", 1));
             fault.places[1].location = Some(source("f", "x.h", 2));
-            assert_eq!(fault.site().as_deref(), Some(site));
+            assert_eq!(fault.site().map(|site| site.to_string()).as_deref(), Some(site));
         }
     }
 

@@ -63,7 +63,7 @@ fn of_finding(stored: &Stored, results: &Results) -> TestCase {
         }
     };
     let name = match finding.first_signature() {
-        first if first == finding.signature => first.to_string(),
+        first if *first == finding.signature => first.to_string(),
         first => format!("{}, found as {first}", finding.signature),
     };
     let mut case = TestCase::new(legal(&name), status);

@@ -175,7 +175,7 @@ fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
                 format!("gdb -x {directory}/debug.gdb  # then: help user-defined"),
             ]
         }
-        (Engine::Controlled, What::Fault { kind: FaultKind::Hang { .. }, .. }) => {
+        (Engine::Controlled, What::Fault { kind: FaultKind::Hang, .. }) => {
             vec![format!("interlap replay {directory} --gdb  # Ctrl-C once it hangs")]
         }
         (Engine::Controlled, What::Fault { .. }) => {

@@ -46,7 +46,7 @@ fn row(group: &Group, as_what: &str) -> [String; 8] {
         known.to_string(),
         finding.plan.target_name().to_string(),
         // The lines of a fault have a column of their own.
-        format!("{as_what}{}{unsure}", finding.signature.split(": ").next().unwrap_or_default()),
+        format!("{as_what}{}{unsure}", finding.signature.without_site()),
         finding.sightings.to_string(),
         group.runs.len().to_string(),
         group.size().to_string(),

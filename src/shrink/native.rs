@@ -23,6 +23,7 @@ use super::{Smallest, window};
 use crate::core::measured::{INTERVALS_FOR_95_PERCENT, Measured};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::scenario;
+use crate::finding::signature::Signature;
 use crate::finding::{Finding, Size, Stored};
 
 /// The part of the time that is kept for counting, in percent, and the most.
@@ -292,7 +293,7 @@ impl Slots<'_> {
         (least, time): (Duration, Duration),
         last: bool,
     ) -> Result<Option<Smallest>> {
-        let mut seen: BTreeMap<String, (u64, Shown)> = BTreeMap::new();
+        let mut seen: BTreeMap<Signature, (u64, Shown)> = BTreeMap::new();
         let (started, patience) = (Instant::now(), if last { time } else { time / 2 });
         let searched = self.search.take(&best.plan, self.round, (time, true), &mut |shown| {
             if let Some(shown) = shown {

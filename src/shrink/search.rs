@@ -2,7 +2,6 @@
 //! go out. Does not know where candidates come from.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,7 +11,8 @@ use tempfile::TempDir;
 
 use super::turns;
 use crate::core::plan::{Engine, Plan, Scenario};
-use crate::finding::{Finding, Size, What};
+use crate::finding::signature::Signature::{self, Violation};
+use crate::finding::{Finding, Size};
 use crate::fuzz::{self, Options, Searched, Sighting};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
@@ -43,32 +43,22 @@ const HANG_FACTOR: u32 = 4;
 /// one names fewer. And what is refused of transactions gets its name by what it looks like: fewer
 /// of them may look like a special case, see [`is_named_so`].) A shrunk finding has the signature
 /// of its own witness; the report says what it was.
-pub(super) struct Identity {
-    signature: String,
-    /// Of a violation.
-    rule: Option<String>,
-    operations: BTreeSet<String>,
-}
+pub(super) struct Identity(Signature);
 
 impl Identity {
     pub fn of(finding: &Finding) -> Identity {
-        let rule = match &finding.what {
-            What::Violation { rule, .. } => Some(rule.clone()),
-            What::Fault { .. } => None,
-        };
-        let operations = named(&finding.signature);
-        Identity { signature: finding.signature.clone(), rule, operations }
+        Identity(finding.signature.clone())
     }
 
     pub fn is_of(&self, finding: &Finding) -> bool {
-        if self.signature == finding.signature {
-            return true;
-        }
-        match (&self.rule, &finding.what) {
-            (Some(rule), What::Violation { rule: other, .. }) => {
-                is_named_so(rule, other) && named(&finding.signature).is_subset(&self.operations)
+        let Identity(signature) = self;
+        match (signature, &finding.signature) {
+            (Violation { rule, operations }, Violation { rule: other, operations: others }) => {
+                let names_some = others.is_empty() == operations.is_empty();
+                let known = names_some && others.iter().all(|op| operations.contains(op));
+                known && is_named_so(rule, other)
             }
-            _ => false,
+            (one, other) => one == other,
         }
     }
 }
@@ -85,12 +75,6 @@ fn is_named_so(rule: &str, other: &str) -> bool {
         _ => false,
     };
     rule == other || is_special
-}
-
-/// The operations that a violation's signature names.
-fn named(signature: &str) -> BTreeSet<String> {
-    let operations = signature.rsplit_once(" of ").map_or("", |(_, operations)| operations);
-    operations.split('+').map(str::to_string).collect()
 }
 
 /// A round that shows the finding.
@@ -164,7 +148,7 @@ pub(super) struct Search {
 impl Search {
     pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
         let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
-        let hangs = finding.signature.starts_with("hang");
+        let hangs = finding.signature.is_hang();
         let patience = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
         Ok(Search {
             options: Options { trace: None, ..options.clone() },
@@ -194,13 +178,12 @@ impl Search {
 
     /// Whether the finding is that a round took too many steps, so that their limit must stay.
     pub fn is_about_steps(&self) -> bool {
-        self.identity.signature.starts_with("livelock")
+        self.identity.0.is_livelock()
     }
 
     /// Whether the finding is that calls do not return.
     fn is_about_waiting(&self) -> bool {
-        let signature = &self.identity.signature;
-        ["deadlock", "livelock", "hang"].iter().any(|kind| signature.starts_with(kind))
+        self.identity.0.is_about_waiting()
     }
 
     /// From now on it must depend on the schedule whether calls return, if it does of these. A call
@@ -253,7 +236,7 @@ impl Search {
 
     /// How long a candidate that shows the finding does nothing before it counts.
     pub fn waits(&self) -> Duration {
-        let hangs = self.identity.signature.starts_with("hang");
+        let hangs = self.identity.0.is_hang();
         if hangs { self.patience.get() } else { Duration::ZERO }
     }
 

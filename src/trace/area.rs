@@ -49,7 +49,7 @@ pub const fn word_of_thread(thread: usize) -> usize {
 pub const NO_THREAD: u64 = u64::MAX;
 
 /// The stage of a round that the harness is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u64)]
 pub enum Stage {

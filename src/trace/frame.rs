@@ -1,6 +1,8 @@
 //! What travels in a trace, through a pipe or in a file: each message of it is a [`Frame`]. Knows
 //! what frames say, not how they are written (see [`super::wire`]) nor what is in the records.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::trail::Event;
@@ -9,7 +11,7 @@ use crate::core::history::Unit;
 use crate::core::plan::{Clock, Plan};
 
 /// Raised whenever a frame or the layout of records changes.
-pub const TRACE_VERSION: u32 = 3;
+pub const TRACE_VERSION: u32 = 4;
 
 /// Calls after which a long round of native threads pauses for a moment: all threads wait, what
 /// they recorded is sent as a part of the round, and they go on.
@@ -36,8 +38,8 @@ pub enum Frame {
     /// What the controlled engine counted up to what is about to end the process. Stands in no
     /// file.
     Cut(Box<Steps>),
-    /// The adapter broke its contract or cannot go on; nothing more follows.
-    Problem(String),
+    /// The harness cannot go on; nothing more follows.
+    Problem(Problem),
     /// The harness ends by its own will.
     Bye(Bye),
 }
@@ -194,6 +196,46 @@ pub struct Detected {
     pub steps: Box<Steps>,
 }
 
+/// Why a harness cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    /// In words.
+    pub what: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// The adapter broke its contract or cannot be used.
+    Adapter,
+    /// The controlled engine has no hold on this target; native threads need none.
+    Uncontrolled,
+}
+
+impl Problem {
+    /// The controlled engine has no hold on the target because of this.
+    pub fn uncontrolled(what: impl fmt::Display) -> Problem {
+        Problem { kind: ProblemKind::Uncontrolled, what: what.to_string() }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(what: String) -> Problem {
+        Problem { kind: ProblemKind::Adapter, what }
+    }
+}
+
+/// As it is printed: "cannot control: ..." where the engine has no hold.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.kind {
+            ProblemKind::Adapter => f.write_str(&self.what),
+            ProblemKind::Uncontrolled => write!(f, "cannot control: {}", self.what),
+        }
+    }
+}
+
 /// Something that happened at a place in the target's code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
@@ -206,7 +248,7 @@ pub struct Place {
     pub around: Vec<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetectedKind {
     /// Every thread waits for another.

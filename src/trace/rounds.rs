@@ -181,7 +181,7 @@ pub fn read(path: &Path) -> Result<Trace, RoundError> {
     let mut frames = FrameReader::new(File::open(path).map_err(FrameError::Io)?);
     let hello = match frames.next_frame()? {
         Some(Frame::Hello(hello)) => hello,
-        Some(Frame::Problem(what)) => return Err(RoundError::Damaged(what)),
+        Some(Frame::Problem(problem)) => return Err(RoundError::Damaged(problem.to_string())),
         _ => return Err(RoundError::Damaged("the file is empty".to_string())),
     };
     let mut trace = Trace { hello, rounds: Vec::new(), truncated: None };

@@ -11,8 +11,8 @@ use rmp::{decode, encode};
 use serde::{Deserialize, Serialize};
 
 use super::frame::{
-    Bye, Detected, Frame, Hello, Pause, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart, Schedule,
-    Steps, TRACE_VERSION,
+    Bye, Detected, Frame, Hello, Pause, Problem, RECORDS_BYTES_MAX, Records, RoundEnd, RoundStart,
+    Schedule, Steps, TRACE_VERSION,
 };
 use super::trail::Event;
 
@@ -46,7 +46,7 @@ enum Named<'a> {
     Hello(&'a Hello),
     Fault(&'a Detected),
     Cut(&'a Steps),
-    Problem(&'a str),
+    Problem(&'a Problem),
     Bye(&'a Bye),
 }
 
@@ -55,7 +55,7 @@ enum NamedRead {
     Hello(Box<Hello>),
     Fault(Detected),
     Cut(Box<Steps>),
-    Problem(String),
+    Problem(Problem),
     Bye(Bye),
 }
 
@@ -68,7 +68,7 @@ pub fn write(sink: &mut impl Write, frame: &Frame) -> std::io::Result<()> {
         Frame::Hello(hello) => Named::Hello(hello),
         Frame::Fault(detected) => Named::Fault(detected),
         Frame::Cut(steps) => Named::Cut(steps),
-        Frame::Problem(text) => Named::Problem(text),
+        Frame::Problem(problem) => Named::Problem(problem),
         Frame::Bye(bye) => Named::Bye(bye),
     };
     let bytes = rmp_serde::to_vec_named(&named).map_err(std::io::Error::other)?;
@@ -284,7 +284,7 @@ fn take_named(bytes: &mut &[u8]) -> Result<Frame, Fail> {
         NamedRead::Hello(hello) => Frame::Hello(hello),
         NamedRead::Fault(detected) => Frame::Fault(detected),
         NamedRead::Cut(steps) => Frame::Cut(steps),
-        NamedRead::Problem(text) => Frame::Problem(text),
+        NamedRead::Problem(problem) => Frame::Problem(problem),
         NamedRead::Bye(bye) => Frame::Bye(bye),
     })
 }

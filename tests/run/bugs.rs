@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use interlap::campaign::triage;
+use interlap::core::operation::Op;
 use interlap::finding::interleaving::{Place, What as Done};
+use interlap::finding::signature::Signature;
 use interlap::finding::spots;
 use interlap::finding::{Stored, What};
 
@@ -63,7 +65,7 @@ fn saved_as(stored: &Stored, name: &str, change: impl Fn(&mut Stored)) {
     let mut other = Stored::load(&stored.directory).expect("a finding");
     other.directory = stored.directory.with_file_name(name);
     other.finding.name = name.to_string();
-    other.finding.signature = format!("not-linearizable of {name}");
+    other.finding.signature = Signature::violation(name, [Op::Pop]);
     change(&mut other);
     other.save().expect("room");
 }
@@ -105,7 +107,7 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     let junit = tool.call("triage --junit -").run();
     assert_eq!(junit.out.matches("<failure ").count(), 7);
     // What is new never hides behind what is known.
-    let known = "[[known]]\nname = 'split'\nsignature = 'not-linearizable of variant'\n";
+    let known = "[[known]]\nname = 'split'\nsignature = 'variant of pop'\n";
     tool.write("known.toml", known);
     let json = tool.call("triage --known known.toml --json").expect(1, &[]).json();
     assert_eq!((&json["bugs"], &json["new"]), (&7.into(), &6.into()));

@@ -10,7 +10,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
 use interlap::finding::{Stored, What};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
-use interlap::trace::frame::{Detected, DetectedKind, Frame, Place};
+use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Problem};
 
 use super::adapters::enqueue;
 use super::fake::{Ear, Fake, records, round, steps};
@@ -60,7 +60,7 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     assert_eq!((summary.statistics.rounds, summary.statistics.faults), (1, 1));
     let stored = &summary.findings[0];
     assert_eq!(stored.finding.confirmed, Some(true));
-    assert_eq!(stored.finding.signature, "use after free calling the structure");
+    assert_eq!(stored.finding.signature.to_string(), "use after free calling the structure");
     assert_eq!(stored.round.history.len(), 3, "with the pending call");
     for part in [
         "Thread 1 accessed memory that had been freed.",
@@ -129,7 +129,7 @@ fn a_run_without_a_hold_on_the_target_ends() {
     let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("blind");
     assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Blind)), "{error:#}");
     assert!(error.to_string().contains("Build the library's sources into the adapter"));
-    fake.sends(0, &[Frame::Problem("cannot control: no hooks".to_string())], "");
+    fake.sends(0, &[Frame::Problem(Problem::uncontrolled("no hooks"))], "");
     let error = fuzz(&fake.options(), &mut Ear::default()).err().expect("refused");
     assert!(matches!(error.downcast_ref(), Some(Uncontrolled::Refused(_))), "{error:#}");
 }

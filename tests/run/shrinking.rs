@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use interlap::core::operation::Op;
 use interlap::finding::{Size, Stored, What};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -51,9 +52,8 @@ pub fn is_the_same(found: &Stored, shrunk: &Stored) {
     match (&found.finding.what, &shrunk.finding.what) {
         (What::Violation { rule, .. }, What::Violation { rule: after, .. }) => {
             assert_eq!(rule, after);
-            let named = |stored: &Stored| -> BTreeSet<String> {
-                let (_, operations) = stored.finding.signature.rsplit_once(" of ").expect("both");
-                operations.split('+').map(str::to_string).collect()
+            let named = |stored: &Stored| -> BTreeSet<Op> {
+                stored.finding.signature.operations().iter().copied().collect()
             };
             assert!(named(shrunk).is_subset(&named(found)));
         }

@@ -105,7 +105,11 @@ fn a_crash_of_native_threads_becomes_small() {
          ~Guard() { inside--; } } guard; for (int turn = 0; turn < 20; turn++) sched_yield();",
     );
     let (_, found) = found(&tool, &text, "");
-    assert!(found.finding.signature.starts_with("SIGABRT"), "{}", found.finding.signature);
+    assert!(
+        found.finding.signature.to_string().starts_with("SIGABRT"),
+        "{}",
+        found.finding.signature
+    );
     let directory = &found.directory;
     tool.shrink(directory).within("20s").expect(1, &["Shrunk to", "Shown in"]);
     is_the_same(&found, &Stored::load(&found.directory).expect("written"));
@@ -116,7 +120,7 @@ fn a_crash_of_native_threads_becomes_small() {
 #[test]
 fn a_lost_wakeup_of_native_threads_keeps_who_should_have_woken() {
     let (_, stored) = found(&Tool::new(), EVENT, "--hang 2s --shrink 10s");
-    assert!(stored.finding.signature.starts_with("hang"), "{}", stored.finding.signature);
+    assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
     // Seldom enough that there may be no time for it.
     let size = stored.finding.shrunk.as_ref().map(|shrunk| shrunk.size);
     assert!(size.is_none_or(|size| size.threads > 1), "{size:?}");
@@ -147,7 +151,7 @@ INTERLAP_TARGET(Accounts)
 ";
     let (answer, stored) = found(&tool, text, "--hang 2s --shrink 10s");
     answer.expect(1, &["Shrunk to", "Shown in", "No progress for 2 s"]);
-    assert!(stored.finding.signature.starts_with("hang"), "{}", stored.finding.signature);
+    assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
     // Two calls, where the machine has time for it: each sighting takes some 0.3 seconds.
     is_small(&tool, &stored, 16);
 }

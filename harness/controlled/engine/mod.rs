@@ -16,6 +16,7 @@ use std::ffi::c_void;
 use interlap::core::random::Random;
 pub use interlap::schedule::Access;
 use interlap::schedule::{Pending, Policy, THREADS_MAX};
+use interlap::trace::frame::Problem;
 
 pub use recorder::recorded;
 pub use stand::{Doing, around, doing, here, unhooked_here};
@@ -346,7 +347,7 @@ pub fn controls() -> bool {
 /// Ends the process: the target does what this engine cannot control.
 pub fn cannot_control(what: &str) -> ! {
     hooks::set_controls(false);
-    crate::record::abandon(format!("{} the target uses {what}", super::CANNOT))
+    crate::record::abandon(Problem::uncontrolled(format!("the target uses {what}")))
 }
 
 pub fn pthread(thread: usize) -> libc::pthread_t {

@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use super::ledger::{LEDGER_FILE, Ledger};
 use crate::finding::known::Known;
+use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, ORIGINAL_FILE, Size, Stored};
 
 pub use entry::{entry, first_line};
@@ -131,11 +132,11 @@ fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut
 fn add(groups: &mut Vec<Group>, mut stored: Stored) {
     let run = stored.directory.parent().unwrap_or(Path::new(".")).to_path_buf();
     let places: BTreeSet<String> = first_line(&stored).into_iter().collect();
-    let has = |group: &Group, signature: fn(&Finding) -> &str| {
+    let has = |group: &Group, signature: fn(&Finding) -> &Signature| {
         let (one, two) = (&group.best.finding, &stored.finding);
         let named = |finding: &Finding| finding.known.as_ref().map(|known| known.name.clone());
         let same = one.plan.target_name() == two.plan.target_name() && named(one) == named(two);
-        same && signature(one) == two.signature
+        same && *signature(one) == two.signature
     };
     let at = groups.iter().position(|group| has(group, |finding| &finding.signature));
     let before = || groups.iter().position(|group| has(group, Finding::first_signature));

@@ -64,7 +64,7 @@ fn instead(stored: &Stored) -> String {
 const LIVELOCK_STEPS: u64 = 4096;
 
 fn is_livelock(stored: &Stored) -> bool {
-    stored.finding.signature.starts_with("livelock")
+    stored.finding.signature.is_livelock()
 }
 
 /// Adds to a finding what its threads did, and to a fault's lines what only that run could see.

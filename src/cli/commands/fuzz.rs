@@ -19,6 +19,7 @@ use crate::core::plan::{Build, Clock, Control, Engine, Plan, Recorder, Shard, WH
 use crate::finding::Stored;
 use crate::finding::known;
 use crate::finding::known::Known;
+use crate::finding::signature::Signature;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary, Uncontrolled};
 use crate::process::rr::{Rr, probe};
@@ -169,7 +170,7 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
     if engine == Engine::Controlled && !adapter.head.hookable {
         let name = adapter.name;
         bail!(Uncontrolled::Refused(format!(
-            "cannot control: the adapter of {name} says `Engine: native`, as this engine does not \
+            "the adapter of {name} says `Engine: native`, as this engine does not \
              show what it is about (code compiled before, without hooks, or orders that only a \
              processor brings about)"
         )));
@@ -279,7 +280,7 @@ fn fresh_seed() -> u64 {
 /// The options of a run that looks for one known finding.
 pub fn rerun_options(
     plan: &Plan,
-    wanted: &str,
+    wanted: &Signature,
     directory: &Path,
     run: &arguments::Run,
     stop: Arc<AtomicBool>,
@@ -298,7 +299,7 @@ pub fn rerun_options(
         directory: directory.to_path_buf(),
         trace: None,
         stop,
-        wanted: Some(wanted.to_string()),
+        wanted: Some(wanted.clone()),
         leave_after: None,
     })
 }

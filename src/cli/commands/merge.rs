@@ -14,6 +14,7 @@ use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::finding::known;
 use crate::finding::known::Seen;
+use crate::finding::signature::Signature;
 use crate::finding::{Finding, Stored};
 use crate::report::debugger;
 use crate::report::directory;
@@ -85,8 +86,8 @@ fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
 
 /// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
 /// both runs took it for that.
-fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
-    let signature = stored.finding.first_signature().to_string();
+fn keep(findings: &mut BTreeMap<Signature, Stored>, mut stored: Stored) {
+    let signature = stored.finding.first_signature().clone();
     let Some(known) = findings.get_mut(&signature) else {
         findings.insert(signature, stored);
         return;
@@ -104,7 +105,7 @@ fn keep(findings: &mut BTreeMap<String, Stored>, mut stored: Stored) {
     (finding.after_rounds, finding.after_seconds) = (after_rounds, after_seconds);
 }
 
-fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>, out: &mut Output) {
+fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Output) {
     let runs = ledger.parts.len();
     let numbers = run::numbers(ledger, !findings.is_empty());
     write!(out, "{}, {runs} runs. {numbers}", ledger.target);
@@ -122,7 +123,7 @@ fn print(ledger: &Ledger, findings: &BTreeMap<String, Stored>, out: &mut Output)
     }
 }
 
-fn seen(findings: &BTreeMap<String, Stored>) -> Vec<Seen> {
+fn seen(findings: &BTreeMap<Signature, Stored>) -> Vec<Seen> {
     known::seen(findings.values().map(|stored| &stored.finding))
 }
 
@@ -140,7 +141,7 @@ struct Json<'a> {
 impl<'a> Json<'a> {
     fn of(
         ledger: &'a Ledger,
-        findings: &'a BTreeMap<String, Stored>,
+        findings: &'a BTreeMap<Signature, Stored>,
         directory: &'a Path,
     ) -> Json<'a> {
         let details = findings.values().map(|stored| &stored.finding).collect();

@@ -92,7 +92,7 @@ fn found(page: &Path, stored: &Stored) -> Found {
     let finding = &stored.finding;
     Found {
         name: finding.name.clone(),
-        signature: finding.signature.clone(),
+        signature: finding.signature.to_string(),
         sightings: finding.sightings,
         after_seconds: finding.after_seconds,
         confirmed: finding.confirmed,

@@ -43,8 +43,8 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
 
 /// What became of a replay.
 #[derive(Serialize)]
-struct Replayed<'a> {
-    signature: &'a str,
+struct Replayed {
+    signature: String,
     /// What the recorded history was judged now; none where it did not show the fault.
     history: Option<&'static str>,
     /// Whether the plan showed the finding again; none if it was not run.
@@ -66,9 +66,9 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
         write!(out, "{}", text::render(&stored));
     }
     let history = check_again(&stored)?;
-    let signature = stored.finding.signature.clone();
+    let signature = stored.finding.signature.to_string();
     let mut replayed = Replayed {
-        signature: &signature,
+        signature,
         history: history.as_ref().map(|(name, _)| *name),
         recurred: None,
         identical: None,

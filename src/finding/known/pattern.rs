@@ -85,8 +85,8 @@ impl Patterns {
     pub fn fit(&self, traits: &Traits) -> Fit {
         let finding = traits.finding;
         let is = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.fits(text));
-        let signed = [finding.signature.as_str(), finding.first_signature()];
-        let signed = signed.into_iter().any(|signature| is(&self.signature, signature));
+        let signed = [&finding.signature, finding.first_signature()];
+        let signed = signed.iter().any(|signed| is(&self.signature, &signed.to_string()));
         let named = is(&self.target, finding.plan.target_name()) && is(&self.model, &finding.model);
         if !signed || !named || !self.fits_kind(&finding.what, traits) {
             return Fit::No;

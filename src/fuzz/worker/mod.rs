@@ -30,7 +30,7 @@ use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
 use crate::process::supervise::{Event, Harness};
-use crate::trace::frame::{Bye, Growth, Hello, RoundEnd, RoundStart};
+use crate::trace::frame::{Bye, Growth, Hello, ProblemKind, RoundEnd, RoundStart};
 use crate::trace::rounds::{Part, Round};
 
 /// What one round's check may spend, so that a hard one does not hold up the run.
@@ -40,9 +40,6 @@ const STEPS_MAX: u64 = 2_000_000;
 /// Time without progress may be the machine's fault; processor time without a step is not, and
 /// needs so many times less to be a hang.
 const HANG_PART: u64 = 4;
-
-/// How a harness without any hold on the target begins its problem.
-const CANNOT_CONTROL: &str = "cannot control:";
 
 /// The rounds of one job: every `step`th from `first` on, before `end` if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -215,12 +212,12 @@ impl<'a> Worker<'a> {
                     self.faulted(*fault)?;
                     return Ok(Some(next));
                 }
-                Event::Problem(problem) => {
-                    if problem.starts_with(CANNOT_CONTROL) {
-                        bail!(Uncontrolled::Refused(problem));
+                Event::Problem(problem) => match problem.kind {
+                    ProblemKind::Uncontrolled => bail!(Uncontrolled::Refused(problem.what)),
+                    ProblemKind::Adapter => {
+                        bail!("adapter {}: {problem}", self.options.plan.build.adapter)
                     }
-                    bail!("adapter {}: {problem}", self.options.plan.build.adapter)
-                }
+                },
                 Event::Bye(Bye { next_round, grown }) => {
                     if let Some(growth) = grown {
                         self.tell(Note::Growth(growth));

@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Hang};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
-use crate::trace::frame::{Bye, Hello, Steps};
+use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Piped, Pipes, read_frames};
 
@@ -46,8 +46,8 @@ pub enum Event {
     Rounds(Vec<Round>),
     /// Of a long round that is under way, or its end.
     Part(Box<Part>),
-    /// The adapter broke its contract, or cannot go on: its message.
-    Problem(String),
+    /// The harness cannot go on.
+    Problem(Problem),
     /// The process ended by its own will.
     Bye(Bye),
     /// The target ended the process, or hangs.
@@ -73,7 +73,7 @@ pub struct Harness {
     answers: bool,
     asked: Option<Instant>,
     /// Hung and was killed, then; what it had left to say is still on its way.
-    hung: Option<(FaultKind, Instant)>,
+    hung: Option<(Hang, Instant)>,
     /// What the engine counted in a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
@@ -154,7 +154,7 @@ impl Harness {
                 self.cut = Some(steps);
                 Ok(Event::Quiet)
             }
-            Ok(Piped::Problem(text)) => Ok(Event::Problem(text)),
+            Ok(Piped::Problem(problem)) => Ok(Event::Problem(problem)),
             Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
             Err(RecvTimeoutError::Disconnected) => self.ended(),
             Err(RecvTimeoutError::Timeout) => self.look(),
@@ -194,10 +194,10 @@ impl Harness {
         if self.answers && snapshot.is_some() && !self.has_had_its_say() {
             return Ok(Event::Quiet);
         }
-        let threads = thread_states(self.process.unwrap_or(self.child.id()));
+        let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
         self.put_down()?;
-        let seconds = patience.as_secs();
-        self.hung = Some((FaultKind::Hang { seconds, threads }, Instant::now()));
+        let hang = Hang { seconds: patience.as_secs(), running, waiting };
+        self.hung = Some((hang, Instant::now()));
         Ok(Event::Quiet)
     }
 
@@ -213,8 +213,10 @@ impl Harness {
 
     /// The pipe is closed without a farewell: the process has died or is about to.
     fn ended(&mut self) -> Result<Event> {
-        if let Some((kind, _)) = self.hung.take() {
-            return Ok(Event::Fault(Box::new(self.fault(kind))));
+        if let Some((hang, _)) = self.hung.take() {
+            let mut fault = self.fault(FaultKind::Hang);
+            fault.hang = Some(hang);
+            return Ok(Event::Fault(Box::new(fault)));
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { LAST_WORDS };
@@ -344,7 +346,7 @@ fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
 }
 
 /// How many of a process's threads run and how many wait, in words.
-fn thread_states(pid: u32) -> String {
+fn thread_states(pid: u32) -> (u32, u32) {
     let (mut running, mut waiting) = (0, 0);
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
@@ -356,5 +358,5 @@ fn thread_states(pid: u32) -> String {
             None => {}
         }
     }
-    format!("{running} of its threads were running, {waiting} waiting")
+    (running, waiting)
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::SyncSender;
 
 use crate::trace::area::Snapshot;
-use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Steps};
+use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Problem, Steps};
 use crate::trace::rounds::{Assembler, Completed, Part, Round, RoundError};
 
 /// Operations after which rounds are handed on even if more are waiting in the pipe.
@@ -21,7 +21,7 @@ pub(super) enum Piped {
     Part(Box<Part>),
     Detected(Box<Detected>),
     Cut(Box<Steps>),
-    Problem(String),
+    Problem(Problem),
     Bye(Bye),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn read_frames(
             }
             Ok(Some(frame)) => feed.take(frame, frames.has_buffered()),
             Err(error @ FrameError::Version(_)) => {
-                feed.hand_on(Piped::Problem(error.to_string()));
+                feed.hand_on(Piped::Problem(error.to_string().into()));
                 false
             }
             // Whatever cut the stream off ended the process, which is looked into elsewhere.
@@ -94,7 +94,7 @@ impl Feed<'_> {
     /// Takes a frame; `more`: the next one is on its way. False when nothing is to follow.
     fn take(&mut self, frame: Frame, more: bool) -> bool {
         let last_words = match frame {
-            Frame::Problem(text) => Piped::Problem(text),
+            Frame::Problem(problem) => Piped::Problem(problem),
             Frame::Bye(bye) => Piped::Bye(bye),
             Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
             Frame::Cut(steps) => return self.hand_on(Piped::Cut(steps)),
@@ -107,11 +107,14 @@ impl Feed<'_> {
                     let more = more || self.assembler.is_inside_a_round();
                     return (more && self.operations < BATCH_OPERATIONS) || self.flush();
                 }
-                Err(RoundError::Damaged(what)) => Piped::Problem(format!(
-                    "the harness sent a damaged trace ({what}); the target may have overwritten \
-                     memory"
-                )),
-                Err(error) => Piped::Problem(error.to_string()),
+                Err(RoundError::Damaged(what)) => {
+                    let what = format!(
+                        "the harness sent a damaged trace ({what}); the target may have \
+                         overwritten memory"
+                    );
+                    Piped::Problem(what.into())
+                }
+                Err(error) => Piped::Problem(error.to_string().into()),
             },
         };
         self.hand_on(last_words);

@@ -177,7 +177,7 @@ fn properties(stored: &Stored) -> Value {
         "target": plan.target_name(),
         "model": finding.model,
         "engine": plan.engine,
-        "signature": finding.signature,
+        "signature": finding.signature.to_string(),
         "directory": stored.directory,
         "foundWith": plan.to_string(),
         "confirmed": finding.confirmed,
