@@ -1,4 +1,5 @@
-//! The nouns that every part shares: histories, operations, plans, random numbers.
+//! The nouns that every part shares: histories, operations, plans, random numbers; calls in
+//! [`words`].
 
 pub mod history;
 pub mod journal;
@@ -9,3 +10,4 @@ pub mod plan;
 pub mod random;
 pub mod scenario;
 pub mod tsc;
+pub mod words;

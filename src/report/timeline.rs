@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
-use crate::core::operation::{Status, listed};
+use crate::core::words;
 
 /// Columns between two neighbouring instants.
 const STEP: usize = 4;
@@ -79,22 +79,8 @@ fn legend(history: &History, id: OperationId, zero: u64, factor: f64) -> String 
         end => format!("{}", shown(end)),
     };
     let name = history.client_name(id);
-    let call = call(history, id);
+    let call = words::operation(history, id);
     format!("{name:<10} {call:<34} [{}, {end}]", shown(operation.start))
-}
-
-/// "dequeue() -> 1000003", as people write calls.
-pub fn call(history: &History, id: OperationId) -> String {
-    let operation = history.operation(id);
-    let list = |values: &[i64]| listed(values.iter());
-    let args = list(history.args(id));
-    let results = history.results(id);
-    let answer = match (operation.status, results) {
-        (status, []) => operation.op.said(status).to_string(),
-        (Status::Ok, values) => list(values),
-        (status, values) => format!("{} ({})", operation.op.said(status), list(values)),
-    };
-    format!("{}({args}) -> {answer}", operation.op.name())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use interlap::check::{Limits, Verdict, check, partials};
 use interlap::core::history::History;
+use interlap::core::words;
 use interlap::model::Spec;
-use interlap::report::timeline;
 use serde_json::{Value, json};
 
 use super::sizes::sets;
@@ -44,7 +44,7 @@ fn run(expected: &Value, page: &str) -> Option<()> {
 fn expected(history: &History) -> Value {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
-    let labels: Vec<_> = ids.iter().map(|id| timeline::call(history, *id)).collect();
+    let labels: Vec<_> = ids.iter().map(|id| words::operation(history, *id)).collect();
     let zero = history.operation(ids[0]).start;
     let starts: Vec<_> = ids.iter().map(|id| history.operation(*id).start - zero).collect();
     json!({ "labels": labels, "starts": starts })

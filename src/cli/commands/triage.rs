@@ -20,6 +20,7 @@ use crate::finding::{KnownAs, Size, Stored};
 use crate::report::progress::summary_line;
 use crate::report::results::{self, Ended, Run};
 use crate::report::triage as told;
+use crate::report::words;
 
 pub fn run(args: &arguments::Triage) -> Result<Outcome> {
     if let Some(name) = &args.add {
@@ -196,7 +197,7 @@ struct JsonLine<'a> {
     file: &'a Path,
     line: u32,
     function: &'a str,
-    what: &'a str,
+    what: String,
 }
 
 impl<'a> Json<'a> {
@@ -223,7 +224,7 @@ impl<'a> JsonGroup<'a> {
         let line = |spot: spots::Spot<'a>| {
             let place = spot.place.told();
             let (file, function) = (&*place.file, &*spot.place.function);
-            JsonLine { file, line: place.line, function, what: spot.what }
+            JsonLine { file, line: place.line, function, what: words::happened(spot.what) }
         };
         JsonGroup {
             bug,

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::timeline;
 use crate::core::history::{NEVER, OperationId};
 use crate::core::plan::{Carrier, Engine, Job, Plan};
+use crate::core::words;
 use crate::finding::{SCRIPT_FILE, Stored, What};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
@@ -104,7 +104,7 @@ fn operation(stored: &Stored, id: OperationId) -> Operation {
     let history = &stored.round.history;
     let boxed = history.operation(id);
     let name = history.client_name(id);
-    let call = timeline::call(history, id);
+    let call = words::operation(history, id);
     let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
     let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
     Operation { start: boxed.start, words, event: None }
