@@ -1,5 +1,5 @@
-//! What threads do, in types: calls, their answers, and the acts of a table, with the memory and the
-//! values that they are about. `crate::report` makes words of them.
+//! What threads do, in types: calls, answers, and the actions of an interleaving with the memory and
+//! the values that they are about. `crate::report` makes words of them.
 
 use serde::{Deserialize, Serialize};
 

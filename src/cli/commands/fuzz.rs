@@ -215,8 +215,8 @@ pub(super) fn all_is_seen(library: &Path, control: &mut Control) -> Result<()> {
     if let Some(first) = unseen.atomics.first() {
         bail!(Uncontrolled::Refused(format!(
             "atomic instructions of the target are inline assembly, or were compiled without \
-             hooks, so that no thread can be switched between them ({}, the first: {}). Use the compiler's atomics (std::atomic, __atomic; some libraries have an \
-             option for it)",
+             hooks, so that no thread can be switched between them ({}, the first: {}). Use the \
+             compiler's atomics (std::atomic, __atomic; some libraries have an option for it)",
             unseen.atomics.len(),
             line(*first),
         )))
