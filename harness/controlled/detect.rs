@@ -2,7 +2,11 @@
 //! for the main program goes out, and the process ends. What was recorded so far is in the record
 //! area.
 
-use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
+use std::cmp::Ordering;
+
+use interlap::trace::frame::{
+    Awaited, Deed, Detected, DetectedKind, Frame, Place, Steps, Wait as Waits, When, Who,
+};
 use interlap::trace::trail::{AROUND_MAX, Act as Did};
 
 use super::engine::{self, Wait};
@@ -39,38 +43,39 @@ impl Act {
         Act { code, thread: thread as u16, calling, call }
     }
 
-    fn who(self) -> String {
+    fn who(self) -> Who {
         who(self.thread.into(), self.call, self.calling)
     }
 }
 
-/// "thread 2 in its call 5".
-fn who(thread: usize, call: u32, calling: bool) -> String {
-    let when = if calling { "in" } else { "after" };
-    match thread.cmp(&engine::callers()) {
-        std::cmp::Ordering::Less if call == 0 => format!("thread {thread} before its first call"),
-        std::cmp::Ordering::Less => format!("thread {thread} {when} its call {call}"),
-        std::cmp::Ordering::Equal => "the thread that creates, drains and destroys".to_string(),
-        std::cmp::Ordering::Greater => format!("thread {thread}, which the target started,"),
-    }
+fn who(thread: usize, call: u32, calling: bool) -> Who {
+    let when = match thread.cmp(&engine::callers()) {
+        Ordering::Less if call == 0 => When::BeforeCalls,
+        Ordering::Less if calling => When::InCall(call),
+        Ordering::Less => When::AfterCall(call),
+        Ordering::Equal => When::Keeper,
+        Ordering::Greater => When::OfTarget,
+    };
+    Who { thread: thread as u32, when }
 }
 
 /// `code` is a return address: the call before it is meant.
-fn place(what: String, code: usize) -> Place {
-    Place { what, code: before(code), around: Vec::new() }
+fn place(who: Who, deed: Deed, code: usize) -> Place {
+    Place { who, deed, code: before(code), around: Vec::new() }
 }
 
 /// What the running thread does, with the functions that it is in.
-fn place_now(what: String, code: usize) -> Place {
-    let around: [usize; AROUND_MAX] = engine::around(code);
-    Place { around: around.into_iter().filter_map(before).collect(), ..place(what, code) }
+fn place_now(act: Act, deed: Deed) -> Place {
+    let around: [usize; AROUND_MAX] = engine::around(act.code);
+    let around = around.into_iter().filter_map(before).collect();
+    Place { around, ..place(act.who(), deed, act.code) }
 }
 
 /// What some thread did to the block: the trail, if there is one, knows in which functions.
-fn place_then(what: String, code: usize, (act, block): (Did, usize)) -> Place {
-    let around = trail::around_last(act, block, code);
-    let around = around.unwrap_or_default().into_iter().filter_map(before);
-    Place { around: around.collect(), ..place(what, code) }
+fn place_then(act: Act, deed: Deed, (did, block): (Did, usize)) -> Place {
+    let around = trail::around_last(did, block, act.code);
+    let around = around.unwrap_or_default().into_iter().filter_map(before).collect();
+    Place { around, ..place(act.who(), deed, act.code) }
 }
 
 fn before(code: usize) -> Option<u64> {
@@ -79,13 +84,10 @@ fn before(code: usize) -> Option<u64> {
 
 pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
     let now = Act::reported(code);
-    let (verb, offset) = (if write { "wrote to" } else { "read from" }, address - block);
+    let (address, offset) = (address as u64, (address - block) as u64);
     let places = vec![
-        place_now(
-            format!("{} {verb} freed memory at {address:#x}, byte {offset} of a block", now.who()),
-            now.code,
-        ),
-        place_then(format!("{} had freed the block", freed.who()), freed.code, (Did::Free, block)),
+        place_now(now, Deed::AccessedFreed { writes: write, address, offset }),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
     ];
     fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
 }
@@ -93,19 +95,16 @@ pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, cod
 pub fn double_free(block: usize, freed: Act, code: usize) -> ! {
     let now = Act::reported(code);
     let places = vec![
-        place_now(
-            format!("{} freed the block at {block:#x}, which was freed already", now.who()),
-            now.code,
-        ),
-        place_then(format!("{} had freed it", freed.who()), freed.code, (Did::Free, block)),
+        place_now(now, Deed::FreedAgain { block: block as u64 }),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
     ];
     fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
 }
 
 pub fn bad_free(address: usize, code: usize) -> ! {
     let now = Act::reported(code);
-    let what = format!("{} freed {address:#x}, where no block begins", now.who());
-    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place_now(what, now.code)])
+    let deed = Deed::FreedNoBlock { address: address as u64 };
+    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place_now(now, deed)])
 }
 
 /// `near`: the block before the address, its size and who allocated it.
@@ -116,19 +115,14 @@ pub fn out_of_bounds(
     code: usize,
 ) -> ! {
     let now = Act::reported(code);
-    let verb = if write { "wrote to" } else { "read from" };
     let places = match near {
         Some((block, size, allocated)) => {
-            let (who, offset) = (now.who(), address - block);
-            let what = format!("{who} {verb} byte {offset} of a block of {size} bytes");
-            let allocated_what = format!("{} had allocated the block", allocated.who());
-            let by = (Did::Allocate, block);
-            vec![place_now(what, now.code), place_then(allocated_what, allocated.code, by)]
+            let (offset, bytes) = ((address - block) as u64, size as u64);
+            let deed = Deed::AccessedBehind { writes: write, offset, bytes };
+            let before = Deed::HadAllocated { block: block as u64 };
+            vec![place_now(now, deed), place_then(allocated, before, (Did::Allocate, block))]
         }
-        None => {
-            let what = format!("{} {verb} memory between two blocks of the heap", now.who());
-            vec![place_now(what, now.code)]
-        }
+        None => vec![place_now(now, Deed::AccessedBetween { writes: write })],
     };
     fault(DetectedKind::OutOfBounds, Some(now.thread.into()), places)
 }
@@ -165,35 +159,29 @@ fn everybody(first: usize) -> Vec<Place> {
         .map(|doing| {
             let (call, calling) = engine::calls(doing.thread);
             let who = who(doing.thread, call, calling);
-            let what = match doing.waits {
-                Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
-                Some((Wait::Signal, _)) => format!("{who} waits for a signal"),
-                Some((why, on)) => {
-                    let holder = environment::holder(why, on);
-                    let held = holder.map(|holder| format!(", which thread {holder} holds"));
-                    format!("{who} waits for {} at {on:#x}{}", name(why), held.unwrap_or_default())
-                }
-                None => format!("{who} runs"),
-            };
-            place(what, doing.place)
+            let deed = doing.waits.map_or(Deed::Runs, |(why, on)| {
+                let holder = environment::holder(why, on).map(|holder| holder as u32);
+                Deed::Waits(Waits { on: awaited(why), address: on as u64, holder })
+            });
+            place(who, deed, doing.place)
         })
         .collect()
 }
 
-fn name(why: Wait) -> &'static str {
+fn awaited(why: Wait) -> Awaited {
     match why {
-        Wait::Mutex => "the mutex",
-        Wait::ReadLock => "the read lock",
-        Wait::WriteLock => "the write lock",
-        Wait::Condition => "the condition variable",
-        Wait::Semaphore => "the semaphore",
-        Wait::Barrier => "the barrier",
-        Wait::Once => "the once flag",
-        Wait::Futex => "the futex",
-        Wait::Join => "the end of a thread",
-        Wait::Sleep => "time to pass",
-        Wait::Signal => "a signal",
-        Wait::Other => "something",
+        Wait::Mutex => Awaited::Mutex,
+        Wait::ReadLock => Awaited::ReadLock,
+        Wait::WriteLock => Awaited::WriteLock,
+        Wait::Condition => Awaited::Condition,
+        Wait::Semaphore => Awaited::Semaphore,
+        Wait::Barrier => Awaited::Barrier,
+        Wait::Once => Awaited::Once,
+        Wait::Futex => Awaited::Futex,
+        Wait::Join => Awaited::Join,
+        Wait::Sleep => Awaited::Time,
+        Wait::Signal => Awaited::Signal,
+        Wait::Other => Awaited::Other,
     }
 }
 

@@ -11,7 +11,7 @@
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
-//! - `words`: Calls and answers in words, as people write them.
+//! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
 pub mod history;
 pub mod journal;

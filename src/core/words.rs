@@ -1,18 +1,45 @@
-//! Calls and answers in words, as people write them.
+//! Calls and their answers in words, as people write them: "dequeue() -> 7".
 
 use super::history::{History, OperationId};
-use super::operation::{Status, listed};
+use super::operation::{Op, Status, listed};
 
-/// "dequeue() -> 1000003": an invocation and its response.
-pub fn call(history: &History, id: OperationId) -> String {
+/// "dequeue() -> 1000003"; of many values only some.
+pub fn operation(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
-    let list = |values: &[i64]| listed(values.iter());
-    let args = list(history.args(id));
-    let results = history.results(id);
-    let answer = match (operation.status, results) {
-        (status, []) => operation.op.said(status).to_string(),
+    let call = call(operation.op, history.args(id));
+    format!("{call} -> {}", answer(operation.op, operation.status, history.results(id)))
+}
+
+/// "push(7)"; of many values only some.
+pub fn call(op: Op, args: &[i64]) -> String {
+    format!("{}({})", op.name(), listed(args.iter()))
+}
+
+/// "ok", "3, 4", "never returned"; of many values only some.
+pub fn answer(op: Op, status: Status, results: &[i64]) -> String {
+    answer_with(op, status, results, |values| listed(values.iter()))
+}
+
+/// "push(7)".
+pub fn call_in_full(history: &History, id: OperationId) -> String {
+    format!("{}({})", history.operation(id).op.name(), list(history.args(id)))
+}
+
+/// "ok", "3, 4", "absent"; none of a call that never returned.
+pub fn answer_in_full(history: &History, id: OperationId) -> Option<String> {
+    let (operation, results) = (history.operation(id), history.results(id));
+    let has_returned = operation.status != Status::Pending;
+    has_returned.then(|| answer_with(operation.op, operation.status, results, list))
+}
+
+fn answer_with(op: Op, status: Status, results: &[i64], list: fn(&[i64]) -> String) -> String {
+    match (status, results) {
+        (status, []) => op.said(status).to_string(),
         (Status::Ok, values) => list(values),
-        (status, values) => format!("{} ({})", operation.op.said(status), list(values)),
-    };
-    format!("{}({args}) -> {answer}", operation.op.name())
+        (status, values) => format!("{} ({})", op.said(status), list(values)),
+    }
+}
+
+fn list(values: &[i64]) -> String {
+    values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::binary::members::{Pointee, Spot, Types};
-use crate::finding::interleaving::Container;
+use crate::binary::members::{Pointee, Types};
+use crate::finding::interleaving::{Container, Memory as Name, Value};
 use crate::trace::trail::{Act, Event};
 
 /// Addresses have no more bits; what is above is a tag.
@@ -17,6 +17,15 @@ const JUNK: u8 = 0xa5;
 struct Block {
     number: usize,
     size: u64,
+}
+
+/// What lies at an address, by its name.
+struct Named {
+    name: Name,
+    container: Option<Name>,
+    points_to: Option<Pointee>,
+    /// How many bytes it has that can be told as one.
+    bytes: u64,
 }
 
 /// How often all events are looked at for types of blocks: pointers to blocks of which the type is
@@ -77,7 +86,7 @@ impl<'a> Memory<'a> {
             Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Buffer
                 if event.size == 8 =>
             {
-                let points_to = self.spot(event.address).and_then(|(_, spot)| spot.points_to);
+                let points_to = self.spot(event.address).and_then(|spot| spot.points_to);
                 let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
                 if let (Some(of), Some((block, 0))) = (points_to, target) {
                     let (number, size) = (block.number, block.size);
@@ -91,8 +100,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What lies at an address, and the block that it is in.
-    fn spot(&self, address: u64) -> Option<(&Block, Spot)> {
+    /// What lies at an address.
+    fn spot(&self, address: u64) -> Option<Named> {
         let (block, offset) = self.find(address)?;
         let pointee = *self.known.get(&block.number)?;
         let Pointee { of, is_array, .. } = pointee;
@@ -104,19 +113,19 @@ impl<'a> Memory<'a> {
         }
         let is_element = is_array && offset % bytes == 0;
         let spot = self.types.find(of, offset % bytes);
-        let mut spot = spot.or_else(|| is_element.then(|| self.types.element(pointee)))?;
-        let prefix = match (self.structure == Some(block.number), is_array) {
-            (true, _) => String::new(),
-            (false, true) => format!("#{}[{number}]", block.number),
-            (false, false) => format!("#{}", block.number),
+        let spot = spot.or_else(|| is_element.then(|| self.types.element(pointee)))?;
+        let (number_of_block, index) = match (self.structure == Some(block.number), is_array) {
+            (true, _) => (None, None),
+            (false, true) => (Some(block.number), Some(number)),
+            (false, false) => (Some(block.number), None),
         };
-        let within = |name: String| {
-            let is_bare = prefix.is_empty() || name.is_empty() || name.starts_with('[');
-            format!("{prefix}{}{name}", if is_bare { "" } else { "." })
-        };
-        spot.container = spot.container.map(within);
-        spot.name = within(spot.name);
-        Some((block, spot))
+        let member = |path| Name::Member { block: number_of_block, index, path };
+        Some(Named {
+            name: member(spot.name),
+            container: spot.container.map(member),
+            points_to: spot.points_to,
+            bytes: spot.bytes,
+        })
     }
 
     /// To be called before the event is told.
@@ -150,23 +159,11 @@ impl<'a> Memory<'a> {
     }
 
     /// Of an address.
-    pub fn place(&self, address: u64) -> String {
+    pub fn place(&self, address: u64) -> Name {
         match (self.spot(address), self.find(address)) {
-            (Some((_, spot)), _) => spot.name,
-            (None, Some((block, 0))) => format!("#{}", block.number),
-            (None, Some((block, offset))) => format!("#{}+{offset}", block.number),
-            (None, None) => format!("{address:#x}"),
-        }
-    }
-
-    /// The text with the name of the memory instead of the address that follows " at ", if it has
-    /// one.
-    pub fn with_names(&self, text: &str) -> String {
-        let Some((before, rest)) = text.split_once(" at 0x") else { return text.to_string() };
-        let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
-        match u64::from_str_radix(&rest[..end], 16) {
-            Ok(address) => format!("{before} at {}{}", self.place(address), &rest[end..]),
-            Err(_) => text.to_string(),
+            (Some(spot), _) => spot.name,
+            (None, Some((block, offset))) => Name::Block { number: block.number, offset },
+            (None, None) => Name::Address(address),
         }
     }
 
@@ -177,21 +174,21 @@ impl<'a> Memory<'a> {
             Act::Write | Act::Store => true,
             _ => return None,
         };
-        let name = self.spot(event.address)?.1.container?;
+        let name = self.spot(event.address)?.container?;
         Some(Container { name, changes })
     }
 
     /// Of what an access saw: the bytes of what is named there, where it saw more.
-    pub fn value_at(&self, address: u64, value: u64, size: u32) -> String {
-        let bytes = self.spot(address).map_or(0, |(_, spot)| spot.bytes.min(8) as u32);
+    pub fn value_at(&self, address: u64, value: u64, size: u32) -> Value {
+        let bytes = self.spot(address).map_or(0, |spot| spot.bytes.min(8) as u32);
         let size = if matches!(bytes, 1 | 2 | 4) { size.min(bytes) } else { size };
         self.value(value & (u64::MAX >> (64 - 8 * size.clamp(1, 8))), size)
     }
 
     /// Of a block as a whole.
-    pub fn whole(&self, address: u64) -> String {
+    pub fn whole(&self, address: u64) -> Name {
         match self.find(address) {
-            Some((block, 0)) => format!("#{}", block.number),
+            Some((block, 0)) => Name::Block { number: block.number, offset: 0 },
             _ => self.place(address),
         }
     }
@@ -203,23 +200,23 @@ impl<'a> Memory<'a> {
     }
 
     /// Of what was in memory: an address of a block, perhaps with a tag, else a number.
-    pub fn value(&self, value: u64, size: u32) -> String {
+    pub fn value(&self, value: u64, size: u32) -> Value {
         let (address, tag) = (value & ((1 << ADDRESS_BITS) - 1), value >> ADDRESS_BITS);
         if size >= 8 && self.find(address).is_some() {
-            let place = self.whole(address);
-            return if tag == 0 { place } else { format!("{place} with tag {tag}") };
+            return Value::Pointer { to: self.whole(address), tag };
         }
         // As iterators have it that are behind the last element.
         if size >= 8
             && let Some((block, offset)) = value.checked_sub(1).and_then(|last| self.find(last))
         {
-            return format!("#{}+{}", block.number, offset + 1);
+            let to = Name::Block { number: block.number, offset: offset + 1 };
+            return Value::Pointer { to, tag: 0 };
         }
         match value {
-            0xffff_0000..0x1_0000_0000 if size == 4 => (value as u32 as i32).to_string(),
-            0..0x1_0000_0000 => value.to_string(),
-            _ if value as i64 > -0x1_0000 && (value as i64) < 0 => (value as i64).to_string(),
-            _ => format!("{value:#x}"),
+            0xffff_0000..0x1_0000_0000 if size == 4 => Value::Number((value as u32 as i32).into()),
+            0..0x1_0000_0000 => Value::Number(value as i64),
+            _ if value as i64 > -0x1_0000 && (value as i64) < 0 => Value::Number(value as i64),
+            _ => Value::Bits(value),
         }
     }
 }
@@ -250,25 +247,20 @@ mod tests {
         for (at, size) in [(0x1000, 64), (0x2000, 24), (0x1000, 16)] {
             memory.note(&allocate(at, size));
         }
-        assert_eq!(memory.place(0x1000), "#3");
+        let block = |number, offset| Name::Block { number, offset };
+        let pointer = |to, tag| Value::Pointer { to, tag };
+        assert_eq!(memory.place(0x1000), block(3, 0));
         assert_eq!((memory.former(0x1000), memory.former(0x2000)), (Some(1), None));
-        assert_eq!(memory.place(0x100f), "#3+15");
-        assert_eq!(memory.place(0x1010), "0x1010");
-        assert_eq!(memory.value(0x2008, 8), "#2+8");
-        assert_eq!(memory.value(0x2008, 4), "8200");
-        assert_eq!(
-            (memory.value(0x2018, 8), memory.value(0x2019, 8)),
-            ("#2+24".into(), "8217".into())
-        );
-        assert_eq!(
-            memory.with_names("read from freed memory at 0x2008, byte 8"),
-            "read from freed memory at #2+8, byte 8"
-        );
-        assert_eq!(memory.with_names("waits for the mutex at 0x7"), "waits for the mutex at 0x7");
-        assert_eq!(memory.value(7 << 48 | 0x2000, 8), "#2 with tag 7");
-        assert_eq!(memory.value(0, 8), "0");
-        assert_eq!(memory.value(-2i64 as u64, 8), "-2");
-        assert_eq!(memory.value((-1i32 as u32).into(), 4), "-1");
-        assert_eq!(memory.value((-1i32 as u32).into(), 8), "4294967295");
+        assert_eq!(memory.place(0x100f), block(3, 15));
+        assert_eq!(memory.place(0x1010), Name::Address(0x1010));
+        assert_eq!(memory.value(0x2008, 8), pointer(block(2, 8), 0));
+        assert_eq!(memory.value(0x2008, 4), Value::Number(8200));
+        let behind = (memory.value(0x2018, 8), memory.value(0x2019, 8));
+        assert_eq!(behind, (pointer(block(2, 24), 0), Value::Number(8217)));
+        assert_eq!(memory.value(7 << 48 | 0x2000, 8), pointer(block(2, 0), 7));
+        assert_eq!(memory.value(0, 8), Value::Number(0));
+        assert_eq!(memory.value(-2i64 as u64, 8), Value::Number(-2));
+        assert_eq!(memory.value((-1i32 as u32).into(), 4), Value::Number(-1));
+        assert_eq!(memory.value((-1i32 as u32).into(), 8), Value::Number(4294967295));
     }
 }

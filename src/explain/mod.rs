@@ -27,21 +27,14 @@ mod written;
 use crate::binary::members::Types;
 use crate::binary::symbols::SourceLines;
 use crate::core::history::{NEVER, OperationId};
-use crate::core::words;
-use crate::finding::interleaving::{Interleaving, Row, What};
+use crate::finding::interleaving::{Action, Answer, Call, Interleaving, Row, What};
 use crate::finding::source_text::Texts;
-use crate::finding::{self, Stored};
-use crate::trace::area::signal_name;
+use crate::finding::{self, FaultPlace, Stored};
+use crate::trace::frame::{Deed, When};
 use crate::trace::rounds::Round;
 use crate::trace::trail::{Act, Event};
 use matters::Under;
 use memory::Memory;
-
-/// How the words for a thread that waits begin.
-const WAITS: &str = "waits";
-
-/// What there is to say of a store that waits in its thread's store buffer.
-const UNSEEN: &str = "others do not see it yet";
 
 /// A round with no more calls is told as a whole.
 const SMALL_ROUND: usize = 12;
@@ -60,7 +53,7 @@ pub fn interleaving(
     let mut memory = Memory::of(trail, &types);
     let freed = fault::freed(what, trail);
     let mut rows = story.rows(lines, &mut memory, freed);
-    fault::name(what, &|text| story.with_call(&memory.with_names(text), freed));
+    fault::name(what, &|address| memory.place(address), &|place| story.call_of(place, freed));
     rows.extend(fault::row(what, steps.steps).map(|row| ((u64::MAX, 3, 0), row)));
     rows.sort_by_key(|(at, _)| *at);
     let mut rows = with_stops(rows.into_iter().map(|(_, row)| row).collect());
@@ -94,7 +87,6 @@ impl Story<'_> {
             if is_point_of_release(&self.trail[at..]) {
                 continue;
             }
-            let text = words(event, memory);
             // Who holds its address may take it for what was there before.
             let reuses = event.act == Act::Allocate
                 && memory.former(event.address).is_some()
@@ -107,7 +99,7 @@ impl Story<'_> {
             let row = Row {
                 step: event.step,
                 thread: event.thread,
-                what: What::Act { text, times: 1, place },
+                what: What::Act { did: action(event, memory), times: 1, place },
                 matters: matters[at].matters || tells,
                 is_news: matters[at].is_news || tells,
                 crosses: matters[at].crosses || is_freed,
@@ -156,32 +148,24 @@ impl Story<'_> {
             let thread = history.threads[id.thread as usize].client;
             let row =
                 |step, what| Row { is_news: matters, matters, ..Row::new(step, thread, what) };
-            let call = self.call(id);
-            rows.push(((operation.start, 0, 0), row(operation.start, What::Call(call.0))));
+            let call = What::Call(self.call(id));
+            rows.push(((operation.start, 0, 0), row(operation.start, call)));
             if operation.end != NEVER {
-                rows.push(((operation.end, 2, 0), row(operation.end, What::Answer(call.1))));
+                rows.push((
+                    (operation.end, 2, 0),
+                    row(operation.end, What::Answer(self.answer(id))),
+                ));
             }
         }
         rows
     }
 
-    /// "thread 1 in its call 3, pop(), had freed": a call that is counted, by its name as well, as
-    /// far as it is certain which it is.
-    fn with_call(&self, text: &str, freed: Option<&Event>) -> String {
-        let named = || {
-            let (thread, rest) = text.strip_prefix("thread ")?.split_once(" in its call ")?;
-            let (number, done) = rest.split_once(' ')?;
-            let id = self.meant(thread.parse().ok()?, done, freed)?;
-            Some(format!("thread {thread} in its call {number}, {}, {done}", self.call(id).0))
-        };
-        named().unwrap_or_else(|| text.to_string())
-    }
-
-    /// The call in which the thread freed that block, or in which it is.
-    fn meant(&self, thread: u32, done: &str, freed: Option<&Event>) -> Option<OperationId> {
-        let step = match done {
-            _ if done.starts_with("had freed") => freed.filter(|of| of.thread == thread)?.step,
-            _ if done.starts_with("had ") => return None,
+    /// The call that a fault's place is in, as far as it is certain which that is.
+    fn call_of(&self, place: &FaultPlace, freed: Option<&Event>) -> Option<Call> {
+        let (thread, When::InCall(_)) = (place.who.thread, place.who.when) else { return None };
+        let step = match place.deed {
+            Deed::HadFreed { .. } => freed.filter(|of| of.thread == thread)?.step,
+            Deed::HadAllocated { .. } => return None,
             _ => NEVER,
         };
         let history = &self.stored.round.history;
@@ -190,14 +174,18 @@ impl Story<'_> {
             let of_thread = history.threads[id.thread as usize].client == thread;
             of_thread && (operation.start..=operation.end).contains(&step)
         };
-        history.ids().find(holds)
+        history.ids().find(holds).map(|id| self.call(id))
     }
 
-    /// "push(100)", and "push(100) -> ok".
-    fn call(&self, id: OperationId) -> (String, String) {
-        let whole = words::call(&self.stored.round.history, id);
-        let call = whole.split(" -> ").next().unwrap_or(&whole).to_string();
-        (call, whole)
+    fn call(&self, id: OperationId) -> Call {
+        let history = &self.stored.round.history;
+        Call { op: history.operation(id).op, args: history.args(id).to_vec() }
+    }
+
+    fn answer(&self, id: OperationId) -> Answer {
+        let history = &self.stored.round.history;
+        let (status, results) = (history.operation(id).status, history.results(id).to_vec());
+        Answer { call: self.call(id), status, results }
     }
 }
 
@@ -220,54 +208,41 @@ fn is_of_access(events: &[Event]) -> bool {
     last.act == Act::Crash && is_access && bytes.contains(&last.address)
 }
 
-fn words(event: &Event, memory: &Memory) -> String {
-    let place = || memory.place(event.address);
+fn action(event: &Event, memory: &Memory) -> Action {
+    let at = memory.place(event.address);
     let value = |value| memory.value_at(event.address, value, event.size);
     let (before, after) = (event.before, event.after);
+    let from = || {
+        let tells = before != after && !memory.is_junk(before, event.size);
+        tells.then(|| value(before))
+    };
+    let known = || Some(at.clone()).filter(|_| event.address != 0);
     match event.act {
-        Act::Load | Act::Read => format!("{} is {}", place(), value(before)),
+        Act::Load | Act::Read => Action::Reads { at, value: value(before) },
         // What a block is filled with: what was written came later, and nobody looked at it.
-        Act::Write if memory.is_junk(after, event.size) => format!("{} is written", place()),
-        Act::Store | Act::Write if before == after || memory.is_junk(before, event.size) => {
-            format!("{} = {}", place(), value(after))
-        }
-        Act::Store | Act::Write => {
-            format!("{} = {}, was {}", place(), value(after), value(before))
-        }
-        Act::Buffer if before == after || memory.is_junk(before, event.size) => {
-            format!("{} = {}: {UNSEEN}", place(), value(after))
-        }
-        Act::Buffer => {
-            format!("{} = {}, was {}: {UNSEEN}", place(), value(after), value(before))
-        }
-        Act::Drain => format!("{} = {}: now others see it", place(), value(after)),
+        Act::Write if memory.is_junk(after, event.size) => Action::Writes { at },
+        Act::Store | Act::Write => Action::Sets { at, to: value(after), from: from() },
+        Act::Buffer => Action::Buffers { at, to: value(after), from: from() },
+        Act::Drain => Action::Drains { at, to: value(after) },
         Act::Exchange | Act::Swap => {
-            format!("{} from {} to {}", place(), value(before), value(after))
+            Action::Exchanges { at, from: value(before), to: value(after) }
         }
         Act::FailedSwap => {
-            format!("{} is {}, not {}: not changed", place(), value(before), value(after))
+            Action::FailsToExchange { at, found: value(before), expected: value(after) }
         }
-        Act::Fence => "fence".to_string(),
-        Act::Allocate => {
-            let former = memory.former(event.address);
-            let where_was = former.map_or(String::new(), |old| format!(", where #{old} was"));
-            format!("allocates {}, {} bytes{where_was}", memory.whole(event.address), event.size)
-        }
-        Act::Free => format!("frees {}", memory.whole(event.address)),
-        Act::Acquire => format!("asks for {}", place()),
-        Act::Release => format!("releases {}", place()),
-        Act::Block if event.address == 0 => WAITS.to_string(),
-        Act::Block => format!("{WAITS} for {}", place()),
-        Act::Wake => format!("wakes who waits for {}", place()),
-        Act::Crash if event.size == 0 => "ends the process".to_string(),
-        Act::Crash if event.size == libc::SIGKILL as u32 => {
-            "kills its own process with SIGKILL".to_string()
-        }
-        Act::Crash => {
-            let signal = signal_name(event.size as i32);
-            let at = if event.address == 0 { String::new() } else { format!(" at {}", place()) };
-            format!("crashes with {signal}{at}")
-        }
+        Act::Fence => Action::Fence,
+        Act::Allocate => Action::Allocates {
+            block: memory.whole(event.address),
+            bytes: event.size,
+            former: memory.former(event.address),
+        },
+        Act::Free => Action::Frees { block: memory.whole(event.address) },
+        Act::Acquire => Action::AsksFor { at },
+        Act::Release => Action::Releases { at },
+        Act::Block => Action::Waits { at: known() },
+        Act::Wake => Action::Wakes { at },
+        Act::Crash if event.size == 0 => Action::EndsProcess,
+        Act::Crash => Action::Crashes { signal: event.size as i32, at: known() },
     }
 }
 
@@ -276,7 +251,7 @@ fn words(event: &Event, memory: &Memory) -> String {
 fn with_stops(rows: Vec<Row>) -> Vec<Row> {
     let mut told: Vec<Row> = Vec::with_capacity(rows.len());
     // Of each thread, the call that it is in.
-    let mut inside: Vec<(u32, String)> = Vec::new();
+    let mut inside: Vec<(u32, Call)> = Vec::new();
     let mut last: Option<(u32, bool)> = None;
     for row in rows {
         if row.matters {
@@ -285,8 +260,7 @@ fn with_stops(rows: Vec<Row>) -> Vec<Row> {
             {
                 told.push(Row::new(row.step, thread, What::Stopped(call.clone())));
             }
-            let waits = matches!(&row.what, What::Act { text, .. } if text.starts_with(WAITS));
-            last = Some((row.thread, waits));
+            last = Some((row.thread, row.waits()));
         }
         match &row.what {
             What::Call(call) => inside.push((row.thread, call.clone())),
@@ -307,10 +281,11 @@ fn repeated<'a>(before: &'a mut Row, row: &Row) -> Option<&'a mut u32> {
         return None;
     }
     match (&mut before.what, &row.what) {
-        (
-            What::Act { text, times, place },
-            What::Act { text: next_text, place: next_place, .. },
-        ) if text == next_text && place == next_place => Some(times),
+        (What::Act { did, times, place }, What::Act { did: next, place: next_place, .. })
+            if did == next && place == next_place =>
+        {
+            Some(times)
+        }
         _ => None,
     }
 }

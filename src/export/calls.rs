@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Family, Op, Status};
+pub use crate::core::words::{answer_in_full as answer, call_in_full as call};
 
 /// What the methods of the adapter's class are like, told by its text.
 pub struct Methods<'a> {
@@ -37,27 +38,6 @@ impl Methods<'_> {
 /// A text as a literal of C.
 pub fn literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-fn list(values: &[i64]) -> String {
-    values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// "push(7)".
-pub fn call(history: &History, id: OperationId) -> String {
-    format!("{}({})", history.operation(id).op.name(), list(history.args(id)))
-}
-
-/// "ok", "3, 4", "absent"; none of a call that never returned.
-pub fn answer(history: &History, id: OperationId) -> Option<String> {
-    let (operation, results) = (history.operation(id), history.results(id));
-    let said = operation.op.said(operation.status);
-    match (operation.status, results) {
-        (Status::Pending, _) => None,
-        (_, []) => Some(said.to_string()),
-        (Status::Ok, values) => Some(list(values)),
-        (_, values) => Some(format!("{said} ({})", list(values))),
-    }
 }
 
 /// A value of C++ that has exactly this type.

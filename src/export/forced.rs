@@ -11,7 +11,7 @@ use super::{Draft, Material};
 use crate::adapter::compile::Language;
 use crate::core::plan::Heap;
 use crate::finding;
-use crate::finding::interleaving::{Interleaving, Place, Row, What};
+use crate::finding::interleaving::{Action, Interleaving, Place, Row};
 use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 
@@ -109,11 +109,9 @@ pub fn forced(material: &Material) -> Vec<Forced> {
 
 /// Whether the bug may depend on freed memory being used again.
 fn may_reuse(material: &Material, table: &Interleaving) -> bool {
-    let frees =
-        |row: &Row| matches!(&row.what, What::Act { text, .. } if text.starts_with("frees"));
     material.stored.finding.plan.control.heap != Heap::Keep
         && material.language == Language::Cpp
-        && table.rows.iter().any(frees)
+        && table.rows.iter().any(Row::frees)
         && !material.wants_sanitizer()
 }
 
@@ -124,19 +122,17 @@ fn free_from(stored: &finding::Stored, table: &Interleaving) -> [Option<usize>; 
     if !matches!(&stored.finding.what, finding::What::Fault { kind, .. } if *kind == livelock) {
         return [None; 2];
     }
-    let changes = |text: &str| text.contains(" = ") || text.contains(" from ");
-    [behind_what_is_new(table, changes), behind_what_is_new(table, |_| true)].map(Some)
+    [behind_what_is_new(table, Action::sets), behind_what_is_new(table, |_| true)].map(Some)
 }
 
-/// Behind the last row that tells of something that its thread has not done before, at this place
-/// and in these words.
-fn behind_what_is_new(table: &Interleaving, counts: impl Fn(&str) -> bool) -> usize {
-    let mut known: HashSet<(u32, &str, Option<&Place>)> = HashSet::new();
+/// Behind the last row that tells of something that its thread has not done before at this place.
+fn behind_what_is_new(table: &Interleaving, counts: impl Fn(&Action) -> bool) -> usize {
+    let mut known: HashSet<(u32, &Action, Option<&Place>)> = HashSet::new();
     let mut behind = 0;
     for (at, row) in table.rows.iter().enumerate() {
-        if let What::Act { text, place, .. } = &row.what
-            && counts(text)
-            && known.insert((row.thread, text, place.as_ref()))
+        if let Some(did) = row.action()
+            && counts(did)
+            && known.insert((row.thread, did, row.place()))
         {
             behind = at + 1;
         }

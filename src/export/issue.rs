@@ -8,7 +8,7 @@ use super::{Draft, Material, calls, readme};
 use crate::core::history::OperationId;
 use crate::core::plan::Engine;
 use crate::finding::{Stored, What};
-use crate::report::{interleaving, text};
+use crate::report::{interleaving, text, words};
 
 /// Rows of the table of what happened.
 const ROWS_MAX: usize = 40;
@@ -142,9 +142,10 @@ fn explanation(stored: &Stored) -> String {
             }
             text
         }
-        What::Fault { sentence, places, message, .. } => {
-            let mut text = format!("{sentence}\n");
-            places.iter().for_each(|place| text += &format!("- {place}\n"));
+        What::Fault { message, .. } => {
+            let what = &stored.finding.what;
+            let mut text = format!("{}\n", words::fault(what));
+            words::places(what).iter().for_each(|place| text += &format!("- {place}\n"));
             if let Some(message) = message {
                 write!(text, "\nIt said: `{message}`\n").expect("writing to a string");
             }

@@ -8,6 +8,7 @@ use super::program::{Program, Sign};
 use super::script::Step;
 use crate::adapter::compile::Language;
 use crate::finding::What;
+use crate::report::words;
 
 impl Program<'_> {
     pub(super) fn head(&self) -> String {
@@ -48,7 +49,7 @@ impl Program<'_> {
         };
         let explanation = match &self.stored.finding.what {
             What::Violation { explanation, .. } => explanation.clone(),
-            What::Fault { sentence, .. } => sentence.clone(),
+            what @ What::Fault { .. } => words::fault(what),
         };
         format!("This program calls a structure that {shows}. {explanation} {way}")
     }

@@ -78,7 +78,7 @@ impl Script {
             for pair in atoms.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
                 let ((before, turn), (after, back)) = (pair[0], pair[1]);
                 let (Some(last), Some(next)) = (before.row, after.row) else { continue };
-                if waits(&table.rows[last]) {
+                if table.rows[last].waits() {
                     // It stops by itself.
                     self.blocked.push(turn);
                     blocked = Some(back);
@@ -91,7 +91,7 @@ impl Script {
                 from = next;
             }
             let (last, turn_of_last) = atoms[atoms.len() - 1];
-            if let Some(row) = last.row.filter(|row| !waits(&table.rows[*row]))
+            if let Some(row) = last.row.filter(|row| !table.rows[*row].waits())
                 && end.is_cut_off(last.call, turn_of_last)
             {
                 let (thread, call) = (last.thread, last.call);
@@ -163,10 +163,6 @@ pub fn in_turns(
         script.threads.push(steps);
     }
     script
-}
-
-fn waits(row: &Row) -> bool {
-    matches!(&row.what, What::Act { text, .. } if text.starts_with("waits"))
 }
 
 fn atoms(

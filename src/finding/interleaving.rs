@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::action::{Action, Answer, Call, Memory, Value};
+
 /// What the threads of a round did, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interleaving {
@@ -42,10 +44,10 @@ pub struct Row {
 impl Interleaving {
     /// Whether what matters names a block of memory by its number.
     pub fn names_blocks(&self) -> bool {
-        self.rows.iter().any(|row| match &row.what {
-            What::Act { text, .. } => row.matters && text.contains('#'),
-            _ => false,
-        })
+        let names = |row: &Row| {
+            row.action().is_some_and(|did| did.memory().iter().any(|of| of.block().is_some()))
+        };
+        self.rows.iter().any(|row| row.matters && names(row))
     }
 
     /// Whether it matters that stores waited in store buffers.
@@ -61,13 +63,39 @@ impl Row {
         let container = None;
         Row { step, thread, what, matters, is_news, crosses, delayed, changes, container }
     }
+
+    /// What was done, if it is no call, answer or stop.
+    pub fn action(&self) -> Option<&Action> {
+        match &self.what {
+            What::Act { did, .. } => Some(did),
+            _ => None,
+        }
+    }
+
+    /// Where it was done.
+    pub fn place(&self) -> Option<&Place> {
+        match &self.what {
+            What::Act { place, .. } => place.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether its thread cannot go on until another lets it.
+    pub fn waits(&self) -> bool {
+        self.action().is_some_and(Action::waits)
+    }
+
+    /// Whether it gives memory back, or tries to.
+    pub fn frees(&self) -> bool {
+        self.action().is_some_and(Action::frees)
+    }
 }
 
 /// A container of the standard library, of which an act is an inner working.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Container {
-    /// As memory is named; of a node its block.
-    pub name: String,
+    /// Of a node its block.
+    pub name: Memory,
     /// The act changed memory.
     pub changes: bool,
 }
@@ -77,25 +105,21 @@ pub struct Container {
 /// interlap's own header tell nothing of the target.
 pub fn in_short(rows: &[Row]) -> Vec<Row> {
     let matter: Vec<&Row> = rows.iter().filter(|row| row.matters).collect();
-    let place = |row: &Row| match &row.what {
-        What::Act { place, .. } => place.clone(),
-        _ => None,
-    };
     let goes_on = |one: &&Row, next: &&Row| {
         let inner = one.container.is_some() && next.container.is_some();
-        inner && one.thread == next.thread && place(one) == place(next)
+        inner && one.thread == next.thread && one.place() == next.place()
     };
     let whole = |go: &[&Row]| {
         let containers: Vec<&Container> =
             go.iter().filter_map(|row| row.container.as_ref()).collect();
         // Nodes are of the container that has a name.
-        let has_name = |one: &&&Container| !one.name.starts_with('#');
+        let has_name = |one: &&&Container| one.name.block().is_none();
         let named = containers.iter().find(has_name).or(containers.first());
         let mut row = go[0].clone();
         if let (Some(named), true) = (named, go.len() > 1) {
-            let done = if containers.iter().any(|one| one.changes) { "changed" } else { "read" };
-            let text = format!("{} is {done}", named.name);
-            row.what = What::Act { text, times: 1, place: place(&row) };
+            let changes = containers.iter().any(|one| one.changes);
+            let did = Action::WorksIn { container: named.name.clone(), changes };
+            row.what = What::Act { did, times: 1, place: row.place().cloned() };
             row.is_news = go.iter().any(|row| row.is_news);
             row.crosses = go.iter().any(|row| row.crosses);
         }
@@ -113,17 +137,17 @@ pub fn in_short(rows: &[Row]) -> Vec<Row> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// A call begins, or is answered, in words.
-    Call(String),
-    Answer(String),
-    /// What was done, in words; how often in a row; where.
+    /// A call begins, or is answered.
+    Call(Call),
+    Answer(Answer),
+    /// What was done; how often in a row; where.
     Act {
-        text: String,
+        did: Action,
         times: u32,
         place: Option<Place>,
     },
     /// The thread is stopped inside of this call, and another goes on.
-    Stopped(String),
+    Stopped(Call),
 }
 
 /// Where something was done.

@@ -2,6 +2,8 @@
 //! a directory of its own, named by its signature, so that the same bug found twice is one finding.
 //! Does not know how it was found nor how it is shown.
 //!
+//! - `action`: What threads do, as types: calls, answers, and the actions of an interleaving with
+//!   their memory and values.
 //! - `cross_engine`: Where else a finding that rr recorded was looked for: with engines whose
 //!   rounds cost little.
 //! - `interleaving`: What the threads of a round did, step by step, as a table: part of a finding.
@@ -12,6 +14,7 @@
 //! - `source_text`: The text of source lines that a finding names, as far as the files are there.
 //! - `spots`: Where in the sources a finding happened.
 
+pub mod action;
 pub mod cross_engine;
 pub mod interleaving;
 pub mod known;
@@ -32,14 +35,15 @@ use crate::core::measured::Measured;
 use crate::core::operation::{Op, Status};
 use crate::core::plan::{Engine, Plan};
 use crate::core::random::mix;
-use crate::process::fault::{Fault, FaultKind};
+use crate::process::fault::{Fault, FaultKind, Hang};
 use crate::process::rr::locate::{Boxed, Moment, Place};
 use crate::trace::area::Stage;
-use crate::trace::frame::Hello;
+use crate::trace::frame::{Deed, Hello, Who};
 use crate::trace::rounds::{self, Round};
 use cross_engine::{Elsewhere, RecordedAs, SMALLER};
-use interleaving::{Interleaving, Place as Line};
+use interleaving::{Call, Interleaving, Memory, Place as Line};
 use signature::Signature;
+use spots::Happened;
 
 /// Raised whenever what is stored changes.
 const FINDING_VERSION: u32 = 2;
@@ -85,24 +89,77 @@ pub enum What {
         /// The thread at fault, if it is known to be one thread's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thread: Option<u32>,
-        sentence: String,
+        /// The number of the thread that drains.
+        drain: u32,
+        /// Of a crash, memory that could not be accessed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<u64>,
+        /// Of a crash, where it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<Box<Line>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hang: Option<Hang>,
+        /// Steps of the controlled engine until then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        steps: Option<u64>,
         /// What happened where, the fault itself first; only of faults that the engine detected.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        places: Vec<String>,
-        /// The source lines among them, as far as they are known; of a crash, where it was.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        lines: Vec<FaultLine>,
+        places: Vec<FaultPlace>,
+        /// What the target printed about it.
         message: Option<String>,
     },
 }
 
-/// A source line that has to do with a fault.
+/// Something that happened on the way to a fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FaultLine {
-    /// What happened there.
-    pub what: String,
-    #[serde(flatten)]
-    pub place: Line,
+pub struct FaultPlace {
+    pub who: Who,
+    pub deed: Deed,
+    /// The call it was in, where it is certain which that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
+    /// The name of the memory that it is about, where that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// Its source line, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
+}
+
+impl What {
+    /// `lines`: the fault's sources, with their text.
+    pub fn fault(fault: &Fault, lines: Vec<Option<Line>>) -> What {
+        let mut lines = lines.into_iter();
+        let line = lines.next().flatten().map(Box::new);
+        let places = fault.places.iter().map(|place| FaultPlace {
+            who: place.who,
+            deed: place.deed,
+            call: None,
+            memory: None,
+            line: lines.next().flatten(),
+        });
+        What::Fault {
+            kind: fault.kind,
+            stage: fault.stage,
+            thread: fault.thread,
+            drain: fault.threads,
+            address: fault.address,
+            line,
+            hang: fault.hang,
+            steps: fault.steps.as_ref().map(|steps| steps.steps),
+            places: places.collect(),
+            message: fault.message(),
+        }
+    }
+
+    /// The source lines of a fault as far as they are known, its own first.
+    pub fn lines(&self) -> Vec<(Happened<'_>, &Line)> {
+        let What::Fault { kind, line, places, .. } = self else { return Vec::new() };
+        let crash = line.iter().map(|line| (Happened::Crashed, &**line));
+        let at = |place| Happened::Place(place, *kind);
+        let places = places.iter().filter_map(|place| Some((at(place), place.line.as_ref()?)));
+        crash.chain(places).collect()
+    }
 }
 
 /// A known issue that a finding was taken for.
@@ -252,17 +309,8 @@ impl Finding {
     }
 
     /// `lines`: the fault's sources, with their text.
-    pub fn fault(fault: &Fault, lines: Vec<FaultLine>, plan: &Plan, model: &str) -> Finding {
-        let what = What::Fault {
-            kind: fault.kind,
-            stage: fault.stage,
-            thread: fault.thread,
-            sentence: fault.sentence(),
-            places: fault.place_lines(),
-            lines,
-            message: fault.message(),
-        };
-        Finding::new(what, Signature::fault(fault), plan, model)
+    pub fn fault(fault: &Fault, lines: Vec<Option<Line>>, plan: &Plan, model: &str) -> Finding {
+        Finding::new(What::fault(fault, lines), Signature::fault(fault), plan, model)
     }
 
     /// The signature it was found with: that of two sightings of one bug, shrunk or not.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::FaultLine;
 use super::interleaving::Place;
 use crate::binary::symbols::Source;
 
@@ -31,9 +30,8 @@ impl Texts {
     }
 }
 
-/// What happened at some lines of the sources, with their text.
-pub fn fault_lines(sources: Vec<(String, Source)>) -> Vec<FaultLine> {
+/// The lines of these sources, with their text.
+pub fn fault_lines(sources: Vec<Option<Source>>) -> Vec<Option<Place>> {
     let mut texts = Texts::default();
-    let line = |(what, source)| FaultLine { what, place: texts.place(source) };
-    sources.into_iter().map(line).collect()
+    sources.into_iter().map(|source| Some(texts.place(source?))).collect()
 }

@@ -1,15 +1,24 @@
 //! Where in the sources a finding happened. A stored finding comes in, source lines go out, those
 //! to look at first before the others; none where they are not known. Reads no file.
 
-use super::interleaving::{Place, Row, What as Done};
-use super::{Stored, What};
+use super::interleaving::{Action, Place, Row, What as Done};
+use super::{FaultPlace, Stored};
+use crate::process::fault::FaultKind;
 
 /// A source line of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot<'a> {
-    /// What happened there.
-    pub what: &'a str,
+    pub what: Happened<'a>,
     pub place: &'a Place,
+}
+
+/// What happened at a source line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Happened<'a> {
+    Crashed,
+    /// Of a fault of this kind.
+    Place(&'a FaultPlace, FaultKind),
+    Act(&'a Action),
 }
 
 /// "Queue::dequeue at queue.hpp:31".
@@ -29,17 +38,15 @@ impl std::fmt::Display for Spot<'_> {
 /// of what matters. Each line once.
 pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
     let mut spots: Vec<Spot<'a>> = Vec::new();
-    let mut add = |what: &'a str, place: &'a Place| {
+    let mut add = |what: Happened<'a>, place: &'a Place| {
         let is_new = |spot: &Spot| spot.place.file != place.file || spot.place.line != place.line;
         if spots.iter().all(is_new) {
             spots.push(Spot { what, place });
         }
     };
-    if let What::Fault { lines, .. } = &stored.finding.what {
-        lines.iter().for_each(|line| add(&line.what, &line.place));
-    }
+    stored.finding.what.lines().into_iter().for_each(|(what, place)| add(what, place));
     let rows = stored.interleaving.as_ref().map_or(&[][..], |table| &table.rows);
-    let matters = |row: &Row| row.matters && act(row).is_some();
+    let matters = |row: &Row| row.matters && row.place().is_some();
     let told: Vec<usize> = match rows.iter().any(matters) {
         true => (0..rows.len()).filter(|at| matters(&rows[*at])).collect(),
         false => inside(rows),
@@ -54,11 +61,8 @@ pub fn of<'a>(stored: &'a Stored) -> Vec<Spot<'a>> {
 }
 
 /// What was done where.
-fn act(row: &Row) -> Option<(&str, &Place)> {
-    match &row.what {
-        Done::Act { text, place: Some(place), .. } => Some((text, place)),
-        _ => None,
-    }
+fn act(row: &Row) -> Option<(Happened<'_>, &Place)> {
+    Some((Happened::Act(row.action()?), row.place()?))
 }
 
 /// The rows inside of the calls that are told, but for the adapter's glue: where nothing that was

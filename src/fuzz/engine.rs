@@ -116,10 +116,9 @@ pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
     };
     if let Some(first) = unseen.atomics.first() {
         bail!(Uncontrolled::Refused(format!(
-            "cannot control: atomic instructions of the target are inline assembly, or were \
-             compiled without hooks, so that no thread can be switched between them ({}, the \
-             first: {}). Use the compiler's atomics (std::atomic, __atomic; some libraries have an \
-             option for it)",
+            "atomic instructions of the target are inline assembly, or were compiled without \
+             hooks, so that no thread can be switched between them ({}, the first: {}). Use the \
+             compiler's atomics (std::atomic, __atomic; some libraries have an option for it)",
             unseen.atomics.len(),
             line(*first),
         )))

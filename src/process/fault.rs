@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
 use crate::trace::area::{SIGNALS, Snapshot, Stage, signal_name};
-use crate::trace::frame::{CodeRange, Detected, DetectedKind, Steps};
+use crate::trace::frame::{CodeRange, Deed, Detected, DetectedKind, Steps, Who};
 use crate::trace::records::Reader;
 
 /// How the process ended.
@@ -86,8 +86,8 @@ impl fmt::Display for Site {
 /// Something that happened on the way to a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlace {
-    /// In the engine's words.
-    what: String,
+    pub who: Who,
+    pub deed: Deed,
     code: Option<u64>,
     around: Vec<u64>,
     /// Function and source line, where they could be found out.
@@ -98,14 +98,7 @@ pub struct FaultPlace {
 }
 
 impl FaultPlace {
-    /// "freed by thread 0's call #2 pop(), in Stack::pop at stack.hpp:40".
-    fn words(&self) -> String {
-        match self.told() {
-            Some(location) => format!("{}, in {location}", self.what),
-            None => self.what.clone(),
-        }
-    }
-
+    /// The line that people look for.
     fn told(&self) -> Option<&Source> {
         self.caller.as_ref().or(self.location.as_ref())
     }
@@ -215,7 +208,8 @@ impl Fault {
     /// A fault that the engine saw coming.
     pub fn detected(detected: Detected, output: String) -> Fault {
         let places = detected.places.into_iter().map(|place| FaultPlace {
-            what: place.what,
+            who: place.who,
+            deed: place.deed,
             code: place.code,
             around: place.around,
             location: None,
@@ -306,16 +300,10 @@ impl Fault {
         (!sites.is_empty()).then_some(Site::Lines(sites))
     }
 
-    /// What happened at which source lines, the fault itself first.
-    pub fn sources(&self) -> Vec<(String, Source)> {
-        let crash = self.location.iter().map(|source| ("crashed".to_string(), source.clone()));
-        let place = |place: &FaultPlace| Some((place.what.clone(), place.told()?.clone()));
-        crash.chain(self.places.iter().filter_map(place)).collect()
-    }
-
-    /// What happened where, a line each.
-    pub fn place_lines(&self) -> Vec<String> {
-        self.places.iter().map(FaultPlace::words).collect()
+    /// Where it crashed, and what each of the places is told by, as far as they are known.
+    pub fn sources(&self) -> Vec<Option<Source>> {
+        let places = self.places.iter().map(|place| place.told().cloned());
+        [self.location.clone()].into_iter().chain(places).collect()
     }
 
     /// The line of output that explains the fault best: a failed assertion, an exception. An
@@ -337,86 +325,6 @@ impl Fault {
         };
         let line = self.output.lines().map(str::trim).rfind(telling)?;
         Some(assertion(line).unwrap_or_else(|| line.to_string()))
-    }
-
-    /// What happened, with its places, in one line.
-    pub fn words(&self) -> String {
-        match &self.place_lines()[..] {
-            [] => self.sentence(),
-            places => format!("{}: {}.", self.sentence().trim_end_matches('.'), places.join("; ")),
-        }
-    }
-
-    /// One sentence: what happened, to which thread, in doing what.
-    pub fn sentence(&self) -> String {
-        let who = match self.thread {
-            Some(thread) if thread == self.threads => "The drain".to_string(),
-            Some(thread) => format!("Thread {thread}"),
-            None => "The target".to_string(),
-        };
-        let doing = self.stage.doing();
-        match &self.kind {
-            FaultKind::Signal(libc::SIGKILL) => {
-                let place = self.location.as_ref().map(|place| format!(", in {place}"));
-                let place = place.unwrap_or_default();
-                format!("{who} killed its own process with SIGKILL while {doing}{place}.")
-            }
-            FaultKind::Signal(signal) => {
-                let address = self.address.map(|a| format!(" at address {a:#x}"));
-                let place = self.location.as_ref().map(|place| format!(", in {place}"));
-                format!(
-                    "{who} crashed with {}{} while {doing}{}.",
-                    signal_name(*signal),
-                    address.unwrap_or_default(),
-                    place.unwrap_or_default()
-                )
-            }
-            FaultKind::Exit(code) => {
-                format!("The target ended the process with exit status {code} while {doing}.")
-            }
-            FaultKind::Hang => {
-                let Hang { seconds, running, waiting } = self.hang.unwrap_or_default();
-                format!(
-                    "No progress for {seconds} s while {doing}; {running} of its threads were \
-                     running, {waiting} waiting."
-                )
-            }
-            FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
-            FaultKind::Killed => format!(
-                "The process was killed with SIGKILL while {doing}: perhaps by the kernel for lack \
-                 of memory, perhaps by itself or by somebody else."
-            ),
-            FaultKind::Detected(kind) => {
-                let what = self.detected_sentence(*kind, &who);
-                match self.stage {
-                    Stage::Calls => format!("{what}."),
-                    _ => format!("{what}, while {doing}."),
-                }
-            }
-        }
-    }
-
-    fn detected_sentence(&self, kind: DetectedKind, who: &str) -> String {
-        match kind {
-            DetectedKind::Deadlock => {
-                "Deadlock: every thread that has not ended waits for another".to_string()
-            }
-            DetectedKind::Livelock => {
-                let steps = self.steps.as_ref().map_or(0, |steps| steps.steps);
-                format!("Livelock: the round did not end within {steps} steps")
-            }
-            DetectedKind::Hang => {
-                format!("{who} came to no atomic access, lock or end of its call for too long")
-            }
-            DetectedKind::UseAfterFree => format!("{who} accessed memory that had been freed"),
-            DetectedKind::DoubleFree => format!("{who} freed memory that had been freed before"),
-            DetectedKind::BadFree => {
-                format!("{who} freed an address at which no allocated block begins")
-            }
-            DetectedKind::OutOfBounds => {
-                format!("{who} accessed memory outside of every allocated block")
-            }
-        }
     }
 }
 
@@ -449,7 +357,7 @@ mod tests {
     use crate::core::history::{Entry, Thread};
     use crate::core::operation::{Op, Status};
     use crate::trace::area;
-    use crate::trace::frame::Place;
+    use crate::trace::frame::{Place, When};
     use crate::trace::records::encode;
 
     fn source(function: &str, file: &str, line: u32) -> Source {
@@ -482,7 +390,10 @@ mod tests {
     }
 
     fn detected(kind: DetectedKind) -> Fault {
-        let place = |what: &str, code| Place { what: what.to_string(), code, around: Vec::new() };
+        let place = |thread, deed, code| {
+            let who = Who { thread, when: When::InCall(3) };
+            Place { who, deed, code, around: Vec::new() }
+        };
         let steps = Steps {
             policy: "pos".to_string(),
             steps: 7,
@@ -497,8 +408,8 @@ mod tests {
             trail: None,
         };
         let places = vec![
-            place("accessed by thread 1's call #3 pop()", Some(0x5010)),
-            place("freed by thread 0's call #2 pop()", None),
+            place(1, Deed::AccessedFreed { writes: false, address: 8, offset: 0 }, Some(0x5010)),
+            place(0, Deed::HadFreed { block: 8 }, None),
         ];
         let detected = Detected { kind, round: 9, thread: Some(1), places, steps: Box::new(steps) };
         let mut fault = Fault::detected(detected, String::new());
@@ -508,14 +419,9 @@ mod tests {
     }
 
     #[test]
-    fn a_detected_fault_lists_its_places() {
+    fn a_detected_fault_is_named_by_its_lines() {
         let mut fault = detected(DetectedKind::UseAfterFree);
         fault.places[0].location = Some(source("Stack::pop", "stack.hpp", 31));
-        assert_eq!(
-            fault.words(),
-            "Thread 1 accessed memory that had been freed: accessed by thread 1's call #3 pop(), \
-             in Stack::pop at stack.hpp:31; freed by thread 0's call #2 pop()."
-        );
         let site = fault.site().map(|site| site.to_string());
         assert_eq!(site.as_deref(), Some("Stack::pop at stack.hpp:31"));
         assert_eq!(fault.kind.name(), "use after free");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::core::history::client_name;
 use crate::finding::interleaving::{Interleaving, Place, Row, What, in_short};
+use crate::report::words;
 
 /// Columns for what was done; what is longer pushes the rest away.
 const ACT_COLUMNS: usize = 44;
@@ -140,15 +141,16 @@ pub fn key(table: &Interleaving) -> String {
 fn line(row: &Row, drain: Option<u32>) -> String {
     let (step, thread) = (row.step, client_name(row.thread, drain));
     match &row.what {
-        What::Call(call) => format!("{step:>6}  {thread:<9} {call}"),
-        What::Answer(answer) => format!("{step:>6}  {thread:<9} {answer}"),
-        What::Act { text, times, place } => {
-            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
-            let what = format!("{text}{times}");
+        What::Call(_) | What::Answer(_) => {
+            format!("{step:>6}  {thread:<9} {}", words::row(row))
+        }
+        What::Act { place, .. } => {
+            let what = words::row(row);
             let place = place.as_ref().map(place_words).unwrap_or_default();
             format!("{step:>6}  {thread:<9}   {what:<ACT_COLUMNS$}  {place}")
         }
         What::Stopped(call) => {
+            let call = words::call(call);
             format!("        ────────── {thread} is stopped inside of {call} ──────────")
         }
     }
@@ -170,70 +172,83 @@ fn place_words(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::interleaving::Container;
+    use crate::core::operation::Op;
+    use crate::finding::interleaving::{Action, Call, Container, Memory};
 
     fn row(step: u64, thread: u32, what: What) -> Row {
         Row::new(step, thread, what)
     }
 
+    fn call(op: Op, args: &[i64]) -> Call {
+        Call { op, args: args.to_vec() }
+    }
+
+    /// Of the structure under test.
+    fn member(path: &str) -> Memory {
+        Memory::Member { block: None, index: None, path: path.to_string() }
+    }
+
     fn acts(steps: std::ops::Range<u64>, thread: u32) -> impl Iterator<Item = Row> {
-        let act = move |step| What::Act { text: format!("does {step}"), times: 1, place: None };
+        let block = |step| Memory::Block { number: step as usize, offset: 0 };
+        let did = move |step| Action::Frees { block: block(step) };
+        let act = move |step| What::Act { did: did(step), times: 1, place: None };
         steps.map(move |step| row(step, thread, act(step)))
     }
 
     /// What was done right before a thread was stopped, and right behind, is what is to be seen.
     #[test]
     fn long_tables_lose_the_middle_of_what_threads_did() {
-        let begins = |step, thread, call: &str| [row(step, thread, What::Call(call.into()))];
-        let rows = begins(0, 0, "get(2)")
+        let begins = |step, thread, call: Call| [row(step, thread, What::Call(call))];
+        let rows = begins(0, 0, call(Op::MapGet, &[2]))
             .into_iter()
             .chain(acts(1..30, 0))
-            .chain([row(30, 0, What::Stopped("get(2)".into()))])
-            .chain(begins(30, 1, "put(2, 3)"))
+            .chain([row(30, 0, What::Stopped(call(Op::MapGet, &[2])))])
+            .chain(begins(30, 1, call(Op::MapPut, &[2, 3])))
             .chain(acts(31..33, 1));
         let table = Interleaving { rows: rows.collect(), cut: false };
         let drawn = draw(&table, None, false, 12);
         let expected = "     \
      0  thread 0  get(2)
-     1  thread 0    does 1
-     2  thread 0    does 2
-     3  thread 0    does 3
+     1  thread 0    frees #1
+     2  thread 0    frees #2
+     3  thread 0    frees #3
         (23 rows left out)
-    27  thread 0    does 27
-    28  thread 0    does 28
-    29  thread 0    does 29
+    27  thread 0    frees #27
+    28  thread 0    frees #28
+    29  thread 0    frees #29
         ────────── thread 0 is stopped inside of get(2) ──────────
     30  thread 1  put(2, 3)
-    31  thread 1    does 31
-    32  thread 1    does 32
+    31  thread 1    frees #31
+    32  thread 1    frees #32
 ";
         assert_eq!(drawn.trim_start(), expected.trim_start());
         assert_eq!(draw(&table, None, false, 100).lines().count(), 34);
         let mut table = table;
         table.rows[15].crosses = true;
         let drawn = draw(&table, None, false, 9);
-        assert!(drawn.contains("(14 rows left out)\n    15  thread 0    does 15\n"), "{drawn}");
-        assert!(drawn.contains("does 15\n        (14 rows left out)\n"), "{drawn}");
+        assert!(drawn.contains("(14 rows left out)\n    15  thread 0    frees #15\n"), "{drawn}");
+        assert!(drawn.contains("frees #15\n        (14 rows left out)\n"), "{drawn}");
         assert!(draw(&table, None, false, 5).starts_with("  ... 3 before\n"), "{drawn}");
     }
 
     /// How a vector or a map works is nobody's question.
     #[test]
     fn what_a_container_does_inside_of_itself_is_one_row() {
-        let of = |name: &str, changes| Row {
-            container: Some(Container { name: name.into(), changes }),
+        let of = |name: Memory, changes| Row {
+            container: Some(Container { name, changes }),
             ..acts(1..2, 0).next().expect("one")
         };
+        let block = |number| Memory::Block { number, offset: 0 };
         let rows = [
-            of("cells", false),
-            of("#3", true),
+            of(member("cells"), false),
+            of(block(3), true),
             acts(2..3, 0).next().expect("one"),
-            of("#3", false),
-            of("#4", false),
+            of(block(3), false),
+            of(block(4), false),
             acts(3..4, 0).next().expect("one"),
-            of("cells", false),
+            of(member("cells"), false),
             acts(4..5, 1).next().expect("one"),
-            of("cells", true),
+            of(member("cells"), true),
         ];
         let table = Interleaving { rows: rows.to_vec(), cut: false };
         let told = |all| {
@@ -241,8 +256,15 @@ mod tests {
             drawn.lines().map(|line| line[20..].trim().to_string()).collect::<Vec<_>>()
         };
         // What is done in two goes stays two rows.
-        let expected =
-            ["cells is changed", "does 2", "#3 is read", "does 3", "does 1", "does 4", "does 1"];
+        let expected = [
+            "cells is changed",
+            "frees #2",
+            "#3 is read",
+            "frees #3",
+            "frees #1",
+            "frees #4",
+            "frees #1",
+        ];
         assert_eq!(told(false), expected);
         assert_eq!(told(true).len(), 9);
     }
@@ -253,7 +275,7 @@ mod tests {
             let (function, text) = ("put".to_string(), "code();".to_string());
             let (file, line, within, from) = (file.into(), 7, None, None);
             let place = Some(Place { function, file, line, text, within, from });
-            row(1, 0, What::Act { text: "releases lock".into(), times: 1, place })
+            row(1, 0, What::Act { did: Action::Releases { at: member("lock") }, times: 1, place })
         };
         let rows = vec![at("/cache/ffi/interlap.hpp"), at("/lib/stack.hpp")];
         let table = Interleaving { rows, cut: false };
@@ -265,17 +287,17 @@ mod tests {
     /// The last row of a fault is the fault.
     #[test]
     fn the_end_of_a_long_table_is_always_told() {
-        let begins = |step, thread| [row(step, thread, What::Call("get(1)".into()))];
+        let begins = |step, thread| [row(step, thread, What::Call(call(Op::MapGet, &[1])))];
         let rows = (0..20).flat_map(|at| begins(at * 5, 0).into_iter().chain(acts(1..4, 0)));
         let table = Interleaving { rows: rows.chain(acts(200..210, 1)).collect(), cut: false };
         let drawn = draw(&table, None, false, 40);
-        assert!(drawn.ends_with("(12 rows left out)\n   209  thread 1    does 209\n"), "{drawn}");
+        assert!(drawn.ends_with("(12 rows left out)\n   209  thread 1    frees #209\n"), "{drawn}");
     }
 
     /// Of threads that wait for each other in turns, it is enough to be told once.
     #[test]
     fn stops_without_anything_new_in_between_are_one() {
-        let stop = |thread| row(9, thread, What::Stopped("write(1)".into()));
+        let stop = |thread| row(9, thread, What::Stopped(call(Op::RegisterWrite, &[1])));
         let rows = acts(1..3, 0).chain((0..50).map(|at| stop(at % 2))).chain(acts(60..61, 1));
         let table = Interleaving { rows: rows.collect(), cut: false };
         assert_eq!(draw(&table, None, false, 12).lines().count(), 4);

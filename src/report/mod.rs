@@ -1,7 +1,8 @@
 //! What people are told: [`text`] renders findings, [`timeline`] draws operations, [`progress`]
 //! shows how a run is getting on, [`coverage`] what it has covered, [`exercise`] what it never did,
 //! [`interleaving`] what threads did, [`triage`] findings side by side. And what other programs are
-//! told of [`results`]: [`junit`], [`sarif`]. Nothing here decides anything.
+//! told of [`results`]: [`junit`], [`sarif`]. Faults and acts get their words in [`words`]. Nothing
+//! here decides anything.
 //!
 //! - `coverage`: What the controlled engine's rounds have covered, in words: a table of the
 //!   policies, and what follows from the numbers.
@@ -34,6 +35,7 @@
 //!   ruled block that says what to do next.
 //! - `timeline`: Draws operations as boxes in time, a row a thread, with a legend.
 //! - `triage`: Findings side by side, in words: groups come in, a table goes out.
+//! - `words`: Faults and the acts of threads in words.
 
 pub mod coverage;
 pub mod debugger;
@@ -52,3 +54,4 @@ pub mod sarif;
 pub mod text;
 pub mod timeline;
 pub mod triage;
+pub mod words;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::plan::Plan;
 use crate::finding::{Finding, Stored, What};
+use crate::report::words;
 
 /// Runs with their findings.
 pub struct Results<'a> {
@@ -78,9 +79,9 @@ pub fn sentence(finding: &Finding) -> String {
         What::Violation { rule, explanation, .. } => {
             format!("No order of the calls explains the answers ({rule}). {explanation}")
         }
-        What::Fault { sentence, message, .. } => {
+        What::Fault { message, .. } => {
             let said = message.iter().map(|message| format!(" It said: {message}"));
-            sentence.clone() + &said.collect::<String>()
+            words::fault(&finding.what) + &said.collect::<String>()
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::{PAGE_FILE, SHOWN_MAX, Stored, What};
 use crate::process::fault::FaultKind;
-use crate::report::{interleaving, recording, timeline};
+use crate::report::{interleaving, recording, timeline, words};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -44,9 +44,9 @@ pub fn render(stored: &Stored) -> String {
                 line(partials.sentences(&stored.round.history));
             }
         }
-        What::Fault { sentence, places, message, .. } => {
-            line(wrap(sentence));
-            places.iter().for_each(|place| line(format!("  - {place}")));
+        What::Fault { message, .. } => {
+            line(wrap(&words::fault(&finding.what)));
+            words::places(&finding.what).iter().for_each(|place| line(format!("  - {place}")));
             if let Some(message) = message {
                 line(format!("It said: {message}"));
             }

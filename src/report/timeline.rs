@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
-use crate::core::words::call;
+use crate::core::words;
 
 /// Columns between two neighbouring instants.
 const STEP: usize = 4;
@@ -79,7 +79,7 @@ fn legend(history: &History, id: OperationId, zero: u64, factor: f64) -> String 
         end => format!("{}", shown(end)),
     };
     let name = history.client_name(id);
-    let call = call(history, id);
+    let call = words::operation(history, id);
     format!("{name:<10} {call:<34} [{}, {end}]", shown(operation.start))
 }
 

@@ -139,7 +139,7 @@ pub struct RoundEnd {
     pub round: u64,
     /// The structure was emptied by one thread after all others were done.
     pub drained: bool,
-    /// What ended the harness in this round, in words; none: the round ran to its end.
+    /// The name of the fault that ended the harness in this round; none: it ran to its end.
     pub fault: Option<String>,
     /// What the controlled engine counted.
     pub steps: Option<Box<Steps>>,
@@ -236,11 +236,111 @@ impl fmt::Display for Problem {
     }
 }
 
+/// A thread, and where it is in its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Who {
+    pub thread: u32,
+    pub when: When,
+}
+
+/// Where a thread is in its calls of the structure, which are counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    BeforeCalls,
+    InCall(u32),
+    AfterCall(u32),
+    /// It is the thread that creates, drains and destroys.
+    Keeper,
+    /// It is a thread that the target started.
+    OfTarget,
+}
+
+/// What a thread did or does where a fault has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
+    /// It accessed freed memory, `offset` bytes behind the start of the block that it was.
+    AccessedFreed {
+        writes: bool,
+        address: u64,
+        offset: u64,
+    },
+    /// It freed a block that was freed already.
+    FreedAgain {
+        block: u64,
+    },
+    /// It freed an address at which no block begins.
+    FreedNoBlock {
+        address: u64,
+    },
+    /// It accessed byte `offset` of a block of so many bytes.
+    AccessedBehind {
+        writes: bool,
+        offset: u64,
+        bytes: u64,
+    },
+    /// It accessed memory between two blocks of the heap.
+    AccessedBetween {
+        writes: bool,
+    },
+    /// Before the fault, it freed the block that this is about.
+    HadFreed {
+        block: u64,
+    },
+    HadAllocated {
+        block: u64,
+    },
+    Waits(Wait),
+    Runs,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Wait {
+    pub on: Awaited,
+    pub address: u64,
+    /// The thread that holds it, if it is one that is held.
+    pub holder: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaited {
+    Mutex,
+    ReadLock,
+    WriteLock,
+    Condition,
+    Semaphore,
+    Barrier,
+    Once,
+    Futex,
+    /// The end of a thread.
+    Join,
+    Time,
+    Signal,
+    Other,
+}
+
+impl Deed {
+    /// The memory that it is about, if that may have a name.
+    pub fn address(self) -> Option<u64> {
+        match self {
+            Deed::AccessedFreed { address, .. } => Some(address),
+            Deed::FreedAgain { block } => Some(block),
+            Deed::Waits(wait) if !matches!(wait.on, Awaited::Join | Awaited::Signal) => {
+                Some(wait.address)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Something that happened at a place in the target's code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// In words, as in "thread 1 waits for the mutex at 0x10".
-    pub what: String,
+    pub who: Who,
+    pub deed: Deed,
     /// Address of the code, to be looked up; none where it is not known.
     pub code: Option<u64>,
     /// Where the functions around that one go on, the innermost first, as far as they are known.

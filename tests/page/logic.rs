@@ -44,7 +44,7 @@ fn run(expected: &Value, page: &str) -> Option<()> {
 fn expected(history: &History) -> Value {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
-    let labels: Vec<_> = ids.iter().map(|id| words::call(history, *id)).collect();
+    let labels: Vec<_> = ids.iter().map(|id| words::operation(history, *id)).collect();
     let zero = history.operation(ids[0]).start;
     let starts: Vec<_> = ids.iter().map(|id| history.operation(*id).start - zero).collect();
     json!({ "labels": labels, "starts": starts })

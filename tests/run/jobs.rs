@@ -10,7 +10,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
 use interlap::finding::{Stored, What};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
-use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Problem};
+use interlap::trace::frame::{Deed, Detected, DetectedKind, Frame, Place, Problem, When, Who};
 
 use super::adapters::enqueue;
 use super::fake::{Ear, Fake, records, round, steps};
@@ -23,15 +23,17 @@ fn run(fake: &Fake) -> (Summary, Ear) {
 
 /// A use after free in round `round` by thread 1 of two, in its second call.
 fn use_after_free(round: u64) -> (Frame, Vec<Vec<u8>>) {
-    let place =
-        |what: &str| Place { what: what.to_string(), code: Some(0x1234), around: Vec::new() };
+    let place = |thread, call, deed| {
+        let who = Who { thread, when: When::InCall(call) };
+        Place { who, deed, code: Some(0x1234), around: Vec::new() }
+    };
     let detected = Frame::Fault(Detected {
         kind: DetectedKind::UseAfterFree,
         round,
         thread: Some(1),
         places: vec![
-            place("accessed by thread 1's call #2 pop()"),
-            place("freed by thread 0's call #1 pop()"),
+            place(1, 2, Deed::AccessedFreed { writes: false, address: 0x70_0010, offset: 16 }),
+            place(0, 1, Deed::HadFreed { block: 0x70_0000 }),
         ],
         steps: Box::new(steps(round, 9)),
     });
@@ -64,8 +66,8 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     assert_eq!(stored.round.history.len(), 3, "with the pending call");
     for part in [
         "Thread 1 accessed memory that had been freed.",
-        "  - accessed by thread 1's call #2 pop()",
-        "  - freed by thread 0's call #1 pop()",
+        "  - thread 1 in its call 2 read from freed memory at 0x700010, byte 16 of a block",
+        "  - thread 0 in its call 1 had freed the block",
         "Reproduced in a fresh process.",
         "pop() -> never returned",
     ] {

@@ -2,6 +2,7 @@
 //! functions, files and lines may be, what no source may contain.
 
 mod documents;
+mod facts;
 
 use std::path::{Path, PathBuf};
 

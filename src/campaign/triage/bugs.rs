@@ -73,7 +73,7 @@ impl<'a> Sign<'a> {
         let What::Violation { rule, .. } = &finding.what else { return None };
         let stops = stops(&table.rows);
         let delayed = table.rows.iter().filter(|row| row.matters && row.delayed);
-        let delayed = delayed.filter_map(place).map(line).collect();
+        let delayed = delayed.filter_map(Row::place).map(line).collect();
         let known = finding.known.as_ref().map(|known| &*known.name);
         let (target, model) = (finding.plan.target_name(), &*finding.model);
         // Tables of earlier versions do not say what changes memory.
@@ -118,15 +118,15 @@ fn stop(rows: &[Row], at: usize) -> Option<Stop<'_>> {
     let is_inside = |row: &&Row| !matches!(row.what, Done::Call(_) | Done::Answer(_));
     let earlier = rows[..at].iter().rev().filter(of_thread).take_while(is_inside);
     let later = || rows[at + 1..].iter().filter(of_thread).take_while(is_inside);
-    let before = earlier.filter_map(place).next()?;
-    let behind = later().find_map(place)?;
+    let before = earlier.filter_map(Row::place).next()?;
+    let behind = later().find_map(Row::place)?;
     let Done::Stopped(call) = &rows[at].what else { return None };
-    let operation = call.split('(').next().filter(|_| !is_of_one_function(before, behind));
+    let operation = Some(call.op.name()).filter(|_| !is_of_one_function(before, behind));
     let goes_on = rows[at + 1..].iter().position(|row| row.thread == thread && row.matters)?;
     let others = rows[at + 1..at + 1 + goes_on].iter().filter(|row| row.matters && row.changes);
     let meanwhile = match later().any(|row| row.changes) {
         true => BTreeSet::new(),
-        false => others.filter_map(place).map(line).collect(),
+        false => others.filter_map(Row::place).map(line).collect(),
     };
     Some(Stop { before: line(before), behind: line(behind), operation, meanwhile })
 }
@@ -137,14 +137,6 @@ fn is_of_one_function(before: &Place, behind: &Place) -> bool {
     is_same && !before.function.is_empty() && before.line < behind.line
 }
 
-/// Where something was done.
-fn place(row: &Row) -> Option<&Place> {
-    match &row.what {
-        Done::Act { place, .. } => place.as_ref(),
-        _ => None,
-    }
-}
-
 fn line(place: &Place) -> Line<'_> {
     let within = place.within().map(|within| (&*within.file, within.line));
     (&place.file, place.line, within)
@@ -153,6 +145,12 @@ fn line(place: &Place) -> Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::operation::{Op, Status};
+    use crate::finding::interleaving::{Action, Answer, Call};
+
+    fn of(op: Op) -> Call {
+        Call { op, args: Vec::new() }
+    }
 
     fn row(thread: u32, what: Done, changes: bool) -> Row {
         Row { changes, ..Row::new(1, thread, what) }
@@ -165,19 +163,23 @@ mod tests {
     fn act_of(function: &str, thread: u32, line: u32, changes: bool) -> Row {
         let (function, text) = (function.to_string(), String::new());
         let place = Place { function, file: "a.hpp".into(), line, text, within: None, from: None };
-        row(thread, Done::Act { text: String::new(), times: 1, place: Some(place) }, changes)
+        row(thread, Done::Act { did: Action::Fence, times: 1, place: Some(place) }, changes)
     }
 
     fn call(thread: u32) -> Row {
-        row(thread, Done::Call("call()".into()), false)
+        row(thread, Done::Call(of(Op::SetSize)), false)
     }
 
     fn stopped(thread: u32) -> Row {
-        row(thread, Done::Stopped("call()".into()), false)
+        row(thread, Done::Stopped(of(Op::SetSize)), false)
     }
 
     fn answer(thread: u32) -> Row {
-        row(thread, Done::Answer("call() -> ok".into()), false)
+        row(
+            thread,
+            Done::Answer(Answer { call: of(Op::SetSize), status: Status::Ok, results: vec![0] }),
+            false,
+        )
     }
 
     fn lines(rows: &[Row]) -> Vec<(u32, u32, Vec<u32>)> {
@@ -206,12 +208,12 @@ mod tests {
     /// do so; who is stopped inside of a helper, in that.
     #[test]
     fn between_helpers_it_matters_what_is_called() {
-        let round = |operation: &str, behind: Row| {
-            let stopped = row(0, Done::Stopped(format!("{operation}(1)")), false);
+        let round = |op: Op, behind: Row| {
+            let stopped = row(0, Done::Stopped(of(op)), false);
             [call(0), act_of("find", 0, 14, false), stopped, behind]
         };
         let same = |behind: Row| {
-            stops(&round("insert", behind.clone())) == stops(&round("exchange", behind))
+            stops(&round(Op::SetInsert, behind.clone())) == stops(&round(Op::SetRemove, behind))
         };
         assert!(same(act_of("find", 0, 15, true)));
         assert!(!same(act_of("store", 0, 16, true)) && !same(act_of("find", 0, 14, true)));

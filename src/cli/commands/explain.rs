@@ -67,15 +67,15 @@ fn is_livelock(stored: &Stored) -> bool {
     stored.finding.signature.is_livelock()
 }
 
-/// Adds to a finding what its threads did, and to a fault's lines what only that run could see.
+/// Adds to a finding what its threads did, and to a fault's places what only that run could see.
 pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
     let (table, seen) = told(stored, options)?;
     stored.interleaving = Some(table);
-    if let What::Fault { places, lines, .. } = &mut stored.finding.what
-        && let What::Fault { places: seen_places, lines: seen_lines, .. } = seen.what
+    if let What::Fault { places, .. } = &mut stored.finding.what
+        && let What::Fault { places: seen_places, .. } = seen.what
         && seen.signature == stored.finding.signature
     {
-        (*places, *lines) = (seen_places, seen_lines);
+        *places = seen_places;
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use crate::report::output::{Output, warning};
 use crate::report::progress::summary_line;
 use crate::report::results::{self, Ended, Run};
 use crate::report::triage as told;
+use crate::report::words;
 
 pub fn run(args: &arguments::Triage, out: &mut Output) -> Result<Outcome> {
     if let Some(name) = &args.add {
@@ -203,7 +204,7 @@ struct JsonLine<'a> {
     file: &'a Path,
     line: u32,
     function: &'a str,
-    what: &'a str,
+    what: String,
 }
 
 impl<'a> Json<'a> {
@@ -230,7 +231,7 @@ impl<'a> JsonGroup<'a> {
         let line = |spot: spots::Spot<'a>| {
             let place = spot.place.told();
             let (file, function) = (&*place.file, &*spot.place.function);
-            JsonLine { file, line: place.line, function, what: spot.what }
+            JsonLine { file, line: place.line, function, what: words::happened(spot.what) }
         };
         JsonGroup {
             bug,

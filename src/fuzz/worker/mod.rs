@@ -24,8 +24,8 @@ use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
-use crate::finding::Finding;
 use crate::finding::source_text;
+use crate::finding::{Finding, What};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -255,7 +255,7 @@ impl<'a> Worker<'a> {
 
     fn tell_doubtful(&mut self, fault: &Fault) {
         if !std::mem::replace(&mut self.doubt_told, true) {
-            let (round, what) = (fault.round, fault.sentence());
+            let (round, what) = (fault.round, What::fault(fault, Vec::new()));
             let why = match fault.grown {
                 true => "Its process had grown much in the rounds before",
                 false => "Its process was killed, by the kernel for want of memory or by somebody",
@@ -358,7 +358,8 @@ impl<'a> Worker<'a> {
         self.tally.faults += 1;
         let Some((hello, model)) = &self.hello else {
             let adapter = &self.options.plan.build.adapter;
-            bail!("adapter {adapter}: {}\n{}", fault.sentence(), fault.output.trim_end());
+            let what = What::fault(&fault, Vec::new());
+            bail!("adapter {adapter}: {what}\n{}", fault.output.trim_end());
         };
         fault.locate(&mut self.lines, hello.code);
         let model = *model;
@@ -418,11 +419,10 @@ impl<'a> Worker<'a> {
 
 /// The round that a fault ended.
 fn round_of(fault: Fault) -> Round {
-    let words = fault.words();
     let (round, threads) = (fault.round, fault.threads);
     Round {
         start: RoundStart { round, threads, calls: 0, sequential: false, fresh: false },
-        end: RoundEnd { round, drained: false, fault: Some(words), steps: fault.steps },
+        end: RoundEnd { round, drained: false, fault: Some(fault.kind.name()), steps: fault.steps },
         history: fault.history,
     }
 }

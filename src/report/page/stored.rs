@@ -6,7 +6,7 @@ use crate::core::history::OperationId;
 use crate::exchange::values::Interner;
 use crate::finding::interleaving::{Interleaving as Table, Place, Row, What, in_short};
 use crate::finding::{self, Stored};
-use crate::report::text;
+use crate::report::{text, words};
 
 /// The page's text.
 pub fn of_finding(stored: &Stored) -> String {
@@ -21,10 +21,10 @@ pub fn of_finding(stored: &Stored) -> String {
                 partials: partials.as_deref().or(found.as_ref()),
             }
         }
-        finding::What::Fault { sentence, places, message, .. } => {
+        finding::What::Fault { message, .. } => {
             let said = message.iter().map(|message| format!("It said: {message}"));
-            let more = places.iter().cloned().chain(said).collect();
-            Judgement::Fault { sentence: sentence.clone(), more }
+            let more = words::places(&finding.what).into_iter().chain(said).collect();
+            Judgement::Fault { sentence: words::fault(&finding.what), more }
         }
     };
     render(&Subject {
@@ -47,26 +47,18 @@ fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
     let left_out = (table.rows.len() - rows.len()) as u64;
     let (mut steps, mut is_switch) = (Vec::new(), false);
     for row in &rows {
-        let what = match &row.what {
-            What::Stopped(_) => {
-                is_switch = true;
-                continue;
-            }
-            What::Call(text) | What::Answer(text) => text.clone(),
-            What::Act { text, times: 1, .. } => text.clone(),
-            What::Act { text, times, .. } => format!("{text} ({times} times)"),
-        };
-        let place = match &row.what {
-            // Of a wrapper, where the library uses it.
-            What::Act { place: Some(place), .. } => place.within.as_deref().or(Some(place)),
-            _ => None,
-        };
+        if matches!(row.what, What::Stopped(_)) {
+            is_switch = true;
+            continue;
+        }
+        // Of a wrapper, where the library uses it.
+        let place = row.place().map(Place::told);
         let file = |place: &Place| place.file.file_name().map(|f| f.to_string_lossy().to_string());
         steps.push(Interleaved {
             step: row.step,
             thread: row.thread,
             operation: operation_at(stored, row),
-            what,
+            what: words::row(row),
             file: place.and_then(file),
             line: place.map(|place| place.line),
             from: place.and_then(|place| place.from),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::core::history::client_name;
 use crate::finding::interleaving::{Interleaving, Place, Row, What};
+use crate::report::words;
 
 /// Steps of all threads that are told; of more, the last.
 const STEPS_MAX: usize = 500;
@@ -47,23 +48,16 @@ pub fn threads(
 /// What is done in a row, how much it matters, and at which line.
 fn step<'a>(rows: &[&'a Row], at: usize) -> Option<(String, &'static str, &'a Place)> {
     let row = rows[at];
-    let act = |row: &&'a Row| match &row.what {
-        What::Act { place, .. } => place.as_ref(),
-        _ => None,
-    };
+    let act = |row: &&'a Row| row.place();
     let own = |other: &&&'a Row| other.thread == row.thread;
     let next = || rows[at..].iter().filter(own).find_map(act);
     let before = || rows[..at].iter().rev().filter(own).find_map(act);
-    match &row.what {
-        What::Act { text, times, place } => {
-            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
-            let importance = if row.is_news { "important" } else { "unimportant" };
-            Some((format!("{text}{times}"), importance, place.as_ref()?))
+    let (importance, place) = match &row.what {
+        What::Act { place, .. } => {
+            (if row.is_news { "important" } else { "unimportant" }, place.as_ref()?)
         }
-        What::Call(call) => Some((call.clone(), "essential", next().or_else(before)?)),
-        What::Answer(answer) => Some((answer.clone(), "essential", before().or_else(next)?)),
-        What::Stopped(call) => {
-            Some((format!("stopped inside of {call}"), "essential", before().or_else(next)?))
-        }
-    }
+        What::Call(_) => ("essential", next().or_else(before)?),
+        What::Answer(_) | What::Stopped(_) => ("essential", before().or_else(next)?),
+    };
+    Some((words::row(row), importance, place))
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::results::{self, Ended, Results};
-use super::text;
+use super::{text, words};
 use crate::finding::interleaving::Place;
 use crate::finding::spots;
 use crate::finding::{Finding, Stored, What};
@@ -131,10 +131,11 @@ fn of_finding(stored: &Stored, results: &Results, files: &Files) -> Value {
         "occurrenceCount": finding.sightings,
         "properties": properties(stored),
     });
-    if let What::Fault { lines, .. } = &finding.what {
-        let related = lines.iter().skip(1).take(RELATED_MAX).enumerate().map(|(at, line)| {
-            let mut location = location(&line.place, files);
-            (location["id"], location["message"]) = (json!(at + 1), json!({"text": line.what}));
+    if let What::Fault { .. } = &finding.what {
+        let lines = finding.what.lines().into_iter().skip(1).take(RELATED_MAX);
+        let related = lines.enumerate().map(|(at, (what, line))| {
+            let (mut location, text) = (location(line, files), words::happened(what));
+            (location["id"], location["message"]) = (json!(at + 1), json!({"text": text}));
             location
         });
         result["relatedLocations"] = related.collect();

@@ -1,0 +1,133 @@
+//! Facts between parts are types: no part looks for the words of a sentence in a text that another
+//! part of the project made. Text that is searched for words comes from elsewhere, in the files
+//! that are listed here. Words in a variable are not seen: this holds what is easily done by habit.
+
+use super::sources;
+
+/// Where text is read that somebody else wrote: a file or a folder, and what is read there.
+const READS: &[(&str, &str)] = &[
+    ("harness/library.rs", "messages of the dynamic loader"),
+    ("src/adapter/", "sources, headers and messages of compilers"),
+    ("src/binary/", "names in debugging information"),
+    ("src/cli/doctor/", "files of the kernel"),
+    ("src/core/machine.rs", "files of the system"),
+    ("src/core/tsc.rs", "files of the kernel"),
+    ("src/exchange/", "histories of other tools"),
+    ("src/export/", "sources of adapters"),
+    ("src/finding/known/", "patterns that users write"),
+    ("src/finding/spots.rs", "names of C++ functions"),
+    ("src/process/fault.rs", "what targets print"),
+    ("src/process/rr/", "what rr and gdb print"),
+];
+
+/// What makes the words of faults, acts and calls. These are looked for nowhere, neither in the
+/// files above.
+const WORDS: [&str; 3] = ["src/report/words.rs", "src/core/words.rs", "src/finding/signature.rs"];
+
+/// Rooms that have the facts of a finding, and could look for them in words.
+const HAVE_FACTS: [&str; 6] =
+    ["src/campaign/", "src/explain/", "src/export/", "src/finding/", "src/fuzz/", "src/shrink/"];
+
+/// What looks a text through.
+const SEARCHES: [&str; 16] = [
+    "contains",
+    "ends_with",
+    "find",
+    "match_indices",
+    "matches",
+    "rfind",
+    "rsplit",
+    "rsplit_once",
+    "split",
+    "split_once",
+    "starts_with",
+    "strip_prefix",
+    "strip_suffix",
+    "trim_end_matches",
+    "trim_start_matches",
+    "replace",
+];
+
+/// The literal that a text begins with, without its quotes.
+fn literal(text: &str) -> Option<&str> {
+    let text = text.trim_start().trim_start_matches('&').strip_prefix('"')?;
+    let mut is_escaped = false;
+    let end = text.find(|c: char| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    })?;
+    Some(&text[..end])
+}
+
+/// The literals that a source looks for in other text, outside of its tests.
+fn looked_for(source: &str) -> Vec<&str> {
+    let code = source.split("#[cfg(test)]").next().expect("a first part");
+    let of = |search: &&str| {
+        let call = format!(".{search}(");
+        let calls: Vec<usize> = code.match_indices(&call).map(|(at, _)| at + call.len()).collect();
+        calls.into_iter().filter_map(|at| literal(&code[at..]))
+    };
+    SEARCHES.iter().flat_map(of).collect()
+}
+
+/// Whether it has a word, and is not but a sign or a letter.
+fn has_a_word(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphabetic()).any(|word| word.len() > 1)
+}
+
+fn code() -> Vec<(String, String)> {
+    let both = ["src", "harness"].iter().flat_map(|folder| sources(folder, &["rs"]));
+    let is_test = |path: &str| path.ends_with("/tests.rs");
+    let named = both.map(|(path, text)| (path.display().to_string(), text));
+    named.filter(|(path, _)| !is_test(path)).collect()
+}
+
+#[test]
+fn no_part_looks_for_words_in_text_of_the_project() {
+    let mut wrong = Vec::new();
+    for (path, text) in code() {
+        let reads = READS.iter().any(|(of, _)| path.starts_with(of));
+        for found in looked_for(&text).into_iter().filter(|of| has_a_word(of) && !reads) {
+            wrong.push(format!("{path} looks for {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}\nhand the fact on as a type");
+}
+
+/// Also signs: a change of memory was once known by " = ".
+#[test]
+fn words_of_reports_are_looked_for_nowhere() {
+    let sources = code();
+    let makers = sources.iter().filter(|(path, _)| WORDS.contains(&path.as_str()));
+    let mut words: Vec<&str> = Vec::new();
+    for (_, text) in makers {
+        let code = text.split("#[cfg(test)]").next().expect("a first part");
+        let code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        words.extend(code.flat_map(|line| line.split('"').skip(1).step_by(2)));
+    }
+    assert!(words.len() > 50, "the words are made elsewhere by now");
+    let mut wrong = Vec::new();
+    let have_facts = |path: &str| HAVE_FACTS.iter().any(|room| path.starts_with(room));
+    for (path, text) in sources.iter().filter(|(path, _)| have_facts(path)) {
+        for found in looked_for(text).into_iter().filter(|of| of.trim().len() < of.len()) {
+            let is_of_report = words.iter().any(|words| words.contains(found));
+            wrong.extend(is_of_report.then(|| format!("{path} looks for {found:?}")));
+        }
+        for found in looked_for(text).into_iter().filter(|of| has_a_word(of)) {
+            let is_of_report = words.iter().any(|words| words.starts_with(found));
+            wrong.extend(is_of_report.then(|| format!("{path} looks for {found:?}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}\nhand the fact on as a type");
+}
+
+#[test]
+fn what_is_looked_for_is_found() {
+    let source = "if text.starts_with(\"waits\") && text\n    .contains(\n  \" \\\"at\\\" \") {}\n\
+                  #[cfg(test)]\nmod tests { x.contains(\"tested\") }";
+    let mut found = looked_for(source);
+    found.sort_unstable();
+    assert_eq!(found, [" \\\"at\\\" ", "waits"]);
+    assert!(has_a_word("waits for") && !has_a_word("-") && !has_a_word("\\n"));
+}
