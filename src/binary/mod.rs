@@ -6,6 +6,8 @@
 //! - `symbols`: Source lines of code.
 //! - `uninstrumented`: Atomic instructions and fences that hooks do not see.
 
+pub mod debug_file;
 pub mod members;
+mod names;
 pub mod symbols;
 pub mod uninstrumented;

@@ -1,19 +1,25 @@
-//! Source lines of code. Addresses in a library's file come in, `function at file:line` goes out,
-//! as far as the library's debugging information knows, asked of binutils' addr2line once for each
-//! address. Knows nothing of processes: where the library was loaded is the caller's to take off.
+//! Finds the source lines of code: addresses in a library's file become `function at file:line`, as
+//! far as its debugging information knows. The information is opened once for each library, at the
+//! first question, and what was asked is kept.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-/// Template arguments of up to so many characters, with their brackets, are kept.
-const ARGUMENTS_MAX: usize = 18;
+use addr2line::Loader;
+
+use super::debug_file::DebugFile;
+use super::names::{is_mangled, readable};
 
 /// The source lines of one library.
 pub struct SourceLines {
     library: PathBuf,
+    /// None where there is no such library, or it cannot be read.
+    loader: OnceCell<Option<Loader>>,
     known: HashMap<u64, Option<Source>>,
+    /// Of symbols.
+    names: HashMap<String, String>,
 }
 
 /// Where in the sources some code comes from.
@@ -40,16 +46,26 @@ impl fmt::Display for Source {
     }
 }
 
+/// A function that an instruction belongs to: its own, or one that this was inlined into.
+#[derive(Default)]
+struct Frame {
+    /// As the linker calls it.
+    symbol: String,
+    file: PathBuf,
+    line: u32,
+}
+
 impl SourceLines {
     pub fn of(library: &Path) -> SourceLines {
-        SourceLines { library: library.to_path_buf(), known: HashMap::new() }
+        let (known, names) = (HashMap::new(), HashMap::new());
+        SourceLines { library: library.to_path_buf(), loader: OnceCell::new(), known, names }
     }
 
     pub fn library(&self) -> &Path {
         &self.library
     }
 
-    /// The lines of these addresses, in words; none where addr2line is missing or knows nothing.
+    /// The lines of these addresses, in words; none where nothing is known.
     pub fn find(&mut self, addresses: &[u64]) -> Vec<Option<String>> {
         let found = self.sources(addresses).into_iter();
         found.map(|source| source.map(|source| source.to_string())).collect()
@@ -57,177 +73,183 @@ impl SourceLines {
 
     /// The same, to look at.
     pub fn sources(&mut self, addresses: &[u64]) -> Vec<Option<Source>> {
-        let is_new = |at: &&u64| !self.known.contains_key(at);
-        let mut new: Vec<u64> = addresses.iter().filter(is_new).copied().collect();
-        new.sort_unstable();
-        new.dedup();
-        if !new.is_empty() {
-            // Where the inlined functions around an instruction are not known, they often are
-            // around the next one.
-            let both: Vec<u64> = new.iter().flat_map(|at| [*at, at + 1]).collect();
-            let lines = parse(&self.ask(&both).unwrap_or_default());
-            for at in new {
-                let next = lines.get(&(at + 1)).filter(|next| next.is_own).cloned();
-                let place = match lines.get(&at).cloned() {
-                    Some(place) if place.is_own => Some(place),
-                    place => next.or(place),
-                };
-                self.known.insert(at, place);
+        let mut sources = Vec::with_capacity(addresses.len());
+        for at in addresses {
+            if !self.known.contains_key(at) {
+                let source = self.source(*at);
+                self.known.insert(*at, source);
             }
+            sources.push(self.known[at].clone());
         }
-        addresses.iter().map(|at| self.known[at].clone()).collect()
+        sources
     }
 
-    fn ask(&self, addresses: &[u64]) -> Option<String> {
-        let output = Command::new("addr2line")
-            .args(["-a", "-f", "-i", "-C", "-e"])
-            .arg(&self.library)
-            .args(addresses.iter().map(|at| format!("{at:#x}")))
-            .output()
-            .ok()?;
-        String::from_utf8(output.stdout).ok()
+    fn source(&mut self, at: u64) -> Option<Source> {
+        let own = |source: &Source| source.is_own;
+        let source = place(&self.frames(at));
+        // Where the inlined functions around an instruction are not known, they often are around
+        // the next one.
+        let next = || place(&self.frames(at + 1)).filter(own);
+        let mut source = if source.as_ref().is_some_and(own) { source } else { next().or(source) }?;
+        let name = self.names.entry(source.function).or_insert_with_key(|symbol| readable(symbol));
+        source.function = name.clone();
+        Some(source)
+    }
+
+    /// The functions of an instruction, from the inside out.
+    fn frames(&self, at: u64) -> Vec<Frame> {
+        let load = || {
+            let DebugFile { path, supplement } = DebugFile::of(&self.library);
+            Loader::new_with_sup(path, supplement).ok()
+        };
+        let Some(loader) = self.loader.get_or_init(load) else { return Vec::new() };
+        let mut frames = Vec::new();
+        let mut found = loader.find_frames(at).ok();
+        while let Some(Ok(Some(frame))) = found.as_mut().map(|found| found.next()) {
+            let symbol = frame.function.as_ref().and_then(|function| function.raw_name().ok());
+            let location = frame.location.as_ref();
+            frames.push(Frame {
+                symbol: symbol.unwrap_or_default().into_owned(),
+                file: location.and_then(|location| location.file).unwrap_or(UNKNOWN_FILE).into(),
+                line: location.and_then(|location| location.line).unwrap_or(0),
+            });
+        }
+        if let Some(symbol) = loader.find_symbol(at) {
+            let unknown = || Frame { file: UNKNOWN_FILE.into(), ..Frame::default() };
+            let outermost = frames.pop().unwrap_or_else(unknown);
+            frames.push(outermost.of_symbol(symbol));
+        }
+        frames.retain(|frame| !frame.symbol.is_empty());
+        frames
     }
 }
 
-/// The answer: for each address its own line, then function and file:line of the innermost inlined
-/// function and of each around it.
-fn parse(answer: &str) -> HashMap<u64, Source> {
-    let mut found = HashMap::new();
-    let mut lines = answer.lines().peekable();
-    while let Some(line) = lines.next() {
-        let Some(address) = line.strip_prefix("0x") else { continue };
-        let mut frames = Vec::new();
-        while lines.peek().is_some_and(|line| !line.starts_with("0x")) {
-            let function = lines.next().unwrap_or_default();
-            frames.push((function, lines.next().unwrap_or_default()));
-        }
-        if let (Ok(address), Some(place)) = (u64::from_str_radix(address, 16), place(&frames)) {
-            found.insert(address, place);
-        }
+/// Of a function of which only the linker knows.
+const UNKNOWN_FILE: &str = "??";
+
+impl Frame {
+    /// The linker knows the class of a function that is not exported, the compiler may not tell it.
+    fn of_symbol(self, symbol: &str) -> Frame {
+        let is_better = self.symbol.is_empty() || is_mangled(symbol) && !is_mangled(&self.symbol);
+        if is_better { Frame { symbol: symbol.to_string(), ..self } } else { self }
     }
-    found
+
+    /// Of a header of the compiler's. GCC has those of one machine in
+    /// /usr/include/x86_64-linux-gnu/c++.
+    fn is_compilers(&self) -> bool {
+        let file = self.file.to_string_lossy();
+        let cxx = file.contains("/include/") && file.contains("/c++/");
+        cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
+    }
+
+    /// The adapter's methods are called from there.
+    fn is_ours(&self) -> bool {
+        self.file.ends_with("interlap.hpp")
+    }
 }
 
 /// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything. If
-/// all are, the outermost, which says what it is for.
-fn place(frames: &[(&str, &str)]) -> Option<Source> {
-    let known = || frames.iter().filter(|(function, _)| !function.starts_with("??"));
-    // GCC has those of one machine in /usr/include/x86_64-linux-gnu/c++.
-    let of_compiler = |file: &str| {
-        let cxx = file.contains("/include/") && file.contains("/c++/");
-        cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
-    };
-    let innermost = known().find(|(_, file)| !of_compiler(file));
-    let (function, line) = innermost.or_else(|| known().next_back())?;
-    let (file, number) = file_and_line(line);
-    let outer = known().filter(|(_, of)| innermost.is_none() || !of_compiler(of));
-    let outer = outer.map(|(_, of)| file_and_line(of)).skip_while(|place| place.0 != file);
-    let within = wrapped(outer.skip_while(|place| place.0 == file).collect());
-    let mut around = known().skip_while(|frame| frame.1 != *line).skip(1);
-    let around = (around.next(), around.next().map(|(_, of)| file_and_line(of)));
-    let from = match around {
+/// all are, the outermost, which says what it is for. It has its symbol for a name.
+fn place(frames: &[Frame]) -> Option<Source> {
+    let innermost = frames.iter().position(|frame| !frame.is_compilers());
+    let at = innermost.or(frames.len().checked_sub(1))?;
+    let Frame { symbol, file, line } = &frames[at];
+    let outer = frames.iter().filter(|frame| innermost.is_none() || !frame.is_compilers());
+    let outer = outer.skip_while(|outer| outer.file != *file);
+    let within = wrapped(outer.skip_while(|outer| outer.file == *file).collect());
+    let from = match (frames.get(at + 1), frames.get(at + 2)) {
         // The adapter's method, which is the operation itself.
-        (_, Some(outer)) if is_ours(&outer) => None,
-        (Some((_, of)), _) => {
-            Some(file_and_line(of)).filter(|place| place.0 == file).map(|place| place.1)
-        }
+        (_, Some(outer)) if outer.is_ours() => None,
+        (Some(caller), _) => (caller.file == *file).then_some(caller.line),
         (None, _) => None,
     };
-    let (function, is_own) = (readable(function), innermost.is_some());
-    Some(Source { function, file, line: number, within, from, is_own })
+    let (function, file, is_own) = (symbol.clone(), file.clone(), innermost.is_some());
+    Some(Source { function, file, line: *line, within, from, is_own })
 }
 
 /// The first of these places, from the inside out, unless it is the adapter's, which interlap.hpp
 /// calls: there the library is called, not one of its wrappers.
-fn wrapped(outer: Vec<(PathBuf, u32)>) -> Option<(PathBuf, u32)> {
-    let first = outer.first().filter(|place| !is_ours(place))?;
-    let next = outer.iter().find(|place| place.0 != first.0);
-    (!next.is_some_and(is_ours)).then(|| first.clone())
-}
-
-fn is_ours(place: &(PathBuf, u32)) -> bool {
-    place.0.ends_with("interlap.hpp")
-}
-
-/// Of `/home/me/stack.hpp:31 (discriminator 2)`.
-fn file_and_line(text: &str) -> (PathBuf, u32) {
-    let text = text.split(" (").next().unwrap_or(text);
-    let (file, line) = text.rsplit_once(':').unwrap_or((text, "0"));
-    (PathBuf::from(file), line.parse().unwrap_or(0))
-}
-
-/// A demangled name as people say it: without its parameters, and without long template arguments.
-fn readable(function: &str) -> String {
-    let mut name = without_parameters(function);
-    let mut short = String::new();
-    while let Some((before, arguments, after)) = split_at_arguments(name) {
-        short += before;
-        short += if arguments.chars().count() <= ARGUMENTS_MAX { arguments } else { "<…>" };
-        name = after;
-    }
-    short + name
-}
-
-/// What comes before the first template arguments, these with their brackets, and what comes after.
-fn split_at_arguments(name: &str) -> Option<(&str, &str, &str)> {
-    // The brackets of `operator<<` and the like are none.
-    let symbol =
-        |at: usize| name[..at].trim_end_matches(['<', '>', '=', '-']).ends_with("operator");
-    let start = name.match_indices('<').map(|(at, _)| at).find(|at| !symbol(*at))?;
-    // In parentheses they may be comparisons, and are in pairs otherwise.
-    let (mut depth, mut parentheses) = (0, 0);
-    for (at, c) in name[start..].char_indices() {
-        match c {
-            '(' => parentheses += 1,
-            ')' => parentheses -= 1,
-            '<' if parentheses == 0 => depth += 1,
-            '>' if parentheses == 0 => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let end = start + at + 1;
-            return Some((&name[..start], &name[start..end], &name[end..]));
-        }
-    }
-    None
-}
-
-/// `Stack::pop` of `Stack::pop(long&) const`.
-fn without_parameters(function: &str) -> &str {
-    let name = function.strip_suffix(" const").unwrap_or(function);
-    if !name.ends_with(')') {
-        return function;
-    }
-    let mut depth = 0;
-    let open = name.char_indices().rev().find(|(_, c)| {
-        depth += i32::from(*c == ')') - i32::from(*c == '(');
-        depth == 0
-    });
-    match open {
-        Some((at, _)) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
-        _ => function,
-    }
+fn wrapped(outer: Vec<&Frame>) -> Option<(PathBuf, u32)> {
+    let first = outer.first().filter(|place| !place.is_ours())?;
+    let next = outer.iter().find(|place| place.file != first.file);
+    (!next.is_some_and(|next| next.is_ours())).then(|| (first.file.clone(), first.line))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use object::{Object, ObjectSymbol};
+
     use super::*;
 
+    const STACK: &str = "#include <atomic>
+struct Stack {
+    std::atomic<long> top;
+    long pop() { return top.exchange(0); }
+};
+Stack stack;
+extern \"C\" long run() { return stack.pop() + 1; }
+";
+
+    fn run(folder: &Path, program: &str, arguments: &[&str]) {
+        let status = Command::new(program).args(arguments).current_dir(folder).status();
+        assert!(status.expect(program).success(), "{program} {arguments:?}");
+    }
+
+    /// Where the instructions of `run` come from.
+    fn sources_of_run(library: &Path) -> Vec<Source> {
+        let bytes = std::fs::read(library).expect("a library");
+        let file = object::File::parse(&*bytes).expect("a library");
+        let of_run = file.dynamic_symbols().find(|symbol| symbol.name() == Ok("run"));
+        let of_run = of_run.expect("exported");
+        let code: Vec<u64> = (of_run.address()..of_run.address() + of_run.size()).collect();
+        SourceLines::of(library).sources(&code).into_iter().flatten().collect()
+    }
+
+    /// Whichever debugging information users choose, and wherever it is.
     #[test]
     fn the_innermost_function_of_the_target_is_named() {
-        let answer = "0x0000000000001139\nstd::__atomic_base<long>::load(std::memory_order) const\n\
-                      /usr/include/c++/12/bits/atomic_base.h:818\nStack::pop(long&)\n\
-                      /home/me/stack.hpp:31 (discriminator 2)\n0x0000000000001200\n??\n??:0\n";
-        let found = parse(answer);
-        assert_eq!(found[&0x1139].to_string(), "Stack::pop at stack.hpp:31");
-        assert!(found[&0x1139].is_own && !found.contains_key(&0x1200));
+        let formats =
+            [&["-gdwarf-4"][..], &["-gdwarf-5"], &["-g", "-gz"], &["-g", "-gsplit-dwarf"]];
+        let room = tempfile::tempdir().expect("a folder");
+        let (folder, library) = (room.path(), room.path().join("stack.so"));
+        std::fs::write(folder.join("stack.cpp"), STACK).expect("room");
+        let check = |how: &str| {
+            let sources = sources_of_run(&library);
+            let popped = sources.iter().find(|source| source.function == "Stack::pop");
+            let popped = popped.unwrap_or_else(|| panic!("{how}: {sources:?}"));
+            assert_eq!(popped.to_string(), "Stack::pop at stack.cpp:4", "{how}");
+            assert_eq!((popped.from, popped.is_own), (Some(7), true), "{how}");
+            assert!(sources.iter().any(|source| source.to_string() == "run at stack.cpp:7"));
+        };
+        for format in formats {
+            let build = ["-O2", "-shared", "-fPIC", "-o", "stack.so", "stack.cpp"];
+            run(folder, "g++", &[format, &build].concat());
+            check(format[format.len() - 1]);
+        }
+        run(folder, "g++", &["-g", "-O2", "-shared", "-fPIC", "-o", "stack.so", "stack.cpp"]);
+        run(folder, "objcopy", &["--only-keep-debug", "stack.so", "stack.debug"]);
+        run(folder, "strip", &["--strip-all", "stack.so"]);
+        assert!(sources_of_run(&library).iter().all(|source| source.line == 0));
+        run(folder, "objcopy", &["--add-gnu-debuglink=stack.debug", "stack.so"]);
+        check("stripped");
+    }
+
+    /// Of `/home/me/stack.hpp:31` and the like.
+    fn frames_at(lines: &[&str]) -> Vec<Frame> {
+        let frame = |text: &&str| {
+            let (file, line) = text.rsplit_once(':').expect("a line");
+            let line = line.parse().expect("a number");
+            Frame { symbol: "f".to_string(), file: PathBuf::from(file), line }
+        };
+        lines.iter().map(frame).collect()
     }
 
     #[test]
     fn a_wrapper_is_told_with_where_it_is_used() {
         let frames = |list: &[&'static str]| -> Option<String> {
-            let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
-            let source = place(&frames).expect("known");
+            let source = place(&frames_at(list)).expect("known");
             source.within.map(|(file, line)| format!("{}:{line}", file.display()))
         };
         let of_library =
@@ -247,10 +269,8 @@ mod tests {
 
     #[test]
     fn a_helper_is_told_with_the_line_that_calls_it() {
-        let from = |list: &[&'static str]| -> Option<u32> {
-            let frames: Vec<_> = list.iter().map(|line| ("f()", *line)).collect();
-            place(&frames).expect("known").from
-        };
+        let from =
+            |list: &[&'static str]| -> Option<u32> { place(&frames_at(list)).expect("known").from };
         let frames = ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
         assert_eq!(from(&frames), Some(9));
         assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
@@ -259,33 +279,5 @@ mod tests {
         let helper = ["/me/a.cpp:2", "/me/a.cpp:9", "/me/a.cpp:30", "/il/interlap.hpp:6"];
         assert_eq!(from(&helper), Some(9));
         assert_eq!(from(&["/l/list.h:2"]), None);
-    }
-
-    #[test]
-    fn parameters_are_left_out() {
-        assert_eq!(without_parameters("main"), "main");
-        assert_eq!(without_parameters("f(void (*)(int), long) const"), "f");
-        assert_eq!(without_parameters("A::operator()(int)"), "A::operator()");
-    }
-
-    #[test]
-    fn long_template_arguments_are_left_out() {
-        for (long, short) in [
-            ("ConcurrentQueue<long, Traits>::pop(long&)", "ConcurrentQueue<long, Traits>::pop"),
-            (
-                "bool cds::container::MSQueue<cds::gc::HP, long, cds::container::msqueue::make_tr\
-                 aits<cds::opt::back_off<cds::backoff::empty> >::type>::enqueue_with<f(long)::{la\
-                 mbda(long&)#1}>(f(long)::{lambda(long&)#1}) const",
-                "bool cds::container::MSQueue<…>::enqueue_with<…>",
-            ),
-            ("A<(((unsigned long)8)>(4)), std::vector<int> >::f()", "A<…>::f"),
-            ("std::operator<< <std::char_traits<char> >(int)", "std::operator<< <…>"),
-            ("A<std::vector<std::string> >::operator->() const", "A<…>::operator->"),
-            ("A::operator< <long>(A)", "A::operator< <long>"),
-            ("operator>>", "operator>>"),
-            ("broken<std::vector<std::string>", "broken<std::vector<std::string>"),
-        ] {
-            assert_eq!(readable(long), short);
-        }
     }
 }

@@ -256,19 +256,7 @@ pub fn picture(stored: &Stored) -> String {
 
 /// Breaks a paragraph into lines of at most 80 columns.
 fn wrap(paragraph: &str) -> String {
-    let mut text = String::new();
-    let mut column = 0;
-    for word in paragraph.split_whitespace() {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > 80 {
-            text.push('\n');
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += width;
-    }
-    text
+    let options = textwrap::Options::new(80).break_words(false);
+    let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(&paragraph.split_whitespace().collect::<Vec<_>>().join(" "), options)
 }

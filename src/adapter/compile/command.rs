@@ -21,15 +21,11 @@ pub(super) struct Commands {
     include_dirs: Vec<PathBuf>,
 }
 
-/// Debugging information. Of version 5, binutils 2.40 takes lines of the first header for lines of
-/// the source.
-const DEBUG: &str = "-gdwarf-4";
-
 /// Hooks, called so often that a table of jumps shows. Nothing is copied without a hook: the
 /// compiler would copy a few bytes itself.
 const HOOKED: [&str; 7] = [
     "-O2",
-    DEBUG,
+    "-g",
     "-fsanitize=thread",
     "-fno-plt",
     "-fno-builtin-memcpy",
@@ -53,7 +49,7 @@ impl Flavour {
         match self {
             // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
             // not by the process that loads the library.
-            Flavour::Plain => (&["-O2", DEBUG], &["-Wl,--no-undefined"]),
+            Flavour::Plain => (&["-O2", "-g"], &["-Wl,--no-undefined"]),
             // The hooks are the harness's, so that something is undefined. Not linked with
             // -fsanitize=thread, which would bring in the hooks of a race detector.
             Flavour::Hooked => (&HOOKED, &[WRAPPED]),

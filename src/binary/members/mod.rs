@@ -15,6 +15,8 @@ use std::path::Path;
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, EndianSlice, LittleEndian, Unit};
 use object::{Object, ObjectSection};
 
+use super::debug_file::DebugFile;
+
 /// The class of interlap.hpp that has the structure's class as its argument.
 const FUNCTIONS: &str = "functions<";
 /// Members of members are looked into so deep.
@@ -118,7 +120,7 @@ impl Types {
     }
 
     fn read(library: &Path) -> Result<Types, Box<dyn Error>> {
-        let bytes = std::fs::read(library)?;
+        let bytes = std::fs::read(DebugFile::of(library).path)?;
         let file = object::File::parse(&*bytes)?;
         let sections = gimli::DwarfSections::load(|id| -> Result<Cow<[u8]>, gimli::Error> {
             let section = file.section_by_name(id.name());

@@ -62,7 +62,7 @@ fn compiled(folder: &Path) -> Types {
     let (source, library) = (folder.join("queue.cpp"), folder.join("queue.so"));
     std::fs::write(&source, SOURCE).expect("room");
     let mut compiler = Command::new("g++");
-    compiler.args(["-std=c++17", "-g", "-gdwarf-4", "-O1", "-shared", "-fPIC", "-o"]);
+    compiler.args(["-std=c++17", "-g", "-O1", "-shared", "-fPIC", "-o"]);
     assert!(compiler.arg(&library).arg(&source).status().expect("g++").success());
     Types::of(&library)
 }

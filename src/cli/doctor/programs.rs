@@ -8,11 +8,10 @@ use crate::adapter::compile::{Language, Toolchain};
 use crate::process::rr::{Rr, probe};
 
 /// Topic and program, Debian package, what its absence means.
-const PROGRAMS: [(&str, &str, Verdict, &str); 4] = [
+const PROGRAMS: [(&str, &str, Verdict, &str); 3] = [
     ("g++", "g++", Verdict::Note, "not needed where another compiler is"),
     ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
     ("gdb", "gdb", Verdict::No, "`interlap replay --gdb` needs it"),
-    ("addr2line", "binutils", Verdict::No, "without it, reports name no source lines"),
 ];
 
 pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {

@@ -1,7 +1,7 @@
 //! Numbers in little room. Integers come in; bytes, and base64 for a page, go out. Knows no
 //! history.
 
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use base64::prelude::{BASE64_STANDARD, Engine};
 
 /// Integers one after the other, small ones in few bytes: seven bits in each, the lowest first, and
 /// a bit that says whether more follow (LEB128).
@@ -23,16 +23,7 @@ impl Packed {
     }
 
     pub fn base64(&self) -> String {
-        let mut text = String::with_capacity(self.0.len().div_ceil(3) * 4);
-        for chunk in self.0.chunks(3) {
-            let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-            let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            for at in 0..4 {
-                let digit = DIGITS[(bits >> (18 - 6 * at) & 63) as usize];
-                text.push(if at <= chunk.len() { digit as char } else { '=' });
-            }
-        }
-        text
+        BASE64_STANDARD.encode(&self.0)
     }
 }
 
@@ -41,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_numbers_take_a_byte_and_text_is_base64() {
+    fn small_numbers_take_a_byte() {
         let mut packed = Packed::default();
         [1, 127].into_iter().for_each(|value| packed.push(value));
         packed.push_signed(-1);
@@ -50,8 +41,6 @@ mod tests {
         assert_eq!(packed.0[3..], [0xac, 0x02]);
         packed.push_signed(i64::MIN);
         assert_eq!(packed.0.len(), 15);
-        assert_eq!(Packed(b"light wo".to_vec()).base64(), "bGlnaHQgd28=");
         assert_eq!(Packed(b"light w".to_vec()).base64(), "bGlnaHQgdw==");
-        assert_eq!(Packed(Vec::new()).base64(), "");
     }
 }

@@ -1,0 +1,129 @@
+//! Makes names of functions readable: a symbol of C++ or Rust becomes the name that its source has,
+//! without parameters and long template arguments. Other symbols are names.
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// Template arguments of up to so many characters, with their brackets, are kept.
+const ARGUMENTS_MAX: usize = 18;
+
+/// The name of a function as people say it: without parameters and long template arguments.
+pub fn readable(symbol: &str) -> String {
+    without_long_arguments(&demangled(symbol))
+}
+
+/// The name of a function in its language, of C++ without parameters.
+fn demangled(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        return format!("{name:#}");
+    }
+    let options = DemangleOptions::new().no_params();
+    let cpp = Symbol::new(symbol).ok();
+    let cpp = cpp.and_then(|name| name.demangle_with_options(&options).ok());
+    let Some(cpp) = cpp else { return symbol.to_string() };
+    // What the crate leaves of the parameters of a lambda, and of template arguments that are none.
+    let cpp = cpp.trim_end_matches(" const").replace(", >", ">");
+    SUFFIXES.iter().fold(cpp, |name, (cast, suffix)| with_suffixes(&name, cast, suffix))
+}
+
+/// By a compiler of C++.
+pub fn is_mangled(symbol: &str) -> bool {
+    symbol.starts_with("_Z")
+}
+
+/// How literals are written in C++ that the crate writes with a cast.
+const SUFFIXES: [(&str, &str); 5] = [
+    ("(unsigned int)", "u"),
+    ("(unsigned long)", "ul"),
+    ("(unsigned long long)", "ull"),
+    ("(long)", "l"),
+    ("(long long)", "ll"),
+];
+
+/// `16ul` for `(unsigned long)16`.
+fn with_suffixes(name: &str, cast: &str, suffix: &str) -> String {
+    let mut parts = name.split(cast);
+    let mut short = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let end = part.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(part.len());
+        let (number, rest) = part.split_at(end);
+        let literal = if number.is_empty() { cast } else { suffix };
+        short.extend([number, literal, rest]);
+    }
+    short
+}
+
+fn without_long_arguments(mut name: &str) -> String {
+    let mut short = String::new();
+    while let Some((before, arguments, after)) = split_at_arguments(name) {
+        short += before;
+        short += if arguments.chars().count() <= ARGUMENTS_MAX { arguments } else { "<…>" };
+        name = after;
+    }
+    short + name
+}
+
+/// What comes before the first template arguments, these with their brackets, and what comes after.
+fn split_at_arguments(name: &str) -> Option<(&str, &str, &str)> {
+    // The brackets of `operator<<` and the like are none.
+    let symbol =
+        |at: usize| name[..at].trim_end_matches(['<', '>', '=', '-']).ends_with("operator");
+    let start = name.match_indices('<').map(|(at, _)| at).find(|at| !symbol(*at))?;
+    // In parentheses they may be comparisons, and are in pairs otherwise.
+    let (mut depth, mut parentheses) = (0, 0);
+    for (at, c) in name[start..].char_indices() {
+        match c {
+            '(' => parentheses += 1,
+            ')' => parentheses -= 1,
+            '<' if parentheses == 0 => depth += 1,
+            '>' if parentheses == 0 => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let end = start + at + 1;
+            return Some((&name[..start], &name[start..end], &name[end..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_language() {
+        for (symbol, name) in [
+            ("push", "push"),
+            ("_ZN5Stack3popERl", "Stack::pop"),
+            ("_ZNK1AclEi", "A::operator()"),
+            ("_ZZ1fvENKUliE_clEi", "f()::{lambda(int)#1}::operator()"),
+            ("_ZN1QIlJEE3popEv", "Q<long>::pop"),
+            ("_ZN1AILm16ELj4ELln5EE1fEv", "A<16ul, 4u, -5l>::f"),
+            ("_ZN1AILi16EE1fEi.isra.0", "A<16>::f"),
+            ("_ZN5stack3pop17h0123456789abcdefE", "stack::pop"),
+        ] {
+            assert_eq!(demangled(symbol), name);
+        }
+    }
+
+    #[test]
+    fn long_template_arguments_are_left_out() {
+        for (long, short) in [
+            ("ConcurrentQueue<long, Traits>::pop", "ConcurrentQueue<long, Traits>::pop"),
+            (
+                "bool cds::container::MSQueue<cds::gc::HP, long, cds::container::msqueue::make_tr\
+                 aits<cds::opt::back_off<cds::backoff::empty> >::type>::enqueue_with<f(long)::{la\
+                 mbda(long&)#1}>",
+                "bool cds::container::MSQueue<…>::enqueue_with<…>",
+            ),
+            ("A<(((unsigned long)8)>(4)), std::vector<int> >::f", "A<…>::f"),
+            ("std::operator<< <std::char_traits<char> >", "std::operator<< <…>"),
+            ("A<std::vector<std::string> >::operator->", "A<…>::operator->"),
+            ("A::operator< <long>", "A::operator< <long>"),
+            ("operator>>", "operator>>"),
+            ("broken<std::vector<std::string>", "broken<std::vector<std::string>"),
+        ] {
+            assert_eq!(without_long_arguments(long), short);
+        }
+    }
+}
