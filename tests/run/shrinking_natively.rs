@@ -40,7 +40,7 @@ INTERLAP_TARGET(Set)
 
 /// Has native threads find one thing in such a set.
 fn found(tool: &Tool, text: &str, more: &str) -> (Answer, Stored) {
-    let run = tool.fuzz_text("hasty.cpp", text).native().within("60s").findings(1);
+    let run = tool.fuzz_text("hasty.cpp", text).native().findings(1);
     let answer = run.with(more).expect(1, &["Reproduce with"]);
     let stored = answer.stored();
     (answer, stored)
