@@ -72,21 +72,6 @@ fn broken_twins_are_found_in_some_long_round() {
     }
 }
 
-/// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
-/// the time is over: without it, judging takes minutes.
-#[test]
-#[ignore = "asserts a time: make test-timing"]
-fn timing_of_long_rounds_of_transactions_ends_with_the_run() {
-    let tool = Tool::new();
-    let began = std::time::Instant::now();
-    let run = tool.fuzz("versioned_store").native().calls(ENDLESS).within("8s").threads(3);
-    let json = run.json(0);
-    let took = began.elapsed().as_secs();
-    let undecided = json["inconclusive"].as_object().map_or(0, |all| all.len());
-    assert_eq!(undecided, 0, "{json}");
-    assert!(took < 60, "it took {took} s");
-}
-
 #[test]
 fn an_update_that_is_lost_in_a_long_round_is_found() {
     found("versioned_store_lost_update", 1_000_000, "");
@@ -169,4 +154,24 @@ fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
     run.within("4s").with("--trace all.mpk").expect(0, &["Nothing found"]);
     tool.check("all.mpk").expect(0, &[]);
+}
+
+/// `make test-timing`.
+mod timing {
+    use super::*;
+
+    /// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
+    /// the time is over: without it, judging takes minutes.
+    #[test]
+    #[ignore = "asserts a time: make test-timing"]
+    fn long_rounds_of_transactions_end_in_time() {
+        let tool = Tool::new();
+        let began = std::time::Instant::now();
+        let run = tool.fuzz("versioned_store").native().calls(ENDLESS).within("8s").threads(3);
+        let json = run.json(0);
+        let took = began.elapsed().as_secs();
+        let undecided = json["inconclusive"].as_object().map_or(0, |all| all.len());
+        assert_eq!(undecided, 0, "{json}");
+        assert!(took < 60, "it took {took} s");
+    }
 }
