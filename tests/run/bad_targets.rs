@@ -157,7 +157,7 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     let tool = Tool::new();
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
-    let run = tool.fuzz_text("leaks.cpp", &text).native().rounds(300).calls(64);
+    let run = tool.fuzz_text("leaks.cpp", &text).native().rounds(120).calls(64);
     run.with("--memory 256").expect(0, &["grew by", "started anew", "Nothing found"]);
 }
 

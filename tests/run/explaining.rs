@@ -118,7 +118,7 @@ INTERLAP_TARGET(Stack)
     let tool = Tool::new();
     let said = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
-    let finding = run.shrinking("4s").expect(1, &said).finding();
+    let finding = run.shrinking("20s").expect(1, &said).finding();
     let told = tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
     let crash = told.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
     assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", told.all());
