@@ -46,7 +46,7 @@ test-long: deps
 
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps
-	cargo test --test it timing_ -- --ignored --test-threads 1
+	cargo test --test it timing:: -- --ignored --test-threads 1
 
 # Pages in headless Chromium: that they open from the disk, what each control does, how they look.
 # Pages and screenshots are left in target/pages.

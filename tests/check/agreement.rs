@@ -114,7 +114,7 @@ fn show(history: &History) -> String {
 
 /// Compares `check`, and the general search alone, with the enumeration.
 fn compare_small(specs: &[&str], shape: Shape, histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let limits = Limits::default();
     for (at, text) in specs.iter().enumerate() {
         let spec = spec(text);
@@ -289,7 +289,7 @@ fn a_million_of_each() {
 
 /// The specialised checkers against the general search where enumeration would take too long.
 fn compare_medium(histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let limits = Limits::default();
     let texts = [
         "set",

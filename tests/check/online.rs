@@ -76,7 +76,7 @@ fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut O
 }
 
 fn compare(shape: Shape, histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let limits = Limits::default();
     for (at, text) in SPECS.into_iter().enumerate() {
         let spec: Spec = text.parse().expect(text);

@@ -26,13 +26,6 @@ impl Random {
     }
 }
 
-/// How many of `all` random histories a test makes: a tenth, or all of them where the environment
-/// has `INTERLAP_HISTORIES=all`, as for a change of the checkers (`.ci/run`, `make test-long`).
-pub fn how_many(all: usize) -> usize {
-    let has_all = std::env::var("INTERLAP_HISTORIES").is_ok_and(|number| number == "all");
-    if has_all { all } else { all.div_ceil(10) }
-}
-
 /// What histories to make.
 #[derive(Clone, Copy)]
 pub struct Shape {

@@ -187,7 +187,7 @@ pub fn random_history(
 
 /// Compares `check` with the enumeration.
 pub fn compare(histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let spec = "log".parse().expect("a model");
     let (mut random, mut shares) = (Random::new(31), Shares::default());
     for _ in 0..histories {

@@ -46,7 +46,7 @@ struct Tally {
 }
 
 fn compare(histories: usize, calls: (usize, usize), enumerated: bool) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let (spec, mut random): (Spec, _) = ("log".parse().expect("a model"), Random::new(61));
     let (limits, mut tally) = (Limits::default(), Tally::default());
     for _ in 0..histories {

@@ -267,7 +267,7 @@ pub fn random_history(random: &mut Random, more: usize) -> History {
 
 /// Compares `check` with the enumeration.
 pub fn compare(text: &str, histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(17));
     let mut shares = Shares::default();
     for number in 0..histories {

@@ -147,7 +147,7 @@ fn by_parts(history: &History, spec: &Spec, tally: &mut Tally) {
 }
 
 fn compare(text: &str, histories: usize, more: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(71));
     let mut tally = Tally::default();
     for _ in 0..histories {

@@ -384,7 +384,7 @@ fn every_prefix_of_stacks_that_never_rest() {
             [(3, 12, 0, 50_000), (4, 14, 0, 40_000), (4, 20, 5, 10_000), (5, 40, 1, 4_000)]
         {
             let run = Run { threads, calls, unknown, ..SHORT };
-            let runs = super::random::how_many(runs / share);
+            let runs = crate::how_many(runs / share);
             let tally = compare(run, text, runs, 600 + at as u64);
             println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
             assert!(tally.bad > runs / 10 && tally.late > runs / 60, "{tally:?}");

@@ -115,7 +115,7 @@ impl Model<Owned> for Queue {
 }
 
 fn compare<M: Model<Owned> + Sync>(model: &M, text: &str, shape: Shape, histories: usize) {
-    let histories = super::random::how_many(histories);
+    let histories = crate::how_many(histories);
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(23));
     let mut shares = Shares::default();
     for number in 0..histories {

@@ -232,7 +232,7 @@ fn simulate(numbers: &mut Numbers) -> (String, Vec<Call>) {
 #[test]
 fn verdicts_are_those_of_an_enumeration() {
     let mut numbers = Numbers(7);
-    let (mut good, all) = (0, 50_000);
+    let (mut good, all) = (0, crate::how_many(50_000));
     for _ in 0..all {
         let (text, calls) = simulate(&mut numbers);
         let left: Vec<usize> = (0..calls.len()).collect();

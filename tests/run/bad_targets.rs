@@ -13,7 +13,7 @@ fn fault(text: &str, words: &[&str]) -> Tool {
 
 fn fault_under(engine: &str, text: &str, words: &[&str]) -> Tool {
     let tool = Tool::new();
-    let run = tool.fuzz_text("bad.cpp", text).engine(engine).within("20s").findings(1).calls(50);
+    let run = tool.fuzz_text("bad.cpp", text).engine(engine).findings(1).calls(50);
     run.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
     tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
     tool
@@ -88,7 +88,7 @@ fn a_history_that_the_target_overwrote_is_not_judged() {
     let text =
         enqueue(code).replace("<cstdlib>", "<cstdlib>\n#include <cstring>\n#include <pthread.h>");
     let tool = Tool::new();
-    let run = tool.fuzz_text("bad.cpp", &text).within("20s").findings(1).calls(200).threads(2);
+    let run = tool.fuzz_text("bad.cpp", &text).findings(1).calls(200).threads(2);
     let answer = run.expect(1, &["SIGABRT"]);
     assert!(!answer.out.contains("from-nowhere"), "{}", answer.out);
     tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
@@ -100,7 +100,7 @@ fn running_out_of_memory_is_reported() {
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
-        let call = tool.fuzz_text("bad.cpp", &text).engine(engine).within("20s").findings(1);
+        let call = tool.fuzz_text("bad.cpp", &text).engine(engine).findings(1);
         call.with("--calls 50 --memory 256").expect(1, &["ran out of memory", "std::bad_alloc"]);
     }
 }
@@ -109,7 +109,7 @@ fn running_out_of_memory_is_reported() {
 fn a_hang_is_found_and_ended() {
     let tool = Tool::new();
     let text = enqueue("while (added > 20) usleep(1000);");
-    let call = tool.fuzz_text("bad.cpp", &text).native().calls(50).within("60s").findings(1);
+    let call = tool.fuzz_text("bad.cpp", &text).native().calls(50).findings(1);
     call.with("--hang 1s")
         .expect(1, &["No progress for 1 s while calling", "threads were running"]);
 }
@@ -118,7 +118,7 @@ fn a_hang_is_found_and_ended() {
 fn a_run_goes_on_after_a_fault() {
     let tool = Tool::new();
     let text = enqueue("if (rand() % 200 == 0) abort();");
-    let json = tool.fuzz_text("bad.cpp", &text).within("3s").calls(20).json(1);
+    let json = tool.fuzz_text("bad.cpp", &text).rounds(100).calls(20).json(1);
     assert!(json["faults"].as_u64() > Some(1), "{json}");
     assert!(json["rounds"].as_u64() > Some(20), "{json}");
     assert_eq!(json["findings"].as_array().map(Vec::len), Some(1), "one bug is one finding");
@@ -157,7 +157,7 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     let tool = Tool::new();
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
-    let run = tool.fuzz_text("leaks.cpp", &text).native().within("8s").calls(64);
+    let run = tool.fuzz_text("leaks.cpp", &text).native().rounds(120).calls(64);
     run.with("--memory 256").expect(0, &["grew by", "started anew", "Nothing found"]);
 }
 

@@ -15,7 +15,7 @@ const NOT_FIFO: &str =
 #[test]
 fn a_correct_queue_is_not_accused() {
     let tool = Tool::new();
-    let json = tool.fuzz_text("queue.cpp", QUEUE).within("3s").json(0);
+    let json = tool.fuzz_text("queue.cpp", QUEUE).rounds(1000).json(0);
     assert_eq!(json["outcome"], "nothing-found");
     assert!(json["rounds"].as_u64() > Some(100), "{json}");
     assert!(json["overlapping"].as_u64() > Some(100), "{json}");
@@ -27,7 +27,7 @@ fn what_fails_without_threads_is_found_before_there_are_any() {
     let tool = Tool::new();
     let finding = tool
         .fuzz_text("lifo.cpp", &dequeue(NOT_FIFO))
-        .within("20s")
+        .rounds(1000)
         .expect(1, &["(sequential)", "calls did not overlap", "fails even when called from one"])
         .finding();
     tool.replay(finding).with("--history-only").expect(1, &["checked again: the same violation"]);
@@ -38,7 +38,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     let tool = Tool::new();
     // Lets go of the lock between looking and taking.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
-    let run = tool.fuzz_text("racy.cpp", &racy).native().within("30s").findings(1);
+    let run = tool.fuzz_text("racy.cpp", &racy).native().findings(1);
     let answer =
         run.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
     let finding = &answer.finding();
@@ -60,7 +60,7 @@ fn a_violation_is_shown_checked_and_replayed() {
 #[test]
 fn a_finding_of_the_controlled_engine_is_confirmed_before_it_is_reported() {
     let tool = Tool::new();
-    let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).within("20s").controlled().jobs(2);
+    let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000).controlled().jobs(2);
     let finding = run.expect(1, &["Reproduced in a fresh process.", "that round alone"]).finding();
     let json = tool.replay(finding).json(1);
     assert_eq!((&json["recurred"], &json["rounds"]), (&true.into(), &1.into()), "{json}");
@@ -71,7 +71,7 @@ fn shards_are_merged() {
     let tool = Tool::new();
     let fuzz = |target: &str, shard: &str, out: &str| {
         let text = if target == "good.cpp" { QUEUE.to_string() } else { dequeue(NOT_FIFO) };
-        let run = tool.fuzz_text(target, &text).native().rounds(40).within("60s");
+        let run = tool.fuzz_text(target, &text).native().rounds(40);
         run.with(format!("--shard {shard}")).out(out).run();
     };
     fuzz("lifo.cpp", "0/2", "a");
@@ -128,7 +128,7 @@ fn check_exits_by_its_verdict() {
 #[test]
 fn a_trace_cut_at_any_byte_is_never_taken_for_a_whole_one() {
     let tool = Tool::new();
-    tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).within("20s").expect(1, &[]);
+    tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000).expect(1, &[]);
     let bytes = std::fs::read(tool.only_finding().join("trace.mpk")).expect("trace");
     let path = tool.path("cut.mpk");
     let cuts = (0..bytes.len()).step_by(1 + bytes.len() / 40);
@@ -192,7 +192,7 @@ fn mistakes_on_the_command_line_are_explained() {
 #[test]
 fn the_monotonic_clock_finds_the_same_kind_of_things() {
     let tool = Tool::new();
-    let run = tool.fuzz_text("queue.cpp", QUEUE).within("2s").with("--clock monotonic");
+    let run = tool.fuzz_text("queue.cpp", QUEUE).rounds(500).with("--clock monotonic");
     run.expect(0, &["CLOCK_MONOTONIC", "Nothing found"]);
 }
 
@@ -209,7 +209,7 @@ fn a_termination_sent_twice_ends_the_run_and_keeps_its_summary() {
 /// Sends a run these signals, a moment apart.
 fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
-    let mut child = tool.fuzz_text("queue.cpp", QUEUE).within("300s").with("--junit j.xml").start();
+    let mut child = tool.fuzz_text("queue.cpp", QUEUE).with("--junit j.xml").start();
     // The first line is written when everything is compiled and under way.
     child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
     std::thread::sleep(Duration::from_secs(1));
@@ -244,7 +244,7 @@ fn a_finding_that_cannot_be_saved_is_still_reported() {
          fclose(fopen(\"{folder}\", \"w\")); abort(); }}"
     );
     for engine in ["native", "controlled"] {
-        let run = tool.fuzz_text("spoils.cpp", &enqueue(&spoil)).engine(engine).within("20s");
+        let run = tool.fuzz_text("spoils.cpp", &enqueue(&spoil)).engine(engine);
         let answer = run
             .findings(1)
             .calls(50)

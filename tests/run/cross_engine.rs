@@ -52,7 +52,7 @@ impl Found {
         fake.file("broken", b"");
         fake.file("runs", b"");
         let text = register(head, &fake.path("broken"));
-        let run = tool.fuzz_text("register.cpp", &text).within("60s").findings(1).jobs(1);
+        let run = tool.fuzz_text("register.cpp", &text).findings(1).jobs(1);
         let run = run.with("--weight compare_exchange=3").with(more).engine("rr");
         let answer = run.arg("--rr").arg(fake.path("an rr")).with("--rr-arg -W").run();
         Found { fake, tool, answer }

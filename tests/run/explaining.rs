@@ -25,7 +25,7 @@ const TWINS: [(&str, &str); 14] = [
 
 /// What is stored with the finding of this twin, and what is told of it.
 fn explained(tool: &Tool, twin: &str) -> (String, String) {
-    let run = tool.fuzz(twin).controlled().seed(5).within("60s").findings(1).shrinking("4s");
+    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("4s");
     let finding = run.expect(1, &["Reproduced in a fresh process"]).finding();
     let answer = tool.explain(&finding).expect(1, &[twin]);
     (read(finding.join("report.txt")), answer.out)
@@ -82,13 +82,8 @@ fn only_what_the_controlled_engine_found_is_explained() {
     let tool = Tool::new();
     tool.explain("findings/none")
         .expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
-    let finding = tool
-        .fuzz("mutex_map_lost_update")
-        .native()
-        .within("60s")
-        .findings(1)
-        .expect(1, &["Finding"])
-        .finding();
+    let finding =
+        tool.fuzz("mutex_map_lost_update").native().findings(1).expect(1, &["Finding"]).finding();
     tool.explain(finding).expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
@@ -123,7 +118,7 @@ INTERLAP_TARGET(Stack)
     let tool = Tool::new();
     let said = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
-    let finding = run.shrinking("4s").expect(1, &said).finding();
+    let finding = run.shrinking("20s").expect(1, &said).finding();
     let told = tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
     let crash = told.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
     assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", told.all());
@@ -170,7 +165,7 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
     let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
-    let finding = run.within("20s").expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
     let report = read(finding.join("report.txt"));
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
@@ -194,7 +189,7 @@ INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
-    let finding = run.within("20s").expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
     let report = read(finding.join("report.txt"));
     for told in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
         assert!(report.contains(told), "no {told:?} in {report}");
@@ -232,7 +227,7 @@ INTERLAP_TARGET(Counter)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("asleep.cpp", asleep).controlled().findings(1).shrinking("4s");
-    let finding = run.within("20s").expect(1, &["Deadlock", "Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &["Deadlock", "Shrunk to"]).finding();
     let report = read(finding.join("report.txt"));
     let waits = "waits for ever for the condition variable at changed";
     assert!(report.contains(waits) && report.contains(", add("), "{report}");
@@ -268,7 +263,7 @@ INTERLAP_TARGET(Map)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("pairs.cpp", text).with("--keys 4").findings(1).shrinking("4s");
-    let stored = run.within("20s").expect(1, &["Shrunk to"]).stored();
+    let stored = run.rounds(100_000).expect(1, &["Shrunk to"]).stored();
     let report = read(stored.directory.join("report.txt"));
     let history = &stored.round.history;
     let idle: Vec<_> = history.ids().filter(|id| stored.says_nothing(*id)).collect();

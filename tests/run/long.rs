@@ -25,7 +25,7 @@ fn correct_structures_are_not_accused_in_long_rounds() {
         "locked_kv",
     ] {
         // Long enough for several parts.
-        let run = tool.fuzz(target).native().calls(500_000).threads(2).rounds(18).within("60s");
+        let run = tool.fuzz(target).native().calls(500_000).threads(2).rounds(18);
         let statistics = run.json(0);
         let rounds = statistics["rounds"].as_u64().expect("a number");
         let undecided = statistics["inconclusive"].as_object().map_or(0, |all| all.len());
@@ -38,7 +38,7 @@ fn correct_structures_are_not_accused_in_long_rounds() {
 /// the trace of the run, must show the same to the check of a whole history.
 fn found(target: &str, calls: u64, more: &str) {
     let tool = Tool::new();
-    let run = tool.fuzz(target).native().calls(calls).threads(4).findings(1).within("120s");
+    let run = tool.fuzz(target).native().calls(calls).threads(4).findings(1);
     let finding = run.with("--trace all.mpk").with(more).expect(1, &[]).finding();
     let text = read(finding.join("finding.json"));
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -72,21 +72,6 @@ fn broken_twins_are_found_in_some_long_round() {
     }
 }
 
-/// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
-/// the time is over: without it, judging takes minutes.
-#[test]
-#[ignore = "asserts a time: make test-timing"]
-fn timing_of_long_rounds_of_transactions_ends_with_the_run() {
-    let tool = Tool::new();
-    let began = std::time::Instant::now();
-    let run = tool.fuzz("versioned_store").native().calls(ENDLESS).within("8s").threads(3);
-    let json = run.json(0);
-    let took = began.elapsed().as_secs();
-    let undecided = json["inconclusive"].as_object().map_or(0, |all| all.len());
-    assert_eq!(undecided, 0, "{json}");
-    assert!(took < 60, "it took {took} s");
-}
-
 #[test]
 fn an_update_that_is_lost_in_a_long_round_is_found() {
     found("versioned_store_lost_update", 1_000_000, "");
@@ -117,7 +102,7 @@ INTERLAP_TARGET(Target)
 fn a_crash_late_in_a_long_round_leaves_its_history() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("abort();")).native().calls(ENDLESS);
-    let finding = run.within("60s").findings(1).expect(1, &["SIGABRT"]).finding();
+    let finding = run.findings(1).expect(1, &["SIGABRT"]).finding();
     // What is held of the round explains itself: the counts before are not forgotten.
     tool.check(finding.join("trace.mpk")).expect(0, &[]);
 }
@@ -126,7 +111,7 @@ fn a_crash_late_in_a_long_round_leaves_its_history() {
 fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("return;")).native().calls(ENDLESS);
-    let finding = run.within("60s").findings(1).expect(1, &["Reproduce with"]).finding();
+    let finding = run.findings(1).expect(1, &["Reproduce with"]).finding();
     assert!(read(finding.join("finding.json")).contains("judged while it went on"));
 }
 
@@ -157,7 +142,7 @@ struct Target {
 INTERLAP_TARGET(Target)
 "#;
     let tool = Tool::new();
-    let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS).within("60s");
+    let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS);
     let run = run.findings(1).with("--weight push=8 --weight pop=1");
     let finding = run.expect(1, &["Reproduce with"]).finding();
     assert!(read(finding.join("finding.json")).contains("judged while it went on"));
@@ -169,4 +154,24 @@ fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
     run.within("4s").with("--trace all.mpk").expect(0, &["Nothing found"]);
     tool.check("all.mpk").expect(0, &[]);
+}
+
+/// `make test-timing`.
+mod timing {
+    use super::*;
+
+    /// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
+    /// the time is over: without it, judging takes minutes.
+    #[test]
+    #[ignore = "asserts a time: make test-timing"]
+    fn long_rounds_of_transactions_end_in_time() {
+        let tool = Tool::new();
+        let began = std::time::Instant::now();
+        let run = tool.fuzz("versioned_store").native().calls(ENDLESS).within("8s").threads(3);
+        let json = run.json(0);
+        let took = began.elapsed().as_secs();
+        let undecided = json["inconclusive"].as_object().map_or(0, |all| all.len());
+        assert_eq!(undecided, 0, "{json}");
+        assert!(took < 60, "it took {took} s");
+    }
 }

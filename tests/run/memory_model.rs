@@ -83,7 +83,7 @@ fn fences_in_assembly_forbid_buffers() {
 #[test]
 fn a_missing_fence_is_found() {
     let tool = Tool::new();
-    let run = tool.fuzz("chase_lev_no_fence").seed(3).within("60s").findings(1).shrinking("4s");
+    let run = tool.fuzz("chase_lev_no_fence").seed(3).rounds(200_000).findings(1).shrinking("20s");
     let words = ["taken-twice of push+steal+take", "others do not see it yet", "1 preemption;"];
     run.expect(1, &words).expect(1, &["BUG: the fence behind it is missing"]);
     for (target, model) in [("chase_lev", "tso"), ("chase_lev_no_fence", "sc")] {

@@ -50,7 +50,7 @@ fn adapter(tool: &Tool) -> String {
 fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let answer = tool.fuzz_text("lossy.cpp", &text).within("20s").findings(1).run();
+    let answer = tool.fuzz_text("lossy.cpp", &text).findings(1).run();
     let words = ["next to no access", "liblossy.so's", "going on with native threads"];
     answer.expect(1, &words).expect(1, &["--engine native", "Reproduce with"]);
 }
@@ -59,7 +59,7 @@ fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
 fn a_run_that_saw_little_does_not_claim_more() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let run = tool.fuzz_text("lossy.cpp", &text).within("20s").rounds(500).controlled();
+    let run = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled();
     let answer = run.expect(0, &["500 rounds", "never inside liblossy.so", "Nothing found"]);
     assert!(!answer.out.contains("Threads were switched between"), "{}", answer.all());
 }
@@ -67,7 +67,7 @@ fn a_run_that_saw_little_does_not_claim_more() {
 #[test]
 fn locks_alone_are_enough_where_all_code_has_hooks() {
     let tool = Tool::new();
-    let run = tool.fuzz("mutex_map").seed(1).within("3s");
+    let run = tool.fuzz("mutex_map").seed(1).rounds(3000);
     let answer = run.expect(0, &["0 pairs", "Threads were switched between accesses"]);
     assert!(!answer.err.contains("native threads"), "{}", answer.all());
 }

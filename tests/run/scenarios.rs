@@ -42,7 +42,7 @@ fn shown(stored: &Stored, plan: &Plan) -> Sighting {
 
 /// Runs a target until something is found, and that again from what was recorded of it.
 fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
-    let run = tool.fuzz(target).seed(3).within("60s").findings(1);
+    let run = tool.fuzz(target).seed(3).rounds(100_000).findings(1);
     let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
     let mut plan = found.finding.plan.clone();
     plan.control.records = true;

@@ -36,7 +36,7 @@ fn found_and_shrunk(
     seed: u64,
     time: &str,
 ) -> (Stored, Stored) {
-    let run = tool.fuzz(target).seed(seed).within("60s").findings(1).jobs(1);
+    let run = tool.fuzz(target).seed(seed).rounds(100_000).findings(1).jobs(1);
     let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
     let shrink = tool.shrink(&found.directory).within(time);
     shrink.expect(1, &["Shrunk to", "Reproduced in a fresh process"]);
@@ -119,7 +119,7 @@ fn a_finding_is_reported_once() {
     // Who does not wait for it is told what there is.
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(9);
-    let mut command = run.within("60s").shrinking("60s").command();
+    let mut command = run.shrinking("60s").command();
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut lines = lines.map(|line| line.expect("UTF-8"));

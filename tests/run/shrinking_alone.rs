@@ -33,7 +33,7 @@ INTERLAP_TARGET(Stack)
 fn becomes_four_calls(engine: &str) {
     let tool = Tool::new();
     // One job, so that the rounds of one call at a time come first.
-    let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).within("60s").findings(1).jobs(1);
+    let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).findings(1).jobs(1);
     let found = run.expect(1, &["Finding"]).stored();
     assert!(found.round.start.sequential && found.round.history.len() > 9);
     let directory = &found.directory;
@@ -63,6 +63,6 @@ fn a_sequential_violation_of_native_threads_becomes_small() {
 #[test]
 fn a_run_shrinks_a_sequential_violation() {
     let tool = Tool::new();
-    let run = tool.fuzz_text("stack.cpp", STACK).findings(1).within("60s").shrinking("60s");
+    let run = tool.fuzz_text("stack.cpp", STACK).findings(1).shrinking("60s");
     run.expect(1, &["found after ", "4 calls of 1 thread"]);
 }

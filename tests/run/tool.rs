@@ -156,7 +156,7 @@ impl Call<'_> {
 
     numbers!(seed rounds findings calls threads jobs);
 
-    /// `--for`: the time that it may take.
+    /// `--for`: the time that it may take, 10 minutes where a test does not say.
     pub fn within(self, time: &str) -> Self {
         self.args(["--for", time])
     }
@@ -177,8 +177,12 @@ impl Call<'_> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
         command.args(&self.args);
         let fuzzes = self.args.first().is_some_and(|command| command == "fuzz");
-        if fuzzes && !self.args.iter().any(|arg| arg == "--shrink") {
-            command.args(["--shrink", "0"]);
+        // Where a test does not ask for it, nothing is shrunk, and rounds and findings end a run,
+        // not the clock.
+        for (option, value) in [("--shrink", "0"), ("--for", "10m")] {
+            if fuzzes && !self.args.iter().any(|arg| arg == option) {
+                command.args([option, value]);
+            }
         }
         let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
         command.current_dir(self.tool.dir.path()).env("INTERLAP_CACHE", cache);
