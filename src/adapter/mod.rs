@@ -1,4 +1,4 @@
-//! From a name or a source file to a loaded target.
+//! Adapters: finds one by name or path, describes it, and compiles it to a library.
 
 pub mod availability;
 pub mod cache;
