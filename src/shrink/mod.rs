@@ -1,26 +1,25 @@
-//! Shrinking: a finding comes in, the same finding with fewer calls, fewer threads and simpler
-//! arguments goes out, as a plan that lists its calls. Of the controlled engine also with fewer
-//! preemptions, and as the identical round each time (see [`controlled`]); of the native engine as
-//! calls that show it so and so often (see [`native`]). What shows with one call at a time stays so
-//! (see [`alone`]). What rr recorded stays as it is, and is looked for with these engines (see
-//! [`elsewhere`]).
+//! Minimizes findings: fewer calls, fewer threads, simpler arguments, fewer preemptions.
+//! The result is a plan that lists its calls. The controlled engine gives the identical round each
+//! time (see [`controlled`]); for native threads the result says how often its calls show the
+//! finding (see [`native`]). A finding of a round with one call at a time stays one (see
+//! [`sequential`]). A recording of rr stays as it is, and is searched for with the other engines
+//! (see [`with_other_engines`]).
 //!
-//! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
-//! nothing.
+//! [`search::Identity`] decides what counts as the same finding.
 
-mod alone;
-mod bounded;
-mod calls;
+mod carried_schedule;
+mod context_bounding;
 mod controlled;
 mod cross_engine;
-mod deal;
+mod excerpts;
+mod minimize_calls;
+mod minimize_preemptions;
 mod native;
-mod schedule;
+mod recombine;
+mod reductions;
 mod search;
-mod short;
-mod smaller;
-mod turns;
-mod window;
+mod sequential;
+mod short_rounds;
 
 use std::time::{Duration, Instant};
 
@@ -33,19 +32,19 @@ use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
 use search::{Search, Shown};
 
-pub use cross_engine::{Sought, elsewhere};
+pub use cross_engine::{CrossEngineResult, with_other_engines};
 
 /// The smallest round that still shows a finding.
 struct Smallest {
     shown: Shown,
     size: Size,
-    /// How often its calls show it, where that is not each time.
+    /// How often its calls show the finding, unless they show it each time.
     measured: Option<Measured>,
 }
 
-/// Shrinks a finding for at most `budget`; `tell` hears of every step. `options` are those of a run
-/// of its plan. None where the finding does not recur, and of a recording by rr, which is of one
-/// round and no other (see [`elsewhere`]).
+/// Shrinks a finding for at most `budget` and calls `tell` after every step. `options` are those of
+/// a run of its plan. None if the finding does not recur, and for a recording by rr (see
+/// [`with_other_engines`]).
 pub fn shrink(
     stored: &Stored,
     options: &Options,
@@ -55,14 +54,14 @@ pub fn shrink(
     let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
     let smallest = match stored.finding.plan.engine {
         Engine::Rr => None,
-        _ if stored.round.start.sequential => alone::shrink(&search, stored, tell)?,
+        _ if stored.round.start.sequential => sequential::shrink(&search, stored, tell)?,
         Engine::Controlled => controlled::shrink(&search, stored, tell)?,
         Engine::Native => native::shrink(&search, stored, tell)?,
     };
     Ok(smallest.map(|smallest| replaced(stored, smallest)))
 }
 
-/// What takes the finding's place.
+/// The smallest round as the finding that replaces the original.
 fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
     let Smallest { shown, size, measured } = smallest;
     let (before, round) = (&stored.finding, shown.round());
@@ -76,7 +75,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         sightings: before.sightings,
         known: before.known.clone(),
         recorded_as: before.recorded_as.clone(),
-        // Of native threads no round is the same again; they were measured instead.
+        // Native threads never repeat a round; their finding was measured instead.
         confirmed: measured.is_none().then_some(true),
         shrunk: Some(Box::new(shrunk)),
         ..shown.sighting.finding
@@ -91,7 +90,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
     }
 }
 
-/// What the finding was when it was found.
+/// The finding as it was before any shrinking.
 fn shrunk_before(stored: &Stored) -> Shrunk {
     let finding = &stored.finding;
     if let Some(shrunk) = &finding.shrunk {

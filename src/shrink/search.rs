@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use super::turns;
+use super::carried_schedule;
 use crate::core::plan::{Engine, Plan, Scenario};
 use crate::finding::{Finding, Size, What};
 use crate::fuzz::{self, Options, Searched, Sighting};
@@ -119,7 +119,7 @@ impl Shown {
 
     /// The turns of its schedule, where that was recorded and has not too many.
     pub fn turns(&self) -> Option<Vec<Turn>> {
-        let turns = turns::parsed(&self.schedule()?.turns);
+        let turns = carried_schedule::parsed(&self.schedule()?.turns);
         (turns.len() <= TURNS_MAX).then_some(turns)
     }
 
