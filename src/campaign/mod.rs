@@ -1,4 +1,4 @@
-//! Several runs together: their numbers, and their findings, each bug once.
+//! Several runs together: their statistics, and their findings grouped by bug.
 
 pub mod ledger;
 pub mod triage;

@@ -2,20 +2,20 @@
 //! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
 //! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
 
+mod adapter_lint;
 mod collect;
-mod curve;
 pub mod exercise;
+mod finding_recording;
+mod job_recordings;
 pub mod judge;
-mod leftovers;
-pub mod long_round;
-mod pace;
-mod recorded;
-mod recordings;
+pub mod online_round;
+mod oversubscription;
+mod progress_curve;
+mod recording_dirs;
 mod rerun;
 pub mod saturation;
 mod statistics;
 mod worker;
-mod workload_lint;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ use collect::Collector;
 use worker::{Lane, Note, Worker};
 
 pub use collect::save;
-pub use curve::Point;
-pub use recorded::locate;
+pub use finding_recording::locate;
+pub use progress_curve::Point;
 pub use rerun::{Searched, rerun, search};
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
@@ -197,7 +197,7 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
         return scratch();
     }
     let out = &options.directory;
-    leftovers::directory_in(out)
+    recording_dirs::directory_in(out)
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
 }
 

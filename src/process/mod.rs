@@ -1,4 +1,4 @@
-//! A harness process under watch, what became of it, and the recorder rr.
+//! Harness processes: supervision, their faults, and the recorder rr.
 
 pub mod fault;
 pub mod rr;

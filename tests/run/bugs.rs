@@ -49,7 +49,7 @@ fn two_bugs_of_one_structure_are_never_taken_for_one() {
     tool.fuzz("two.cpp", TWO_BUGS, &more).expect(1, &["most likely the same bug as two-"]);
     let all = load(&tool);
     let findings: Vec<&Stored> = all.iter().collect();
-    let bugs = triage::bugs::of(&findings);
+    let bugs = triage::same_bug::group(&findings);
     let shown = |bug: &Vec<usize>| -> BTreeSet<u32> {
         bug.iter().flat_map(|at| planted(findings[*at])).collect()
     };

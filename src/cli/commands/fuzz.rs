@@ -17,7 +17,7 @@ use crate::adapter::compile;
 use crate::binary::symbols::SourceLines;
 use crate::binary::uninstrumented;
 use crate::campaign::ledger::Ledger;
-use crate::campaign::triage::bugs;
+use crate::campaign::triage::same_bug;
 use crate::cli::arguments;
 use crate::cli::arguments::EngineChoice;
 use crate::core::measured::time;
@@ -65,7 +65,7 @@ fn find(args: &arguments::Fuzz, known: &Known, reports: &Reports) -> Result<Outc
     let (options, mut summary, left) = with_any_engine(args, plan, attempt)?;
     shrink::findings(&mut summary, &options, args.shrink, &left, args.run.format.json);
     settle(&mut summary, known);
-    let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
+    let mut ledger = Ledger::new(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &workshop, began);
     ledger.parts[0].circumstances = Some(about);
     let written = ledger.save(&args.out).and_then(|()| match &args.html {
@@ -358,7 +358,7 @@ fn check_rr(plan: &Plan) -> Result<()> {
     if plan.engine != Engine::Rr {
         return Ok(());
     }
-    match probe::probe(&Rr::of(&plan.recorder)) {
+    match probe::probe(&Rr::new(&plan.recorder)) {
         Ok(_) => Ok(()),
         Err(refusal) => bail!(
             "rr cannot record here: {refusal}\n`--engine controlled` needs no rr: its findings \
@@ -499,7 +499,7 @@ impl<'a> Json<'a> {
     pub fn of(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
         let statistics = &summary.statistics;
         let all: Vec<&Stored> = summary.findings.iter().collect();
-        let numbers = bugs::numbers(&bugs::of(&all));
+        let numbers = same_bug::numbers(&same_bug::group(&all));
         let finding = |(stored, bug): (&'a Stored, usize)| JsonFinding {
             directory: &stored.directory,
             bug,

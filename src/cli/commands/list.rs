@@ -89,7 +89,7 @@ pub fn new(args: &New) -> Result<Outcome> {
 }
 
 pub fn doctor(args: &arguments::Doctor) -> Result<Outcome> {
-    let rr = Rr::of(&chosen_rr(&args.rr, &Recorder::default())?);
+    let rr = Rr::new(&chosen_rr(&args.rr, &Recorder::default())?);
     let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
     if args.format.json {
         print_json(&facts)?;
