@@ -109,11 +109,12 @@ impl Ledger {
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Adds another run of the same target; gives a sentence for each pair of runs that did the
+    /// Adds another run of the same target. Returns a warning for each pair of runs that did the
     /// same rounds.
     pub fn join(&mut self, other: Ledger) -> Result<Vec<String>> {
         let of = |ledger: &Ledger| {
-            format!("{} ({}) judged as {}", ledger.target, ledger.library, ledger.model)
+            let Ledger { target, library, model, .. } = ledger;
+            format!("{target} ({library}) checked against model {model}")
         };
         if of(self) != of(&other) {
             bail!("runs of different targets: {} and {}", of(self), of(&other));
@@ -144,8 +145,8 @@ impl Ledger {
 }
 
 impl Part {
-    /// Whether some round is one of both: rounds are equal to the shard's number modulo the count
-    /// of shards, and two such conditions have a common solution exactly if they agree modulo the
+    /// Whether the runs have a round in common. The rounds of a shard equal its number modulo the
+    /// count of shards. Two such conditions have a common solution exactly if they agree modulo the
     /// greatest common divisor of the counts.
     fn overlaps(&self, other: &Part) -> bool {
         let common = gcd(self.shard.count, other.shard.count);

@@ -37,8 +37,8 @@ impl OnlineRound {
     pub fn new(start: RoundStart, spec: Spec, limits: Limits) -> OnlineRound {
         let online = Online::new(spec, limits).at_rest();
         let substitute = match spec.kind {
-            Kind::Snapshot | Kind::Serializable => "a transaction that wrote the same stands there",
-            _ => "one of them stands there as a call that would have left the same",
+            Kind::Snapshot | Kind::Serializable => "a transaction with the same writes is shown",
+            _ => "one of them is shown as a call with the same effect",
         };
         OnlineRound {
             start,
@@ -96,9 +96,9 @@ fn note(history: &History, returned: u64, substitute: &str) -> Option<String> {
     let left_out = returned.saturating_sub(held);
     (left_out > 0).then(|| {
         format!(
-            " The round was judged while it went on: of its first {returned} calls {left_out} are \
-             left out of this history: they are explained, and only what they left behind matters. \
-             Where no call shows that, {substitute}."
+            " The round was checked while it ran: of its first {returned} calls {left_out} were \
+             pruned from this history, because they are explained and only their effect matters. \
+             Where no other call shows that effect, {substitute}."
         )
     })
 }

@@ -139,7 +139,7 @@ fn an_addition_that_is_lost_late_is_found() {
     let answer = tool.fuzz("late.cpp", &counter("return;"), &more);
     answer.expect(1, &["Reproduce with"]);
     let text = std::fs::read_to_string(tool.only_finding().join("finding.json"));
-    assert!(text.expect("a finding").contains("judged while it went on"));
+    assert!(text.expect("a finding").contains("checked while it ran"));
 }
 
 /// In what order values lie in a stack is seldom certain: so it is emptied between the parts, and
@@ -174,7 +174,7 @@ INTERLAP_TARGET(Target)
     let answer = tool.fuzz("late.cpp", stack, &[&more[..], &weights].concat());
     answer.expect(1, &["Reproduce with"]);
     let text = std::fs::read_to_string(tool.only_finding().join("finding.json"));
-    assert!(text.expect("a finding").contains("judged while it went on"));
+    assert!(text.expect("a finding").contains("checked while it ran"));
 }
 
 #[test]
