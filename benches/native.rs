@@ -18,7 +18,7 @@ use interlap::trace::frame::Hello;
 fn main() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let harness = PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness"));
-    let toolchain = Toolchain::new(Cache::of_user().expect("a cache"), Sources::EMBEDDED);
+    let toolchain = Toolchain::new(Cache::for_user().expect("a cache"), Sources::EMBEDDED);
     let toolchain = toolchain.expect("a compiler");
     let source = manifest.join("benches/trivial.cpp");
     let request = Request { source: source.clone(), ..Request::default() };

@@ -90,7 +90,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let toolchain = Toolchain::new(Cache::of_user().expect("a cache"), Sources::EMBEDDED);
+        let toolchain = Toolchain::new(Cache::for_user().expect("a cache"), Sources::EMBEDDED);
         Bench {
             toolchain: toolchain.expect("a compiler"),
             twins: Path::new(env!("CARGO_MANIFEST_DIR")).join("targets/broken"),

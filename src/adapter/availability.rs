@@ -1,6 +1,5 @@
-//! Whether an adapter can be compiled here, told without compiling it. Comes in: a request; goes
-//! out: the headers that are not found, each with what to install, and the packages of the others.
-//! Installed headers are taken to be complete: their own includes are not followed.
+//! Finds the missing headers of an adapter, with advice, without compiling it.
+//! Installed headers are assumed to be complete: their own includes are not followed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,17 +12,17 @@ use super::compile::{Error, Request, Toolchain};
 use super::includes::{includes, own_files};
 use super::packages;
 
-/// A header that no folder has.
+/// A header that is in no folder of the search path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissingHeader {
     pub header: String,
     pub package: Option<&'static str>,
-    /// What to do about it.
+    /// How to get it.
     pub advice: String,
 }
 
-/// The headers this request would fail to find, by name. An error is one of the files themselves,
-/// or of the compiler.
+/// The headers that compiling the request would not find, by name. An error concerns the files
+/// themselves or the compiler.
 pub fn missing_headers(
     toolchain: &Toolchain,
     request: &Request,
@@ -43,8 +42,8 @@ pub fn missing_headers(
     Ok(missing.into_iter().map(MissingHeader::new).collect())
 }
 
-/// The known packages of headers that this request takes from the system's folders, and of the
-/// libraries that it is linked with.
+/// The known packages of the system headers that this request includes, and of the libraries that
+/// it is linked with.
 pub fn packages_in_use(
     toolchain: &Toolchain,
     request: &Request,
@@ -65,14 +64,14 @@ pub fn packages_in_use(
     Ok(packages)
 }
 
-/// Those of the packages that are installed, with their versions: "libcds-dev 2.3.3-2".
+/// The installed ones of the packages, with their versions: "libcds-dev 2.3.3-2".
 pub fn installed(packages: &BTreeSet<&str>) -> Vec<String> {
     if packages.is_empty() {
         return Vec::new();
     }
     let mut command = Command::new("dpkg-query");
     command.args(["-W", "-f", "${Package} ${Version}\\n"]).args(packages);
-    // Elsewhere than on Debian there is no such program, and nothing to tell.
+    // Only Debian and its relatives have this program. Elsewhere the list is empty.
     let output = command.stdin(Stdio::null()).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.unwrap_or_default().lines().map(str::to_string).collect()
@@ -92,7 +91,7 @@ mod tests {
     use crate::adapter::sources::Sources;
 
     #[test]
-    fn what_is_missing_is_listed_with_its_package() {
+    fn missing_headers_are_listed_with_their_packages() {
         let folder = tempfile::tempdir().expect("temp folder");
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

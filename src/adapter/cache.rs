@@ -1,6 +1,5 @@
-//! The cache folder. What comes in are bytes or finished files and where they belong below the
-//! root; what goes out are paths that hold exactly that content, published in one step, so that
-//! processes side by side never see half a file. Knows nothing of sources or compilers.
+//! The cache folder, for compiled libraries and for the sources inside the program.
+//! A file is published in one step, so that concurrent processes never see half a file.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
@@ -14,14 +13,15 @@ use tempfile::TempDir;
 /// Compiled libraries, their records and locks.
 const LIBRARIES: &str = "compiled";
 
-/// What is being made.
+/// Files that are not finished.
 const TEMPORARIES: &str = "unfinished";
 const TEMPORARY_PREFIX: &str = "work-";
 
-/// What a killed process left unfinished is removed after this time: longer than any compilation.
+/// Unfinished files of killed processes are removed after this time, which is longer than any
+/// compilation.
 const TEMPORARY_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// A compiled library that nobody asked for in this time is removed.
+/// A compiled library that was not used for this time is removed.
 const LIBRARY_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A file or folder could not be read or written.
@@ -33,7 +33,7 @@ pub struct IoError {
 }
 
 impl IoError {
-    /// For `map_err`: attaches the path that the system left out.
+    /// For `map_err`: adds the path, which the system's error lacks.
     pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> IoError {
         let path = path.into();
         move |source| IoError { path, source }
@@ -46,20 +46,20 @@ fn advice(error: &io::Error) -> &'static str {
             "; free some space, or set INTERLAP_CACHE to a folder on another disk"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; is the folder yours? INTERLAP_CACHE names another one for the cache"
+            "; check that the folder is yours, or set INTERLAP_CACHE to another one"
         }
         _ => "",
     }
 }
 
-/// The folder below which everything that can be made again is kept.
+/// The folder of everything that can be made again.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
 }
 
 impl Cache {
-    /// The cache in this folder, which is made where it is missing.
+    /// The cache in this folder, which is created if it is missing.
     pub fn at(root: impl Into<PathBuf>) -> Result<Cache, IoError> {
         let root = root.into();
         // Every path handed to the compiler and stored in debug information is absolute.
@@ -74,9 +74,9 @@ impl Cache {
     }
 
     /// The user's cache: `$INTERLAP_CACHE`, else `$XDG_CACHE_HOME/interlap`, else
-    /// `~/.cache/interlap`, else a folder of the user's own in the temp folder. A place that was
-    /// named explicitly must work; the others are passed over where they cannot be written.
-    pub fn of_user() -> Result<Cache, IoError> {
+    /// `~/.cache/interlap`, else a folder of the user in the temp folder. `$INTERLAP_CACHE` must be
+    /// writable; the others are skipped if they are not.
+    pub fn for_user() -> Result<Cache, IoError> {
         Cache::from_environment(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
 
@@ -97,8 +97,8 @@ impl Cache {
         Cache::in_shared_folder(&temporary)
     }
 
-    /// Others may write to the temp folder too, and code from the cache is run: a folder of the
-    /// expected name is accepted only if it belongs to this user and nobody else can write to it.
+    /// Other users can write to the temp folder too, and code from the cache is run. So a folder of
+    /// the expected name must belong to this user, and nobody else may be able to write to it.
     fn in_shared_folder(folder: &Path) -> Result<Cache, IoError> {
         let user = rustix::process::getuid().as_raw();
         let root = folder.join(format!("interlap-{user}"));
@@ -115,12 +115,12 @@ impl Cache {
         &self.root
     }
 
-    /// Where compiled libraries lie.
+    /// The folder of compiled libraries.
     pub fn libraries(&self) -> PathBuf {
         self.root.join(LIBRARIES)
     }
 
-    /// A fresh folder on the cache's own disk, so that what is made in it can be moved into place.
+    /// A new folder on the cache's disk, so that finished files can be moved into place.
     pub fn temporary(&self) -> Result<TempDir, IoError> {
         let folder = self.root.join(TEMPORARIES);
         tempfile::Builder::new()
@@ -129,7 +129,7 @@ impl Cache {
             .map_err(IoError::at(folder))
     }
 
-    /// Writes `content` to `path` in one step, replacing what is there.
+    /// Writes `content` to `path` in one step, and replaces an existing file.
     pub fn publish(&self, path: &Path, content: &[u8]) -> Result<(), IoError> {
         let folder = path.parent().expect("a file below the cache");
         private_folder().create(folder).map_err(IoError::at(folder))?;
@@ -142,9 +142,9 @@ impl Cache {
         Ok(())
     }
 
-    /// Waits until no other process or thread holds the lock of this name, and takes it until the
-    /// file is dropped. The lock only avoids doing work twice; where the file system has none,
-    /// everything still works, because publishing is atomic.
+    /// Waits for the lock of this name and holds it until the file is dropped. The lock only avoids
+    /// duplicate work: on a file system without locks everything works as well, because publishing
+    /// is atomic.
     pub fn lock(&self, name: &str) -> Result<File, IoError> {
         let path = self.libraries().join(format!("{name}.lock"));
         let file = File::create(&path).map_err(IoError::at(path))?;
@@ -163,8 +163,8 @@ fn is_writable(root: &Path) -> bool {
     tempfile::tempfile_in(root.join(TEMPORARIES)).is_ok()
 }
 
-/// Removes what has not been modified for `age`. Best effort: another process may do the same.
-/// Only what has a name that interlap gives: users may point the cache at a folder of theirs.
+/// Removes entries that were not modified for `age`, if possible: another process may do the same.
+/// Only names that interlap gives are removed, because users may use a folder with other files.
 fn remove_old(folder: &Path, is_ours: impl Fn(&str) -> bool, age: Duration) {
     let Some(limit) = SystemTime::now().checked_sub(age) else { return };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -182,7 +182,7 @@ fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMPORARY_PREFIX)
 }
 
-/// `STEM-HASH.so` and what goes with it.
+/// Whether the name is `STEM-HASH.so` or that of its record or lock.
 fn is_of_library(name: &str) -> bool {
     let Some((stem, "so" | "json" | "lock")) = name.rsplit_once('.') else { return false };
     let hash = stem.rsplit_once('-').map_or("", |(_, hash)| hash);

@@ -1,6 +1,5 @@
-//! What a user names on the command line. Comes in: a bundled adapter's name or the path of a
-//! source; goes out: the adapter, or an error that says which names are close. Does not know
-//! whether the adapter can be compiled here.
+//! Finds an adapter by its bundled name or by the path of its source.
+//! The error for an unknown name suggests similar names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ pub enum Origin {
     User,
 }
 
-/// A source that makes a target.
+/// An adapter: a source from which a target is compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Adapter {
     pub name: String,
@@ -52,7 +51,7 @@ fn did_you_mean(close: &[String]) -> String {
     }
 }
 
-/// The bundled adapters, and the way to all others.
+/// The bundled adapters. Other adapters are found by their paths.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     bundled: Vec<Adapter>,
@@ -73,20 +72,20 @@ impl Catalog {
         &self.bundled
     }
 
-    /// The adapter of this name, or at this path. A path is told by a slash or an extension;
-    /// no bundled name has either.
+    /// The adapter with this name, or at this path. A path has a slash or an extension; no bundled
+    /// name has either.
     pub fn find(&self, name_or_path: &str) -> Result<Adapter, FindError> {
         if let Some(adapter) = self.bundled.iter().find(|adapter| adapter.name == name_or_path) {
             return Ok(adapter.clone());
         }
         let path = Path::new(name_or_path);
         if name_or_path.contains('/') || path.extension().is_some() {
-            return of_user(path);
+            return user_adapter(path);
         }
         Err(FindError::Unknown { name: name_or_path.to_string(), close: self.close(name_or_path) })
     }
 
-    /// Up to three names, the closest first: a few letters wrong, or a part of a longer name.
+    /// Up to three similar names, the closest first: few letters differ, or the name is a part.
     fn close(&self, name: &str) -> Vec<String> {
         let wanted = name.to_lowercase();
         let mut found: Vec<(usize, &str)> = self
@@ -103,7 +102,7 @@ impl Catalog {
     }
 }
 
-fn of_user(path: &Path) -> Result<Adapter, FindError> {
+fn user_adapter(path: &Path) -> Result<Adapter, FindError> {
     Language::of(path).map_err(|_| FindError::NotASource { path: path.to_path_buf() })?;
     let text = fs::read(path).map_err(IoError::at(path))?;
     let source = fs::canonicalize(path).map_err(IoError::at(path))?;
@@ -112,8 +111,8 @@ fn of_user(path: &Path) -> Result<Adapter, FindError> {
     Ok(Adapter { name, origin: Origin::User, source, head })
 }
 
-/// Adapters that share a structure declare the model in the header they share. It is for listings
-/// only, so a header that cannot be read is none of our concern.
+/// Adds the model from a shared header, in which adapters of one structure declare it. The model is
+/// only for listings, so errors in reading headers are ignored.
 fn with_model(head: Head, source: &Path) -> Head {
     let of_headers = || own_files(source).ok()?.iter().find_map(|(_, text)| model(text));
     Head { model: head.model.clone().or_else(of_headers), ..head }

@@ -1,10 +1,8 @@
-//! The head of an adapter. Comes in: the adapter's text; goes out: what its leading comment and
-//! its declarations say about it to people (description, guarantee, seeded bug, model) and to the
-//! compiler (`interlap:` flags). Reads text only; knows neither files nor compilers.
+//! Parses the comment at the top of an adapter: description, guarantee, bug, flags, model.
 
 use serde::Serialize;
 
-/// What the first comment says.
+/// The facts in the first comment.
 ///
 /// ```text
 /// // A two-lock queue.
@@ -17,20 +15,20 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
-    /// The first line, if no key begins it.
+    /// The first line, unless it begins with a key.
     pub description: String,
-    /// `Guarantee:`, several joined by spaces.
+    /// `Guarantee:`; several are joined by spaces.
     pub guarantee: Option<String>,
     /// `Source:`, where the guarantee is written.
     pub source: Option<String>,
-    /// `Bug:`, what was seeded into a broken structure.
+    /// `Bug:`, the bug that was seeded into a broken structure.
     pub bug: Option<String>,
     /// `Native: yes|no`: whether the native engine finds the bug.
     pub native: Option<bool>,
-    /// Whether its code can be instrumented. `Engine: native` says that it cannot: what matters of
-    /// it was compiled before, or is the processor's doing.
+    /// Whether its code can be instrumented. `Engine: native` says that it cannot: the code that
+    /// matters is precompiled, or the behaviour is that of the processor.
     pub hookable: bool,
-    /// `interlap:`, further flags for the compiler and the linker.
+    /// `interlap:`, flags for the compiler and the linker.
     pub flags: Vec<String>,
     /// `static constexpr auto model = "..."`, by text search.
     pub model: Option<String>,
@@ -55,7 +53,7 @@ impl Head {
     /// Reads an adapter's text.
     pub fn parse(text: &str) -> Head {
         let mut head = Head { model: model(text), ..Head::default() };
-        // Which text a line without a key continues.
+        // The key that a line without a key continues.
         let mut continued = Key::Other;
         for (at, line) in comment_lines(text).into_iter().enumerate() {
             let (key, rest) = split_key(line);
@@ -88,7 +86,7 @@ impl Head {
                     _ => None,
                 };
             }
-            // Unbalanced quotes: taken word by word, and the compiler says what is wrong.
+            // With unbalanced quotes the words stay as they are, and the compiler reports them.
             Key::Flags if starts => self.flags.extend(
                 shlex::split(text)
                     .unwrap_or_else(|| text.split_whitespace().map(str::to_string).collect()),
@@ -136,8 +134,8 @@ fn append(text: &mut Option<String>, more: &str) {
     }
 }
 
-/// The lines of the comment that the text begins with, without its marks. Empty lines at the
-/// front, as after a lone `/*`, are left out.
+/// The lines of the comment at the start of the text, without comment marks and without leading
+/// empty lines (as after a lone `/*`).
 fn comment_lines(text: &str) -> Vec<&str> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines: Vec<&str> = if let Some(rest) = text.strip_prefix("/*") {

@@ -1,5 +1,5 @@
-//! What an adapter includes. Comes in: a source; goes out: the names it includes and the headers of
-//! its own, those that lie beside it. Reads lines, not C++: what a macro decides is not known here.
+//! Lists the includes of a source, and the headers beside it.
+//! It reads lines without preprocessing, so it ignores names that macros make.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ pub struct Include {
 }
 
 impl Include {
-    /// The header, if it was found through its place relative to the file that includes it.
+    /// The header, if it is found relative to the file that includes it.
     pub fn beside(&self, includer: &Path) -> Option<PathBuf> {
         let path = includer.parent().filter(|_| self.quoted)?.join(&self.name);
         path.canonicalize().ok().filter(|path| path.is_file())
     }
 }
 
-/// The source and, in the order met, all headers that are found beside the file including them,
-/// with their texts.
+/// The source and all headers that are found beside the file including them, with their texts, in
+/// the order of their first inclusion.
 pub fn own_files(source: &Path) -> Result<Vec<(PathBuf, String)>, IoError> {
     let mut paths = vec![source.to_path_buf()];
     let mut files = Vec::new();
@@ -40,9 +40,8 @@ pub fn own_files(source: &Path) -> Result<Vec<(PathBuf, String)>, IoError> {
     Ok(files)
 }
 
-/// The includes that are certain to be read. One inside `#if` may be skipped by the preprocessor,
-/// as a header of another system is, so its absence proves nothing; the guard around a header does
-/// not count.
+/// The unconditional includes. The preprocessor may skip one inside `#if`, such as a header of
+/// another system, so it need not exist. An include guard is not a condition.
 pub fn includes(text: &str) -> Vec<Include> {
     let directives: Vec<&str> = text
         .lines()
@@ -69,13 +68,13 @@ pub fn includes(text: &str) -> Vec<Include> {
     found
 }
 
-/// The include that this line is, whatever stands around it.
+/// The include on this line, conditional or not.
 pub fn of_line(line: &str) -> Option<Include> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start();
     parse_include(directive.strip_prefix("include")?.trim_start())
 }
 
-/// Names made by macros are not known here, and left to the compiler.
+/// None for names that macros make.
 fn parse_include(text: &str) -> Option<Include> {
     let (quoted, rest) = match text.strip_prefix('<') {
         Some(rest) => (false, rest),

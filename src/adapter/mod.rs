@@ -1,15 +1,15 @@
-//! From a name or a source file to a loaded target.
+//! Adapters: finds one by name or path, describes it, and compiles it to a library.
 //!
-//! - `availability`: Whether an adapter can be compiled here, told without compiling it.
-//! - `cache`: The cache folder.
-//! - `catalog`: What a user names on the command line.
-//! - `compile/`: From an adapter's source to a shared library.
-//! - `head`: The head of an adapter.
-//! - `includes`: What an adapter includes.
-//! - `packages`: Which Debian package holds a header or a library.
-//! - `scaffold`: A first adapter for a user's own structure (`interlap new`).
-//! - `sources`: The sources that travel inside the program: the contract with C, the bundled
-//!   adapters, the templates.
+//! - `availability`: Finds the missing headers of an adapter, with advice, without compiling it.
+//! - `cache`: The cache folder, for compiled libraries and for the sources inside the program.
+//! - `catalog`: Finds an adapter by its bundled name or by the path of its source.
+//! - `compile/`: Compiles an adapter to a shared library, or takes the library from the cache.
+//! - `head`: Parses the comment at the top of an adapter: description, guarantee, bug, flags,
+//!   model.
+//! - `includes`: Lists the includes of a source, and the headers beside it.
+//! - `packages`: A table of the Debian packages that contain well-known headers and libraries.
+//! - `scaffold`: Writes a first adapter for a user's structure from a template (`interlap new`).
+//! - `sources`: The sources inside the program: the C headers, the bundled adapters, the templates.
 
 pub mod availability;
 pub mod cache;

@@ -1,8 +1,6 @@
-//! Which Debian package holds a header or a library. Comes in: a name as it stands in `#include`
-//! or after `-l`; goes out: the package, where it is a known one. Knows nothing of what is
-//! installed.
+//! A table of the Debian packages that contain well-known headers and libraries.
 
-/// Prefix of an included name, and the package that holds such headers (Debian 12).
+/// Prefixes of included names, and the packages of these headers (Debian 12).
 const HEADERS: &[(&str, &str)] = &[
     ("absl/", "libabsl-dev"),
     ("atomic_ops", "libatomic-ops-dev"),
@@ -31,7 +29,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("xenium/", "libxenium-dev"),
 ];
 
-/// What follows `-l`, and the package that holds the library to link with.
+/// Names after `-l`, and the packages of these libraries.
 const LIBRARIES: &[(&str, &str)] = &[
     ("atomic_ops", "libatomic-ops-dev"),
     ("boost_thread", "libboost-thread-dev"),
@@ -54,17 +52,17 @@ const LIBRARIES: &[(&str, &str)] = &[
     ("wiredtiger", "libwiredtiger-dev"),
 ];
 
-/// The package that holds a header included by this name.
+/// The package of the header with this name, if it is known.
 pub fn of_header(header: &str) -> Option<&'static str> {
     HEADERS.iter().find(|(prefix, _)| header.starts_with(prefix)).map(|&(_, package)| package)
 }
 
-/// The package that holds the library linked by `-l` and this name.
+/// The package of the library that is linked as `-l` and this name, if it is known.
 pub fn of_library(library: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(name, _)| *name == library).map(|&(_, package)| package)
 }
 
-/// What to do about a header that was not found.
+/// Advice for a header that was not found.
 pub fn advice_for_header(header: &str) -> String {
     match of_header(header) {
         Some(package) => format!("apt-get install {package}, or pass -I DIR if you have it"),
@@ -75,7 +73,7 @@ pub fn advice_for_header(header: &str) -> String {
     }
 }
 
-/// What to do about a library that was not found.
+/// Advice for a library that was not found.
 pub fn advice_for_library(library: &str) -> String {
     match of_library(library) {
         Some(package) => format!("apt-get install {package}, or pass --cflag -LDIR if you have it"),

@@ -1,5 +1,4 @@
-//! A first adapter for a user's own structure (`interlap new`). Comes in: a family of structures, a
-//! name, a folder; goes out: a commented source that compiles. Does not know what it will test.
+//! Writes a first adapter for a user's structure from a template (`interlap new`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::cache::IoError;
 use super::sources::Sources;
 
-/// What the templates call the adapter.
+/// The word in the templates that stands for the adapter's name.
 const PLACEHOLDER: &str = "NAME";
 
-/// Words of C++ that look like names and are none.
+/// Keywords of C++, which cannot be names.
 const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch \
     char char16_t char32_t class compl const const_cast constexpr continue decltype default \
     delete do double dynamic_cast else enum explicit export extern false float for friend goto \
@@ -34,12 +33,12 @@ pub enum ScaffoldError {
     Io(#[from] IoError),
 }
 
-/// Those with a template.
+/// The families that have a template.
 fn family_names() -> String {
     Sources::EMBEDDED.templates().collect::<Vec<_>>().join(", ")
 }
 
-/// Writes `NAME.cpp` in `directory` from the family's template and gives its path.
+/// Writes `NAME.cpp` in `directory` from the family's template. Returns its path.
 pub fn new_adapter(family: &str, name: &str, directory: &Path) -> Result<PathBuf, ScaffoldError> {
     match Sources::EMBEDDED.template(family) {
         Some(template) => write(template, name, directory),
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_none() {
+    fn invalid_names_are_refused() {
         let folder = tempfile::tempdir().expect("temp folder");
         for name in ["", "1st", "a-b", "../q", "a b", "new", "größe"] {
             let error = write(TEMPLATE, name, folder.path()).expect_err(name);

@@ -1,6 +1,6 @@
-//! The sources that travel inside the program: the contract with C, the bundled adapters, the
-//! templates. Comes in: the table that `build.rs` made; goes out: what is bundled, and a folder in
-//! the cache where the compiler and the debugger find it. Does not know how they are compiled.
+//! The sources inside the program: the C headers, the bundled adapters, the templates.
+//! `build.rs` embeds them. They are written to the cache, where the compiler and the debugger find
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -32,7 +32,7 @@ pub struct Tree {
 }
 
 impl Sources {
-    /// What this program was built with.
+    /// The sources that this program was built with.
     pub const EMBEDDED: Sources =
         Sources { files: include!(concat!(env!("OUT_DIR"), "/embedded.rs")) };
 
@@ -41,7 +41,7 @@ impl Sources {
         Sources { files }
     }
 
-    /// The adapters, sound ones first, each group by name.
+    /// The adapters, correct ones before broken ones, sorted by name.
     pub fn bundled(self) -> Vec<Bundled> {
         let mut adapters: Vec<Bundled> = self.files.iter().filter_map(bundled).collect();
         adapters.sort_by_key(|adapter| (adapter.broken, adapter.name));
@@ -58,10 +58,10 @@ impl Sources {
         self.files.iter().find(|(path, _)| template_name(path) == Some(family)).map(|file| file.1)
     }
 
-    /// Makes sure that the files lie in the cache, unharmed. The folder's name is a hash of the
-    /// content: versions of the program do not disturb each other, and processes that race write
-    /// the same bytes. Each file is published atomically and none is used before all were
-    /// checked, so no order of several processes shows a wrong one.
+    /// Writes the files to the cache, unless they are there, undamaged. The name of the folder is a
+    /// hash of the content, so versions of the program do not interfere, and concurrent processes
+    /// write the same bytes. Each file is published atomically and none is used before all were
+    /// checked, so no process sees a wrong one.
     pub fn materialise(self, cache: &Cache) -> Result<Tree, IoError> {
         let root = cache.root().join(format!("src-{}", self.hash()));
         for (path, text) in self.files {
@@ -99,7 +99,7 @@ fn bundled(&(path, text): &(&'static str, &'static str)) -> Option<Bundled> {
         None => (false, below),
     };
     let (name, extension) = file.rsplit_once('.')?;
-    // Headers are shared between adapters; they are none themselves.
+    // Headers are shared between adapters, and are not adapters themselves.
     let is_adapter = ["c", "cpp"].contains(&extension);
     is_adapter.then(|| Bundled { name, broken, head: Head::parse(text), path })
 }

@@ -1,5 +1,5 @@
-//! The ledger of a run: what it did, in numbers, and the names of its findings, stored as
-//! `run.json` beside them; several joined into one. Does not read the findings themselves.
+//! The ledger of a run: its statistics and the names of its findings, stored as `run.json`.
+//! Ledgers of several runs can be merged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::fuzz::{Point, Statistics, Summary};
 use crate::trace::frame::{ClockInfo, TargetInfo};
 
 const LEDGER_VERSION: u32 = 1;
-/// Its file, in the directory of the findings.
+/// The name of its file, in the directory of the findings.
 pub const LEDGER_FILE: &str = "run.json";
 
 /// What is stored as `run.json`.
@@ -25,10 +25,10 @@ pub struct Ledger {
     pub target: String,
     pub library: String,
     pub model: String,
-    /// What was run: one part, or those of all runs that were joined.
+    /// The runs: one, or all that were merged.
     pub parts: Vec<Part>,
     pub statistics: Statistics,
-    /// Hashes of the pairs of places that `statistics` counts, sorted.
+    /// Hashes of the pairs of places that `statistics` counts, in order.
     pub pairs: Vec<u64>,
     /// Directories of the findings.
     pub findings: Vec<String>,
@@ -40,15 +40,15 @@ pub struct Part {
     pub plan: Plan,
     pub shard: Shard,
     pub jobs: u64,
-    /// None of a run that did not write it down.
+    /// None for runs of versions that did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circumstances: Option<Circumstances>,
-    /// How its counts grew.
+    /// The growth of its counts over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<Point>,
 }
 
-/// With what, where and when a run was done.
+/// When and where a run was done, and with which versions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// interlap's version.
@@ -58,12 +58,12 @@ pub struct Circumstances {
     pub compiler: String,
     /// All flags of the adapter and of the command line.
     pub flags: Vec<String>,
-    /// Packages that headers were taken from, each with its version.
+    /// Packages of the headers, each with its version.
     #[serde(default)]
     pub packages: Vec<String>,
     pub target: TargetInfo,
     pub clock: ClockInfo,
-    /// When it began, in seconds since 1970.
+    /// Its start, in seconds since 1970.
     pub began: u64,
     pub seconds: f64,
     pub rounds: u64,
@@ -72,7 +72,7 @@ pub struct Circumstances {
 }
 
 impl Ledger {
-    pub fn of(summary: &Summary, plan: &Plan, shard: Shard, jobs: u64) -> Ledger {
+    pub fn new(summary: &Summary, plan: &Plan, shard: Shard, jobs: u64) -> Ledger {
         let info = &summary.hello.target;
         let name = |stored: &crate::finding::Stored| stored.finding.name.clone();
         Ledger {
@@ -109,11 +109,12 @@ impl Ledger {
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Adds another run of the same target; gives a sentence for each pair of runs that did the
+    /// Adds another run of the same target. Returns a warning for each pair of runs that did the
     /// same rounds.
     pub fn join(&mut self, other: Ledger) -> Result<Vec<String>> {
         let of = |ledger: &Ledger| {
-            format!("{} ({}) checked against model {}", ledger.target, ledger.library, ledger.model)
+            let Ledger { target, library, model, .. } = ledger;
+            format!("{target} ({library}) checked against model {model}")
         };
         if of(self) != of(&other) {
             bail!("runs of different targets: {} and {}", of(self), of(&other));
@@ -144,8 +145,8 @@ impl Ledger {
 }
 
 impl Part {
-    /// Whether some round is one of both: rounds are equal to the shard's number modulo the count
-    /// of shards, and two such conditions have a common solution exactly if they agree modulo the
+    /// Whether the runs have a round in common. The rounds of a shard equal its number modulo the
+    /// count of shards. Two such conditions have a common solution exactly if they agree modulo the
     /// greatest common divisor of the counts.
     fn overlaps(&self, other: &Part) -> bool {
         let common = gcd(self.shard.count, other.shard.count);

@@ -1,10 +1,8 @@
-//! Several runs together: their numbers, and their findings, each bug once.
+//! Several runs together: their statistics, and their findings grouped by bug.
 //!
-//! - `ledger`: The ledger of a run: what it did, in numbers, and the names of its findings, stored
-//!   as `run.json` beside them; several joined into one.
-//! - `triage/`: Findings of one run or of many, each bug once: directories come in, groups go out,
-//!   the new ones first, each with its best sighting, and which of them are most likely one bug
-//!   (see [`bugs`]).
+//! - `ledger`: The ledger of a run: its statistics and the names of its findings, stored as
+//!   `run.json`.
+//! - `triage/`: Groups the findings of one or many runs by signature, and the groups by bug.
 
 pub mod ledger;
 pub mod triage;

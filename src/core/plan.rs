@@ -54,7 +54,7 @@ pub enum Carrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heap {
-    /// `Reuse` or `Keep`, drawn for each round.
+    /// Reuse or keep, drawn from the seed for each round.
     Some,
     /// The block freed last is allocated first, which provokes ABA.
     Reuse,
@@ -77,7 +77,7 @@ pub enum PlainPoints {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryModel {
-    /// `Tso` in one round of eight, drawn from the seed; else `Sc`.
+    /// TSO in one round of eight, drawn from the seed; else SC.
     Some,
     /// Sequential consistency: a store is visible at once.
     #[default]

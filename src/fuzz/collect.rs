@@ -13,7 +13,9 @@ use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
 use super::worker::{Note, Sighting};
-use super::{Ending, Observer, Options, Summary, Uncontrolled, recorded, rerun, workload_lint};
+use super::{
+    Ending, Observer, Options, Summary, Uncontrolled, adapter_lint, finding_recording, rerun,
+};
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
@@ -161,7 +163,7 @@ impl<'a> Collector<'a> {
             self.observer.started(&hello, &model);
             // Adapters of users are named by their paths.
             let is_bundled = !hello.plan.build.adapter.contains('/');
-            let one_sided = workload_lint::warning(&hello.target.operations, is_bundled);
+            let one_sided = adapter_lint::warning(&hello.target.operations, is_bundled);
             let warnings = hello.warnings.iter().chain(&one_sided);
             warnings.for_each(|warning| self.observer.warned(warning));
             self.hello = Some((hello, model));
@@ -271,7 +273,7 @@ impl<'a> Collector<'a> {
     /// Keeps the finding's recording with it.
     fn keep(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
         if let Some(recording) = recording
-            && let Err(error) = recorded::keep(stored, recording)
+            && let Err(error) = finding_recording::keep(stored, recording)
         {
             self.observer.warned(&format!("{error:#}"));
         }
@@ -280,7 +282,7 @@ impl<'a> Collector<'a> {
     /// Finds the operations of the finding in its recording.
     fn locate(&mut self, stored: &mut Stored) {
         if stored.finding.recorded.is_some() {
-            recorded::locate(stored, &self.options.stop);
+            finding_recording::locate(stored, &self.options.stop);
             self.save(stored);
         }
     }

@@ -1,8 +1,6 @@
-//! Judges rounds on a thread of low priority. Rounds come in, judged rounds go out, one at a time;
-//! or other work of that kind.
-//! On few processors the checker would otherwise take turns with the target's threads, which then
-//! hardly run at the same instant; like this it waits until they wait for it. Knows nothing of
-//! findings.
+//! Checks rounds on a thread of low priority.
+//! On few processors the checker would otherwise compete with the target's threads, which would
+//! then seldom run at the same instant.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -15,18 +13,18 @@ use crate::trace::rounds::Round;
 /// Niceness of the judging thread.
 const NICE: i32 = 15;
 
-/// A round with what was found out about it.
+/// A round with its verdict.
 pub struct Judged {
     pub round: Round,
     pub overlap: Overlap,
     pub verdict: Verdict,
-    /// The history as one thread's, where the round was sequential and was judged as such.
+    /// The history on a single thread, if the round was sequential and checked as such.
     pub alone: Option<History>,
-    /// With what the round exercised.
+    /// The counter, to which the round was added.
     pub counter: Box<Counter>,
 }
 
-/// The judging thread; ends when dropped.
+/// The checking thread. It ends when this is dropped.
 pub struct Judge {
     work: Sender<Box<dyn FnOnce() + Send>>,
 }
@@ -54,7 +52,7 @@ impl Judge {
         self.run(move || judge(round, &model, &limits, counter))
     }
 
-    /// Does anything there, and waits for it.
+    /// Does any work there, and waits for it.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let (outbox, done) = channel();
         let work = Box::new(move || drop(outbox.send(work())));
@@ -63,7 +61,7 @@ impl Judge {
     }
 }
 
-/// Judges a round on the calling thread, and counts what it exercised.
+/// Checks a round on the calling thread, and counts what it exercised.
 pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Counter>) -> Judged {
     let start = &round.start;
     if !start.sequential {
@@ -79,7 +77,7 @@ pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Count
     Judged { round, overlap, verdict, alone, counter }
 }
 
-/// The operations as one thread's in their order; none if any two overlap.
+/// The operations on a single thread, in their order; none if any two overlap.
 fn in_one_thread(history: &History) -> Option<History> {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);

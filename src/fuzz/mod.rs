@@ -2,45 +2,43 @@
 //! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
 //! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
 //!
+//! - `adapter_lint`: Warns about adapters that can add values but not remove them, or the reverse.
 //! - `collect`: Collects what the jobs of a run send: findings, statistics, and why the run ended.
-//! - `curve`: How a run's counts grew.
 //! - `engine`: Chooses the engine that drives a target, and another one where the first has no hold
 //!   on it.
-//! - `exercise/`: What a run's rounds exercised: which operations with which answers and arguments,
-//!   and which of them at once.
-//! - `judge`: Judges rounds on a thread of low priority.
-//! - `leftovers`: The directories in which runs keep recordings while they are under way.
-//! - `long_round`: A long round, judged while it goes on.
-//! - `pace`: How long calls of native threads take: in rounds with a processor for each thread, and
-//!   in rounds with more threads than that.
-//! - `recorded`: The recording of a finding: kept beside it, and looked through for the operations
-//!   of its report.
-//! - `recordings`: The recordings of one job of the rr engine, one harness each; none of other
-//!   engines.
-//! - `rerun`: One round once more, alone in a fresh process: the number of a round comes in, what
-//!   was seen in it goes out.
-//! - `saturation`: How much of what comes in is new: hashes come in, estimates of how many distinct
-//!   ones there were, in all and of late, go out.
-//! - `statistics`: How far a run has got.
+//! - `exercise/`: What a run exercised: operations with their answers and arguments, and overlaps
+//!   of them.
+//! - `finding_recording`: Stores a finding's recording beside it and locates the finding's
+//!   operations in it.
+//! - `job_recordings`: The recordings of one job of the rr engine, one for each harness process.
+//! - `judge`: Checks rounds on a thread of low priority.
+//! - `online_round`: Checks a long round while it runs, part by part.
+//! - `oversubscription`: Notices when native rounds with more threads than processors crawl.
+//! - `progress_curve`: The growth of a run's counts over time, as a bounded number of points.
+//! - `recording_dirs`: Temporary directories for the recordings of a run, and removal of those of
+//!   killed runs.
+//! - `rerun`: Reruns a round in a fresh process, or searches a range of rounds for sightings.
+//! - `saturation`: Estimates how many distinct hashes a run has seen, in all and recently.
+//! - `statistics`: The statistics of a run: totals, and what was new recently.
 //! - `worker/`: One job of a run: harness after harness over its own rounds, each round judged
 //!   here.
-//! - `workload_lint`: What a target's operations say about its adapter.
 
+mod adapter_lint;
 mod collect;
-mod curve;
+
 pub mod engine;
 pub mod exercise;
+mod finding_recording;
+mod job_recordings;
 pub mod judge;
-mod leftovers;
-pub mod long_round;
-mod pace;
-mod recorded;
-mod recordings;
+pub mod online_round;
+mod oversubscription;
+mod progress_curve;
+mod recording_dirs;
 mod rerun;
 pub mod saturation;
 mod statistics;
 mod worker;
-mod workload_lint;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,8 +60,8 @@ use crate::trace::frame::Hello;
 use collect::Collector;
 use worker::{Lane, Note, Worker};
 
-pub use curve::Point;
-pub use recorded::locate;
+pub use finding_recording::locate;
+pub use progress_curve::Point;
 pub use rerun::{Searched, rerun, search};
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
@@ -250,7 +248,7 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
         return scratch();
     }
     let out = &options.directory;
-    leftovers::directory_in(out)
+    recording_dirs::directory_in(out)
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
 }
 

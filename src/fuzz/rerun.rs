@@ -1,7 +1,5 @@
-//! One round once more, alone in a fresh process: the number of a round comes in, what was seen in
-//! it goes out. With the controlled engine that is what was seen before, if it depends on nothing
-//! but the plan. And several rounds, of which nothing but what is found in them, and their number,
-//! is of interest.
+//! Reruns a round in a fresh process, or searches a range of rounds for sightings.
+//! A rerun by the controlled engine shows the same again, if it depends only on the plan.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +11,7 @@ use anyhow::{Context, Result};
 use super::Options;
 use super::worker::{Lane, Note, Sighting, Worker};
 
-/// Runs the round; what violates the model or faults in it.
+/// Runs the round. Returns its violations and faults.
 pub fn rerun(options: &Options, round: u64) -> Result<Vec<Sighting>> {
     let scratch = super::scratch()?;
     rerun_in(options, round, scratch.path())
@@ -29,18 +27,18 @@ pub(super) fn rerun_in(options: &Options, round: u64, scratch: &Path) -> Result<
     Ok(seen)
 }
 
-/// What a search has run.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Searched {
-    /// Rounds that were judged, those that ended in a fault included.
+    /// Rounds that were checked, including those that ended in a fault.
     pub rounds: u64,
-    /// From when the target was loaded to when the last of them was judged.
+    /// Time from the loading of the target to the check of the last round.
     pub elapsed: Duration,
 }
 
 /// Runs rounds one after the other, in one process as long as the target does not end it, and
-/// hands on what violates the model or faults in them. `take` says whether more is wanted; it is
-/// also asked, without anything, now and then.
+/// passes violations and faults to `take`, which returns whether to continue. It is also called
+/// with none, now and then.
 pub fn search(
     options: &Options,
     rounds: Range<u64>,

@@ -1,5 +1,4 @@
-//! How much of what comes in is new: hashes come in, estimates of how many distinct ones there
-//! were, in all and of late, go out. Knows neither schedules nor rounds.
+//! Estimates how many distinct hashes a run has seen, in all and recently.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,23 +6,23 @@ use std::time::Duration;
 /// Bits of a [`Sketch`]: 8 MiB, good for some hundred million distinct hashes.
 const BITS: u64 = 1 << 26;
 
-/// What counts as of late.
+/// The period that counts as recent.
 pub const RECENT: Duration = Duration::from_secs(10);
 /// Time between two marks of a [`Recent`].
 const MARK: Duration = Duration::from_millis(500);
 
 /// Counts distinct hashes by linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15(2),
-/// 1990): with `s` of `m` bits set there were about `-m ln(1 - s/m)` of them. That is summed up bit
-/// by bit, each counting `m / (m - s)`, so that every insertion has a share of its own.
+/// 1990): with `s` of `m` bits set there were about `-m ln(1 - s/m)` of them. The sum is computed
+/// bit by bit, each counting `m / (m - s)`, so that every insertion has its own share.
 #[derive(Default)]
 pub struct Sketch {
-    /// Made with the first hash: not every run has any.
+    /// Allocated with the first hash, because not every run has any.
     bits: Vec<u64>,
     set: u64,
 }
 
 impl Sketch {
-    /// How many distinct hashes this one stands for: none if its bit was set before.
+    /// Adds a hash. Returns how many distinct hashes it represents: 0 if its bit was already set.
     #[inline]
     pub fn insert(&mut self, hash: u64) -> f64 {
         if self.bits.is_empty() {
@@ -41,15 +40,15 @@ impl Sketch {
     }
 }
 
-/// A growing count, and how much of it came within the last [`RECENT`].
+/// A growing count, and its growth within the last [`RECENT`].
 #[derive(Default)]
 pub struct Recent {
     marks: VecDeque<(Duration, f64)>,
 }
 
 impl Recent {
-    /// The count at an instant; gives how much it has grown since [`RECENT`] before, none while
-    /// the run is younger than that.
+    /// Takes the count at an instant. Returns its growth within the last [`RECENT`]; none while the
+    /// run is younger than that.
     pub fn mark(&mut self, now: Duration, count: f64) -> Option<f64> {
         let is_due = |last: &(Duration, f64)| now >= last.0 + MARK;
         if self.marks.back().is_none_or(is_due) {

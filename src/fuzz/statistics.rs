@@ -1,19 +1,19 @@
-//! How far a run has got. What a job's worker counted comes in as a [`Tally`] now and then; totals
-//! and what was new of late go out as [`Statistics`], which a run keeps and prints.
+//! The statistics of a run: totals, and what was new recently.
+//! Workers send their counts as [`Tally`]s, which are added up to [`Statistics`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::curve::{Curve, Point};
 use super::exercise::{Counter, Exercise};
+use super::progress_curve::{Curve, Point};
 use super::saturation::{Recent, Sketch};
 use crate::check::Overlap;
 use crate::process::fault::Fault;
 use crate::trace::frame::Steps;
 
-/// How far a run has got.
+/// The counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
     pub rounds: u64,
@@ -26,7 +26,7 @@ pub struct Statistics {
     pub calls_per_second_max: f64,
     #[serde(rename = "distinct_findings")]
     pub findings: usize,
-    /// Those of them that are known issues.
+    /// The findings that are known issues.
     #[serde(rename = "known_findings", default)]
     pub known: usize,
     /// Violations and faults seen, known ones included.
@@ -41,10 +41,10 @@ pub struct Statistics {
     /// Harness processes that were started.
     #[serde(default)]
     pub processes: u64,
-    /// Of the controlled engine's rounds.
+    /// For rounds of the controlled engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// What the rounds exercised, when the run is over; none of runs that did not count it.
+    /// What the rounds exercised, at the end of the run; none for runs that did not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exercise: Option<Exercise>,
 }
@@ -85,7 +85,7 @@ pub struct Grown {
 }
 
 impl Statistics {
-    /// Adds another run's. What is new of late is not known of both.
+    /// Adds another run's. The recent growth of both together is not known.
     pub fn join(&mut self, other: Statistics) {
         self.rounds += other.rounds;
         self.operations += other.operations;
@@ -157,7 +157,7 @@ impl Coverage {
     }
 }
 
-/// What a worker counted since it last told.
+/// The counts of a worker since its last report.
 #[derive(Default)]
 pub struct Tally {
     pub rounds: u64,
@@ -219,7 +219,7 @@ impl Tally {
 /// blind.
 const BLIND_ROUNDS: u64 = 64;
 
-/// Statistics with all that is needed to go on counting.
+/// Statistics with the state that is needed to continue counting.
 #[derive(Default)]
 pub struct Counting {
     pub statistics: Statistics,
@@ -283,7 +283,7 @@ impl Counting {
         }
     }
 
-    /// Brings what depends on the time up to date.
+    /// Updates the figures that depend on the time.
     pub fn tick(&mut self, elapsed: Duration) {
         self.statistics.elapsed = elapsed;
         self.tick_coverage(elapsed);
@@ -292,7 +292,7 @@ impl Counting {
         }
     }
 
-    /// How far the run has got now, for its curve.
+    /// The current counts, for the curve.
     fn point(&self) -> Point {
         let coverage = self.statistics.coverage.as_ref();
         Point {

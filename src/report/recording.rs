@@ -7,7 +7,7 @@ use crate::finding::cross_engine::{Elsewhere, RecordedAs, words};
 use crate::finding::{Recorded, SCRIPT_FILE, Stored};
 use crate::process::rr::locate::Moment;
 use crate::process::rr::replay;
-use crate::process::rr::replay::Stop;
+use crate::process::rr::replay::StopAt;
 use crate::process::rr::{Rr, script, shell_line};
 
 /// Where it lies, and what lies where in it.
@@ -41,10 +41,10 @@ pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
     let begin = places.and_then(|places| places.get(at)?.begin);
     let event = begin.map(|moment| script::event_before(moment.event));
-    let (rr, recording) = (Rr::of(&stored.finding.plan.recorder), stored.recording());
+    let (rr, recording) = (Rr::new(&stored.finding.plan.recorder), stored.recording());
     let commands = stored.directory.join(SCRIPT_FILE);
     let with_commands = shell_line(&rr.replay_words(event, Some(&commands), &recording));
-    let stop = Stop { call: &stored.boxes()[at], reverse: false };
+    let stop = StopAt { call: &stored.boxes()[at], reverse: false };
     let mut exactly = rr.replay_words(None, None, &recording);
     exactly.push("--".into());
     exactly.extend(replay::stops(&stop).expect("it has a beginning"));

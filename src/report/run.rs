@@ -9,7 +9,7 @@ use super::progress::summary_line;
 use super::results::{Ended, Run, run_name, undecided};
 use super::{coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
-use crate::campaign::triage::bugs;
+use crate::campaign::triage::same_bug;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{MemoryModel, PlainPoints, Plan};
@@ -187,7 +187,7 @@ impl<'a> Json<'a> {
     pub fn new(summary: &'a Summary, plan: &'a Plan, ledger: &Ledger) -> Json<'a> {
         let statistics = &summary.statistics;
         let all: Vec<&Stored> = summary.findings.iter().collect();
-        let numbers = bugs::numbers(&bugs::of(&all));
+        let numbers = same_bug::numbers(&same_bug::group(&all));
         let finding = |(stored, bug): (&'a Stored, usize)| JsonFinding {
             directory: &stored.directory,
             bug,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::campaign::triage::{Group, bugs, first_line};
+use crate::campaign::triage::{Group, first_line, same_bug};
 use crate::finding::Stored;
 use crate::finding::known::Seen;
 
@@ -67,7 +67,7 @@ fn place(group: &Group) -> String {
 
 /// Findings, each with the first of those that are most likely the same bug, if it is not that.
 pub fn with_first(findings: Vec<&Stored>) -> Vec<(&Stored, Option<&Stored>)> {
-    let numbers = bugs::numbers(&bugs::of(&findings));
+    let numbers = same_bug::numbers(&same_bug::group(&findings));
     let first = |at: usize| numbers.iter().position(|number| *number == numbers[at]);
     let first = |at: usize| first(at).filter(|first| *first != at).map(|first| findings[first]);
     findings.iter().enumerate().map(|(at, stored)| (*stored, first(at))).collect()

@@ -1,63 +1,61 @@
-//! Shrinking by the controlled engine: a finding comes in, the same with fewer calls and fewer
-//! preemptions goes out, as a plan that lists its calls and its switches and gives the identical
-//! round each time.
+//! Minimizes findings of the controlled engine: fewer calls, then fewer preemptions.
+//! The result is a plan that lists calls and switches and gives the identical round each time.
 //!
-//! What is left of the calls is scheduled anew, many times, half of them near the schedule that
-//! showed it with more calls: it still shows the finding, or it does not count. Then the calls
-//! stay, and the schedule with the fewest preemptions is looked for: few delays first (Emmi,
-//! Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then turns of the best are left out
+//! A candidate with fewer calls gets many schedules, half of them mutations of the schedule that
+//! showed the finding with more calls. It counts if one of them shows the finding. Then the calls
+//! stay, and the schedule with the fewest preemptions is searched: few delays first (Emmi,
+//! Qadeer, Rakamaric: Delay-Bounded Scheduling, POPL 2011), then without turns of the best
 //! (Jalbert, Sen: A Trace Simplification Technique for Effective Debugging of Concurrent Programs,
-//! FSE 2010). What is still not small is looked for among its calls, dealt out anew (see
-//! [`super::deal`]), and among short rounds of its plan (see [`super::short`]). Of what is small,
-//! all schedules of few switches are tried in the end (see [`super::bounded`]).
+//! FSE 2010). If the result is still large, recombinations of its calls (see
+//! [`super::recombine`]) and short rounds of its plan (see [`super::short_rounds`]) are searched.
+//! If it is small, all schedules with few preemptions are tried (see [`super::context_bounding`]).
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::calls::{Reducer, Trial};
-use super::deal::Dealer;
+use super::minimize_calls::{Reducer, Trial};
+use super::recombine::Recombiner;
 use super::search::{Search, Shown};
-use super::short::Short;
-use super::{Smallest, bounded, schedule};
+use super::short_rounds::ShortRounds;
+use super::{Smallest, context_bounding, minimize_preemptions};
 use crate::core::plan::{Control, Engine, Heap, MemoryModel, PlainPoints, Plan};
 use crate::core::scenario;
 use crate::finding::{Finding, Size, Stored};
 
-/// Schedules that each candidate gets, level by level: most need few, and what the first level
-/// leaves is small, so that the next is affordable.
+/// Schedules for each candidate, level by level. Most candidates need few, and the first level
+/// leaves a small scenario, so that more schedules are affordable at the next.
 const SCHEDULES: [u64; 4] = [300, 2_000, 10_000, 50_000];
 /// The same for the first candidate, which has all calls, where the recorded schedule does not fit.
 const SCHEDULES_FIRST: u64 = 10_000;
-/// The part of the time in which turns of the schedule may be left out first, in percent.
+/// Percentage of the time for removing turns of the first schedule.
 const TURNS_PERCENT: u32 = 20;
-/// The part of the time that a level may leave out calls, in percent: fewer preemptions need the
-/// rest.
+/// Percentage of the time of a level for removing calls. The rest is for preemptions.
 const CALLS_PERCENT: u32 = 60;
-/// A candidate's round may take so many times the steps that the finding's took, and at least so
-/// many, before it counts as a livelock: many candidates of a broken structure never end.
+/// A candidate counts as a livelock after this many times the finding's steps, and at least so many
+/// steps: many candidates of a broken structure never end.
 const STEPS_FACTOR: u64 = 20;
 const STEPS_MIN: u64 = 2_000;
-/// So much can be followed at a glance; what is larger is looked for in short rounds, too.
+/// Calls and preemptions that a reader follows easily. For larger results, more is tried.
 const CALLS_FEW: usize = 6;
 const PREEMPTIONS_FEW: u64 = 3;
-/// Of more calls than this, a short round is looked for first, in this part of the time, in
-/// percent: it spares leaving them out.
+/// With more calls than this, short rounds are searched first, for this percentage of the time: a
+/// hit saves the removal of many calls.
 const CALLS_MANY: usize = 12;
 const SHORT_FIRST_PERCENT: u32 = 15;
-/// The part of the time that is left in which a short round must show the finding, in percent, and
-/// how often none may be of use until it is given up.
+/// Percentage of the remaining time for each search among short or recombined rounds, and the
+/// number of failures after which these searches stop.
 const SHORT_PERCENT: u32 = 25;
 const SHORT_IDLE_MAX: u32 = 4;
-/// Rounds that are dealt for one process, and schedules of each.
-const DEALS: usize = 512;
-const SCHEDULES_OF_DEAL: u64 = 40;
-/// Steps after which a candidate counts as a livelock, where that is what is shrunk.
+/// Recombined candidates for one process, and schedules of each.
+const CANDIDATES: usize = 512;
+const SCHEDULES_OF_CANDIDATE: u64 = 40;
+/// Steps after which a candidate counts as a livelock, if the finding is a livelock.
 const LIVELOCK_STEPS: u64 = 5_000;
-/// Time for the last run, which is done even when all time is used up.
+/// Time for the last run, which happens even when the budget is spent.
 const FINISH_MAX: Duration = Duration::from_secs(60);
 
-/// Gives each candidate so many schedules.
+/// Tries each candidate with `each` schedules.
 struct Schedules<'a> {
     search: &'a Search,
     each: u64,
@@ -73,7 +71,7 @@ impl Trial for Schedules<'_> {
     }
 }
 
-/// The smallest round that shows the finding; none where the finding does not recur.
+/// The smallest round that shows the finding; none if the finding does not recur.
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
@@ -82,15 +80,15 @@ pub(super) fn shrink(
     let Some(best) = first(search, stored)? else { return Ok(None) };
     let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
     let found_with = Plan { engine: Engine::Controlled, ..found_with.clone() };
-    let short = Short::new(&found_with);
+    let short = ShortRounds::new(&found_with);
     go_on(search, best, short, tell)
 }
 
-/// The smallest round that shows the finding as this one does.
+/// Minimizes from `best`, a round that shows the finding.
 pub(super) fn go_on(
     search: &Search,
     best: Shown,
-    mut short: Short,
+    mut short: ShortRounds,
     tell: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let budget = search.left();
@@ -98,7 +96,7 @@ pub(super) fn go_on(
     search.hurry(&best)?;
     search.go_by(&best.plan)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
-    let mut dealer = Dealer::new(best.scenario(), best.plan.seed);
+    let mut recombiner = Recombiner::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
     let mut best = with_fewer_steps(search, with_its_draws(search, best)?)?;
     if best.scenario().calls() > CALLS_MANY {
@@ -112,9 +110,9 @@ pub(super) fn go_on(
             best = found;
         }
     }
-    // Of a schedule that has only what matters, more is left when calls are left out.
+    // More of a schedule stays valid when calls are removed if it has only turns that matter.
     search.set_until(Instant::now() + budget * TURNS_PERCENT / 100);
-    schedule::fewer_turns(search, &mut best)?;
+    minimize_preemptions::fewer_turns(search, &mut best)?;
     search.set_until(until);
     let trial = Schedules { search, each: 0 };
     let mut reducer = Reducer::new(trial, best, tell);
@@ -124,17 +122,17 @@ pub(super) fn go_on(
         let before = reducer.best.size();
         level(search, &mut reducer, schedules, until)?;
         let mut stuck = schedules >= SCHEDULES_FIRST && reducer.best.size() == before;
-        // Fewer calls may need more preemptions: what is easier to follow is kept.
+        // Fewer calls may need more preemptions: the ladder keeps the one that is easier to follow.
         ladder.keep(&reducer.best);
         while !search.is_over() && !is_small(ladder.smallest().size()) && idle < SHORT_IDLE_MAX {
             let better = match reducer.best.size().calls > CALLS_FEW {
                 true => {
-                    dealt(search, &mut dealer, &mut reducer, until)?
+                    recombined(search, &mut recombiner, &mut reducer, until)?
                         || shorter(search, &mut short, &mut reducer, until)?
                 }
                 false => {
-                    calmer(search, &mut reducer)?
-                        || dealt(search, &mut dealer, &mut reducer, until)?
+                    with_fewer_preemptions(search, &mut reducer)?
+                        || recombined(search, &mut recombiner, &mut reducer, until)?
                 }
             };
             ladder.keep(&reducer.best);
@@ -148,34 +146,34 @@ pub(super) fn go_on(
         }
     }
     let mut smallest = ladder.smallest().clone();
-    if bounded::fewest(search, &mut smallest)? {
+    if context_bounding::fewest(search, &mut smallest)? {
         ladder.keep(&smallest);
     }
     finish(search, ladder, steps_max)
 }
 
-/// Whether it can be followed at a glance; then only what is easy is tried.
+/// Whether a reader follows it easily, so that no expensive search is needed.
 fn is_small(size: Size) -> bool {
     excess(size) == 0
 }
 
-/// Calls and preemptions beyond what can be followed at a glance.
+/// Calls and preemptions beyond what a reader follows easily.
 fn excess(size: Size) -> u64 {
     let preemptions = size.preemptions.map_or(0, |n| n.saturating_sub(PREEMPTIONS_FEW));
     (size.calls.saturating_sub(CALLS_FEW) as u64).saturating_add(preemptions)
 }
 
-/// How hard it is to follow.
+/// The order of results: how hard they are to follow.
 fn rank(shown: &Shown) -> impl Ord + use<> {
     (excess(shown.size()), shown.size().weight())
 }
 
-/// What showed the finding, each easier to follow than those before; never empty.
+/// Rounds that showed the finding, each easier to follow than those before; never empty.
 struct Ladder(Vec<Shown>);
 
 impl Ladder {
     fn smallest(&self) -> &Shown {
-        self.0.last().expect("what was found is its first")
+        self.0.last().expect("it starts with the round that was found")
     }
 
     fn keep(&mut self, shown: &Shown) {
@@ -185,54 +183,55 @@ impl Ladder {
     }
 }
 
-/// Looks on for fewer preemptions of the reducer's best; whether there are.
-fn calmer(search: &Search, reducer: &mut Reducer<Schedules>) -> Result<bool> {
+/// Searches for fewer preemptions of the reducer's best. Returns whether it found any.
+fn with_fewer_preemptions(search: &Search, reducer: &mut Reducer<Schedules>) -> Result<bool> {
     let before = reducer.best.cost();
-    schedule::fewer_preemptions(search, &mut reducer.best, SCHEDULES_FIRST)?;
+    minimize_preemptions::fewer_preemptions(search, &mut reducer.best, SCHEDULES_FIRST)?;
     if reducer.best.cost().0 > PREEMPTIONS_FEW {
-        bounded::fewest(search, &mut reducer.best)?;
+        context_bounding::fewest(search, &mut reducer.best)?;
     }
-    reducer.told();
+    reducer.best_replaced();
     Ok(reducer.best.cost() < before)
 }
 
-/// Has the reducer go on with a few of the first round's calls, dealt out anew, if they show the
-/// finding and become easier to follow than its best; whether it did.
-fn dealt(
+/// Continues with a recombination of the first round's calls, if one shows the finding and can be
+/// reduced to a better best. Returns whether it did.
+fn recombined(
     search: &Search,
-    dealer: &mut Dealer,
+    recombiner: &mut Recombiner,
     reducer: &mut Reducer<Schedules>,
     until: Instant,
 ) -> Result<bool> {
     let (now, mut found) = (Instant::now(), None);
     search.set_until(now + until.saturating_duration_since(now) * SHORT_PERCENT / 100);
     while found.is_none() && !search.is_over() {
-        let scenarios = dealer.deal(DEALS, CALLS_FEW.min(reducer.best.scenario().calls()));
+        let scenarios =
+            recombiner.candidates(CANDIDATES, CALLS_FEW.min(reducer.best.scenario().calls()));
         if scenarios.is_empty() {
             break;
         }
-        let rounds = 0..scenarios.len() as u64 * SCHEDULES_OF_DEAL;
+        let rounds = 0..scenarios.len() as u64 * SCHEDULES_OF_CANDIDATE;
         let mut plan = Plan { scenarios, ..reducer.best.plan.clone() };
         plan.control.policy = None;
         match search.look(&plan, rounds, PREEMPTIONS_FEW) {
             Ok(shown) => found = shown,
-            // Some calls are not for every thread.
-            Err(_) if !dealer.in_place => dealer.in_place = true,
+            // Some threads may not make every call.
+            Err(_) if !recombiner.in_place => recombiner.in_place = true,
             Err(_) => break,
         }
     }
     search.set_until(until);
     match found {
-        Some(found) => goes_on_with(search, reducer, found, until),
+        Some(found) => continue_with(search, reducer, found, until),
         None => Ok(false),
     }
 }
 
-/// Has the reducer go on with a short round, if one shows the finding and becomes easier to follow
-/// than its best; whether it did.
+/// Continues with a short round, if one shows the finding and can be reduced to a better best.
+/// Returns whether it did.
 fn shorter(
     search: &Search,
-    short: &mut Short,
+    short: &mut ShortRounds,
     reducer: &mut Reducer<Schedules>,
     until: Instant,
 ) -> Result<bool> {
@@ -243,11 +242,11 @@ fn shorter(
     let Some(found) = found.map(|found| listed(search, found)).transpose()?.flatten() else {
         return Ok(false);
     };
-    goes_on_with(search, reducer, found, until)
+    continue_with(search, reducer, found, until)
 }
 
-/// The same with a round that was found.
-fn goes_on_with(
+/// Reduces `found`, and keeps the result if it is better than the best. Returns whether it is.
+fn continue_with(
     search: &Search,
     reducer: &mut Reducer<Schedules>,
     found: Shown,
@@ -257,12 +256,12 @@ fn goes_on_with(
         return Ok(false);
     }
     let before = std::mem::replace(&mut reducer.best, found);
-    reducer.told();
+    reducer.best_replaced();
     level(search, reducer, SCHEDULES[0], until)?;
     let is_better = rank(&reducer.best) < rank(&before);
     if !is_better {
         reducer.best = before;
-        reducer.told();
+        reducer.best_replaced();
     }
     Ok(is_better)
 }
@@ -279,12 +278,12 @@ fn level(
     reducer.trial.each = schedules;
     reducer.reduce();
     search.set_until(until);
-    schedule::fewer_preemptions(search, &mut reducer.best, schedules)?;
-    reducer.told();
+    minimize_preemptions::fewer_preemptions(search, &mut reducer.best, schedules)?;
+    reducer.best_replaced();
     Ok(())
 }
 
-/// The finding's round with its calls listed; not yet smaller.
+/// The finding's round with its calls listed, before any reduction.
 fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
     let Finding { plan, round, .. } = &stored.finding;
     let alone = *round..*round + 1;
@@ -302,12 +301,12 @@ fn first(search: &Search, stored: &Stored) -> Result<Option<Shown>> {
     listed(search, Shown { plan, ..recorded })
 }
 
-/// A round that was drawn, with its calls listed.
+/// A drawn round with its calls listed.
 pub(super) fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
     let (number, round) = (drawn.round(), &drawn.sighting.round);
     let mut plan = drawn.plan.clone();
     plan.scenarios = vec![scenario::from_history(&round.history, round.start.threads)];
-    // Of the same seed and number, the round has the same schedule, unless the target refused some
+    // With the same seed and number the round has the same schedule, unless the target refused some
     // calls, which are not listed.
     if let Some(same) = search.look(&plan, number..number + 1, u64::MAX)? {
         return Ok(Some(same));
@@ -316,9 +315,9 @@ pub(super) fn listed(search: &Search, drawn: Shown) -> Result<Option<Shown>> {
     search.look(&plan, 0..SCHEDULES_FIRST, u64::MAX)
 }
 
-/// The same with what its round drew, so that candidates need not draw it again: the kind of heap,
-/// whether plain accesses are scheduling points, and the memory model. What shows it in a simpler
-/// way comes first.
+/// The same with fixed settings where its round drew them, so that candidates do not draw others:
+/// the kind of heap, plain scheduling points, and the memory model. Simpler settings are tried
+/// first.
 fn with_its_draws(search: &Search, mut shown: Shown) -> Result<Shown> {
     if shown.plan.control.heap == Heap::Some {
         shown = with_one_of(search, shown, &[Heap::Keep, Heap::Reuse], |c, heap| c.heap = heap)?;
@@ -353,7 +352,7 @@ fn with_one_of<T: Copy>(
     Ok(shown)
 }
 
-/// A livelock, as one of fewer steps: each candidate that shows it takes all of them.
+/// A livelock with a lower limit on steps, because each candidate that shows it takes all of them.
 fn with_fewer_steps(search: &Search, shown: Shown) -> Result<Shown> {
     let mut plan = shown.plan.clone();
     if !search.is_about_steps() || plan.control.steps_max <= LIVELOCK_STEPS {
@@ -364,8 +363,8 @@ fn with_fewer_steps(search: &Search, shown: Shown) -> Result<Shown> {
     Ok(same.unwrap_or(shown))
 }
 
-/// The smallest, run once more as it will be stored: it must be the identical round. A livelock
-/// takes all its steps again; what only looked like one gives way to the next larger.
+/// Runs the smallest once more as it will be stored. If that is not the identical round, the next
+/// larger is tried; so too for a livelock that ends within the full limit on steps.
 fn finish(search: &Search, ladder: Ladder, steps_max: Option<u64>) -> Result<Option<Smallest>> {
     search.set_until(Instant::now() + FINISH_MAX);
     for best in ladder.0.into_iter().rev() {
@@ -375,7 +374,7 @@ fn finish(search: &Search, ladder: Ladder, steps_max: Option<u64>) -> Result<Opt
         let last = search.look_anyway(&plan, best.round())?;
         let same = last.filter(|last| last.sighting.round.history == best.sighting.round.history);
         if let Some(shown) = same {
-            // What a schedule costs is known of rounds that were recorded.
+            // The size is from the earlier run, whose schedule was recorded.
             return Ok(Some(Smallest { shown, size: best.size(), measured: None }));
         }
     }

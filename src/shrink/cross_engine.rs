@@ -1,52 +1,51 @@
-//! What rr recorded, with engines whose rounds cost little: a finding with its recorded round comes
-//! in; what was tried goes out, and the same finding, shrunk by the engine that showed it. The
-//! recording has no part in it.
+//! Searches for a finding of rr with the other engines, whose rounds cost little.
+//! The result is the same finding, shrunk by the engine that showed it. The recording is not used,
+//! only its history.
 //!
-//! The controlled engine comes first, because what it shows is the same each time: parts of the
-//! recorded round get many schedules each, the smallest parts first, and short rounds of the plan
-//! are drawn anew. If none shows the finding, native threads try the same, as with findings of
-//! their own.
+//! The controlled engine comes first, because its findings repeat exactly: excerpts of the recorded
+//! round get many schedules each, the smallest first, and short rounds of the plan are drawn. If
+//! none shows the finding, native threads try the same as for findings of their own.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::search::{Search, Shown};
-use super::short::Short;
-use super::{Smallest, alone, controlled, native, replaced, window};
+use super::short_rounds::ShortRounds;
+use super::{Smallest, controlled, excerpts, native, replaced, sequential};
 use crate::core::plan::{Engine, Plan, Scenario};
 use crate::finding::cross_engine::{RecordedAs, SMALLER, Tried};
 use crate::finding::{Size, Stored};
 use crate::fuzz::Options;
 
-/// In this order.
+/// The engines, in this order.
 const ENGINES: [Engine; 2] = [Engine::Controlled, Engine::Native];
-/// The part of the time in which the controlled engine must show it, in percent.
+/// Percentage of the time within which the controlled engine must show it.
 const FIRST_PERCENT: u32 = 40;
-/// Each part of the round gets this part of the time first; then twice as much, and so on.
+/// The first slot of each excerpt is the budget divided by this. Slots double with each pass.
 const SLOT_PART: u32 = 50;
-/// Schedules of one slot: more than there is time for.
+/// Schedules reserved for one slot: more than fit into it.
 const SCHEDULES_MAX: u64 = 1 << 24;
-/// Steps for each call, and at least, after which a candidate counts as a livelock: many parts of a
-/// round wait for what was left out.
+/// Steps per call, and least steps, after which a candidate counts as a livelock: many excerpts
+/// wait for calls that they lack.
 const STEPS_OF_CALL: u64 = 2_000;
 const STEPS_MIN: u64 = 20_000;
 
-/// What came of it.
-pub struct Sought {
+/// The result of a search with other engines.
+pub struct CrossEngineResult {
     pub tried: Vec<Tried>,
     /// The finding as an engine showed it, with a name and a directory of its own.
     pub shown: Option<Stored>,
 }
 
-/// Looks for at most `budget`; `prepared` gives the options of a run of the finding's plan with
-/// that engine, or says why there is none. Ends with the first engine that shows it.
-pub fn elsewhere(
+/// Searches for at most `budget` and stops with the first engine that shows the finding. `prepared`
+/// returns the options of a run of its plan with an engine, or the reason why there are none.
+pub fn with_other_engines(
     stored: &Stored,
     prepared: &dyn Fn(Engine) -> Result<Options>,
     budget: Duration,
     tell: &mut dyn FnMut(Size),
-) -> Sought {
+) -> CrossEngineResult {
     let (mut tried, mut left) = (Vec::new(), budget);
     for engine in ENGINES {
         let mut attempt = Tried { engine, rounds: 0, seconds: 0.0, trouble: None };
@@ -62,22 +61,22 @@ pub fn elsewhere(
             Ok((smallest?, search.is_stopped()))
         });
         let (smallest, is_stopped) = searched.unwrap_or_else(|error| {
-            // A compiler says more than a line.
+            // A compiler prints many lines; the first one says what failed.
             attempt.trouble = format!("{error:#}").lines().next().map(str::to_string);
             (None, false)
         });
         tried.push(attempt);
         if let Some(smallest) = smallest {
-            return Sought { tried, shown: Some(beside(stored, smallest)) };
+            return CrossEngineResult { tried, shown: Some(beside(stored, smallest)) };
         }
         if is_stopped {
             break;
         }
     }
-    Sought { tried, shown: None }
+    CrossEngineResult { tried, shown: None }
 }
 
-/// The finding as if that engine had found it: its plan would have drawn the same calls.
+/// The finding as if `engine` had found it. Its plan draws the same calls.
 fn as_found_by(engine: Engine, stored: &Stored) -> Stored {
     let mut finding = stored.finding.clone();
     finding.plan.engine = engine;
@@ -93,12 +92,13 @@ fn as_found_by(engine: Engine, stored: &Stored) -> Stored {
 
 fn shrink(search: &Search, found: &Stored, tell: &mut dyn FnMut(Size)) -> Result<Option<Smallest>> {
     if found.round.start.sequential {
-        return alone::shrink(search, found, tell);
+        return sequential::shrink(search, found, tell);
     }
     if found.finding.plan.engine == Engine::Native {
         return native::shrink(search, found, tell);
     }
-    let (mut short, until) = (Short::new(&found.finding.plan), Instant::now() + search.left());
+    let (mut short, until) =
+        (ShortRounds::new(&found.finding.plan), Instant::now() + search.left());
     let first = first(search, found, &mut short)?;
     search.set_until(until);
     match first {
@@ -107,9 +107,9 @@ fn shrink(search: &Search, found: &Stored, tell: &mut dyn FnMut(Size)) -> Result
     }
 }
 
-/// A part of the round, or a short one, with a schedule that shows the finding.
-fn first(search: &Search, found: &Stored, short: &mut Short) -> Result<Option<Shown>> {
-    let parts = window::of(&found.finding, &found.round);
+/// An excerpt of the round, or a short round, with a schedule that shows the finding.
+fn first(search: &Search, found: &Stored, short: &mut ShortRounds) -> Result<Option<Shown>> {
+    let parts = excerpts::around_witness(&found.finding, &found.round);
     let (left, started) = (search.left(), Instant::now());
     let until = started + left * FIRST_PERCENT / 100;
     let mut slot = left / SLOT_PART;
@@ -139,7 +139,7 @@ fn first(search: &Search, found: &Stored, short: &mut Short) -> Result<Option<Sh
     Ok(None)
 }
 
-/// The plan of a part of the round.
+/// The plan of an excerpt of the round.
 fn with_calls(search: &Search, found: &Stored, part: &Scenario) -> Plan {
     let mut plan = Plan { scenarios: vec![part.clone()], ..found.finding.plan.clone() };
     plan.control.records = true;
@@ -150,7 +150,7 @@ fn with_calls(search: &Search, found: &Stored, part: &Scenario) -> Plan {
     plan
 }
 
-/// What was shown, as a finding beside the recorded one.
+/// The smallest round as a finding beside the recorded one.
 fn beside(stored: &Stored, smallest: Smallest) -> Stored {
     let mut shown = replaced(stored, smallest);
     let (name, signature) = (stored.finding.name.clone(), stored.finding.signature.clone());

@@ -1,58 +1,43 @@
-//! Shrinking: a finding comes in, the same finding with fewer calls, fewer threads and simpler
-//! arguments goes out, as a plan that lists its calls. Of the controlled engine also with fewer
-//! preemptions, and as the identical round each time (see [`controlled`]); of the native engine as
-//! calls that show it so and so often (see [`native`]). What shows with one call at a time stays so
-//! (see [`alone`]). What rr recorded stays as it is, and is looked for with these engines (see
-//! [`elsewhere`]).
+//! Minimizes findings: fewer calls, fewer threads, simpler arguments, fewer preemptions.
+//! The result is a plan that lists its calls. The controlled engine gives the identical round each
+//! time (see [`controlled`]); for native threads the result says how often its calls show the
+//! finding (see [`native`]). A finding of a round with one call at a time stays one (see
+//! [`sequential`]). A recording of rr stays as it is, and is searched for with the other engines
+//! (see [`with_other_engines`]).
 //!
-//! What counts as the same finding is [`search::Identity`]'s to say. Prints nothing, writes
-//! nothing.
+//! [`search::Identity`] decides what counts as the same finding.
 //!
-//! - `alone`: Shrinking what shows with one call at a time: a finding comes in, the same with fewer
-//!   calls and simpler arguments goes out, as a plan that lists them on one thread.
-//! - `bounded`: Few forced switches, all of them: the calls of a round come in, schedules of them
-//!   that switch at one step, at two, at three go out, in this order, so that the first which shows
-//!   the finding has the fewest.
-//! - `calls`: Fewer calls, fewer threads, simpler arguments: the best scenario so far comes in,
-//!   smaller ones are made of it in an order that gets far soon, and each that still shows the
-//!   finding takes its place.
-//! - `controlled`: Shrinking by the controlled engine: a finding comes in, the same with fewer
-//!   calls and fewer preemptions goes out, as a plan that lists its calls and its switches and
-//!   gives the identical round each time.
-//! - `cross_engine`: What rr recorded, with engines whose rounds cost little: a finding with its
-//!   recorded round comes in; what was tried goes out, and the same finding, shrunk by the engine
-//!   that showed it.
-//! - `deal`: Calls dealt out anew: the calls of a round come in, rounds of a few of them go out, on
-//!   few threads, in any order.
-//! - `native`: Shrinking with native threads, which run differently each time: a finding comes in,
-//!   the same with fewer calls goes out, as a plan that lists them, and how often they show it.
-//! - `schedule`: The same calls with fewer preemptions: the best round so far comes in, and is
-//!   replaced by ones whose schedule takes the turn less often from a thread that could go on.
+//! - `carried_schedule`: Carries the schedule of a scenario over to a smaller scenario.
+//! - `context_bounding`: Tries all schedules with few preemptions, the fewest first: iterative
+//!   context bounding.
+//! - `controlled`: Minimizes findings of the controlled engine: fewer calls, then fewer
+//!   preemptions.
+//! - `cross_engine`: Searches for a finding of rr with the other engines, whose rounds cost little.
+//! - `excerpts`: Makes scenarios from excerpts of a recorded round: the calls near its witness.
+//! - `minimize_calls`: Minimizes the calls, threads and arguments of a scenario by delta debugging.
+//! - `minimize_preemptions`: Minimizes the preemptions of a round without changing its calls.
+//! - `native`: Minimizes findings of native threads, whose rounds differ each time.
+//! - `recombine`: Makes random small rounds from a few calls of a round, on few threads, in any
+//!   order.
+//! - `reductions`: Reductions of a scenario: fewer calls, fewer threads, simpler arguments.
 //! - `search`: Candidates, tried: a plan and the numbers of rounds come in, the rounds that show
 //!   the finding go out.
-//! - `short`: Short rounds: the plan of a finding comes in, a round of few calls, drawn anew, that
-//!   shows the same goes out.
-//! - `smaller`: Scenarios with less in them: a scenario comes in, one with fewer calls, fewer
-//!   threads or simpler arguments goes out.
-//! - `turns`: The schedule of a scenario, carried over to one with less in it: the turns that
-//!   threads gave and what was left out come in, those that are left go out, at the places where
-//!   they now are.
-//! - `window`: Parts of a recorded round: the round and the operations that contradict each other
-//!   come in, the calls that were made near them go out, as scenarios, the smallest first.
+//! - `sequential`: Minimizes findings of sequential rounds, which make one call at a time.
+//! - `short_rounds`: Searches newly drawn rounds of few calls for one that shows the finding.
 
-mod alone;
-mod bounded;
-mod calls;
+mod carried_schedule;
+mod context_bounding;
 mod controlled;
 mod cross_engine;
-mod deal;
+mod excerpts;
+mod minimize_calls;
+mod minimize_preemptions;
 mod native;
-mod schedule;
+mod recombine;
+mod reductions;
 mod search;
-mod short;
-mod smaller;
-mod turns;
-mod window;
+mod sequential;
+mod short_rounds;
 
 use std::time::{Duration, Instant};
 
@@ -65,19 +50,19 @@ use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
 use search::{Search, Shown};
 
-pub use cross_engine::{Sought, elsewhere};
+pub use cross_engine::{CrossEngineResult, with_other_engines};
 
 /// The smallest round that still shows a finding.
 struct Smallest {
     shown: Shown,
     size: Size,
-    /// How often its calls show it, where that is not each time.
+    /// How often its calls show the finding, unless they show it each time.
     measured: Option<Measured>,
 }
 
-/// Shrinks a finding for at most `budget`; `tell` hears of every step. `options` are those of a run
-/// of its plan. None where the finding does not recur, and of a recording by rr, which is of one
-/// round and no other (see [`elsewhere`]).
+/// Shrinks a finding for at most `budget` and calls `tell` after every step. `options` are those of
+/// a run of its plan. None if the finding does not recur, and for a recording by rr (see
+/// [`with_other_engines`]).
 pub fn shrink(
     stored: &Stored,
     options: &Options,
@@ -87,14 +72,14 @@ pub fn shrink(
     let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
     let smallest = match stored.finding.plan.engine {
         Engine::Rr => None,
-        _ if stored.round.start.sequential => alone::shrink(&search, stored, tell)?,
+        _ if stored.round.start.sequential => sequential::shrink(&search, stored, tell)?,
         Engine::Controlled => controlled::shrink(&search, stored, tell)?,
         Engine::Native => native::shrink(&search, stored, tell)?,
     };
     Ok(smallest.map(|smallest| replaced(stored, smallest)))
 }
 
-/// What takes the finding's place.
+/// The smallest round as the finding that replaces the original.
 fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
     let Smallest { shown, size, measured } = smallest;
     let (before, round) = (&stored.finding, shown.round());
@@ -108,7 +93,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         sightings: before.sightings,
         known: before.known.clone(),
         recorded_as: before.recorded_as.clone(),
-        // Of native threads no round is the same again; they were measured instead.
+        // Native threads never repeat a round; their finding was measured instead.
         confirmed: measured.is_none().then_some(true),
         shrunk: Some(Box::new(shrunk)),
         ..shown.sighting.finding
@@ -123,7 +108,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
     }
 }
 
-/// What the finding was when it was found.
+/// The finding as it was before any shrinking.
 fn shrunk_before(stored: &Stored) -> Shrunk {
     let finding = &stored.finding;
     if let Some(shrunk) = &finding.shrunk {

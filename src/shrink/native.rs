@@ -1,68 +1,70 @@
-//! Shrinking with native threads, which run differently each time: a finding comes in, the same
-//! with fewer calls goes out, as a plan that lists them, and how often they show it. All is a
-//! matter of how likely something is, but for one thing: whatever is kept has shown the finding.
+//! Minimizes findings of native threads, whose rounds differ each time.
+//! The result is a plan that lists the calls, with a measurement of how often they show the
+//! finding. Only one thing is certain: every candidate that is kept has shown the finding.
 //!
-//! A candidate's calls are made over and over for a slot of time. It counts if it shows the finding
-//! in it; what would do so as often as the best one does is missed in one of twenty slots. What is
-//! missed costs size, never truth. When nothing more can be left out, slots become longer, for what
-//! shows the finding less often. A part of the time is kept for counting how often the smallest one
-//! does; what does not show it again then gives way to the next larger one. What is so rare that it
-//! does not come again at half time is not made smaller any more: all that is left is for counting.
+//! A candidate's calls run repeatedly for a slot of time, and it counts if it shows the finding in
+//! the slot. A candidate that shows it as often as the best one does is missed in one of twenty
+//! slots; a miss makes the result larger, never wrong. When no call can be removed any more, slots
+//! become longer, for candidates that show the finding less often. At the end, part of the time is
+//! used to count how often the smallest one shows it; if it does not, the next larger one is
+//! counted. If the best does not show the finding again at half time, it is so rare that it is not
+//! reduced further, and the remaining time is for counting.
 //!
-//! A hang is one after a short while as long as it is but a candidate's. The smallest one has to
-//! last for as long as the user says that a hang takes.
+//! A candidate counts as hung after a short time. The smallest one must hang for as long as the
+//! user's limit.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::calls::{Reducer, Trial};
+use super::minimize_calls::{Reducer, Trial};
 use super::search::{ROUND_FIRST, Search, Shown};
-use super::{Smallest, window};
+use super::{Smallest, excerpts};
 use crate::core::measured::{INTERVALS_FOR_95_PERCENT, Measured};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::scenario;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, Size, Stored};
 
-/// The part of the time that is kept for counting, in percent, and the most.
+/// Percentage of the time reserved for counting, and its maximum.
 const COUNT_PERCENT: u32 = 20;
 const COUNT_MAX: Duration = Duration::from_secs(10);
-/// The most when the user has had enough.
+/// The maximum after the user has stopped the run.
 const COUNT_STOPPED: Duration = Duration::from_secs(1);
-/// The part of all time in which the finding must recur, and that after which it must be frequent
-/// to be made smaller still, in percent.
+/// Percentage of the time within which the finding must recur, and the percentage after which it
+/// must be frequent to be reduced further.
 const FIRST_PERCENT: u32 = 40;
 const HALF_PERCENT: u32 = 50;
-/// Sightings after which what is rare has been counted for long enough.
+/// Sightings after which a rare finding has been counted for long enough.
 const COUNTED: u64 = 20;
-/// The first slot of each of the first candidates is this part of all time; then it doubles.
+/// The first slot of a candidate is the time divided by this. Slots double from pass to pass.
 const FIRST_PART: u32 = 100;
-/// So many calls are few: their rounds are short, and what shows the finding among them is soon
-/// small. Many get their turn after some passes.
+/// Scenarios with at most so many calls are tried first, because their rounds are short. Larger
+/// ones follow after some passes.
 const FEW_CALLS: usize = 200;
 const PASSES_OF_FEW: u32 = 2;
-/// Calls of each thread in rounds that are drawn anew.
+/// Calls of each thread in newly drawn rounds.
 const DRAWN: [u64; 3] = [4, 12, 32];
-/// The shortest slot: below, starting a process costs more than what it does.
+/// The shortest slot: in a shorter one, starting the process takes longer than its rounds.
 const SLOT_MIN: Duration = Duration::from_millis(10);
-/// The longest is this part of the time for counting, in which a few rounds must show the finding.
+/// The longest slot is the time for counting divided by this, because a few rounds must show the
+/// finding while it is counted.
 const SLOT_PART: u32 = 3;
-/// Slots become so many times as long from level to level.
+/// The factor between the slots of successive levels.
 const SLOT_FACTOR: f64 = 4.0;
-/// All slots of one process together take at most this part of what is left.
+/// All slots of one process together take at most the remaining time divided by this.
 const LEFT_PART: u32 = 3;
-/// No two threads get into each other's way with fewer.
+/// Fewer calls cannot interfere with each other.
 const CALLS_MIN: usize = 2;
-/// Sightings after which enough is known of a candidate.
+/// Sightings after which a candidate is known well enough.
 const ENOUGH: u64 = 4;
-/// What hangs is waited for each time: once is enough.
+/// The same for hangs: one is enough, because each takes time to wait for.
 const ENOUGH_HANGS: u64 = 1;
-/// The most time in which the smallest one must hang again.
+/// Most time within which the smallest one must hang again.
 const HANGS_AGAIN_MAX: Duration = Duration::from_secs(5);
 
-/// The smallest calls that show the finding, and how often; none where it does not recur.
+/// The smallest calls that show the finding, and how often; none if it does not recur.
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
@@ -74,7 +76,7 @@ pub(super) fn shrink(
     let mut slots = Slots { search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
     search.go_by(&whole(stored))?;
     let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
-    // The best of each level: smaller and smaller, and shown less and less often.
+    // The best of each level: each smaller than the one before, and usually rarer.
     let mut ladder = vec![first.clone()];
     let mut reducer = Reducer::new(slots, first, tell);
     let mut is_half = true;
@@ -116,7 +118,7 @@ fn whole(stored: &Stored) -> Plan {
     plan
 }
 
-/// Gives each candidate so much time.
+/// Tries each candidate for a slot of time.
 struct Slots<'a> {
     search: &'a Search,
     /// The next round's number: no two are drawn alike.
@@ -141,18 +143,17 @@ impl Slots<'_> {
         slot(best.per_second, self.level, self.max) + self.search.waits()
     }
 
-    /// The time of a search in which so many rounds showed the finding, without that in which these
-    /// did nothing.
+    /// The time of a search without the time in which `shown` rounds hung.
     fn busy(&self, elapsed: Duration, shown: u64) -> f64 {
         elapsed.as_secs_f64() - self.search.waits().as_secs_f64() * shown as f64
     }
 
-    /// Calls that show the finding, not yet made smaller: those of its own round that matter, or of
-    /// a short one of the same plan; or many, where few do not show it soon.
+    /// The first calls that show the finding, before any reduction: an excerpt of its own round, or
+    /// of a newly drawn short round; or a large excerpt, if small ones do not show it soon.
     fn first(&mut self, stored: &Stored, budget: Duration) -> Result<Option<Shown>> {
         let Finding { plan, .. } = &stored.finding;
         let candidates = match plan.scenarios.is_empty() {
-            true => window::of(&stored.finding, &stored.round),
+            true => excerpts::around_witness(&stored.finding, &stored.round),
             false => plan.scenarios.clone(),
         };
         let (few, many): (Vec<_>, Vec<_>) =
@@ -174,7 +175,7 @@ impl Slots<'_> {
         Ok(None)
     }
 
-    /// The smallest of these scenarios that shows the finding, or else a part of a short round.
+    /// The smallest of these scenarios that shows the finding, or else an excerpt of a short round.
     fn first_of_few(
         &mut self,
         plan: &Plan,
@@ -196,7 +197,7 @@ impl Slots<'_> {
         Ok(None)
     }
 
-    /// The first of these scenarios that shows the finding, each for so long.
+    /// The first of these scenarios that shows the finding. Each is tried for `time`.
     fn first_of(
         &mut self,
         plan: &Plan,
@@ -215,7 +216,7 @@ impl Slots<'_> {
         Ok(None)
     }
 
-    /// The calls of a round that is drawn anew, with so many of each thread.
+    /// An excerpt of a newly drawn round with `calls` calls of each thread.
     fn drawn(&mut self, plan: &Plan, calls: u64, time: Duration) -> Result<Option<Shown>> {
         let short = Plan { calls: Some(calls), ..plan.clone() };
         let mut found = None;
@@ -225,12 +226,12 @@ impl Slots<'_> {
         })?;
         self.round += searched.rounds;
         let Some(Shown { sighting, .. }) = found else { return Ok(None) };
-        let parts = window::of(&sighting.finding, &sighting.round);
+        let parts = excerpts::around_witness(&sighting.finding, &sighting.round);
         self.first_of(plan, &parts, time)
     }
 
-    /// Runs the plan's scenarios in turns for so long; of each a round that shows the finding, if
-    /// one did.
+    /// Runs the plan's scenarios in turn for `time`. Returns for each a round that showed the
+    /// finding, if any.
     fn try_for(&mut self, plan: &Plan, time: Duration) -> Result<Vec<Option<Shown>>> {
         let count = plan.scenarios.len() as u64;
         let enough = if self.search.waits().is_zero() { ENOUGH } else { ENOUGH_HANGS };
@@ -253,7 +254,7 @@ impl Slots<'_> {
         self.search.those_that_depend(tried.into_iter().map(rated).collect())
     }
 
-    /// Whether these calls show the finding so often that a count of so long can rely on it.
+    /// Whether these calls show the finding so often that a count of length `count` will see it.
     fn is_frequent(&mut self, best: &Shown, count: Duration) -> Result<bool> {
         let mut is_seen = false;
         let time = count.div_f64(INTERVALS_FOR_95_PERCENT) + self.search.waits();
@@ -265,8 +266,9 @@ impl Slots<'_> {
         Ok(is_seen)
     }
 
-    /// Counts how often the last of these shows the finding that shows it again: for so long, and
-    /// longer, but not longer than the second, as long as it was seen but a few times.
+    /// Counts how often the smallest round of the ladder shows the finding. If it does not, counts
+    /// for the next larger one. Counting takes at least `least`, and continues to at most `most`
+    /// while there are few sightings, because a share of few sightings is inexact.
     fn count(
         &mut self,
         mut ladder: Vec<Shown>,
@@ -285,8 +287,8 @@ impl Slots<'_> {
         Ok(None)
     }
 
-    /// How often these calls show the finding, as that which they show most often; none if they do
-    /// not, for half of the time unless they are the `last` that there are.
+    /// Counts how often these calls show the finding with their most frequent signature. None if
+    /// they do not show it for half of the time, or for all of it if they are the `last` candidate.
     fn counted(
         &mut self,
         best: &Shown,
@@ -313,7 +315,8 @@ impl Slots<'_> {
         Ok(shown.map(|shown| Smallest { size: shown.size(), shown, measured }))
     }
 
-    /// The same, of a hang one that lasts; they come every so many seconds.
+    /// The same; for a hang, a round that hangs for the user's limit, which must come within about
+    /// three times `seconds`, the mean time between hangs.
     fn lasting(&mut self, shown: Shown, seconds: f64) -> Result<Option<Shown>> {
         if self.search.waits().is_zero() {
             return Ok(Some(shown));
@@ -327,8 +330,7 @@ impl Slots<'_> {
     }
 }
 
-/// For how long is counted what was seen so many times until now: what is rare, for as long as
-/// there is time.
+/// The time for counting, given the sightings so far: unlimited while they are few.
 fn counting(times: u64, patience: Duration, least: Duration) -> Duration {
     match times {
         0 => patience,
@@ -337,16 +339,16 @@ fn counting(times: u64, patience: Duration, least: Duration) -> Duration {
     }
 }
 
-/// How long a candidate is tried where the best one shows the finding so often.
+/// The slot of a candidate, if the best shows the finding at this rate.
 fn slot(per_second: f64, level: i32, max: Duration) -> Duration {
     let seconds = INTERVALS_FOR_95_PERCENT / per_second * SLOT_FACTOR.powi(level);
-    // What is never shown would take for ever.
+    // A rate of 0 gives an infinite time.
     let time = Duration::try_from_secs_f64(seconds).unwrap_or(max);
     time.max(SLOT_MIN).min(max)
 }
 
-/// How often something happens that was seen so often. Rather too seldom than too often: time ends
-/// with a sighting as often as not.
+/// An estimate of the rate, rather too low: the time often ends with a sighting, which makes the
+/// plain quotient too high.
 fn per_second(shown: u64, seconds: f64) -> f64 {
     (shown.max(2) - 1) as f64 / seconds.max(1e-6)
 }
@@ -357,7 +359,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A candidate that is as good as the best is missed in one slot of twenty.
+    /// A candidate that shows the finding as often as the best is missed in one of twenty slots.
     #[test]
     fn slots_miss_one_of_twenty() {
         for per_second in [4.0, 10.0, 200.0] {
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rare_is_counted_for_as_long_as_there_is_time() {
+    fn a_rare_finding_is_counted_as_long_as_there_is_time() {
         let of = |times| counting(times, 3 * SECOND, 2 * SECOND);
         assert_eq!(of(0), 3 * SECOND);
         assert_eq!(of(1).min(9 * SECOND), 9 * SECOND);
@@ -383,12 +385,12 @@ mod tests {
         assert_eq!(slot(0.0, 0, SECOND), SECOND);
         assert!(slot(100.0, 1, SECOND) > slot(100.0, 0, SECOND) * 3);
         assert_eq!(slot(100.0, 100, SECOND), SECOND);
-        // Where hardly any time is left, it is the bound.
+        // With hardly any time left, the bound counts.
         assert_eq!(slot(100.0, 0, SLOT_MIN / 2), SLOT_MIN / 2);
     }
 
     #[test]
-    fn rates_are_rather_too_low() {
+    fn estimated_rates_are_rather_too_low() {
         assert_eq!(per_second(1, 2.0), 0.5);
         assert_eq!(per_second(4, 2.0), 1.5);
         assert!(per_second(1, 0.0).is_finite());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use super::turns;
+use super::carried_schedule;
 use crate::core::plan::{Engine, Plan, Scenario};
 use crate::finding::signature::Signature::{self, Violation};
 use crate::finding::{Finding, Size};
@@ -103,7 +103,7 @@ impl Shown {
 
     /// The turns of its schedule, where that was recorded and has not too many.
     pub fn turns(&self) -> Option<Vec<Turn>> {
-        let turns = turns::parsed(&self.schedule()?.turns);
+        let turns = carried_schedule::parsed(&self.schedule()?.turns);
         (turns.len() <= TURNS_MAX).then_some(turns)
     }
 

@@ -3,7 +3,7 @@
 use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::core::history::{Entry, History, Misfit, NEVER, Thread};
 use interlap::core::operation::{Op, Status};
-use interlap::fuzz::long_round::Watch;
+use interlap::fuzz::online_round::OnlineRound;
 use interlap::model::Spec;
 use interlap::trace::frame::RoundStart;
 use interlap::trace::rounds::Part;
@@ -191,7 +191,7 @@ fn rounds_in_parts_have_the_verdict_of_the_whole() {
             let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
             let start =
                 RoundStart { round: 3, threads: 3, calls: 0, sequential: false, fresh: false };
-            let mut watch = Watch::new(start.clone(), spec, limits.clone());
+            let mut watch = OnlineRound::new(start.clone(), spec, limits.clone());
             let mut early = false;
             for (number, history) in parts(&history).into_iter().enumerate() {
                 cuts += usize::from(number > 0);

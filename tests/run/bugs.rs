@@ -49,7 +49,7 @@ fn two_bugs_of_one_structure_are_never_taken_for_one() {
     let load = |directory: &PathBuf| Stored::load(directory).expect("a finding");
     let all: Vec<Stored> = answer.findings.iter().map(load).collect();
     let findings: Vec<&Stored> = all.iter().collect();
-    let bugs = triage::bugs::of(&findings);
+    let bugs = triage::same_bug::group(&findings);
     let shown = |bug: &Vec<usize>| -> BTreeSet<u32> {
         bug.iter().flat_map(|at| planted(findings[*at])).collect()
     };

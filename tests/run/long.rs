@@ -112,7 +112,7 @@ fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("return;")).native().calls(ENDLESS);
     let finding = run.findings(1).expect(1, &["Reproduce with"]).finding();
-    assert!(read(finding.join("finding.json")).contains("judged while it went on"));
+    assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
 /// In what order values lie in a stack is seldom certain: so it is emptied between the parts, and
@@ -145,7 +145,7 @@ INTERLAP_TARGET(Target)
     let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS);
     let run = run.findings(1).with("--weight push=8 --weight pop=1");
     let finding = run.expect(1, &["Reproduce with"]).finding();
-    assert!(read(finding.join("finding.json")).contains("judged while it went on"));
+    assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
 #[test]

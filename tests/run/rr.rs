@@ -131,7 +131,7 @@ fn a_recording_is_replayed_and_compared_with_the_history() {
     fake.file("refusal", ASSERTION.as_bytes());
     tool.replay(directory)
         .with("--rr-arg -X")
-        .expect(2, &["rr cannot replay it", "Assertion `t->desched_rec()"]);
+        .expect(2, &["rr cannot replay the recording", "Assertion `t->desched_rec()"]);
     let pass = std::fs::read_to_string(fake.path("called")).expect("calls");
     assert!(pass.contains("-X replay -a "), "{pass}");
 }
@@ -225,7 +225,7 @@ fn real() -> Option<Recorder> {
         args: variable("INTERLAP_RR_ARGS").split_whitespace().map(str::to_string).collect(),
         ..Recorder::default()
     };
-    match probe::probe(&Rr::of(&recorder)) {
+    match probe::probe(&Rr::new(&recorder)) {
         Ok(_) => Some(recorder),
         Err(refusal) => {
             // Not by a macro, whose output the test runner keeps to itself.

@@ -1,5 +1,5 @@
-//! The two command lines, compile and link. Comes in: a request, the adapter's head, the compiler;
-//! goes out: arguments, and the key under which their result is kept. Runs nothing.
+//! Makes the command lines that compile and link an adapter, and the key of their result.
+//! The compiler's flags are put together here; `flags` only parses those of users.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::flags::{self, Flag};
 use super::{Compiler, Error, Flavour, Language, Request};
 use crate::adapter::head::Head;
 
-/// Raised when libraries of an older program must not be taken for this one's.
+/// To be changed when this program must not use the libraries of an older one.
 const FORMAT: &str = "interlap library 1";
 
 /// The arguments of one adapter's compilation, without the names of temporary files.
@@ -21,8 +21,8 @@ pub(super) struct Commands {
     include_dirs: Vec<PathBuf>,
 }
 
-/// Hooks, called so often that a table of jumps shows. Nothing is copied without a hook: the
-/// compiler would copy a few bytes itself.
+/// Hooks are called so often that jumps through a table cost time, so `-fno-plt`. Copies must call
+/// hooks, and the compiler would copy a few bytes itself, so no builtin copies.
 const HOOKED: [&str; 7] = [
     "-O2",
     "-g",
@@ -32,8 +32,8 @@ const HOOKED: [&str; 7] = [
     "-fno-builtin-memmove",
     "-fno-builtin-memset",
 ];
-/// Functions that use memory and are called by code with hooks: the harness has others in their
-/// place, which look first.
+/// Functions that access memory, when called by code with hooks: the harness wraps them to see the
+/// accesses.
 const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
 
 impl Flavour {
@@ -44,22 +44,22 @@ impl Flavour {
         }
     }
 
-    /// What it adds to the compiler's flags, and to the linker's.
+    /// Its flags for the compiler, and for the linker.
     fn flags(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
-            // Nothing undefined: a forgotten `-l` is told by the linker, with the symbol's name,
-            // not by the process that loads the library.
+            // No undefined symbols: the linker reports a forgotten `-l` with the symbol's name,
+            // before a process loads the library.
             Flavour::Plain => (&["-O2", "-g"], &["-Wl,--no-undefined"]),
-            // The hooks are the harness's, so that something is undefined. Not linked with
-            // -fsanitize=thread, which would bring in the hooks of a race detector.
+            // The hooks are defined in the harness, so symbols may be undefined. Linking with
+            // -fsanitize=thread would add the hooks of a race detector.
             Flavour::Hooked => (&HOOKED, &[WRAPPED]),
         }
     }
 }
 
 impl Commands {
-    /// `request` is anchored. What stands later wins: the defaults, the adapter's own flags, the
-    /// request's.
+    /// `request` is anchored. Later flags win: first the defaults, then the adapter's own flags,
+    /// then the request's.
     pub(super) fn new(
         request: &Request,
         head: &Head,
@@ -69,8 +69,8 @@ impl Commands {
         let folder = request.source.parent().unwrap_or(Path::new("/"));
         let own = Flag::parse(&head.flags).into_iter().map(|flag| flag.anchored(folder));
         let flags: Vec<Flag> = own.chain(Flag::parse(&request.flags)).collect();
-        if let Some((flag, why)) = flags::misfit(&flags) {
-            return Err(Error::Misfit { flag: flag.to_string(), why });
+        if let Some((flag, why)) = flags::unsupported(&flags) {
+            return Err(Error::UnsupportedFlag { flag: flag.to_string(), why });
         }
         let mut include_dirs = request.include_dirs.clone();
         include_dirs.extend(flags.iter().filter_map(Flag::include_dir).map(Path::to_path_buf));
@@ -83,8 +83,8 @@ impl Commands {
         })
     }
 
-    /// Where the commands run. Their own paths are absolute; others, hidden in flags such as
-    /// `-Wl,--version-script=x`, are taken from here.
+    /// The folder in which the commands run. Their paths are absolute, except those inside flags
+    /// such as `-Wl,--version-script=x`, which are relative to this folder.
     pub(super) fn folder(&self) -> &Path {
         self.source.parent().unwrap_or(Path::new("/"))
     }
@@ -106,7 +106,7 @@ impl Commands {
         arguments
     }
 
-    /// Both steps in one, as users can paste it into a shell to see the same errors.
+    /// Both steps as one line, which users can paste into a shell to see the same errors.
     pub(super) fn in_one(&self, compiler: &Compiler) -> String {
         let mut command = compiler.command();
         command.args(&self.compile).arg(&self.source).args(&self.link).args(["-o", "/dev/null"]);
@@ -118,8 +118,8 @@ impl Commands {
         self.include_dirs.iter().chain(compiler.include_dirs()).cloned().collect()
     }
 
-    /// Names what these commands make of `text`, the source, while no header changes: the file's
-    /// stem for people, a hash for the rest.
+    /// The key of the result of these commands for the source `text`, as long as no header changes.
+    /// It is the file's stem, for people, and a hash.
     pub(super) fn key(&self, text: &[u8], compiler: &Compiler, flavour: Flavour) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |bytes: &[u8]| {
@@ -131,7 +131,7 @@ impl Commands {
         }
         add(self.source.as_os_str().as_encoded_bytes());
         add(text);
-        // The lengths keep a word from moving between the lists unnoticed.
+        // With the lengths, a word that moves from one list to another changes the key.
         let own = compiler.command();
         let own: Vec<OsString> = own.get_args().map(OsString::from).collect();
         let include_dirs = compiler.include_dirs().iter().map(|dir| dir.clone().into()).collect();
@@ -162,8 +162,8 @@ fn compile(
     if request.flavour == Flavour::Hooked {
         add(hooked(compiler.is_clang()));
     }
-    // One library's symbols must stay its own: two builds of one template in one process would
-    // otherwise be merged by the loader, and a seeded bug would silently vanish.
+    // Symbols stay local to the library: the loader would otherwise merge two builds of one
+    // template in one process, and a seeded bug would silently vanish.
     add(&["-fPIC", "-fvisibility=hidden", "-pthread"]);
     if compiler.language == Language::Cpp && !compiler.is_clang() {
         add(&["-fno-gnu-unique"]);
@@ -172,7 +172,7 @@ fn compile(
     let own_standard = own.get_args().any(|word| word.to_string_lossy().starts_with("-std="));
     if !own_standard && !flags.iter().any(Flag::is_standard) {
         add(match compiler.language {
-            // So that a thread that ends early runs its cleanup handlers on its way out.
+            // With exceptions, a thread that ends early runs its cleanup handlers.
             Language::C => &["-std=gnu11", "-fexceptions"],
             Language::Cpp => &["-std=c++17"],
         });
@@ -183,15 +183,15 @@ fn compile(
     arguments.extend(of_compiler.flat_map(Flag::words).map(OsString::from));
     arguments.extend(last_dirs.into_iter().flat_map(include));
     if request.flavour == Flavour::Hooked {
-        // Code that is made when linking has no hooks.
+        // Code that is generated when linking has no hooks.
         arguments.push("-fno-lto".into());
     }
     arguments
 }
 
-/// What hooks are called: none at function entry and exit; volatile accesses apart from plain ones;
-/// 16-byte atomics too. Libraries are not told (`__SANITIZE_THREAD__`): they would not run the code
-/// that their users run.
+/// Selects the hooks: none at function entry and exit; separate ones for volatile accesses; also
+/// for 16-byte atomics. `__SANITIZE_THREAD__` is undefined, because with it some libraries compile
+/// other code than their users run.
 fn hooked(clang: bool) -> &'static [&'static str] {
     match clang {
         true => &[
@@ -207,7 +207,7 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-mcx16",
             "-Wno-tsan",
             "-U__SANITIZE_THREAD__",
-            // Of the parts of split functions, GCC's debugging information loses what was inlined.
+            // GCC's debugging information omits inlined calls in the parts of split functions.
             "-fno-partial-inlining",
         ],
     }
@@ -218,7 +218,7 @@ fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {
     arguments.extend(request.flavour.flags().1.iter().map(OsString::from));
     for flag in flags {
         arguments.extend(flag.clone().words().into_iter().map(OsString::from));
-        // A shared library found by -L when linking must be found again when loading.
+        // A shared library that -L finds when linking must also be found when loading.
         if let Flag::Path("-L", dir) = flag {
             let words = ["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), dir.into()];
             arguments.extend::<[OsString; 4]>(words);

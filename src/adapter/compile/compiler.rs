@@ -1,6 +1,5 @@
-//! The compiler of a language. Comes in: the environment (`CC`, `CXX`, the search path), read by
-//! the `cc` crate; goes out: a program, its version and the folders it searches for headers. Knows
-//! nothing of adapters.
+//! Finds the C and C++ compilers, their versions and their header folders.
+//! The `cc` crate reads `CC`, `CXX` and the search path.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +15,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Told by the extension of the file's name.
+    /// The language for the extension of the file's name.
     pub fn of(source: &Path) -> Result<Language, Error> {
         match source.extension().and_then(|extension| extension.to_str()) {
             Some("c") => Ok(Language::C),
@@ -25,7 +24,7 @@ impl Language {
         }
     }
 
-    /// What users call it, the variable that names its compiler, the Debian package of one.
+    /// Its name for users, the variable for its compiler, and the Debian package of a compiler.
     pub(super) fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Language::C => ("C", "CC", "gcc"),
@@ -41,7 +40,7 @@ impl Language {
     }
 }
 
-/// A compiler that answered.
+/// A compiler that runs.
 #[derive(Debug)]
 pub struct Compiler {
     tool: cc::Tool,
@@ -53,7 +52,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler for this language: `program`, else what the environment names.
+    /// The compiler for this language: `program`, else the one that the environment names.
     pub(super) fn find(language: Language, program: Option<&Path>) -> Result<Compiler, Error> {
         let mut build = cc::Build::new();
         build
@@ -106,7 +105,7 @@ impl Compiler {
         &self.include_dirs
     }
 
-    /// The variables that change what it does without showing in its arguments or its search path.
+    /// The variables that change the result and do not show in its arguments or its search path.
     pub(super) fn environment(&self) -> &str {
         &self.environment
     }
@@ -115,13 +114,13 @@ impl Compiler {
         self.tool.is_like_clang()
     }
 
-    /// The program with the flags that the environment gives (`CFLAGS`, `CXXFLAGS`).
+    /// The program with the flags from the environment (`CFLAGS`, `CXXFLAGS`).
     pub(super) fn command(&self) -> Command {
         silent(&self.tool)
     }
 }
 
-/// Where the system finds a program named without a folder.
+/// The path of a program that is named without a folder.
 fn on_search_path(program: &Path) -> PathBuf {
     if program.components().count() > 1 {
         return program.to_path_buf();
@@ -136,7 +135,8 @@ fn environment() -> String {
     names.map(|name| format!("{name}={:?}\n", std::env::var_os(name))).concat()
 }
 
-/// Messages in English whatever the locale, because they are looked through for missing headers.
+/// The command with messages in English in every locale, because they are searched for missing
+/// headers.
 fn silent(tool: &cc::Tool) -> Command {
     let mut command = tool.to_command();
     command.env("LC_ALL", "C").stdin(Stdio::null());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_is_told_by_the_extension() {
+    fn the_extension_decides_the_language() {
         assert_eq!(Language::of(Path::new("a/x.c")).expect("C"), Language::C);
         assert_eq!(Language::of(Path::new("x.cxx")).expect("C++"), Language::Cpp);
         assert!(Language::of(Path::new("x.so")).is_err());

@@ -1,5 +1,4 @@
-//! Why there is no library. Comes in: what the compiler printed; goes out: the kind of failure and
-//! what to do about it, with the compiler's own words unchanged.
+//! The errors of compiling an adapter, each with advice and the compiler's own messages.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -17,8 +16,8 @@ pub enum Error {
     NoCompiler { language: Language, program: PathBuf, reason: String },
     #[error("{}: not a C or C++ source (.c, .cc, .cpp, .cxx)", path.display())]
     NotASource { path: PathBuf },
-    #[error("{flag} does not go with interlap: {why}; leave it out")]
-    Misfit { flag: String, why: &'static str },
+    #[error("{flag} cannot be used with interlap: {why}; leave it out")]
+    UnsupportedFlag { flag: String, why: &'static str },
     #[error("{output}\nheader {header} not found; {}", packages::advice_for_header(header))]
     MissingHeader { header: String, package: Option<&'static str>, output: String },
     #[error("{output}\nlibrary {library} not found; {}", packages::advice_for_library(library))]
@@ -37,7 +36,7 @@ pub enum Error {
     Io(#[from] IoError),
 }
 
-/// The kind of failure behind what the compiler printed.
+/// Recognizes the kind of failure from the compiler's output.
 pub(super) fn diagnose(output: String, command: String, status: ExitStatus) -> Error {
     if output.contains("No space left on device") {
         return Error::DiskFull { output };
@@ -53,7 +52,7 @@ pub(super) fn diagnose(output: String, command: String, status: ExitStatus) -> E
     Error::Failed { output, command, status }
 }
 
-/// A symbol that no library has says nothing about which library would have it.
+/// The advice for undefined symbols: their names do not say which library is missing.
 fn advice(output: &str) -> &'static str {
     match ["undefined reference to", "undefined symbol"].iter().any(|mark| output.contains(mark)) {
         true => {
@@ -64,8 +63,8 @@ fn advice(output: &str) -> &'static str {
     }
 }
 
-/// Files that are no headers, and programs, are missed in the same words, but by the compiler, not
-/// at a place in a source or on the command line.
+/// The header that a line reports as missing. The compiler reports other missing files and programs
+/// in the same words, but without a place in a source or on the command line.
 fn missing_header(line: &str) -> Option<&str> {
     let (place, message) = line.split_once(": fatal error: ")?;
     let is_of_source = place.ends_with(|c: char| c.is_ascii_digit());
@@ -80,7 +79,7 @@ fn missing_header(line: &str) -> Option<&str> {
     message.strip_suffix(" file not found")?.strip_prefix('\'')?.strip_suffix('\'')
 }
 
-/// GNU ld and gold; lld; mold.
+/// The library that a line of GNU ld, gold, lld or mold reports as missing.
 fn missing_library(line: &str) -> Option<&str> {
     let marks = ["cannot find -l", "unable to find library -l", "library not found: "];
     let rest = marks.iter().find_map(|mark| line.split_once(mark))?.1;
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_that_are_missing_are_no_headers() {
+    fn other_missing_files_are_not_taken_for_headers() {
         for output in [
             "g++: fatal error: cannot execute 'cc1plus': execvp: No such file or directory",
             "g++: fatal error: cannot read spec file 'x': No such file or directory",

@@ -1,5 +1,5 @@
-//! Compiler flags as users give them. Comes in: words; goes out: the same flags, told apart into
-//! those of the compiler and those of the linker, with paths that depend on no current directory.
+//! Parses the compiler and linker flags of users, and makes their paths absolute.
+//! The flags that interlap adds are in `command`.
 
 use std::path::{Path, PathBuf};
 
@@ -24,9 +24,9 @@ const VALUE_FLAGS: [&str; 13] = [
     "--param",
 ];
 
-/// The words of a flag as given on a command line: one, unless it is several flags, or a flag and
-/// its path, in one value, as the output of `pkg-config` is. A dash behind a space tells the one, a
-/// flag before the first space the other; words are parted as a shell does.
+/// The words of one value of `--cflag`. It is usually one word. It is several, split as a shell
+/// does, if it contains several flags, like the output of `pkg-config` (a dash follows a space), or
+/// a flag and its path (a flag of [`PATH_FLAGS`] precedes the first space).
 pub fn words(text: &str) -> Vec<String> {
     let text = text.trim();
     let first = text.split_whitespace().next().unwrap_or_default();
@@ -79,12 +79,12 @@ impl Flag {
         }
     }
 
-    /// The same flag with its path taken from `folder`.
+    /// The same flag with an absolute path; a relative one is taken from `folder`.
     pub(super) fn anchored(self, folder: &Path) -> Flag {
         match self {
-            // The compiler looks for these where it looks for all headers, too.
+            // The compiler also searches for these in the folders of headers.
             Flag::Path("-include" | "-imacros", ref path) if !folder.join(path).exists() => self,
-            // `-I=x` and `-I$SYSROOT/x` lie below the compiler's sysroot.
+            // `-I=x` and `-I$SYSROOT/x` are below the compiler's sysroot.
             Flag::Path(name, path) if !path.to_string_lossy().starts_with(['=', '$']) => {
                 Flag::Path(name, folder.join(path))
             }
@@ -103,7 +103,7 @@ impl Flag {
         }
     }
 
-    /// Whether only the linker understands it; clang warns about such flags when it compiles.
+    /// Whether it is only for the linker. clang warns about such flags when it compiles.
     pub(super) fn is_of_linker(&self) -> bool {
         match self {
             Flag::Path(name, _) => *name == "-L",
@@ -116,7 +116,7 @@ impl Flag {
         }
     }
 
-    /// The folder it adds to those searched for headers.
+    /// The folder that it adds to the search path for headers.
     pub(super) fn include_dir(&self) -> Option<&Path> {
         match self {
             Flag::Path("-I" | "-isystem" | "-iquote" | "-idirafter", path) => Some(path),
@@ -124,13 +124,13 @@ impl Flag {
         }
     }
 
-    /// Whether it chooses the language's version.
+    /// Whether it chooses the language standard.
     pub(super) fn is_standard(&self) -> bool {
         matches!(self, Flag::Word(word) if word.starts_with("-std=") || word == "-ansi")
     }
 }
 
-/// Flags that build another tool into the target, and what is to be said of each.
+/// Flags that build another tool into the target, and why they are refused.
 const OF_OTHER_TOOLS: [(&str, &str); 6] = [
     ("-fsanitize=", SANITIZER),
     ("--coverage", COVERAGE),
@@ -142,12 +142,12 @@ const OF_OTHER_TOOLS: [(&str, &str); 6] = [
 
 const SANITIZER: &str = "a sanitizer's runtime has to be the whole program's, and the program is \
                          interlap; its controlled engine finds use after free, double frees and \
-                         frees of what was not allocated by itself";
+                         invalid frees by itself";
 const COVERAGE: &str = "its counters, which all threads share, are not the library's, and would be \
                         fuzzed with it";
 
-/// A flag that does not go with interlap, and why.
-pub(super) fn misfit(flags: &[Flag]) -> Option<(&str, &'static str)> {
+/// A flag that cannot be used with interlap, and why.
+pub(super) fn unsupported(flags: &[Flag]) -> Option<(&str, &'static str)> {
     flags.iter().find_map(|flag| match flag {
         Flag::Word(word) => {
             let (_, why) = OF_OTHER_TOOLS.iter().find(|(name, _)| word.starts_with(name))?;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_not_in_the_folder_is_the_compilers_to_find() {
+    fn a_header_that_is_not_in_the_folder_is_left_to_the_compiler() {
         let folder = tempfile::tempdir().expect("temp dir");
         std::fs::write(folder.path().join("a.h"), "").expect("write");
         let anchored = |name: &str| {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn several_flags_in_one_value_are_parted() {
+    fn several_flags_in_one_value_are_split() {
         assert_eq!(words("-I/a -L/b  -lx "), ["-I/a", "-L/b", "-lx"]);
         assert_eq!(words("-include rte_config.h"), ["-include", "rte_config.h"]);
         assert_eq!(words("-DA='b c' -O1"), ["-DA=b c", "-O1"]);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_linkers_flags_are_told_apart() {
+    fn linker_flags_are_recognized() {
         let words = ["-Wl,-z,now", "-lcds", "-L/x", "-l", "ck", "-DX", "-I/x", "a.o", "-O1"];
         let flags = Flag::parse(&words.map(str::to_string));
         let of_linker: Vec<bool> = flags.iter().map(Flag::is_of_linker).collect();

@@ -1,15 +1,14 @@
-//! From an adapter's source to a shared library. Comes in: a [`Request`], which names everything
-//! that decides the result; goes out: the path of the library, from the cache where nothing it was
-//! made of has changed. The same path for bundled and for users' adapters. Does not know what the
-//! library does, nor who loads it.
+//! Compiles an adapter to a shared library, or takes the library from the cache.
+//! A [`Request`] names everything that decides the result. A cached library is used while none of
+//! its inputs has changed. Bundled and users' adapters are compiled in the same way.
 //!
-//! - `command`: The two command lines, compile and link.
-//! - `compiler`: The compiler of a language.
-//! - `error`: Why there is no library.
-//! - `flags`: Compiler flags as users give them.
-//! - `record`: What a library was made of.
-//! - `wide`: Whether a compiled target needs GCC's library of atomics: the target's file comes in,
-//!   an answer goes out.
+//! - `command`: Makes the command lines that compile and link an adapter, and the key of their
+//!   result.
+//! - `compiler`: Finds the C and C++ compilers, their versions and their header folders.
+//! - `error`: The errors of compiling an adapter, each with advice and the compiler's own messages.
+//! - `flags`: Parses the compiler and linker flags of users, and makes their paths absolute.
+//! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
+//! - `wide`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 
 mod command;
 mod compiler;
@@ -35,19 +34,19 @@ pub use flags::words as flag_words;
 use record::Record;
 pub use wide::needs_libatomic;
 
-/// What a library is built for.
+/// The two ways to build a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flavour {
-    /// As its users build it: optimised, with debug information, nothing added.
+    /// As its users build it: optimised, with debug information, without instrumentation.
     #[default]
     Plain,
     /// Each access calls a hook, for the controlled engine.
     Hooked,
 }
 
-/// All that decides a library besides the content of files and the compiler's version. A plan
-/// stores it.
+/// Everything that decides a library besides the content of files and the compiler's version. A
+/// plan stores it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The adapter: `.c`, `.cc`, `.cpp` or `.cxx`.
@@ -60,14 +59,14 @@ pub struct Request {
     /// `-l`
     #[serde(default)]
     pub libraries: Vec<String>,
-    /// `--cflag`: as they stand, for the compiler or the linker, whichever they concern.
+    /// `--cflag`: flags for the compiler or the linker, passed on as they are.
     #[serde(default)]
     pub flags: Vec<String>,
 }
 
 impl Request {
-    /// The same request with paths that no longer depend on the current directory: they are taken
-    /// from `folder`. A plan that is replayed elsewhere must store this form.
+    /// The same request with absolute paths; relative ones are taken from `folder`. A plan must
+    /// store this form to be replayed in another directory.
     pub fn anchored(&self, folder: &Path) -> Request {
         Request {
             source: folder.join(&self.source),
@@ -91,13 +90,13 @@ pub struct Compiled {
     pub warnings: String,
 }
 
-/// What compiling needs besides the request: where results are kept, the contract's headers, the
-/// compilers of this machine. Compilers are asked about themselves once, when first needed.
+/// What compiling needs besides the request: the cache, the C headers of interlap, and the
+/// compilers of this machine. A compiler's version and folders are read once, when first needed.
 #[derive(Debug)]
 pub struct Toolchain {
     cache: Cache,
     tree: Tree,
-    /// Instead of what `CC`, `CXX` and the search path say.
+    /// The compiler to use instead of `CC`, `CXX` and the search path.
     program: Option<PathBuf>,
     compilers: [OnceLock<Compiler>; 2],
 }
@@ -131,15 +130,15 @@ impl Toolchain {
         Ok(slot.get_or_init(|| found))
     }
 
-    /// The folders in which headers are looked for, in order.
+    /// The folders in which headers are searched, in order.
     pub fn search_path(&self, request: &Request) -> Result<Vec<PathBuf>, Error> {
         let job = self.prepare(request)?;
         Ok(job.commands.search_path(job.compiler))
     }
 
-    /// Compiles and links, or takes the library from the cache. Paths are taken from the current
-    /// directory. Processes and threads may ask for the same library at the same time: one makes
-    /// it, the others wait for it.
+    /// Compiles and links, or takes the library from the cache. Relative paths are taken from the
+    /// current directory. If several processes or threads need the same library at the same time,
+    /// one makes it and the others wait.
     pub fn compile(&self, request: &Request) -> Result<Compiled, Error> {
         let job = self.prepare(request)?;
         let _lock = self.cache.lock(&job.key)?;
@@ -189,19 +188,19 @@ impl Job<'_> {
         }
         record.add_shadows(&self.commands.search_path(self.compiler));
         let path = record.library_path(self.cache, &self.key);
-        // Durable before it has its name: a crash of the machine must not leave an empty file
-        // under a name that promises content.
+        // Synced before it is renamed: a crash of the machine must not leave an empty file under
+        // its final name.
         File::open(&library).and_then(|file| file.sync_all()).map_err(IoError::at(&library))?;
         fs::rename(&library, &path).map_err(IoError::at(&path))?;
-        // What changed while the compiler ran may have been read before or after; such a library
-        // serves this call and is not promised to the next.
+        // The compiler may have read an input before or after it changed: such a library is used
+        // for this call only.
         if !record.changed_since(start) {
             record.publish(self.cache, &self.key)?;
         }
         Ok((path, record.warnings))
     }
 
-    /// Runs the compiler and gives back what it printed.
+    /// Runs the compiler. Returns its output.
     fn step(&self, arguments: Vec<std::ffi::OsString>) -> Result<String, Error> {
         let mut command = self.compiler.command();
         command.args(arguments).current_dir(self.commands.folder());

@@ -1,8 +1,8 @@
-//! What a library was made of. Comes in: the compiler's and the linker's lists of the files they
-//! read; goes out: a record beside the library, by which a later request tells whether the library
-//! is still what compiling again would give. Content decides, never time stamps: an editor or a
-//! checkout may keep or set those. What it cannot see: a header that `__has_include` asked for in
-//! vain, or that appears beside another header and shadows one found elsewhere.
+//! Records the inputs of a compiled library, to decide whether it is still up to date.
+//! The compiler and the linker list the files that they read. Content decides, not time stamps,
+//! which an editor or a checkout may keep or set. Two changes are not noticed: a new header that
+//! `__has_include` did not find before, and a new header beside another one that shadows a header
+//! of the search path.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapter::cache::{Cache, IoError};
 
-/// Time stamps of files come from a clock that ticks this rarely at worst.
+/// Longest tick of the clock for time stamps of files.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Hash of the library: a damaged one is made again.
+    /// Hash of the library, because a damaged one is made again.
     library: String,
-    /// Every file read, with the hash of its content.
+    /// Every input file, with the hash of its content.
     inputs: Vec<(PathBuf, String)>,
-    /// Files that did not exist and would be read instead of an input if they did.
+    /// Files that do not exist and would shadow an input if they did.
     shadows: BTreeSet<PathBuf>,
     pub(super) warnings: String,
 }
@@ -33,7 +33,7 @@ impl Record {
         Ok(Record { library, inputs: Vec::new(), shadows: BTreeSet::new(), warnings })
     }
 
-    /// The library of this key and its record, if making it again would give the same.
+    /// The library with this key and its record, if it is up to date.
     pub(super) fn find(cache: &Cache, key: &str) -> Option<(PathBuf, Record)> {
         let path = record_path(cache, key);
         let record: Record = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
@@ -44,21 +44,22 @@ impl Record {
         if !is_current {
             return None;
         }
-        // In use: not to be removed as old. Failing to say so costs a compilation, later.
+        // Marks them as used, so that they are not removed as old. A failure only costs a
+        // compilation later.
         for path in [&path, &library] {
             let _ = File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
         }
         Some((library, record))
     }
 
-    /// Adds the files of a depfile, but for those in `temporary`.
+    /// Adds the files of a depfile, except those in `temporary`.
     pub(super) fn add_inputs(&mut self, depfile: &Path, temporary: &Path) -> Result<(), IoError> {
         let text = fs::read(depfile).map_err(IoError::at(depfile))?;
         let exists = |path: &str| Path::new(path).is_file();
         for input in prerequisites(&String::from_utf8_lossy(&text), exists) {
             let path = PathBuf::from(input);
             if !path.starts_with(temporary) && !self.inputs.iter().any(|(old, _)| *old == path) {
-                // A file that is gone already has a hash that no file has.
+                // A file that no longer exists gets a hash that no file has.
                 let hash = hash(&path).unwrap_or_default();
                 self.inputs.push((path, hash));
             }
@@ -66,8 +67,8 @@ impl Record {
         Ok(())
     }
 
-    /// Notes where a new file would hide one of the inputs: under the same name in another of the
-    /// folders searched.
+    /// Adds the paths at which a new file would shadow an input: the same name in an earlier folder
+    /// of the search path.
     pub(super) fn add_shadows(&mut self, search_path: &[PathBuf]) {
         for (input, _) in &self.inputs {
             for dir in search_path {
@@ -79,7 +80,7 @@ impl Record {
         }
     }
 
-    /// Whether an input may have changed after `start`, or is gone.
+    /// Whether an input may have changed after `start`, or no longer exists.
     pub(super) fn changed_since(&self, start: SystemTime) -> bool {
         let limit = start.checked_sub(CLOCK_TICK).unwrap_or(start);
         self.inputs.iter().any(|(path, _)| {
@@ -88,8 +89,8 @@ impl Record {
         })
     }
 
-    /// Where the library belongs: named by all it was made of, so that one that is in use is never
-    /// replaced by another.
+    /// The path of the library. It contains a hash of all inputs, so that a library in use is never
+    /// replaced.
     pub(super) fn library_path(&self, cache: &Cache, key: &str) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
         for (path, hash) in &self.inputs {
@@ -117,9 +118,9 @@ fn hash(path: &Path) -> Result<String, IoError> {
     Ok(blake3::hash(&content).to_hex().to_string())
 }
 
-/// What the first rule of a makefile depends on. Linkers add an empty rule for each input; those
-/// say nothing new. GNU ld writes one path a line and escapes nothing, the compilers write several
-/// and escape spaces: a line that `exists` as it stands is one path.
+/// The prerequisites of the first rule of a makefile. Linkers add an empty rule for each input,
+/// which is ignored. GNU ld writes one path a line and escapes nothing; compilers write several and
+/// escape spaces. So a line is one path if that file `exists`.
 fn prerequisites(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut paths = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_during_the_compilation_is_not_promised() {
+    fn changes_during_the_compilation_are_noticed() {
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("a.h");
         fs::write(&path, "x").expect("write");

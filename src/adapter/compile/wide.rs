@@ -1,16 +1,16 @@
-//! Whether a compiled target needs GCC's library of atomics: the target's file comes in, an answer
-//! goes out. Of 16 bytes and more, atomics are calls of it unless the compiler is told that every
-//! processor has them.
+//! Detects whether a compiled target needs libatomic, GCC's library of atomics.
+//! Atomics of 16 bytes and more are calls of it, unless a flag promises that every processor has
+//! them.
 
 use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// What such calls are named; and what they are to the engine that hooks them.
+/// The names of such calls, without and with the hooks of the controlled engine.
 const PREFIXES: [&str; 2] = ["__atomic_", "__tsan_atomic128_"];
 
-/// Whether a program of the same source has to be linked with `-latomic`. False of a file that
-/// cannot be read.
+/// Whether a program of the same source must be linked with `-latomic`. False if the file cannot
+/// be read.
 pub fn needs_libatomic(library: &Path) -> bool {
     let Ok(bytes) = std::fs::read(library) else { return false };
     let Ok(file) = object::File::parse(&*bytes) else { return false };

@@ -1,13 +1,13 @@
-//! Findings of one run or of many, each bug once: directories come in, groups go out, the new ones
-//! first, each with its best sighting, and which of them are most likely one bug (see [`bugs`]).
-//! Decides nothing about what is known: that is [`crate::finding::known`]'s.
+//! Groups the findings of one or many runs by signature, and the groups by bug.
+//! New groups come first, each with its best sighting. [`same_bug`] decides which groups are most
+//! likely one bug, [`crate::finding::known`] which findings are known.
 //!
-//! - `bugs`: Which findings are most likely one bug: findings come in, sets of them go out.
-//! - `entry`: An entry of known issues for a finding, as text to go on from: a stored finding comes
-//!   in, TOML goes out.
+//! - `known_entry`: Writes an entry for the file of known issues from a finding, as TOML to be
+//!   edited.
+//! - `same_bug`: Groups the findings that are most likely one bug, by where threads were preempted.
 
-pub mod bugs;
-mod entry;
+mod known_entry;
+pub mod same_bug;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,47 +19,46 @@ use crate::finding::known::Known;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, ORIGINAL_FILE, Size, Stored};
 
-pub use entry::{entry, first_line};
+pub use known_entry::{entry, first_line};
 
-/// Directories inside of each other that are looked through: a place of runs, runs, findings.
+/// Levels of directories that are searched: runs in a directory, findings in a run.
 const DEPTH_MAX: usize = 4;
 
-/// Sightings of one bug, as far as one can tell: of one target, with one signature.
+/// The sightings of one target with one signature.
 pub struct Group {
-    /// The best of them: confirmed, shrunk, small. Its sightings are those of all.
+    /// The best sighting: confirmed, shrunk, small. It has the number of all sightings.
     pub best: Stored,
-    /// Directories of runs that have it.
+    /// Directories of the runs that saw it.
     pub runs: Vec<PathBuf>,
-    /// The first source line of each of them, as far as it is known: one signature may be that of
-    /// several bugs.
+    /// The first source line of each sighting, if it is known: several bugs may have one signature.
     pub places: BTreeSet<String>,
 }
 
-/// What the directories hold.
+/// The contents of the directories.
 #[derive(Default)]
 pub struct Gathered {
     pub groups: Vec<Group>,
-    /// Groups that are most likely one bug, by their places.
+    /// For each bug the indices of its groups.
     pub bugs: Vec<Vec<usize>>,
     pub ledgers: Vec<(PathBuf, Ledger)>,
-    /// What could not be read, and why.
+    /// The errors for what could not be read.
     pub damaged: Vec<anyhow::Error>,
-    /// Entries of known issues that fit nothing, by their places.
+    /// The indices of entries of known issues that match nothing.
     pub stale: Vec<usize>,
 }
 
 impl Group {
-    /// How large its best sighting is.
+    /// The size of its best sighting.
     pub fn size(&self) -> Size {
         size(&self.best)
     }
 }
 
-/// Looks the directories through. `known` says which findings are known; without it they stay what
-/// the runs took them for.
+/// Reads the directories. `known` decides which findings are known; without it they stay as the
+/// runs marked them.
 ///
 /// # Errors
-/// If one of the directories is not there, or holds neither a finding nor a run.
+/// If a directory does not exist, or contains neither a finding nor a run.
 pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered> {
     let (mut found, mut gathered) = (Vec::new(), Gathered::default());
     for directory in directories {
@@ -74,7 +73,7 @@ pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered
     }
     found.sort();
     found.dedup();
-    // Only the best of each group stays in memory; the shrunk ones come first, see `add`.
+    // Only the best of each group stays in memory. `add` needs the shrunk ones first.
     let (shrunk, whole): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|directory| directory.join(ORIGINAL_FILE).exists());
     let mut fits = vec![false; known.map_or(0, |known| known.entries.len())];
@@ -97,13 +96,13 @@ pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered
     };
     gathered.groups.sort_by_key(order);
     let best: Vec<&Stored> = gathered.groups.iter().map(|group| &group.best).collect();
-    gathered.bugs = bugs::of(&best);
+    gathered.bugs = same_bug::group(&best);
     Ok(gathered)
 }
 
 const ADVICE: &str = "name directories that `interlap fuzz --out` or `interlap merge --out` wrote";
 
-/// Notes the findings in a directory, and the runs.
+/// Collects the findings and the runs in a directory.
 fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut Gathered) {
     if directory.join(JSON_FILE).is_file() {
         found.push(directory.to_path_buf());
@@ -127,8 +126,8 @@ fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut
     }
 }
 
-/// Puts a finding to those that show the same. What was shrunk is what it became; what was not may
-/// be what another was before.
+/// Adds a finding to its group. Shrinking can change the signature: a finding that was not shrunk
+/// also belongs to a group whose best had its signature before it was shrunk.
 fn add(groups: &mut Vec<Group>, mut stored: Stored) {
     let run = stored.directory.parent().unwrap_or(Path::new(".")).to_path_buf();
     let places: BTreeSet<String> = first_line(&stored).into_iter().collect();
@@ -157,7 +156,7 @@ fn add(groups: &mut Vec<Group>, mut stored: Stored) {
     }
 }
 
-/// Smaller is better.
+/// The order of sightings: the smallest is the best.
 fn weight(stored: &Stored) -> (bool, bool, u64, usize) {
     let (finding, size) = (&stored.finding, size(stored));
     let things = (size.calls + size.threads) as u64 + size.preemptions.unwrap_or(0);

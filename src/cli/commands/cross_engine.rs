@@ -33,7 +33,7 @@ pub fn look(
         progress.status(|| format!("shrinking {name}: {size}, {} s left", left()));
     };
     let prepared = |engine| prepared(engine, stored, options);
-    let sought = shrink::elsewhere(stored, &prepared, budget, &mut tell);
+    let sought = shrink::with_other_engines(stored, &prepared, budget, &mut tell);
     let before = stored.finding.elsewhere.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
     let is_worth_it = |shown: &Stored| before.as_ref().is_none_or(|before| !is_less(shown, before));
     let mut shown = sought.shown.filter(is_worth_it);

@@ -66,7 +66,7 @@ fn find(
         args.workload.engine.run(plan, attempt, |why| warning!("{why}"))?;
     shrink::findings(&mut summary, &options, args.shrink, &left, args.run.format.json);
     settle(&mut summary, known);
-    let mut ledger = Ledger::of(&summary, &options.plan, options.shard, options.jobs);
+    let mut ledger = Ledger::new(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &workshop, began);
     ledger.parts[0].circumstances = Some(about);
     let written = ledger.save(&args.out).and_then(|()| match &args.html {
@@ -261,7 +261,7 @@ fn check_rr(plan: &Plan) -> Result<()> {
     if plan.engine != Engine::Rr {
         return Ok(());
     }
-    match probe::probe(&Rr::of(&plan.recorder)) {
+    match probe::probe(&Rr::new(&plan.recorder)) {
         Ok(_) => Ok(()),
         Err(refusal) => bail!(
             "rr cannot record here: {refusal}\n`--engine controlled` needs no rr: its findings \

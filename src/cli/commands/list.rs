@@ -91,7 +91,7 @@ pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
 }
 
 pub fn doctor(args: &arguments::Doctor, out: &mut Output) -> Result<Outcome> {
-    let rr = Rr::of(&chosen_rr(&args.rr, &Recorder::default())?);
+    let rr = Rr::new(&chosen_rr(&args.rr, &Recorder::default())?);
     let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
     if args.format.json {
         print_json(out, &facts)?;

@@ -15,7 +15,7 @@ use crate::core::outcome::Outcome;
 use crate::finding::{Recorded, SCRIPT_FILE, Stored, What};
 use crate::fuzz;
 use crate::process::rr;
-use crate::process::rr::replay::Stop;
+use crate::process::rr::replay::StopAt;
 use crate::process::rr::{Rr, shell_line};
 use crate::report::debugger;
 use crate::report::directory;
@@ -37,7 +37,7 @@ pub struct Intact {
 fn rr(stored: &mut Stored, args: &arguments::Replay) -> Result<Rr> {
     let recorder = &mut stored.finding.plan.recorder;
     *recorder = chosen_rr(&args.rr, recorder)?;
-    Ok(Rr::of(recorder))
+    Ok(Rr::new(recorder))
 }
 
 fn recorded(stored: &Stored) -> Result<&Recorded> {
@@ -114,7 +114,7 @@ fn at_operation(
     };
     let places = &recorded(stored)?.places;
     let begin = places.get(number - 1).and_then(|place| place.begin);
-    let gdb = rr::replay::stops(&Stop { call, reverse })?;
+    let gdb = rr::replay::stops(&StopAt { call, reverse })?;
     Ok((begin.map(|begin| rr::script::event_before(begin.event)), gdb))
 }
 

@@ -209,7 +209,7 @@ struct JsonLine<'a> {
 
 impl<'a> Json<'a> {
     fn of(gathered: &'a Gathered, known: &'a Known) -> Json<'a> {
-        let numbers = triage::bugs::numbers(&gathered.bugs);
+        let numbers = triage::same_bug::numbers(&gathered.bugs);
         let each = gathered.groups.iter().zip(numbers);
         let findings: Vec<JsonGroup> = each.map(|(group, bug)| JsonGroup::of(group, bug)).collect();
         Json {

@@ -21,7 +21,7 @@ pub struct Workshop {
 impl Workshop {
     pub fn open() -> Result<Workshop> {
         let sources = Sources::EMBEDDED;
-        let toolchain = Toolchain::new(Cache::of_user()?, sources)?;
+        let toolchain = Toolchain::new(Cache::for_user()?, sources)?;
         let catalog = Catalog::new(sources, toolchain.tree());
         Ok(Workshop { toolchain, catalog })
     }

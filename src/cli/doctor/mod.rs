@@ -88,7 +88,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp folder");
         let cache = Cache::at(folder.path()).expect("cache");
         let toolchain = Toolchain::new(cache, Sources::EMBEDDED).expect("toolchain");
-        let facts = examine(&toolchain, &Rr::of(&crate::core::plan::Recorder::default()));
+        let facts = examine(&toolchain, &Rr::new(&crate::core::plan::Recorder::default()));
         let topics: Vec<&str> = facts.iter().map(|fact| fact.topic).collect();
         for topic in ["processor", "TSC", "FSGSBASE", "counters", "rr", "ASLR", "C++", "memory"] {
             assert!(topics.contains(&topic), "{topic} in {topics:?}");

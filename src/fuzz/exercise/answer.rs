@@ -1,5 +1,4 @@
-//! What kind of answer a call got, what it was called with, and which keys it concerns. A call and
-//! its answer come in. Knows nothing of other calls.
+//! Classifies a call by its kind of answer, its arguments and its keys.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +10,9 @@ use crate::core::operation::{Family, Op, Status};
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Outcome {
-    /// Done, or true; of bulk calls: with all values.
+    /// Done, or true; for bulk calls: with all values.
     Done = 0,
-    /// Of bulk calls: with fewer values than there could have been.
+    /// For bulk calls: with fewer values than asked for.
     Part = 1,
     Empty = 2,
     Full = 3,
@@ -48,7 +47,7 @@ impl Outcome {
         }
     }
 
-    /// What people read: "a value", "false", "full".
+    /// The words for people: "a value", "false", "full".
     pub fn words(self, op: Op) -> &'static str {
         use Op::*;
         match (self, op) {
@@ -99,14 +98,14 @@ pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
         MapGet | StoreRead | SetSelect => vec![done, failed],
         _ if op.is_question() => vec![done, failed],
         _ if op.adds() && bounded => vec![done, Outcome::Full],
-        // Some maps tell that a key was absent, others only that it was put.
+        // Some maps answer that a key was absent, others only that it was put.
         MapPut => Vec::new(),
-        // Nor need a store tell that what it removed was absent.
+        // A store need not answer that the removed key was absent.
         _ => vec![done],
     }
 }
 
-/// What a call's first argument, or the number of them, says.
+/// The meaning of a call's first argument, or of the number of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -120,7 +119,7 @@ pub enum Measure {
     Amount,
 }
 
-/// What is measured of the operation's calls, if anything: values that are added are all different.
+/// The meaning for an operation; none for values that are added, because all of them differ.
 pub fn measure(op: Op) -> Option<Measure> {
     use Op::*;
     match op {

@@ -1,5 +1,4 @@
-//! What was never exercised, and what to do about it. What a run exercised and what it could have
-//! done come in; sentences go out, each with words for the command line.
+//! Lists what a run never exercised, with options that may exercise it.
 
 use serde::Serialize;
 
@@ -11,14 +10,14 @@ use crate::core::plan::{Engine, Plan};
 /// What a run could have exercised.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Offer {
-    /// What the target offers.
+    /// The operations of the target.
     pub operations: Vec<Op>,
-    /// How many values fit; 0: no bound.
+    /// The number of values that fit; 0: unbounded.
     pub capacity: u64,
-    /// The most of all plans.
+    /// The maximum over all plans.
     pub threads: u32,
     pub keys: u64,
-    /// Whether some run's threads were the system's.
+    /// Whether some run had native threads.
     pub is_native: bool,
     /// Operations that every plan leaves out.
     pub left_out: Vec<String>,
@@ -29,7 +28,7 @@ pub struct Offer {
 pub struct Gap {
     /// A sentence without its full stop: "remove never answered false".
     pub never: String,
-    /// What may bring it about, as options of `interlap fuzz`; empty: a longer run.
+    /// Options of `interlap fuzz` that may make it happen; empty: a longer run may.
     #[serde(rename = "try")]
     pub try_: String,
 }
@@ -88,7 +87,7 @@ fn weights(ops: &[Op]) -> String {
     weights.join(" ")
 }
 
-/// How calls are made to overlap.
+/// The options that make calls overlap.
 fn together(offer: &Offer) -> &'static str {
     match (offer.threads, offer.is_native) {
         (..2, _) => "--threads 4",
@@ -157,7 +156,7 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
         exercise.answers.iter().any(|a| a.answer == answer)
     };
     for outcome in expected(op, offer.capacity > 0) {
-        // A bulk call that tells how many were added says so that the others found no room.
+        // A bulk call that answers how many were added thereby says that the rest found no room.
         let is_bulk_full = (op, outcome) == (Op::EnqueueBulk, Outcome::Full);
         if given(outcome) || is_bulk_full && given(Outcome::Part) {
             continue;
@@ -171,7 +170,7 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
     }
 }
 
-/// What makes an answer likelier.
+/// The options that make an answer likelier.
 fn towards(op: Op, outcome: Outcome, offer: &Offer) -> String {
     let of = |wanted: fn(Op) -> bool| {
         let found: Vec<Op> = offer.operations.iter().copied().filter(|op| wanted(*op)).collect();

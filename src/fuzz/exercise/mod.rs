@@ -1,10 +1,10 @@
-//! What a run's rounds exercised: which operations with which answers and arguments, and which of
-//! them at once. [`Counter`] counts rounds; an [`Exercise`] is what is kept of its sums, and
-//! [`gaps`] what never happened, with what to do about it. Knows nothing of findings.
+//! What a run exercised: operations with their answers and arguments, and overlaps of them.
+//! [`Counter`] counts rounds, an [`Exercise`] stores the sums, and [`gaps`] lists what never
+//! happened, with what to do about it.
 //!
-//! - `answer`: What kind of answer a call got, what it was called with, and which keys it concerns.
-//! - `counter/`: Counts what rounds exercised.
-//! - `gaps`: What was never exercised, and what to do about it.
+//! - `answer`: Classifies a call by its kind of answer, its arguments and its keys.
+//! - `counter/`: Counts what rounds exercised; the sums of several counters can be added.
+//! - `gaps`: Lists what a run never exercised, with options that may exercise it.
 
 mod answer;
 mod counter;
@@ -20,8 +20,7 @@ pub use answer::{BUCKETS, Measure, Outcome, bounds, bucket, expected, has_keys, 
 pub use counter::{Counter, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, is_looked_at};
 pub use gaps::{Gap, Offer, gaps, pairs_of_answers};
 
-/// What rounds exercised. Calls of the drain do not count, nor rounds in which only one call
-/// happens at a time.
+/// What rounds exercised. Calls of the drain and sequential rounds do not count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exercise {
     pub rounds: u64,
@@ -29,20 +28,20 @@ pub struct Exercise {
     pub threads: BTreeMap<u32, u64>,
     /// How often each kind of answer was given.
     pub answers: Vec<Answers>,
-    /// The calls that all below is about.
+    /// The calls that the counts below are about.
     pub looked: Looked,
     /// How often each argument was given.
     pub arguments: Vec<Argument>,
     /// How often calls with these answers overlapped.
     pub pairs: Vec<Pair>,
-    /// Calls by how many others were under way when they began: by none, by one, ...
+    /// Calls by the number of others that were pending at their invocation, from 0.
     pub depths: Vec<u64>,
-    /// How many distinct orders of calls and returns rounds had (values aside), about.
+    /// Estimated number of distinct orders of invocations and responses, whatever their values.
     pub shapes: u64,
 }
 
-/// What was looked at more closely: the rounds of [`is_looked_at`], of each the first
-/// [`LOOKED_CALLS`] calls.
+/// The sample that was analysed for overlaps: the first [`LOOKED_CALLS`] calls of the rounds of
+/// [`is_looked_at`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Looked {
     pub rounds: u64,
@@ -130,7 +129,7 @@ impl Exercise {
         }
     }
 
-    /// Calls under way when one begins, itself included: on average, and at most.
+    /// Pending calls when one is invoked, itself included: on average, and at most.
     pub fn concurrency(&self) -> (f64, usize) {
         let calls: u64 = self.depths.iter().sum();
         let at_once = self.depths.iter().zip(1u64..).map(|(calls, at_once)| calls * at_once);

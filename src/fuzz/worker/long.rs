@@ -7,7 +7,7 @@ use super::{Note, Worker, calls_per_second};
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::finding::Finding;
-use crate::fuzz::long_round::{Watch, Watched};
+use crate::fuzz::online_round::{OnlineResult, OnlineRound};
 use crate::process::fault::Fault;
 use crate::process::supervise::{Event, Harness};
 use crate::trace::frame::{RoundEnd, RoundStart};
@@ -29,7 +29,7 @@ impl Worker<'_> {
         }
         let watch = match self.watch.take() {
             Some(watch) if !first => watch,
-            _ => Watch::new(part.start.clone(), model, self.limits_of_parts()),
+            _ => OnlineRound::new(part.start.clone(), model, self.limits_of_parts()),
         };
         let before = watch.overlap;
         let mut counter = self.tally.counter.take().unwrap_or_default();
@@ -92,16 +92,16 @@ impl Worker<'_> {
     /// Judges a long round that a fault ended. The fault's history becomes what is held of it.
     pub(super) fn end_by_fault(
         &mut self,
-        watch: Watch,
+        watch: OnlineRound,
         fault: &mut Fault,
     ) -> (Verdict, Option<String>) {
-        let Watched { verdict, history, note } = self.end(watch, fault);
+        let OnlineResult { verdict, history, note } = self.end(watch, fault);
         fault.history = history;
         (verdict, note)
     }
 
     /// Ends a long round with what its harness left in the record area.
-    fn end(&mut self, watch: Watch, fault: &Fault) -> Watched {
+    fn end(&mut self, watch: OnlineRound, fault: &Fault) -> OnlineResult {
         let rest = rest_of(&watch, fault).cloned();
         let overlap = rest.as_ref().map(check::overlap).unwrap_or_default();
         self.tally.overlap.operations += overlap.operations;
@@ -111,8 +111,8 @@ impl Worker<'_> {
     }
 
     /// Takes note of what became of a long round.
-    fn watched(&mut self, start: RoundStart, watched: Watched, output: String) {
-        let Watched { verdict, history, note } = watched;
+    fn watched(&mut self, start: RoundStart, watched: OnlineResult, output: String) {
+        let OnlineResult { verdict, history, note } = watched;
         self.tally.rounds += 1;
         let Some((_, model)) = &self.hello else { return };
         let mut witness = match verdict {
@@ -133,7 +133,7 @@ impl Worker<'_> {
     }
 
     /// Ends a long round in the trace, where one is wanted: nothing follows these calls.
-    fn end_trace(&mut self, watch: &Watch, history: History) {
+    fn end_trace(&mut self, watch: &OnlineRound, history: History) {
         if self.options.trace.is_none() {
             return;
         }
@@ -155,7 +155,7 @@ impl Worker<'_> {
 
 /// What a fault left of a round after its last part: none if that cannot be known, or if it was
 /// the records of that part, sent and not yet begun anew.
-fn rest_of<'a>(watch: &Watch, fault: &'a Fault) -> Option<&'a History> {
+fn rest_of<'a>(watch: &OnlineRound, fault: &'a Fault) -> Option<&'a History> {
     let next = fault.round == watch.start.round && fault.part == watch.parts;
     (fault.complete && next).then_some(&fault.history)
 }

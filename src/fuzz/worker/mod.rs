@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::job_recordings::JobRecordings;
 use super::judge;
 use super::judge::{Judge, Judged};
-use super::long_round::Watch;
-use super::pace::Pace;
-use super::recordings::Recordings;
+use super::online_round::OnlineRound;
+use super::oversubscription::CallRates;
 use super::statistics::Tally;
 use super::{Options, Uncontrolled};
 use crate::binary::symbols::SourceLines;
@@ -106,12 +106,12 @@ pub(super) struct Worker<'a> {
     lines: SourceLines,
     hello: Option<(Box<Hello>, Spec)>,
     /// A long round that is under way.
-    watch: Option<Watch>,
+    watch: Option<OnlineRound>,
     tally: Tally,
     wanted: bool,
     doubt_told: bool,
-    recordings: Recordings,
-    pace: Pace,
+    recordings: JobRecordings,
+    call_rates: CallRates,
 }
 
 impl<'a> Worker<'a> {
@@ -123,7 +123,7 @@ impl<'a> Worker<'a> {
     ) -> Worker<'a> {
         let judge = (options.plan.engine == Engine::Native).then(Judge::start);
         let (lines, tally) = (SourceLines::of(&options.library), Tally::default());
-        let (hello, wanted, recordings) = (None, true, Recordings::of(&options.plan));
+        let (hello, wanted, recordings) = (None, true, JobRecordings::for_plan(&options.plan));
         Worker {
             options,
             lane,
@@ -137,7 +137,7 @@ impl<'a> Worker<'a> {
             wanted,
             doubt_told: false,
             recordings,
-            pace: Pace::new(),
+            call_rates: CallRates::new(),
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
                         if !self.wanted {
                             return Ok(None);
                         }
-                        if self.recordings.is_told() {
+                        if self.recordings.is_claimed() {
                             return Ok(Some(next));
                         }
                     }
@@ -224,7 +224,7 @@ impl<'a> Worker<'a> {
                     }
                     return Ok(next_round);
                 }
-                Event::Quiet => self.look_at_pace(&harness),
+                Event::Quiet => self.look_at_call_rates(&harness),
             }
             self.tell_tally();
         }
@@ -233,11 +233,11 @@ impl<'a> Worker<'a> {
     }
 
     /// A round of native threads may crawl, and this one go on for as long as the run does.
-    fn look_at_pace(&mut self, harness: &Harness) {
+    fn look_at_call_rates(&mut self, harness: &Harness) {
         if self.options.plan.engine == Engine::Native
             && self.watch.is_none()
             && let Some((round, threads, bytes)) = harness.under_way()
-            && let Some(hint) = self.pace.look(round, threads, bytes)
+            && let Some(hint) = self.call_rates.look(round, threads, bytes)
         {
             self.tell(Note::Warning(hint));
         }
@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
         let rate = calls_per_second(&round.start, &round.history, hello);
         tally.calls_per_second_max = tally.calls_per_second_max.max(rate);
         if self.options.plan.engine == Engine::Native && !round.start.sequential {
-            self.pace.add(round.start.threads, overlap.operations as u64, rate);
+            self.call_rates.add(round.start.threads, overlap.operations as u64, rate);
         }
         if let Some(steps) = &round.end.steps {
             tally.add_steps(steps, round.start.sequential);

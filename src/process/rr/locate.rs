@@ -1,6 +1,5 @@
-//! The second pass over a recording: the boxes of some calls come in, when in the recording each
-//! began and ended goes out. An event alone does not tell: a thread's whole time slice may lie in
-//! one, so the replay is stopped at the marker with the call's stamp, and asked there.
+//! Locates calls in a recording, by a replay that stops at the markers of their stamps.
+//! The number of rr's event is not exact enough: a thread's whole time slice may be in one event.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,21 +14,21 @@ use serde::{Deserialize, Serialize};
 use super::script::{self, Ask, LOG};
 use super::{Rr, probe, replay};
 
-/// What a gdb without Python says of rr's commands.
+/// The message of a gdb without Python for rr's commands.
 const NO_COMMANDS: &str = "Undefined command: \"when\"";
 
-/// A call whose markers are looked for.
+/// The timebox of a call to be located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boxed {
     pub start: u64,
-    /// None: it never ended.
+    /// None: the call never returned.
     pub end: Option<u64>,
 }
 
-/// A moment of a recording, as rr tells it.
+/// A moment of a recording, in rr's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// The last event that was over.
+    /// The last completed event.
     pub event: u64,
     /// Conditional branches of the thread so far.
     pub tick: u64,
@@ -37,30 +36,30 @@ pub struct Moment {
     pub tid: u32,
 }
 
-/// Where in a recording a call lies.
+/// The invocation and the response of a call in a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub begin: Option<Moment>,
     pub end: Option<Moment>,
 }
 
-/// What a pass found: a place for each call, and the recording's last moment.
+/// The result of a pass: a place for each call, and the recording's last moment if wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
     pub places: Vec<Place>,
     pub last: Option<Moment>,
 }
 
-/// What a pass looks for.
+/// The calls to locate in a pass.
 pub struct Wanted<'a> {
-    /// The round, and calls of it.
     pub round: u64,
+    /// Calls of the round.
     pub calls: &'a [Boxed],
-    /// The recording's last moment, too.
+    /// Also locate the recording's last moment.
     pub last: bool,
 }
 
-/// Replays the recording once, for at most `time_max` and until `stop`.
+/// Replays the recording, for at most `time_max` and until `stop`.
 pub fn locate(
     rr: &Rr,
     recording: &Path,
@@ -88,7 +87,7 @@ pub fn locate(
     Ok(located)
 }
 
-/// What rr and gdb print when gdb carries these commands out.
+/// The output of rr and gdb for these commands.
 fn pass(
     rr: &Rr,
     recording: &Path,
@@ -103,8 +102,7 @@ fn pass(
     let mut source = OsString::from("source ");
     source.push(&script);
     let mut command = Command::new(&words[0]);
-    // rr connects gdb to the replay before the first -ex that may be a `continue`, which an empty
-    // one is.
+    // rr connects gdb to the replay before the first -ex that may be a `continue`. An empty one is.
     command.args(&words[1..]).args(["--", "-nx", "-batch", "-ex", "", "-ex"]).arg(source);
     let output = File::create(&said).context("cannot make a temporary file")?;
     command.stderr(output.try_clone()?).stdout(output);
@@ -112,10 +110,10 @@ fn pass(
     Ok((String::from_utf8_lossy(&std::fs::read(&said)?).into_owned(), status))
 }
 
-/// The moments in what gdb and rr printed.
+/// Reads the moments from the output of gdb and rr.
 fn parse(text: &str, calls: usize) -> Located {
     let mut located = Located { places: vec![Place::default(); calls], last: None };
-    // Each part is what was printed from one moment to the next.
+    // Each part is the output from one moment to the next.
     for part in text.split(LOG).skip(1) {
         let (name, rest) = part.split_once('\n').unwrap_or((part, ""));
         let Some(moment) = moment(rest) else { continue };
@@ -132,7 +130,7 @@ fn parse(text: &str, calls: usize) -> Located {
     located
 }
 
-/// What rr answered, whatever else is printed between it.
+/// Reads rr's answer, which may have other output in between.
 fn moment(text: &str) -> Option<Moment> {
     let (mut event, mut tick, mut tid) = (None, None, None);
     for line in text.lines() {
@@ -152,7 +150,7 @@ fn moment(text: &str) -> Option<Moment> {
     Some(Moment { event: event?, tick: tick?, tid: tid? })
 }
 
-/// The text of an answer that came as a packet: `received: "436f..."`.
+/// The text of an answer in a packet: `received: "436f..."`.
 fn unpacked(line: &str) -> Option<String> {
     let hex = line.trim().strip_prefix("received: \"")?.strip_suffix('"')?;
     let pairs = hex.as_bytes().chunks(2);
@@ -160,10 +158,10 @@ fn unpacked(line: &str) -> Option<String> {
     String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
-/// Why a pass found nothing, in words.
+/// The reason why a pass found nothing.
 fn trouble(text: &str, status: ExitStatus) -> String {
     if text.contains(NO_COMMANDS) {
-        return "this gdb has no Python, which the debugger of this rr needs".to_string();
+        return "this gdb has no Python, which this rr needs; install another gdb".to_string();
     }
     if !status.success() && text.contains("Failed to exec") {
         return "gdb cannot be started; install it (`apt-get install gdb`)".to_string();
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_of_calls_that_nobody_asked_for_and_cut_off_ones_are_left_out() {
+    fn unwanted_and_truncated_moments_are_left_out() {
         assert_eq!(parse(PASS, 0).places, []);
         let cut = PASS.split_once("Current tick: 8874").expect("there").0;
         let place = parse(cut, 1).places[0];

@@ -1,15 +1,12 @@
-//! The recorder rr. What the user said of it comes in; its command lines, what it can do on this
-//! machine ([`probe`]), its recordings ([`recording`]) and where in one of them something happened
-//! ([`locate`], [`replay`]) go out. Does not know what is recorded.
+//! The recorder rr: its command lines, recordings and replays.
+//! [`probe`] tests whether it works on this machine, [`recording`] owns a recording, [`locate`]
+//! finds calls in one, [`replay`] replays it, [`script`] makes the commands for gdb.
 //!
-//! - `locate`: The second pass over a recording: the boxes of some calls come in, when in the
-//!   recording each began and ended goes out.
-//! - `probe`: Whether rr can record on this machine.
+//! - `locate`: Locates calls in a recording, by a replay that stops at the markers of their stamps.
+//! - `probe`: Tests whether rr can record on this machine, and advises what to do if not.
 //! - `recording`: A recording of rr: a directory that is removed with its owner, unless it is kept.
-//! - `replay`: Replays of a recording: one that runs through and hands out what the recorded
-//!   process wrote to its standard output, and one in a debugger.
-//! - `script`: What gdb is told about a recording: the boxes of some calls come in, gdb commands go
-//!   out.
+//! - `replay`: Replays a recording: as a whole, to get its standard output, or in a debugger.
+//! - `script`: Makes the commands with which gdb stops at calls in a replay.
 
 pub mod locate;
 pub mod probe;
@@ -32,7 +29,7 @@ pub struct Rr {
 }
 
 impl Rr {
-    pub fn of(recorder: &plan::Recorder) -> Rr {
+    pub fn new(recorder: &plan::Recorder) -> Rr {
         Rr { program: recorder.program.clone(), args: recorder.args.clone() }
     }
 
@@ -40,8 +37,8 @@ impl Rr {
         &self.program
     }
 
-    /// What comes before the words of a program to be recorded in chaos mode, with time slices of
-    /// at most `ticks` (0: rr's own limit), into a directory that does not exist yet.
+    /// The words that precede a command line to record it in chaos mode, with time slices of at
+    /// most `ticks` (0: rr's own limit), into a directory that does not exist yet.
     pub fn record_words(&self, ticks: u64, directory: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
         words.extend(self.args.iter().map(OsString::from));
@@ -53,15 +50,15 @@ impl Rr {
         words
     }
 
-    /// A subcommand, with nothing to read.
+    /// A subcommand, without standard input.
     fn command(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg(subcommand).stdin(Stdio::null());
         command
     }
 
-    /// The words of `rr replay` without the target's output, for a debugger that first reads
-    /// `script` (before rr is connected to it). `event`: begin after it; none: at the start.
+    /// The command line of `rr replay` without the target's output. The debugger first reads
+    /// `script`, before rr is connected to it. The replay begins after `event`, or at the start.
     pub fn replay_words(
         &self,
         event: Option<u64>,
@@ -82,7 +79,7 @@ impl Rr {
     }
 }
 
-/// The words as a shell needs them.
+/// The words as a line for a shell.
 pub fn shell_line(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
@@ -93,7 +90,7 @@ mod tests {
 
     fn rr() -> Rr {
         let recorder = plan::Recorder { args: vec!["-W".into()], ..plan::Recorder::default() };
-        Rr::of(&recorder)
+        Rr::new(&recorder)
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Whether rr can record on this machine. The recorder comes in; its version, or what it says
-//! against it and what can be done about that, goes out. The list of messages is rr's
-//! (src/PerfCounters.cc, src/PerfCounters_x86.h, src/RecordSession.cc), the advice its wiki's.
+//! Tests whether rr can record on this machine, and advises what to do if not.
+//! The messages are from rr's sources (src/PerfCounters.cc, src/PerfCounters_x86.h,
+//! src/RecordSession.cc), the advice is from its wiki.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use super::Rr;
 /// Why rr cannot record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// rr's own message, or why it could not be asked.
+    /// rr's own message, or the reason why it could not be run.
     pub says: String,
     pub advice: &'static str,
 }
@@ -49,12 +49,12 @@ const OVERCOUNT: &str = "The counters of this virtual or physical machine are no
                          rr; another machine, or newer firmware and hypervisor, may do.";
 const UNKNOWN: &str = "rr's wiki may know more: https://github.com/rr-debugger/rr/wiki";
 
-/// How rr begins the line with which it gives up.
+/// The prefix of the line with which rr gives up.
 const FATAL: &str = "[FATAL ";
 const MESSAGE_LINES_MAX: usize = 3;
 const MESSAGE_CHARACTERS_MAX: usize = 600;
 
-/// A part of rr's message, and what to do about it; the first that fits.
+/// Parts of rr's messages with advice. The first that matches counts.
 const ADVICE: [(&str, &str); 15] = [
     ("hardware perf events available", NO_COUNTERS),
     ("Permission denied to use 'perf_event_open'", NO_PERMISSION),
@@ -73,7 +73,7 @@ const ADVICE: [(&str, &str); 15] = [
     ("perf_event_open", NO_COUNTERS),
 ];
 
-/// Records `/bin/true` in a temporary directory; gives rr's version.
+/// Records `/bin/true` in a temporary directory. Returns rr's version.
 pub fn probe(rr: &Rr) -> Result<String, Refusal> {
     let version = version(rr)?;
     let refuse = |says: String| {
@@ -100,7 +100,7 @@ pub fn probe(rr: &Rr) -> Result<String, Refusal> {
     }
 }
 
-/// The first line that it prints about its version.
+/// The first line of `rr --version`.
 fn version(rr: &Rr) -> Result<String, Refusal> {
     let output = Command::new(&rr.program).arg("--version").output().map_err(|error| {
         let name = &rr.program;
@@ -121,8 +121,8 @@ fn version(rr: &Rr) -> Result<String, Refusal> {
     }
 }
 
-/// What matters of what rr prints when it gives up: its first fatal message, without its prefix
-/// `[FATAL file:line:function() errno: ...]` but for the error, or else its last lines.
+/// The message with which rr gives up: its first fatal message, with only the error of its prefix
+/// `[FATAL file:line:function() errno: ...]`, or else its last lines.
 pub fn message(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let said: Vec<String> = match lines.iter().position(|line| line.starts_with(FATAL)) {
@@ -149,7 +149,7 @@ fn without_prefix(line: &str) -> String {
     }
 }
 
-/// Whether what follows is of use to rr's developers only.
+/// Whether the output from here on is only for rr's developers.
 fn is_over(line: &str) -> bool {
     line.starts_with(FATAL) || is_dump(line)
 }
@@ -181,7 +181,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_machine_without_counters_is_told_from_a_closed_one() {
+    fn missing_counters_and_missing_permission_get_different_advice() {
         for text in NO_COUNTERS {
             let says = message(text).expect("a message");
             assert!(says.starts_with("Unable to open performance counter with"), "{says}");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_keeps_the_error_and_leaves_out_what_only_rrs_authors_need() {
+    fn a_message_keeps_the_error_and_omits_dumps() {
         let full = "[FATAL src/A.cc:1:f() errno: ENOSPC] Can't write 12 bytes\n\
                     === Start rr backtrace:\nrr(+0x1)[0x2]\n";
         assert_eq!(message(full).as_deref(), Some("Can't write 12 bytes (ENOSPC)"));
@@ -206,16 +206,16 @@ mod tests {
     }
 
     #[test]
-    fn an_rr_that_gave_up_is_told_from_a_target_that_did() {
+    fn failures_of_rr_and_of_the_target_are_distinguished() {
         assert!(is_fatal(ASSERTION) && NO_COUNTERS.iter().all(|text| is_fatal(text)));
         assert!(!is_fatal("q.h:11: f: Assertion `a' failed.\n") && !is_fatal("fatal: [FATAL no"));
     }
 
     #[test]
-    fn what_is_no_rr_says_how_to_get_one() {
+    fn a_program_that_is_not_rr_gets_advice_to_install_it() {
         for (program, part) in [("interlap-no-such-rr", "not found"), ("true", "as rr does")] {
             let recorder = Recorder { program: program.into(), ..Recorder::default() };
-            let refusal = probe(&Rr::of(&recorder)).expect_err("it is no rr");
+            let refusal = probe(&Rr::new(&recorder)).expect_err("it is no rr");
             assert!(refusal.to_string().contains(part), "{refusal}");
             assert!(refusal.advice.contains("apt-get install rr"));
         }

@@ -1,5 +1,5 @@
-//! A recording of rr: a directory that is removed with its owner, unless it is kept. Where it is to
-//! lie comes in; it goes out packed, that is with every file that a replay needs.
+//! A recording of rr: a directory that is removed with its owner, unless it is kept.
+//! A recording is kept packed: with every file that a replay needs.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use anyhow::{Context, Result, bail};
 
 use super::{Rr, probe};
 
-/// rr renames the one to the other when a recording has come to its end.
+/// The file that rr creates, by renaming another, when a recording is complete.
 const COMPLETE: &str = "version";
 
-/// A recording that is under way or over.
+/// A recording, in progress or complete.
 pub struct Recording {
     rr: Rr,
     directory: PathBuf,
@@ -28,19 +28,19 @@ impl Recording {
         Recording { rr: rr.clone(), directory, ticks, packed: Mutex::new(false) }
     }
 
-    /// The words that come before those of the program to be recorded.
+    /// The words that precede the command line of the program to be recorded.
     pub fn words(&self) -> Vec<std::ffi::OsString> {
         self.rr.record_words(self.ticks, &self.directory)
     }
 
-    /// Whether rr has lived to its end.
+    /// Whether rr has completed it.
     pub fn is_complete(&self) -> bool {
         is_complete(&self.directory)
     }
 
-    /// Puts the recording, complete with the programs and libraries that it used, into `place`,
-    /// over one that is there. One that cannot be completed is kept as it is, with an error: it can
-    /// be replayed as long as those files stay what they are.
+    /// Moves the recording, with the programs and libraries that it used, to `place`, and replaces
+    /// one that is there. A recording that cannot be packed is kept as it is, with an error: it can
+    /// be replayed as long as those files do not change.
     pub fn keep(&self, place: &Path) -> Result<()> {
         let packed = self.pack();
         let beside = place.with_extension("new");
@@ -69,13 +69,13 @@ impl Recording {
 }
 
 impl Drop for Recording {
-    /// What cannot be removed now goes with the directory around it.
+    /// Files that cannot be removed now are removed with the directory around them.
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Whether `directory` holds a recording that came to its end.
+/// Whether `directory` contains a complete recording.
 pub fn is_complete(directory: &Path) -> bool {
     directory.join(COMPLETE).is_file()
 }
@@ -87,7 +87,7 @@ fn clear(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// A second directory of the same files; copies where the file system has no links.
+/// Makes a second directory with the same files, by links or else by copies.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -111,12 +111,12 @@ mod tests {
     use crate::core::plan::Recorder;
 
     #[test]
-    fn what_is_kept_outlives_the_recording_and_takes_the_place_of_an_older_one() {
+    fn a_kept_recording_outlives_its_owner_and_replaces_an_older_one() {
         let dir = tempfile::tempdir().expect("temp dir");
         let recorder = Recorder { program: "true".into(), ..Recorder::default() };
         let place = dir.path().join("a finding/recording");
         fs::create_dir_all(place.join("old")).expect("room");
-        let recording = Recording::new(&Rr::of(&recorder), dir.path().join("trace"), 100);
+        let recording = Recording::new(&Rr::new(&recorder), dir.path().join("trace"), 100);
         fs::create_dir_all(dir.path().join("trace/files.d")).expect("room");
         fs::write(dir.path().join("trace/files.d/libc"), "code").expect("room");
         assert!(!recording.is_complete());
@@ -134,7 +134,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temp dir");
         let recorder = Recorder { program: "false".into(), ..Recorder::default() };
         fs::create_dir_all(dir.path().join("trace")).expect("room");
-        let recording = Recording::new(&Rr::of(&recorder), dir.path().join("trace"), 0);
+        let recording = Recording::new(&Rr::new(&recorder), dir.path().join("trace"), 0);
         let error = recording.keep(&dir.path().join("kept")).expect_err("false fails");
         assert!(error.to_string().contains("cannot pack"), "{error}");
         assert!(dir.path().join("kept").is_dir(), "and is kept all the same");

@@ -1,5 +1,4 @@
-//! Replays of a recording: one that runs through and hands out what the recorded process wrote to
-//! its standard output, and one in a debugger. Does not know what was recorded.
+//! Replays a recording: as a whole, to get its standard output, or in a debugger.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::locate::Boxed;
 use super::{Rr, probe, script};
 
-/// Replays all of it; what was written goes to the file `output`. An error if the recording cannot
-/// be replayed.
+/// Replays the whole recording. The standard output of the recorded process goes to the file
+/// `output`.
 pub fn whole(
     rr: &Rr,
     recording: &Path,
@@ -34,7 +33,7 @@ pub fn whole(
     let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
     if !status.success() || probe::is_fatal(&text) {
         let says = probe::message(&text).unwrap_or_else(|| format!("it ended with {status}"));
-        bail!("rr cannot replay it: {says}");
+        bail!("rr cannot replay the recording: {says}");
     }
     Ok(())
 }
@@ -63,26 +62,26 @@ pub(super) fn finish(
             }
             child.wait()?;
             match stopped {
-                true => bail!("stopped before it was over"),
-                false => bail!("not over after {} s", time_max.as_secs()),
+                true => bail!("{name} was stopped before it was over"),
+                false => bail!("{name} was not over after {} s", time_max.as_secs()),
             }
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Where a debugger is to stop.
-pub struct Stop<'a> {
+/// The call at which a debugger stops.
+pub struct StopAt<'a> {
     pub call: &'a Boxed,
-    /// At its end; backwards from there lies its beginning.
+    /// Stop at its response, from where `reverse-continue` leads to its invocation.
     pub reverse: bool,
 }
 
-/// Arguments of gdb that stop there. The first connects it: rr does so before the first `-ex` that
-/// may be a `continue`, which an empty one is.
-pub fn stops(stop: &Stop) -> Result<Vec<OsString>> {
+/// The arguments with which gdb stops there. The first connects gdb: rr does so before the first
+/// `-ex` that may be a `continue`, and an empty one is.
+pub fn stops(stop: &StopAt) -> Result<Vec<OsString>> {
     let begin = script::at_begin(stop.call);
-    // In Rust's, gdb does not find the markers.
+    // With its language set to Rust, gdb does not find the markers.
     let mut commands = vec![String::new(), "set language c".to_string()];
     if stop.reverse {
         let end = script::at_end(stop.call).context("this operation never ended")?;
@@ -106,8 +105,9 @@ mod tests {
     const CALL: Boxed = Boxed { start: 30, end: Some(40) };
 
     #[test]
-    fn a_debugger_stops_at_a_calls_beginning_or_comes_back_to_it_from_its_end() {
-        let line = |reverse| shell_line(&stops(&Stop { call: &CALL, reverse }).expect("it ended"));
+    fn a_debugger_stops_at_the_invocation_or_at_the_response() {
+        let line =
+            |reverse| shell_line(&stops(&StopAt { call: &CALL, reverse }).expect("it ended"));
         assert_eq!(
             line(false),
             "-ex '' -ex 'set language c' -ex 'tbreak *interlap_op_begin if $rdx == 30' \
@@ -117,11 +117,11 @@ mod tests {
         assert!(reverse.contains("tbreak *interlap_op_end if $rdx == 40"), "{reverse}");
         assert!(reverse.contains("-ex continue -ex 'break *interlap_op_begin"), "{reverse}");
         let pending = Boxed { end: None, ..CALL };
-        assert!(stops(&Stop { call: &pending, reverse: true }).is_err());
+        assert!(stops(&StopAt { call: &pending, reverse: true }).is_err());
     }
 
     #[test]
-    fn what_takes_too_long_is_ended() {
+    fn a_command_that_takes_too_long_is_killed() {
         let mut command = Command::new("sleep");
         command.arg("1000");
         let never = AtomicBool::new(false);

@@ -1,18 +1,18 @@
-//! What gdb is told about a recording: the boxes of some calls come in, gdb commands go out. Knows
-//! the markers of the harness (harness/marker.rs), and of rr's debugger how to ask what it is at.
-//! No Python, which some gdbs have not.
+//! Makes the commands with which gdb stops at calls in a replay.
+//! Calls are found by the markers of the harness (harness/marker.rs). The commands need no Python,
+//! because some builds of gdb lack it.
 
 use std::fmt::Write;
 
 use super::locate::Boxed;
 
-/// Where to begin so as to be before an operation: `-g` may stop a few events late.
+/// Events to begin before an operation, because `-g` may stop a few events late.
 const MARGIN: u64 = 10;
 
-/// What is printed before a moment: this, `begin`, `end` or `last`, and the call's number from 1.
+/// A moment is printed after this, `begin`, `end` or `last`, and the call's number from 1.
 pub const LOG: &str = "interlap-moment";
 
-/// How rr's debugger is asked for the moment that it is at.
+/// The way to ask rr's debugger for the current moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// By rr's commands, which need a gdb with Python.
@@ -22,8 +22,8 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// Event, tick, and gdb's own name of the thread: what rr's `when-tid` tells is the number that
-    /// the thread has in this replay alone.
+    /// Event, tick, and gdb's name of the thread. rr's `when-tid` would give the number that the
+    /// thread has only in this replay.
     fn lines(self) -> &'static str {
         match self {
             Ask::Commands => "when\nwhen-ticks\nthread\n",
@@ -34,29 +34,29 @@ impl Ask {
     }
 }
 
-/// The event to begin at for an operation that begins in `event`.
+/// The event at which a replay begins to reach an operation that starts in `event`.
 pub fn event_before(event: u64) -> u64 {
     event.saturating_sub(MARGIN)
 }
 
-/// Stops where the marker of a call's beginning is passed.
+/// The breakpoint at the marker of a call's invocation.
 pub fn at_begin(call: &Boxed) -> String {
     format!("*interlap_op_begin if {}", condition(call.start))
 }
 
-/// Stops where the marker of its end is passed; none if it never is.
+/// The breakpoint at the marker of its response; none if it never returned.
 pub fn at_end(call: &Boxed) -> Option<String> {
     Some(format!("*interlap_op_end if {}", condition(call.end?)))
 }
 
-/// No other call of the recording has the stamp. In a register of the x86-64 calling convention:
-/// optimised code has no parameters to name.
+/// The stamp identifies the call in the recording. It is read from the register of the x86-64
+/// calling convention, because optimised code has no named parameters.
 fn condition(stamp: u64) -> String {
     format!("$rdx == {stamp}")
 }
 
-/// Runs through the recording, printing the moments of `round`'s calls, and if `to_end` that of the
-/// recording's end or of the signal that ended it; else it ends with the last call.
+/// Commands that print the moments of `round`'s calls. With `to_end` they run through the recording
+/// and print the moment of its end or of the signal that ended it; else they quit at the last call.
 pub fn pass(round: u64, calls: &[Boxed], to_end: bool, ask: Ask) -> String {
     let mut places = Vec::new();
     for (number, call) in (1..).zip(calls) {
@@ -65,7 +65,8 @@ pub fn pass(round: u64, calls: &[Boxed], to_end: bool, ask: Ask) -> String {
     }
     let (count, first) = (places.len(), 2);
     let last = first + count - 1;
-    // A call's markers may be passed a million times before: nobody looks until its round begins.
+    // The markers may be passed a million times before: these breakpoints are disabled until the
+    // round begins.
     let mut text = format!(
         "set pagination off\nset confirm off\nset language c\nset print thread-events off\n\
          handle all nostop noprint pass\n\
@@ -99,7 +100,7 @@ mod tests {
         [Boxed { start: 13519, end: Some(13520) }, Boxed { start: 13525, end: None }];
 
     #[test]
-    fn a_call_is_told_by_its_stamp() {
+    fn a_call_is_identified_by_its_stamp() {
         let place = "*interlap_op_begin if $rdx == 13519";
         assert_eq!(at_begin(&CALLS[0]), place);
         assert_eq!(at_end(&CALLS[1]), None);

@@ -1,9 +1,10 @@
-//! A harness process under supervision. A job comes in; rounds, and what became of the process, go
-//! out as events. Whatever the target does to the harness (crash, exit, hang, fork, print) ends
-//! here as an event. A recorder may stand in front of the harness: then it is the recorder that is
-//! started, and it ends as the harness did, a little later. Does not judge what was recorded.
+//! Supervises a harness process and turns all it sends and suffers into events.
+//! Whatever the target does to the harness (crash, exit, hang, fork, print) becomes an event. With
+//! a recorder, the recorder is the child process. It starts the harness, and ends as the harness
+//! did, a little later.
 //!
-//! - `reading`: The reading thread of a supervised harness.
+//! - `reading`: The reading thread of a supervised harness: decodes its pipe and sends whole
+//!   rounds.
 
 mod reading;
 
@@ -30,47 +31,49 @@ use reading::{Piped, Pipes, read_frames};
 
 /// Last bytes of the target's output that are kept.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// How often the process is looked after when it sends nothing.
+/// Time between checks of a process that sends nothing.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the pipe may stay open after the process was killed.
+/// Time that the pipe may stay open after the process was killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a recorder may take to finish its recording when the harness has ended.
+/// Time for a recorder to finish its recording after the harness has ended.
 const RECORDER_MAX: Duration = Duration::from_secs(60);
-/// How long a process may take to load its target and say hello.
+/// Time for a process to load its target and send its header.
 const HELLO_MAX: Duration = Duration::from_secs(60);
 
-/// What a harness process has to say.
+/// An event of a harness process.
 pub enum Event {
     /// The target is loaded.
     Hello(Box<Hello>),
     Rounds(Vec<Round>),
-    /// Of a long round that is under way, or its end.
+    /// The next part of a long round.
     Part(Box<Part>),
-    /// The harness cannot go on.
+    /// An adapter that broke its contract, or a harness that cannot continue.
     Problem(Problem),
-    /// The process ended by its own will.
+    /// The process ended normally.
     Bye(Bye),
     /// The target ended the process, or hangs.
     Fault(Box<Fault>),
-    /// Nothing yet; look again.
+    /// Nothing happened for a moment.
     Quiet,
 }
 
-/// A running harness. Killed, with every process the target left behind, when dropped.
+/// A running harness. Dropping it kills the process and all that the target has started.
 pub struct Harness {
     child: Child,
-    /// A recorder was started, which started the harness; the harness's process, once it is known.
+    /// The child is a recorder, which starts the harness.
     recorder: bool,
+    /// The harness's process, once it is known.
     process: Option<u32>,
     piped: Receiver<Piped>,
     output: Arc<Mutex<VecDeque<u8>>>,
-    /// Keeps what the target prints until the pipe is closed.
+    /// Reads the target's output until its pipe is closed.
     listener: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
-    /// The harness can say where it hangs when a signal asks it, and was asked then.
+    /// A signal makes the harness report where it hangs.
     answers: bool,
+    /// The time of that signal.
     asked: Option<Instant>,
     /// Hung and was killed, then; what it had left to say is still on its way.
     hung: Option<(Hang, Instant)>,
@@ -80,8 +83,8 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts a harness, with the words of a recorder before it or none. The calling thread must
-    /// live as long as the harness is wanted: the harness dies with it.
+    /// Starts a harness, under a recorder if its words are given. The calling thread must outlive
+    /// the harness, which dies with it.
     pub fn start(
         recorder: &[OsString],
         program: &Path,
@@ -161,13 +164,13 @@ impl Harness {
         }
     }
 
-    /// The last of what the target printed before it ended, or until now.
+    /// The end of the target's output so far.
     pub fn output(&self) -> String {
         let bytes = self.output.lock().expect("no thread panics holding it");
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// No frame has come for a moment: is the process alive and getting on?
+    /// Checks that the process is alive and makes progress, after a moment without a frame.
     fn look(&mut self) -> Result<Event> {
         if let Some((_, killed)) = &self.hung {
             let over = killed.elapsed() > LAST_WORDS;
@@ -191,7 +194,7 @@ impl Harness {
         if self.progress.1.elapsed() < patience {
             return Ok(Event::Quiet);
         }
-        if self.answers && snapshot.is_some() && !self.has_had_its_say() {
+        if self.answers && snapshot.is_some() && !self.had_time_to_answer() {
             return Ok(Event::Quiet);
         }
         let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
@@ -201,8 +204,8 @@ impl Harness {
         Ok(Event::Quiet)
     }
 
-    /// Asks a harness that hangs where; true when it has had time to answer.
-    fn has_had_its_say(&mut self) -> bool {
+    /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
+    fn had_time_to_answer(&mut self) -> bool {
         if self.asked.is_none()
             && let Some(pid) = Pid::from_raw(self.child.id() as i32)
         {
@@ -211,7 +214,7 @@ impl Harness {
         self.asked.get_or_insert_with(Instant::now).elapsed() > LAST_WORDS
     }
 
-    /// The pipe is closed without a farewell: the process has died or is about to.
+    /// The pipe was closed without a last frame: the process has died or is about to.
     fn ended(&mut self) -> Result<Event> {
         if let Some((hang, _)) = self.hung.take() {
             let mut fault = self.fault(FaultKind::Hang);
@@ -239,8 +242,8 @@ impl Harness {
         Ok(Event::Fault(Box::new(self.fault(kind))))
     }
 
-    /// Waits for the last words of a process that has ended or is about to. Not for ever: a process
-    /// that the target started may hold the pipe open.
+    /// Waits for the last output of a process that has ended or is about to. The time is limited,
+    /// because a process that the target started may hold the pipe open.
     fn hear_out(&self) {
         let patience = Instant::now();
         while !self.listener.is_finished() && patience.elapsed() < LAST_WORDS {
@@ -248,7 +251,7 @@ impl Harness {
         }
     }
 
-    /// Everything that is known about the process's end.
+    /// The fault, with all that is known about the process's end.
     fn fault(&mut self, kind: FaultKind) -> Fault {
         let mut fault = Fault::new(kind, self.output(), self.round_first);
         fault.steps = self.cut.take();
@@ -264,7 +267,7 @@ impl Harness {
         fault
     }
 
-    /// The round whose calls are under way: its number, threads, and bytes recorded so far.
+    /// The current round: its number, its threads, and the bytes recorded so far.
     pub fn under_way(&self) -> Option<(u64, u32, u64)> {
         let now = Snapshot::read(self.area.get()?).ok()?;
         let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
@@ -329,7 +332,8 @@ impl Drop for Harness {
     }
 }
 
-/// An error of the harness itself, not of the target: exit status 2 or a panic, said on stderr.
+/// An error of the harness itself, not of the target: exit status 2 or a panic, with its message on
+/// stderr.
 fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
     let said = output.lines().any(|line| line.starts_with(OWN_FAILURE));
     said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
@@ -351,7 +355,7 @@ fn thread_states(pid: u32) -> (u32, u32) {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
         let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        // The state follows the command's name, which is in parentheses and may hold anything.
+        // The state follows the command's name, which is in parentheses and may contain anything.
         match stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()) {
             Some('R') => running += 1,
             Some(_) => waiting += 1,

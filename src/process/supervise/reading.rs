@@ -1,6 +1,5 @@
-//! The reading thread of a supervised harness. Bytes from the pipe come in, and when the pipe has
-//! ended, those left in the outbox of the record area; whole rounds and what else the harness says
-//! go out through a channel. Does not know why the pipe ended.
+//! The reading thread of a supervised harness: decodes its pipe and sends whole rounds.
+//! When the pipe ends, it also reads the frames left in the outbox of the record area.
 
 use std::fs::File;
 use std::process::{ChildStdin, ChildStdout};
@@ -11,10 +10,10 @@ use crate::trace::area::Snapshot;
 use crate::trace::frame::{Bye, Detected, Frame, FrameError, FrameReader, Hello, Problem, Steps};
 use crate::trace::rounds::{Assembler, Completed, Part, Round, RoundError};
 
-/// Operations after which rounds are handed on even if more are waiting in the pipe.
+/// Rounds with this many operations are sent even if more are waiting in the pipe.
 const BATCH_OPERATIONS: usize = 16_384;
 
-/// What the reading thread found.
+/// A message of the reading thread.
 pub(super) enum Piped {
     Hello(Box<Hello>),
     Rounds(Vec<Round>),
@@ -25,14 +24,14 @@ pub(super) enum Piped {
     Bye(Bye),
 }
 
-/// The reading thread's ends of the pipes. Closing `go_ahead` lets the harness begin: it waits
-/// until its record area is held open here, so that no early death takes the records along.
+/// The reading thread's ends of the pipes. Closing `go_ahead` lets the harness start: it waits
+/// until its record area is open here, so that even an early death leaves the records.
 pub(super) struct Pipes {
     pub frames: ChildStdout,
     pub go_ahead: Option<ChildStdin>,
 }
 
-/// Reads until the harness says goodbye, its stream ends or nobody listens any more.
+/// Reads until the harness sends its last frame, the stream ends, or the receiver is dropped.
 pub(super) fn read_frames(
     mut pipes: Pipes,
     pid: u32,
@@ -53,7 +52,7 @@ pub(super) fn read_frames(
                 feed.hand_on(Piped::Problem(error.to_string().into()));
                 false
             }
-            // Whatever cut the stream off ended the process, which is looked into elsewhere.
+            // Whatever cut the stream off ended the process, which `Harness` examines.
             Ok(None) | Err(_) => break,
         };
         if !more {
@@ -66,7 +65,7 @@ pub(super) fn read_frames(
     feed.flush();
 }
 
-/// The record area is a memory file of the harness; held open here it outlives the harness.
+/// Opens the record area, a memory file of the harness, so that it outlives the harness.
 fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
     let pid = hello.process.unwrap_or(pid);
     let path = hello.area_fd.map(|fd| format!("/proc/{pid}/fd/{fd}"));
@@ -75,13 +74,13 @@ fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
     }
 }
 
-/// Puts frames together and hands rounds on, several at once where they are short.
+/// Assembles frames and sends rounds, several at once if they are short.
 struct Feed<'a> {
     sender: &'a SyncSender<Piped>,
     assembler: Assembler,
     rounds: Vec<Round>,
     operations: usize,
-    /// The last round that was whole.
+    /// The last complete round.
     last: Option<u64>,
 }
 
@@ -91,7 +90,7 @@ impl Feed<'_> {
         Feed { sender, assembler, rounds: Vec::new(), operations: 0, last: None }
     }
 
-    /// Takes a frame; `more`: the next one is on its way. False when nothing is to follow.
+    /// Takes a frame; `more`: the next one is already here. Returns whether to continue.
     fn take(&mut self, frame: Frame, more: bool) -> bool {
         let last_words = match frame {
             Frame::Problem(problem) => Piped::Problem(problem),
@@ -121,7 +120,7 @@ impl Feed<'_> {
         false
     }
 
-    /// A harness's rounds ascend: one that does not was seen already.
+    /// The numbers of rounds ascend. A round with a lower number was already seen.
     fn keep(&mut self, round: Option<Round>) {
         let is_new = |round: &Round| self.last.is_none_or(|last| round.start.round > last);
         if let Some(round) = round.filter(is_new) {
@@ -131,12 +130,12 @@ impl Feed<'_> {
         }
     }
 
-    /// The rounds that were over when the harness ended, and had not been written to the pipe.
+    /// Reads the rounds that were finished when the harness ended, but not written to the pipe.
     fn outbox(&mut self, area: &File) {
         let Ok(bytes) = Snapshot::read(area).and_then(|snapshot| snapshot.outbox(area)) else {
             return;
         };
-        // A round of which the pipe brought only a part is whole there, if anywhere.
+        // If the pipe had only a part of a round, the outbox may have the whole round.
         self.assembler = Assembler::default();
         let mut frames = FrameReader::resumed(&bytes[..]);
         while let Ok(Some(frame)) = frames.next_frame() {

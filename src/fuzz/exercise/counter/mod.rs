@@ -1,6 +1,6 @@
-//! Counts what rounds exercised. Rounds come in, sums go out, from several counters added up. All
-//! rounds are counted in part; which calls overlapped is looked at in some, because it costs more:
-//! which ones, the round's number alone decides. Knows no plan.
+//! Counts what rounds exercised; the sums of several counters can be added.
+//! Overlaps are analysed only in a sample of the rounds, because that costs more. The number of a
+//! round alone decides whether it is in the sample.
 
 use smallvec::SmallVec;
 
@@ -11,23 +11,23 @@ use crate::core::history::{History, Operation};
 use crate::core::operation::Op;
 use crate::core::random::mix;
 
-/// Rounds that are all looked at, the first ones; of those after, one in so many.
+/// Overlaps are analysed in all rounds below this, and in one of so many after.
 pub const LOOKED_FIRST: u64 = 4096;
 pub const LOOKED_ONE_IN: u64 = 16;
-/// Calls that are looked at, of a round, or of a part of a long one: the first ones.
+/// The first so many calls of a round, or of a part of a long round, are analysed for overlaps.
 pub const LOOKED_CALLS: usize = 4096;
 
-/// Operations of a family differ in their last three bits.
+/// The codes of one family differ in the lowest three bits.
 const OPS: usize = 8;
 /// Kinds of answers of one operation, and of all.
 const KINDS: usize = 8;
 const CELLS: usize = OPS * KINDS;
-/// Counts of calls by how many others were under way: those of more share the last.
+/// Calls with more pending calls beside them count as having so many, less one.
 const DEPTHS: usize = 64;
-/// Rounds of more threads count as of so many.
+/// Rounds with more threads count as having so many.
 const THREADS_MAX: usize = 1024;
 
-/// Whether the overlaps of the round are looked at.
+/// Whether the overlaps of the round are analysed.
 pub fn is_looked_at(round: u64) -> bool {
     round < LOOKED_FIRST || mix(round).is_multiple_of(LOOKED_ONE_IN)
 }
@@ -50,11 +50,11 @@ pub struct Counter {
     same: Box<[u64]>,
     apart: Box<[u64]>,
     depths: [u64; DEPTHS],
-    /// Hashes of what rounds looked like, to be counted elsewhere.
+    /// Hashes of the shapes of rounds, which `Sketch` counts.
     shapes: Vec<u64>,
 }
 
-/// A call under way.
+/// A pending call.
 struct Open {
     thread: u32,
     cell: usize,
@@ -91,7 +91,7 @@ fn cell(op: Op, outcome: Outcome) -> usize {
 }
 
 impl Counter {
-    /// A round begins, in which so many threads call at once.
+    /// To be called at the start of a round.
     pub fn begin(&mut self, round: u64, threads: u32) {
         self.rounds += 1;
         self.looked.rounds += u64::from(is_looked_at(round));
@@ -119,7 +119,7 @@ impl Counter {
         }
     }
 
-    /// Goes through the calls and returns in the order of time.
+    /// Goes through the invocations and responses in the order of time.
     fn look(&mut self, threads: u32, history: &History) {
         let mut open = SmallVec::<[Open; 16]>::new();
         // Threads by the order of their first calls, so that it does not matter which is which.
@@ -155,7 +155,7 @@ impl Counter {
         self.shapes.push(shape);
     }
 
-    /// A call begins while these are open.
+    /// Counts the overlaps of a call that is invoked while others are pending.
     #[inline]
     fn call(&mut self, cell: usize, operation: &Operation, args: &[i64], open: &[Open]) {
         if let Some(value) = measured(operation.op, args) {
@@ -171,7 +171,7 @@ impl Counter {
         }
     }
 
-    /// Adds another's sums; gives the hashes of its shapes.
+    /// Adds another's sums. Returns the hashes of its shapes.
     pub fn join(&mut self, other: Counter) -> Vec<u64> {
         fn add(sums: &mut [u64], more: &[u64]) {
             sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
@@ -193,12 +193,12 @@ impl Counter {
         other.shapes
     }
 
-    /// How many rounds were looked at.
+    /// The number of rounds that were analysed for overlaps.
     pub fn looked_rounds(&self) -> u64 {
         self.looked.rounds
     }
 
-    /// How many distinct pairs of answers overlapped.
+    /// The number of distinct pairs of answers that overlapped.
     pub fn combinations(&self) -> u64 {
         self.same.iter().zip(&self.apart).filter(|(same, apart)| **same + **apart > 0).count()
             as u64

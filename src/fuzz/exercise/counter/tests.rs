@@ -1,4 +1,4 @@
-//! The counter against plain enumeration of pairs, on random histories.
+//! Compares the counter with plain enumeration of pairs, on random histories.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,50 +1,47 @@
-//! Fewer calls, fewer threads, simpler arguments: the best scenario so far comes in, smaller ones
-//! are made of it in an order that gets far soon, and each that still shows the finding takes its
-//! place. How a candidate is tried, and for how long, is a [`Trial`]'s to say.
-//!
-//! Calls are left out as in delta debugging (Zeller, Hildebrandt: Simplifying and Isolating
-//! Failure-Inducing Input, TSE 2002), whole threads first, pairs of calls last.
+//! Minimizes the calls, threads and arguments of a scenario by delta debugging.
+//! Each smaller scenario that still shows the finding becomes the best one (Zeller, Hildebrandt:
+//! Simplifying and Isolating Failure-Inducing Input, TSE 2002). Whole threads are removed first,
+//! pairs of calls last. A [`Trial`] decides how long a candidate is tried.
 
 use std::ops::Range;
 
 use anyhow::Result;
 
+use super::reductions;
 use super::search::Shown;
-use super::smaller;
 use crate::core::operation::Op;
 use crate::core::plan::{Plan, Scenario};
 use crate::finding::Size;
 
-/// Candidates that are tried in one process.
+/// Candidates tried in one process.
 pub(super) const BATCH: usize = 32;
-/// Calls of all candidates that are tried in one process, as far as there are several: each process
-/// is told all of them.
+/// Calls of all candidates of one process, if there are several: the process gets all of them.
 const BATCH_CALLS_MAX: usize = 100_000;
-/// Of more calls than this, not all pairs are tried.
+/// Pairs are tried only if there are at most so many calls.
 const PAIRS_CALLS_MAX: usize = 24;
 
 /// Runs candidates.
 pub(super) trait Trial {
-    /// Of each of the plan's scenarios a round that shows the finding, if one did. Errors are the
-    /// target's or the machine's.
+    /// For each of the plan's scenarios a round that showed the finding, if any. An error is of the
+    /// target or of the machine.
     fn try_each(&mut self, plan: &Plan, best: &Shown) -> Result<Vec<Option<Shown>>>;
 
-    /// Whether nothing more is to be tried.
+    /// Whether time is up.
     fn is_over(&self) -> bool;
 }
 
-/// The numbers of the calls that may get by with fewer values: there may be 100,000 others.
+/// The numbers of the bulk calls, which may need fewer values.
 fn bulks_of(scenario: &Scenario) -> Vec<usize> {
     let calls = scenario.threads.iter().flatten().enumerate();
     let bulks = calls.filter(|(_, call)| matches!(call.op, Op::EnqueueBulk | Op::DequeueBulk));
     bulks.map(|(number, _)| number).collect()
 }
 
-/// What is made smaller.
+/// The minimization and its best result so far.
 pub(super) struct Reducer<'a, T> {
     pub trial: T,
     pub best: Shown,
-    /// The scenario of the best, with the schedule that showed it, where there is one.
+    /// The scenario of the best, with the schedule that showed the finding, if it is known.
     base: Scenario,
     tell: &'a mut dyn FnMut(Size),
 }
@@ -52,17 +49,17 @@ pub(super) struct Reducer<'a, T> {
 impl<'a, T: Trial> Reducer<'a, T> {
     pub fn new(trial: T, best: Shown, tell: &'a mut dyn FnMut(Size)) -> Reducer<'a, T> {
         let mut reducer = Reducer { trial, base: best.base(), best, tell };
-        reducer.told();
+        reducer.best_replaced();
         reducer
     }
 
-    /// Takes note that the best was replaced.
-    pub fn told(&mut self) {
+    /// To be called when `best` was replaced.
+    pub fn best_replaced(&mut self) {
         self.base = self.best.base();
         (self.tell)(self.best.size());
     }
 
-    /// All of it, once.
+    /// One pass of all reductions.
     pub fn reduce(&mut self) {
         self.fewer_calls();
         self.simpler_arguments();
@@ -72,11 +69,11 @@ impl<'a, T: Trial> Reducer<'a, T> {
         &self.base
     }
 
-    /// Leaves out the calls of whole threads, then many at a time, then few; and threads that have
-    /// nothing left to do, or whose calls can as well be another's.
+    /// Removes the calls of whole threads, then many at a time, then few. Removes threads without
+    /// calls, and joins threads.
     fn fewer_calls(&mut self) {
         let threads = 0..self.scenario().threads.len();
-        let all = threads.map(|thread| smaller::calls_of(self.scenario(), thread)).collect();
+        let all = threads.map(|thread| reductions::calls_of(self.scenario(), thread)).collect();
         self.leave_out(all);
         self.fewer_threads();
         self.join_threads();
@@ -93,8 +90,8 @@ impl<'a, T: Trial> Reducer<'a, T> {
         self.join_threads();
     }
 
-    /// Leaves out two calls that may need each other, as one that adds and one that removes do;
-    /// whether it did.
+    /// Removes two calls that may need each other, such as one that adds and one that removes.
+    /// Returns whether it did.
     fn leave_out_pairs(&mut self) -> bool {
         let calls = self.scenario().calls();
         if calls > PAIRS_CALLS_MAX {
@@ -112,20 +109,20 @@ impl<'a, T: Trial> Reducer<'a, T> {
         false
     }
 
-    /// Puts the calls of one thread behind those of another, as long as more than two are left.
+    /// Appends the calls of one thread to those of another, while more than two threads are left.
     fn join_threads(&mut self) {
         while self.scenario().threads.len() > 2 && self.join_two() {}
     }
 
-    /// Whether that still shows the finding.
+    /// Returns whether a scenario with two threads joined shows the finding.
     fn join_two(&mut self) -> bool {
-        let joined = smaller::all_joined(self.scenario());
+        let joined = reductions::all_joined(self.scenario());
         match self.try_each(joined.clone()) {
             Ok(found) => match found.into_iter().flatten().next() {
                 Some(shown) => self.adopt(shown),
                 None => false,
             },
-            // Some calls are not for every thread.
+            // Some threads may not make every call.
             Err(_) => joined.into_iter().any(|joined| self.attempt(joined)),
         }
     }
@@ -133,12 +130,13 @@ impl<'a, T: Trial> Reducer<'a, T> {
     /// Always true.
     fn adopt(&mut self, shown: Shown) -> bool {
         self.best = shown;
-        self.told();
+        self.best_replaced();
         true
     }
 
-    /// Leaves out as many of these calls as it can without losing the finding; whether it did any.
-    /// Each part is tried by itself; those that can go, together; else half of them, or one.
+    /// Removes as many of these parts as possible without losing the finding. Returns whether it
+    /// removed any. Each part is tried alone; then all that can go together; else half of them, or
+    /// one.
     fn leave_out(&mut self, parts: Vec<Range<usize>>) -> bool {
         let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let mut single = Vec::new();
@@ -162,15 +160,15 @@ impl<'a, T: Trial> Reducer<'a, T> {
         best.is_some_and(|best| self.adopt(best))
     }
 
-    /// How many candidates go into one process.
+    /// The number of candidates for one process.
     fn batch(&self) -> usize {
         (BATCH_CALLS_MAX / self.scenario().calls().max(1)).clamp(2, BATCH)
     }
 
-    /// The best scenario without each of these sets of calls, tried in one process; those that
-    /// still show the finding.
+    /// Tries the best scenario without each of these sets of calls, in one process. Returns those
+    /// that still show the finding.
     fn try_without(&mut self, without: Vec<Vec<Range<usize>>>) -> Vec<(Vec<Range<usize>>, Shown)> {
-        let fewer = |parts: &Vec<_>| smaller::without_calls(self.scenario(), parts);
+        let fewer = |parts: &Vec<_>| reductions::without_calls(self.scenario(), parts);
         let scenarios = without.iter().map(fewer).collect();
         let found = self.try_each(scenarios).unwrap_or_default();
         without.into_iter().zip(found).filter_map(|(parts, found)| Some((parts, found?))).collect()
@@ -179,7 +177,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
     fn fewer_threads(&mut self) {
         let mut thread = 0;
         while thread < self.scenario().threads.len() && !self.trial.is_over() {
-            let fewer = smaller::without_idle(self.scenario(), thread);
+            let fewer = reductions::without_idle(self.scenario(), thread);
             if !fewer.is_some_and(|fewer| self.attempt(fewer)) {
                 thread += 1;
             }
@@ -187,7 +185,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
     }
 
     fn simpler_arguments(&mut self) {
-        for simplify in smaller::SIMPLIFICATIONS {
+        for simplify in reductions::SIMPLIFICATIONS {
             if self.trial.is_over() {
                 return;
             }
@@ -197,7 +195,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
             }
         }
         for call in bulks_of(self.scenario()) {
-            while let Some(candidate) = smaller::smaller_bulk(self.scenario(), call) {
+            while let Some(candidate) = reductions::smaller_bulk(self.scenario(), call) {
                 if self.trial.is_over() || !self.attempt(candidate) {
                     break;
                 }
@@ -205,8 +203,8 @@ impl<'a, T: Trial> Reducer<'a, T> {
         }
     }
 
-    /// Whether the scenario shows the finding too; then it is the best so far. One that the target
-    /// refuses, because a call is not for that thread, does not.
+    /// Tries a scenario, which becomes the best if it shows the finding. Returns whether it does;
+    /// not if the target refuses a call on its thread.
     fn attempt(&mut self, scenario: Scenario) -> bool {
         match self.try_each(vec![scenario]) {
             Ok(found) => found.into_iter().flatten().next().is_some_and(|shown| self.adopt(shown)),
@@ -214,7 +212,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
         }
     }
 
-    /// Any schedule will do.
+    /// Tries these scenarios with any schedule.
     fn try_each(&mut self, scenarios: Vec<Scenario>) -> Result<Vec<Option<Shown>>> {
         if scenarios.is_empty() || self.trial.is_over() {
             return Ok(Vec::new());

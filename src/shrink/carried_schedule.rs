@@ -1,6 +1,5 @@
-//! The schedule of a scenario, carried over to one with less in it: the turns that threads gave and
-//! what was left out come in, those that are left go out, at the places where they now are. Does
-//! not know whether the schedule still shows anything.
+//! Carries the schedule of a scenario over to a smaller scenario.
+//! The turns of removed calls and threads are moved or removed, and positions are renumbered.
 
 use crate::core::plan::Scenario;
 use crate::schedule::{Position, Spec, Turn};
@@ -8,12 +7,12 @@ use crate::schedule::{Position, Spec, Turn};
 /// Steps of a thread at the boundary before a call.
 const BOUNDARY: u32 = 1;
 
-/// Those of the scenario's own schedule.
-pub(super) fn of(scenario: &Scenario) -> Vec<Turn> {
+/// The turns of the scenario's schedule.
+pub(super) fn turns(scenario: &Scenario) -> Vec<Turn> {
     scenario.schedule.as_deref().map(parsed).unwrap_or_default()
 }
 
-/// What a recorded schedule, or one near it, says.
+/// The turns of a schedule `turns:...` or `near:...`.
 pub(super) fn parsed(text: &str) -> Vec<Turn> {
     match text.parse() {
         Ok(Spec::Turns(turns) | Spec::Near(turns)) => turns,
@@ -21,7 +20,7 @@ pub(super) fn parsed(text: &str) -> Vec<Turn> {
     }
 }
 
-/// Gives a scenario that has a schedule of its own another, near these turns.
+/// Replaces the schedule of a scenario, if it has one, by schedules near these turns.
 pub(super) fn put(scenario: &mut Scenario, mut turns: Vec<Turn>) {
     if scenario.schedule.is_some() {
         turns.sort_by_key(|turn| (turn.thread, turn.position));
@@ -29,8 +28,8 @@ pub(super) fn put(scenario: &mut Scenario, mut turns: Vec<Turn>) {
     }
 }
 
-/// Without the calls of which `is_out` says so, by thread and number. Where others went first
-/// within such a call, they do so before the next.
+/// The turns without the calls for which `is_out` is true, by thread and number. A turn inside a
+/// removed call moves to the boundary before the next call.
 pub(super) fn without_calls(turns: &[Turn], is_out: impl Fn(usize, u32) -> bool) -> Vec<Turn> {
     let mut fewer: Vec<Turn> = Vec::new();
     for turn in turns {
@@ -41,7 +40,7 @@ pub(super) fn without_calls(turns: &[Turn], is_out: impl Fn(usize, u32) -> bool)
             true => Turn { position: position(BOUNDARY, 0), gives_way: false, ..*turn },
             false => Turn { position: position(steps, repeats), ..*turn },
         };
-        // Of several that came to one boundary, only the last matters.
+        // Only the last of several turns at one boundary matters.
         fewer.retain(|other| {
             moved.position.steps > BOUNDARY
                 || (other.thread, other.position) != (moved.thread, moved.position)
@@ -51,14 +50,14 @@ pub(super) fn without_calls(turns: &[Turn], is_out: impl Fn(usize, u32) -> bool)
     fewer
 }
 
-/// Without this thread, which has no calls; those above it have lower numbers.
+/// The turns without this thread, which has no calls. Higher threads are renumbered.
 pub(super) fn without_thread(turns: &[Turn], thread: usize) -> Vec<Turn> {
     let lower = |number: usize| number - usize::from(number > thread);
     let left = turns.iter().filter(|turn| turn.thread != thread && turn.to != thread);
     left.map(|turn| Turn { thread: lower(turn.thread), to: lower(turn.to), ..*turn }).collect()
 }
 
-/// `thread` does what it did after the `calls` of `other`, as the same thread.
+/// The turns after the calls of `thread` were appended to the `calls` of `other`.
 pub(super) fn joined(turns: &[Turn], thread: usize, other: usize, calls: usize) -> Vec<Turn> {
     let moved = |turn: &Turn| {
         let mut turn = *turn;
@@ -82,7 +81,7 @@ mod tests {
     /// Thread 0 has three calls, thread 1 two, thread 2 one; thread 3 made the structure.
     const TURNS: &str = "turns:0.1.1@1,0.2.7@1,0.3.5@2,0.4.3~1,1.1.4@0,1.2.9~2,2.1.2@1,3.0.4~0";
 
-    fn turns() -> Vec<Turn> {
+    fn sample() -> Vec<Turn> {
         parsed(TURNS)
     }
 
@@ -91,19 +90,19 @@ mod tests {
     }
 
     #[test]
-    fn turns_in_calls_that_are_left_out_come_before_the_next() {
-        let fewer = without_calls(&turns(), |thread, call| (thread, call) == (0, 1));
+    fn turns_in_removed_calls_move_before_the_next_call() {
+        let fewer = without_calls(&sample(), |thread, call| (thread, call) == (0, 1));
         let expected = "turns:0.1.1@1,0.2.1@1,0.2.5@2,0.3.3~1,1.1.4@0,1.2.9~2,2.1.2@1,3.0.4~0";
         assert_eq!(text(fewer), expected);
-        let fewer = without_calls(&turns(), |thread, call| thread == 0 && call < 3);
+        let fewer = without_calls(&sample(), |thread, call| thread == 0 && call < 3);
         assert!(text(fewer).starts_with("turns:0.1.1@2,0.1.3~1,1.1.4@0"), "{TURNS}");
     }
 
     #[test]
-    fn threads_go_and_others_take_their_numbers() {
-        let fewer = without_thread(&turns(), 1);
+    fn removing_a_thread_renumbers_the_others() {
+        let fewer = without_thread(&sample(), 1);
         assert_eq!(text(fewer), "turns:0.3.5@1,2.0.4~0");
-        let one = joined(&turns(), 2, 0, 3);
+        let one = joined(&sample(), 2, 0, 3);
         let expected = "turns:0.1.1@1,0.2.7@1,0.4.3~1,1.1.4@0,1.2.9~0,0.4.2@1,2.0.4~0";
         assert_eq!(text(one), expected);
     }
@@ -111,12 +110,12 @@ mod tests {
     #[test]
     fn a_scenario_keeps_its_schedule_in_order() {
         let mut scenario = Scenario { schedule: Some(TURNS.to_string()), ..Scenario::default() };
-        assert_eq!(of(&scenario), turns());
-        put(&mut scenario, joined(&turns(), 2, 0, 3));
+        assert_eq!(turns(&scenario), sample());
+        put(&mut scenario, joined(&sample(), 2, 0, 3));
         let expected = "near:0.1.1@1,0.2.7@1,0.4.2@1,0.4.3~1,1.1.4@0,1.2.9~0,2.0.4~0";
         assert_eq!(scenario.schedule.as_deref(), Some(expected));
         let mut without = Scenario::default();
-        put(&mut without, turns());
+        put(&mut without, sample());
         assert_eq!(without, Scenario::default());
     }
 }

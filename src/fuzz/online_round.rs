@@ -1,8 +1,6 @@
-//! A long round, judged while it goes on. Its parts come in; the first return that no order
-//! explains goes out, as soon as the part that has it is here; and in the end the verdict, with a
-//! history that shows it. Knows nothing of processes and findings.
-//!
-//! What a part leaves behind is all that is held of it (see [`check::Online`]).
+//! Checks a long round while it runs, part by part.
+//! A violation is reported as soon as the part with the first response that no order explains has
+//! arrived. The history is pruned between parts (see [`check::Online`]).
 
 use std::collections::HashSet;
 
@@ -13,39 +11,46 @@ use crate::model::{Kind, Spec};
 use crate::trace::frame::RoundStart;
 use crate::trace::rounds::Part;
 
-/// A round under watch.
-pub struct Watch {
+/// The online check of a round.
+pub struct OnlineRound {
     pub start: RoundStart,
-    /// Parts that were taken.
+    /// Parts checked so far.
     pub parts: u64,
     pub overlap: Overlap,
     online: Online,
-    /// What has no order, which no recorded history has.
+    /// The error if the calls were out of order, which no recorded history is.
     trouble: Option<String>,
-    /// What stands for calls that were left out.
-    stand: &'static str,
+    /// What represents pruned calls in the history, in words.
+    substitute: &'static str,
 }
 
-/// What became of a round.
-pub struct Watched {
+/// The result of the check.
+pub struct OnlineResult {
     pub verdict: Verdict,
-    /// What the witness is of: all that was not left out.
+    /// The history of the witness: all operations that were not pruned.
     pub history: History,
-    /// Of a history in which something was left out: a sentence that says so.
+    /// A sentence about the pruned operations, if there are any.
     pub note: Option<String>,
 }
 
-impl Watch {
-    pub fn new(start: RoundStart, spec: Spec, limits: Limits) -> Watch {
+impl OnlineRound {
+    pub fn new(start: RoundStart, spec: Spec, limits: Limits) -> OnlineRound {
         let online = Online::new(spec, limits).at_rest();
-        let stand = match spec.kind {
-            Kind::Snapshot | Kind::Serializable => "a transaction that wrote the same stands there",
-            _ => "one of them stands there as a call that would have left the same",
+        let substitute = match spec.kind {
+            Kind::Snapshot | Kind::Serializable => "a transaction with the same writes is shown",
+            _ => "one of them is shown as a call with the same effect",
         };
-        Watch { start, parts: 0, overlap: Overlap::default(), online, trouble: None, stand }
+        OnlineRound {
+            start,
+            parts: 0,
+            overlap: Overlap::default(),
+            online,
+            trouble: None,
+            substitute,
+        }
     }
 
-    /// Takes the next part; true once no order explains what was seen.
+    /// Checks the next part. Returns whether a violation was found so far.
     pub fn take(&mut self, part: Part) -> bool {
         self.parts += 1;
         self.add(part.history)
@@ -61,22 +66,22 @@ impl Watch {
         self.online.look_at_rest().is_some()
     }
 
-    /// The round is over, `drained` as of a [`History`].
-    pub fn finish(mut self, drained: bool) -> Watched {
+    /// The result at the end of the round; `drained` as in a [`History`].
+    pub fn finish(mut self, drained: bool) -> OnlineResult {
         if let Some(trouble) = self.trouble {
             let (verdict, history) = (Verdict::Inconclusive(trouble), History::default());
-            return Watched { verdict, history, note: None };
+            return OnlineResult { verdict, history, note: None };
         }
         self.online.look_at_rest();
         let returned = self.online.returned();
         let (verdict, history) = self.online.finish(drained);
-        let note = note(&history, returned, self.stand);
-        Watched { verdict, history, note }
+        let note = note(&history, returned, self.substitute);
+        OnlineResult { verdict, history, note }
     }
 
-    /// The round ended before its time, with these calls after the last part, those under way
-    /// pending; none if they are not known.
-    pub fn end(mut self, rest: Option<History>) -> Watched {
+    /// The result of a round that ended early. `rest` has the calls after the last part, if they
+    /// are known; calls without a response are pending.
+    pub fn end(mut self, rest: Option<History>) -> OnlineResult {
         if let Some(rest) = rest {
             self.add(rest);
         }
@@ -84,22 +89,22 @@ impl Watch {
     }
 }
 
-/// Says what was left out of the `returned` calls that were seen.
-fn note(history: &History, returned: u64, stand: &str) -> Option<String> {
+/// A sentence about the pruned ones of the `returned` calls.
+fn note(history: &History, returned: u64, substitute: &str) -> Option<String> {
     let held = history.threads.iter().flat_map(|thread| thread.operations());
     let held = held.filter(|operation| operation.status != Status::Pending).count() as u64;
     let left_out = returned.saturating_sub(held);
     (left_out > 0).then(|| {
         format!(
-            " The round was judged while it went on: of its first {returned} calls {left_out} are \
-             left out of this history: they are explained, and only what they left behind matters. \
-             Where no call shows that, {stand}."
+            " The round was checked while it ran: of its first {returned} calls {left_out} were \
+             pruned from this history, because they are explained and only their effect matters. \
+             Where no other call shows that effect, {substitute}."
         )
     })
 }
 
-/// Tells `online` of calls and returns in their order. A call of unknown outcome returns, for it,
-/// when its client goes on, or the part ends.
+/// Passes invocations and responses to `online` in their order. A call of unknown outcome gets its
+/// response when its client continues, or at the end of the part.
 fn feed(online: &mut Online, history: History) -> Result<(), crate::core::history::Misfit> {
     if !history.threads.iter().any(Thread::is_retired) {
         return online.append(history);

@@ -1,30 +1,30 @@
-//! Few forced switches, all of them: the calls of a round come in, schedules of them that switch
-//! at one step, at two, at three go out, in this order, so that the first which shows the finding
-//! has the fewest. Where there are too many, as many are drawn.
+//! Tries all schedules with few preemptions, the fewest first: iterative context bounding.
 //! Musuvathi, Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs,
-//! PLDI 2007: switches where a thread ends or blocks are free, and few others are needed.
+//! PLDI 2007: switches where a thread ends or blocks are free, and few others are needed. If there
+//! are too many schedules, a sample is drawn.
 
 use anyhow::Result;
 
-use super::schedule;
+use super::minimize_preemptions;
 use super::search::{Search, Shown};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::random::Random;
 use crate::schedule::{Spec, Switch};
 
-/// Calls and threads of what is looked at: more have too many schedules.
+/// Larger rounds have too many schedules.
 const CALLS_MAX: usize = 8;
 const THREADS_MAX: usize = 3;
-/// Most forced switches.
+/// Most preemptions.
 const FORCED_MAX: u64 = 3;
-/// Schedules of each number of forced switches, at most.
+/// Most schedules for each number of preemptions.
 const SCHEDULES_MAX: u64 = 80_000;
-/// Schedules that are tried in one process.
+/// Schedules tried in one process.
 const BATCH: usize = 4_000;
-/// Steps before the first call at which a thread may be made to wait.
+/// Steps before the first call at which a thread may be preempted.
 const STEPS_BEFORE: u64 = 2;
 
-/// Replaces the best by a round with the fewest preemptions; whether it did.
+/// Replaces the best by a round with fewer preemptions, the fewest possible. Returns whether it
+/// did.
 pub(super) fn fewest(search: &Search, best: &mut Shown) -> Result<bool> {
     let threads = best.scenario().threads.len();
     if best.list().is_none() {
@@ -43,11 +43,11 @@ pub(super) fn fewest(search: &Search, best: &mut Shown) -> Result<bool> {
             }
             let mut plan = Plan { scenarios, ..best.plan.clone() };
             plan.control.policy = None;
-            // A target may refuse calls on another thread: then the orders are given up.
+            // A target may refuse calls on another thread: then only the original order is tried.
             match search.look(&plan, rounds, forced) {
                 Ok(Some(shown)) if shown.cost().0 < best.cost().0 => {
                     *best = shown;
-                    schedule::fewer_turns(search, best)?;
+                    minimize_preemptions::fewer_turns(search, best)?;
                     return Ok(true);
                 }
                 Ok(_) => {}
@@ -58,20 +58,20 @@ pub(super) fn fewest(search: &Search, best: &mut Shown) -> Result<bool> {
     Ok(false)
 }
 
-/// The schedules with so many forced switches, one after the other. Each switch is to another
-/// thread than the one before, which is the one that has the turn, unless that could not go on.
+/// Enumerates the schedules with a given number of preemptions. Each switches to another thread
+/// than the one before, which is the current one unless it blocked or ended.
 struct Schedules {
-    /// The calls in each order of the threads: the first goes on where another ends.
+    /// The calls with the threads in each order: when a thread ends, the first runs next.
     orders: Vec<Scenario>,
     order: usize,
-    /// Where the steps that matter begin and end.
+    /// The first and the last step at which a switch can matter.
     steps: (u64, u64),
     /// The steps of the switches, in order.
     at: Vec<u64>,
-    /// To how much higher a thread each of them is, in a circle.
+    /// For each switch: the difference of the thread numbers, modulo the number of threads.
     higher: Vec<usize>,
     threads: usize,
-    /// Where there are too many: how many are still to be drawn.
+    /// If there are too many: the generator, and the schedules still to draw.
     drawn: Option<(Random, u64)>,
 }
 
@@ -89,7 +89,7 @@ impl Schedules {
         Schedules::between(best.scenario(), (first, last), forced)
     }
 
-    /// Of two threads or more.
+    /// The scenario has two threads or more.
     fn between(scenario: &Scenario, steps: (u64, u64), forced: u64) -> Schedules {
         let (threads, orders) = (scenario.threads.len(), orders(scenario));
         let places = steps.1 - steps.0 + 1;
@@ -133,7 +133,8 @@ impl Schedules {
         Scenario { schedule, ..scenario.clone() }
     }
 
-    /// The next threads to switch to, else the next steps; whether there are any.
+    /// Moves on to the next threads to switch to, or to the next steps. Returns whether there are
+    /// any.
     fn advance(&mut self) -> bool {
         for higher in &mut self.higher {
             if *higher + 1 < self.threads {
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_drawn() {
+    fn too_many_schedules_are_sampled() {
         let mut all = Schedules::between(&scenario(3), (0, 100), 3);
         let some = all.next(1000);
         assert_eq!(some.len(), 1000);

@@ -1,29 +1,31 @@
-//! Scenarios with less in them: a scenario comes in, one with fewer calls, fewer threads or simpler
-//! arguments goes out. Does not know whether it still shows anything.
+//! Reductions of a scenario: fewer calls, fewer threads, simpler arguments.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::turns;
+use super::carried_schedule;
 use crate::core::operation::Op;
 use crate::core::plan::{Call, Scenario};
 
-/// The calls, by their numbers, counted thread by thread.
+/// The numbers of a thread's calls. Calls are numbered thread by thread.
 pub(super) fn calls_of(scenario: &Scenario, thread: usize) -> Range<usize> {
     let before = scenario.threads[..thread].iter().map(Vec::len).sum();
     before..before + scenario.threads[thread].len()
 }
 
-/// Without a thread, if it has no calls and there is another.
+/// The scenario without a thread, if it has no calls and is not the only one.
 pub(super) fn without_idle(scenario: &Scenario, thread: usize) -> Option<Scenario> {
     let mut fewer = scenario.clone();
     let calls = fewer.threads.remove(thread);
-    turns::put(&mut fewer, turns::without_thread(&turns::of(scenario), thread));
+    carried_schedule::put(
+        &mut fewer,
+        carried_schedule::without_thread(&carried_schedule::turns(scenario), thread),
+    );
     (calls.is_empty() && !fewer.threads.is_empty()).then_some(fewer)
 }
 
-/// Without the calls in any of these ranges of numbers. No thread goes: what a thread may call can
-/// depend on its number.
+/// The scenario without the calls in these ranges of numbers. Threads stay even if they have no
+/// calls left, because a thread's number can decide what it may call.
 pub(super) fn without_calls(scenario: &Scenario, calls: &[Range<usize>]) -> Scenario {
     let mut fewer = scenario.clone();
     let is_out = |number: usize| calls.iter().any(|calls| calls.contains(&number));
@@ -35,11 +37,14 @@ pub(super) fn without_calls(scenario: &Scenario, calls: &[Range<usize>]) -> Scen
     let is_out = |thread: usize, call: u32| {
         numbers.get(thread).and_then(|all| all.clone().nth(call as usize)).is_some_and(is_out)
     };
-    turns::put(&mut fewer, turns::without_calls(&turns::of(scenario), is_out));
+    carried_schedule::put(
+        &mut fewer,
+        carried_schedule::without_calls(&carried_schedule::turns(scenario), is_out),
+    );
     fewer
 }
 
-/// The calls of `thread` at the end of those of `other`, which makes one thread less.
+/// The scenario with the calls of `thread` appended to those of `other`, with one thread less.
 fn joined(scenario: &Scenario, thread: usize, other: usize) -> Option<Scenario> {
     if thread == other || thread.max(other) >= scenario.threads.len() {
         return None;
@@ -47,20 +52,23 @@ fn joined(scenario: &Scenario, thread: usize, other: usize) -> Option<Scenario> 
     let mut fewer = scenario.clone();
     let calls = std::mem::take(&mut fewer.threads[thread]);
     let before = fewer.threads[other].len();
-    turns::put(&mut fewer, turns::joined(&turns::of(scenario), thread, other, before));
+    carried_schedule::put(
+        &mut fewer,
+        carried_schedule::joined(&carried_schedule::turns(scenario), thread, other, before),
+    );
     fewer.threads[other].extend(calls);
     fewer.threads.remove(thread);
     Some(fewer)
 }
 
-/// Every way to put the calls of one thread behind those of another.
+/// Every way to append the calls of one thread to those of another.
 pub(super) fn all_joined(scenario: &Scenario) -> Vec<Scenario> {
     let count = scenario.threads.len();
     let pairs = (0..count).flat_map(|one| (0..count).map(move |other| (one, other)));
     pairs.filter_map(|(one, other)| joined(scenario, one, other)).collect()
 }
 
-/// Ways to make all arguments simpler at once, the boldest first.
+/// Simplifications of all arguments at once, the largest first.
 pub(super) const SIMPLIFICATIONS: [fn(&Scenario) -> Scenario; 6] = [
     |all| with_small_bulks(&with_small_values(&with_one_key(all))),
     |all| with_small_bulks(&with_small_values(&with_small_keys(all))),
@@ -76,7 +84,7 @@ pub(super) fn with_one_key(scenario: &Scenario) -> Scenario {
     Scenario { keys: scenario.keys.min(1), ..simple }
 }
 
-/// Keys counted from 0, in their order.
+/// Keys renumbered from 0, in their order.
 pub(super) fn with_small_keys(scenario: &Scenario) -> Scenario {
     let keys = || each(scenario).flat_map(|call| call.args[..keys_of(call)].iter().copied());
     let used: BTreeSet<i64> = keys().collect();
@@ -84,7 +92,7 @@ pub(super) fn with_small_keys(scenario: &Scenario) -> Scenario {
     Scenario { keys: scenario.keys.min(used.len() as u64), ..simple }
 }
 
-/// Values counted from 1, in their order; what is in the structure at first stays 0.
+/// Values renumbered from 1, in their order. The initial value stays 0.
 fn with_small_values(scenario: &Scenario) -> Scenario {
     let values = || each(scenario).flat_map(|call| call.args[values_of(call)].iter().copied());
     let used: BTreeSet<i64> = values().filter(|value| *value != 0).collect();
@@ -98,7 +106,7 @@ fn with_small_values(scenario: &Scenario) -> Scenario {
     })
 }
 
-/// No bulk call has or wants more than one value.
+/// Every bulk call carries or asks for at most one value.
 fn with_small_bulks(scenario: &Scenario) -> Scenario {
     changed(scenario, &|call| match (call.op, &mut call.args) {
         (Op::EnqueueBulk, values) => values.truncate(1),
@@ -107,7 +115,8 @@ fn with_small_bulks(scenario: &Scenario) -> Scenario {
     })
 }
 
-/// One bulk call, by its number, with half the values; none where it has but one, or is none.
+/// The scenario with half the values in one bulk call, by its number; none if the call has only one
+/// value or is no bulk call.
 pub(super) fn smaller_bulk(scenario: &Scenario, call: usize) -> Option<Scenario> {
     let old = each(scenario).nth(call)?;
     let args = match (old.op, &old.args[..]) {
@@ -137,7 +146,7 @@ fn with_keys(scenario: &Scenario, key: &dyn Fn(i64) -> i64) -> Scenario {
     })
 }
 
-/// How many of the first arguments are keys.
+/// The number of arguments that are keys; they come first.
 fn keys_of(call: &Call) -> usize {
     use Op::*;
     match call.op {
@@ -149,7 +158,7 @@ fn keys_of(call: &Call) -> usize {
     }
 }
 
-/// Which arguments are values.
+/// The range of arguments that are values.
 fn values_of(call: &Call) -> Range<usize> {
     use Op::*;
     let first = match call.op {

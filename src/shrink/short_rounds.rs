@@ -1,41 +1,41 @@
-//! Short rounds: the plan of a finding comes in, a round of few calls, drawn anew, that shows the
-//! same goes out. Leaving out calls ends where none can go by itself, which is often a call more
-//! than is needed; of few calls, any that show the finding are soon met.
+//! Searches newly drawn rounds of few calls for one that shows the finding.
+//! Removing calls one by one stops at a local minimum, often one call too many. If a few calls can
+//! show the finding, random ones soon do.
 
 use anyhow::Result;
 
 use super::search::{Search, Shown};
 use crate::core::plan::{Control, Plan};
 
-/// Most threads, and calls of each: few of both, then more of either.
+/// Most threads, and calls of each, in the order of the search.
 const SHAPES: [(u32, u64); 4] = [(2, 2), (2, 3), (3, 2), (3, 3)];
-/// Rounds of each shape before the next has its turn.
+/// Rounds of each shape before the next shape.
 const ROUNDS: u64 = 20_000;
-/// Rounds before this may be special: the first make one call at a time.
+/// The rounds before this are not used: the first ones make one call at a time.
 const ROUND_FIRST: u64 = 1 << 10;
 
-pub(super) struct Short {
-    /// Draws its calls.
+pub(super) struct ShortRounds {
+    /// Without scenarios, so that calls are drawn.
     plan: Plan,
     next: u64,
 }
 
-impl Short {
-    /// Of the plan as it found it: one that lists no calls.
-    pub fn new(found_with: &Plan) -> Short {
+impl ShortRounds {
+    /// `found_with` is the plan that found it, without listed calls.
+    pub fn new(found_with: &Plan) -> ShortRounds {
         let mut plan = found_with.clone();
         plan.scenarios.clear();
         plan.control.records = true;
-        Short { plan, next: ROUND_FIRST }
+        ShortRounds { plan, next: ROUND_FIRST }
     }
 
-    /// Looks until then for a round with fewer calls than `best`, and few preemptions if it meets
-    /// several; never the same rounds twice.
+    /// Searches, until the search is over, for a round with fewer calls than `best`, and prefers
+    /// one with at most `enough` preemptions. Later searches use other rounds.
     pub fn look(&mut self, search: &Search, best: &Shown, enough: u64) -> Result<Option<Shown>> {
         self.look_below(search, &best.plan.control, best.scenario().calls(), enough)
     }
 
-    /// The same with fewer calls than so many, controlled so.
+    /// The same with fewer than `below` calls and the heap and steps of `control`.
     pub fn look_below(
         &mut self,
         search: &Search,

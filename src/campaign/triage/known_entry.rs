@@ -1,5 +1,4 @@
-//! An entry of known issues for a finding, as text to go on from: a stored finding comes in, TOML
-//! goes out.
+//! Writes an entry for the file of known issues from a finding, as TOML to be edited.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,15 +6,15 @@ use std::fmt::Write;
 use crate::finding::spots;
 use crate::finding::{Stored, What};
 
-/// Lines that an entry proposes.
+/// Most source lines that an entry proposes.
 const LINES_MAX: usize = 6;
 
-/// The finding's first source line, as far as it is known: "Stack::pop at stack.hpp:31".
+/// The finding's first source line, if it is known: "Stack::pop at stack.hpp:31".
 pub fn first_line(stored: &Stored) -> Option<String> {
     spots::of(stored).first().map(ToString::to_string)
 }
 
-/// An entry that fits the finding.
+/// An entry that matches the finding.
 pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
     let finding = &stored.finding;
     let mut text = String::from("[[known]]\n");
@@ -45,7 +44,7 @@ pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
         }
     }
     if !spots.is_empty() {
-        text.push_str("# More exactly, if this fits too much; what is not to the point can go:\n");
+        text.push_str("# To match less, keep the lines that matter and delete the others:\n");
         for spot in spots.iter().take(LINES_MAX) {
             let place = spot.place.told();
             let file = place.file.file_name().unwrap_or_default().to_string_lossy();
@@ -62,12 +61,12 @@ fn list<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     format!("[{}]", quoted.join(", "))
 }
 
-/// A basic string of TOML; what cannot stand in a pattern as it is fits anything.
+/// The text as a basic string of TOML.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_string()).to_string()
 }
 
-/// Text that may stand in a comment.
+/// The text on one line, for a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,6 +1,5 @@
-//! What a target's operations say about its adapter. Codes of operations come in; a warning goes
-//! out where what is put in can never be taken out, or the reverse: such an adapter may have meant
-//! to offer more.
+//! Warns about adapters that can add values but not remove them, or the reverse.
+//! The author of such an adapter may have misnamed a method, which is then never called.
 
 use crate::core::operation::Op;
 
@@ -17,8 +16,8 @@ const SIDES: [(&[Op], &[Op]); 6] = {
     ]
 };
 
-/// What to tell of a container that offers one side only. Sets and maps of `bundled` adapters are
-/// like that on purpose: there are some that only grow.
+/// The warning about a container that offers only one side. Sets and maps of `bundled` adapters may
+/// only grow on purpose.
 pub fn warning(codes: &[u32], bundled: bool) -> Option<String> {
     let offered: Vec<Op> = codes.iter().filter_map(|code| Op::from_code(*code)).collect();
     let among = |side: &[Op]| -> Vec<&str> {
@@ -35,8 +34,8 @@ pub fn warning(codes: &[u32], bundled: bool) -> Option<String> {
         };
         let missing: Vec<&str> = missing.iter().map(|op| op.name()).collect();
         Some(format!(
-            "the target offers {one}, but no {}: much of what may go wrong cannot show. If the \
-             class has such a method, give it the name and the parameters listed in interlap.hpp",
+            "the target offers {one}, but no {}: many bugs cannot show. If the class has such a \
+             method, give it the name and the parameters listed in interlap.hpp",
             missing.join(" or "),
         ))
     })
@@ -47,25 +46,25 @@ mod tests {
     use super::*;
     use Op::*;
 
-    fn told(ops: &[Op], bundled: bool) -> Option<String> {
+    fn warning_for(ops: &[Op], bundled: bool) -> Option<String> {
         warning(&ops.iter().map(|op| *op as u32).collect::<Vec<u32>>(), bundled)
     }
 
     #[test]
-    fn one_sided_containers_are_told() {
+    fn one_sided_containers_are_warned_about() {
         for (ops, words) in [
             (&[Enqueue][..], "offers enqueue, but no dequeue or dequeue_bulk"),
             (&[Dequeue, DequeueBulk], "offers dequeue and dequeue_bulk, but no enqueue"),
             (&[SetInsert, SetContains], "offers insert, but no remove"),
             (&[MapGet, MapPut], "offers put, but no remove"),
         ] {
-            let told = told(ops, false).expect("one side");
-            assert!(told.contains(words), "{told}");
+            let warning = warning_for(ops, false).expect("one side");
+            assert!(warning.contains(words), "{warning}");
         }
     }
 
     #[test]
-    fn whole_containers_and_what_only_grows_are_not() {
+    fn complete_containers_and_those_that_only_grow_are_not() {
         for ops in [
             &[EnqueueBulk, Dequeue][..],
             &[DequePush, DequeSteal],
@@ -75,9 +74,9 @@ mod tests {
             &[RegisterRead, RegisterWrite],
             &[KvGet, KvPut],
         ] {
-            assert_eq!(told(ops, false), None);
+            assert_eq!(warning_for(ops, false), None);
         }
-        assert_eq!(told(&[SetInsert, SetContains], true), None);
-        assert!(told(&[SetContains, SetRemove], true).is_some());
+        assert_eq!(warning_for(&[SetInsert, SetContains], true), None);
+        assert!(warning_for(&[SetContains, SetRemove], true).is_some());
     }
 }

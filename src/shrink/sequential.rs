@@ -1,19 +1,19 @@
-//! Shrinking what shows with one call at a time: a finding comes in, the same with fewer calls and
-//! simpler arguments goes out, as a plan that lists them on one thread. No schedule and no moment
-//! has a part in it, so one run of a candidate says all there is to be said.
+//! Minimizes findings of sequential rounds, which make one call at a time.
+//! The result lists the calls on one thread. Such a round is deterministic, so each candidate runs
+//! once.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::Smallest;
-use super::calls::{Reducer, Trial};
+use super::minimize_calls::{Reducer, Trial};
 use super::search::{Search, Shown};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::scenario;
 use crate::finding::{Size, Stored};
 
-/// Time for the last run, which is done even when all time is used up.
+/// Time for the last run, which happens even when the budget is spent.
 const FINISH_MAX: Duration = Duration::from_secs(30);
 
 /// Runs each candidate once.
@@ -29,8 +29,8 @@ impl Trial for Once<'_> {
     }
 }
 
-/// The smallest round that shows the finding; none where it does not recur. Errors are the
-/// target's, too: it may refuse some calls where one thread makes all of them.
+/// The smallest round that shows the finding; none if it does not recur. An error may be the
+/// target's: it may refuse some calls if one thread makes all of them.
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
@@ -60,7 +60,7 @@ pub(super) fn shrink(
     Ok(None)
 }
 
-/// All calls of the round, those that emptied the structure, too, as one thread's.
+/// All calls of the round, including those of the drain, on one thread.
 fn in_order(stored: &Stored) -> Scenario {
     let callers = stored.round.start.threads;
     let Scenario { threads, keys, values, .. } =

@@ -1,5 +1,4 @@
-//! The directories in which runs keep recordings while they are under way. A folder comes in; a new
-//! directory goes out, and what runs that were killed have left in the folder goes.
+//! Temporary directories for the recordings of a run, and removal of those of killed runs.
 
 use std::io;
 use std::path::Path;
@@ -7,29 +6,29 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-/// How their names begin, before the number of the run's process.
+/// The prefix of their names, which the number of the run's process follows.
 const PREFIX: &str = ".rr-";
-/// A run changes its directory more often than that. Its process alone proves nothing: in another
-/// container it has a number there.
+/// A running run changes its directory more often than this. Looking for its process is not enough:
+/// in another container it has another number.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// A directory of this run's own in `folder`, which is made if need be.
+/// A directory for this run in `folder`, which is created if necessary.
 pub fn directory_in(folder: &Path) -> io::Result<TempDir> {
     std::fs::create_dir_all(folder)?;
-    remove_left(folder);
+    remove_abandoned(folder);
     let prefix = format!("{PREFIX}{}-", std::process::id());
     tempfile::Builder::new().prefix(&prefix).tempdir_in(folder)
 }
 
-fn remove_left(folder: &Path) {
+fn remove_abandoned(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten().filter(|entry| is_left(&entry.path())) {
-        // What cannot be removed is in nobody's way.
+    for entry in entries.flatten().filter(|entry| is_abandoned(&entry.path())) {
+        // A directory that cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(entry.path());
     }
 }
 
-fn is_left(path: &Path) -> bool {
+fn is_abandoned(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
     let Some(process) = process.and_then(|number| number.parse::<u32>().ok()) else { return false };
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_killed_run_left_goes() {
+    fn only_directories_of_killed_runs_are_removed() {
         let folder = tempfile::tempdir().expect("room");
         let make = |name: &str, seconds| {
             let path = folder.path().join(name);

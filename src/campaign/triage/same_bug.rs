@@ -1,13 +1,16 @@
-//! Which findings are most likely one bug: findings come in, sets of them go out. Signatures tell
-//! apart what was seen; what threads did when it was seen tells where it comes from.
+//! Groups the findings that are most likely one bug, by where threads were preempted.
+//! Signatures distinguish symptoms; the interleaving points to the cause.
 //!
 //! Findings are one bug if they are of one target, break rules of one kind, and threads were
-//! stopped inside of calls between the same lines: what others do between these is what should not
-//! come there (Lu, Tucek, Qin, Zhou: AVIO: Detecting Atomicity Violations via Access Interleaving
-//! Invariants, ASPLOS 2006). Lines of helpers say little where it is between them that a thread was
-//! stopped: there, it must be the same operation, too. And a call that changes nothing when it goes
-//! on may be right, and what it looks at wrong: there, others must have changed memory at the same
-//! lines meanwhile. When in doubt, they are two.
+//! preempted inside calls between the same source lines: these should be atomic, and other threads
+//! interfered between them (Lu, Tucek, Qin, Zhou: AVIO: Detecting Atomicity Violations via Access
+//! Interleaving Invariants, ASPLOS 2006). Two more conditions:
+//! - If the two lines are in different functions, helpers that many operations share, the operation
+//!   must be the same as well.
+//! - If the call changes no memory after the preemption, it may be correct and the memory that it
+//!   reads wrong. So other threads must have changed memory at the same lines meanwhile.
+//!
+//! When in doubt, findings are different bugs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +18,7 @@ use std::path::Path;
 use crate::finding::interleaving::{Place, Row, What as Done};
 use crate::finding::{Stored, What};
 
-/// Rules that one bug breaks in turn: what goes in comes out once, and what is appended stays.
+/// Rules of one kind, any of which one bug may break: for values of a container, and for appends.
 const KINDS: [&[&str]; 2] = [
     &["from-nowhere", "lost", "taken-twice"],
     &[
@@ -28,13 +31,14 @@ const KINDS: [&[&str]; 2] = [
     ],
 ];
 
-/// Sets of findings, by their places, each in the order in which they come in.
-pub fn of(findings: &[&Stored]) -> Vec<Vec<usize>> {
-    let signs: Vec<Option<Sign>> = findings.iter().map(|stored| Sign::of(stored)).collect();
+/// For each bug the indices of its findings, in order.
+pub fn group(findings: &[&Stored]) -> Vec<Vec<usize>> {
+    let causes: Vec<Option<Cause>> =
+        findings.iter().map(|stored| Cause::from_finding(stored)).collect();
     let mut bugs: Vec<Vec<usize>> = Vec::new();
-    for (at, sign) in signs.iter().enumerate() {
-        let is_of = |bug: &Vec<usize>| match (&signs[bug[0]], sign) {
-            (Some(one), Some(other)) => one.is_of_same_bug(other),
+    for (at, cause) in causes.iter().enumerate() {
+        let is_of = |bug: &Vec<usize>| match (&causes[bug[0]], cause) {
+            (Some(one), Some(other)) => one.is_same_bug(other),
             _ => false,
         };
         match bugs.iter().position(is_of) {
@@ -45,7 +49,7 @@ pub fn of(findings: &[&Stored]) -> Vec<Vec<usize>> {
     bugs
 }
 
-/// Of each finding the number of its bug, from 1.
+/// For each finding the number of its bug, from 1.
 pub fn numbers(bugs: &[Vec<usize>]) -> Vec<usize> {
     let mut numbers = vec![0; bugs.iter().map(Vec::len).sum()];
     for (number, bug) in (1..).zip(bugs) {
@@ -54,65 +58,67 @@ pub fn numbers(bugs: &[Vec<usize>]) -> Vec<usize> {
     numbers
 }
 
-/// What a bug is known by.
-struct Sign<'a> {
+/// The properties of a finding that identify its bug.
+struct Cause<'a> {
     target: &'a str,
     model: &'a str,
-    /// What it was taken for: a new finding never hides behind a known one.
+    /// The known issue, if any: a new finding is never grouped with a known one.
     known: Option<&'a str>,
     rule: &'a str,
-    stops: BTreeSet<Stop<'a>>,
-    /// Stores that others saw late.
-    delayed: BTreeSet<Line<'a>>,
+    preemptions: BTreeSet<Preemption<'a>>,
+    /// Lines of stores that other threads saw late.
+    delayed: BTreeSet<SourceLine<'a>>,
 }
 
-impl<'a> Sign<'a> {
-    /// None of a fault, whose signature has its lines, and where it is not known what threads did.
-    fn of(stored: &'a Stored) -> Option<Sign<'a>> {
+impl<'a> Cause<'a> {
+    /// None for a fault, whose signature has its lines, and for a finding without a reliable
+    /// interleaving.
+    fn from_finding(stored: &'a Stored) -> Option<Cause<'a>> {
         let (finding, table) = (&stored.finding, stored.interleaving.as_ref()?);
         let What::Violation { rule, .. } = &finding.what else { return None };
-        let stops = stops(&table.rows);
+        let preemptions = preemptions(&table.rows);
         let delayed = table.rows.iter().filter(|row| row.matters && row.delayed);
         let delayed = delayed.filter_map(Row::place).map(line).collect();
         let known = finding.known.as_ref().map(|known| &*known.name);
         let (target, model) = (finding.plan.target_name(), &*finding.model);
-        // Tables of earlier versions do not say what changes memory.
+        // Tables of earlier versions lack the rows that change memory.
         let is_whole = !table.cut && table.rows.iter().any(|row| row.changes);
-        let is_sure = finding.confirmed == Some(true) && is_whole && !stops.is_empty();
-        is_sure.then_some(Sign { target, model, known, rule, stops, delayed })
+        let is_sure = finding.confirmed == Some(true) && is_whole && !preemptions.is_empty();
+        is_sure.then_some(Cause { target, model, known, rule, preemptions, delayed })
     }
 
-    fn is_of_same_bug(&self, other: &Sign) -> bool {
-        let of = |sign: &Sign<'a>| (sign.target, sign.model, sign.known);
+    fn is_same_bug(&self, other: &Cause) -> bool {
+        let of = |cause: &Cause<'a>| (cause.target, cause.model, cause.known);
         let same = of(self) == (other.target, other.model, other.known);
         let kind = |kind: &&[&str]| kind.contains(&self.rule) && kind.contains(&other.rule);
         let alike = self.rule == other.rule || KINDS.iter().any(kind);
-        same && alike && self.stops == other.stops && self.delayed == other.delayed
+        same && alike && self.preemptions == other.preemptions && self.delayed == other.delayed
     }
 }
 
-/// A line of the sources; of a wrapper also the one that it was inlined into.
-type Line<'a> = (&'a Path, u32, Option<(&'a Path, u32)>);
+/// A source line; for a wrapper also the line that it was inlined into.
+type SourceLine<'a> = (&'a Path, u32, Option<(&'a Path, u32)>);
 
-/// Where a thread was stopped inside of a call.
+/// A preemption inside a call.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Stop<'a> {
-    before: Line<'a>,
-    behind: Line<'a>,
-    /// The operation, unless both lines are of one function, one behind the other: whoever calls
-    /// that is stopped in it.
+struct Preemption<'a> {
+    before: SourceLine<'a>,
+    behind: SourceLine<'a>,
+    /// The operation, unless both lines are in one function in this order: then the function
+    /// identifies the place, whoever calls it.
     operation: Option<&'a str>,
-    /// Where others changed memory until it went on, if the call itself changes none from there.
-    meanwhile: BTreeSet<Line<'a>>,
+    /// The lines at which others changed memory until the thread resumed, if the call itself
+    /// changes none afterwards.
+    meanwhile: BTreeSet<SourceLine<'a>>,
 }
 
-/// The stops inside of calls, each with something that matters before and behind.
-fn stops(rows: &[Row]) -> BTreeSet<Stop<'_>> {
+/// The preemptions inside calls, with a step that matters before and after each.
+fn preemptions(rows: &[Row]) -> BTreeSet<Preemption<'_>> {
     let stopped = (0..rows.len()).filter(|at| matches!(rows[*at].what, Done::Stopped(_)));
-    stopped.filter_map(|at| stop(rows, at)).collect()
+    stopped.filter_map(|at| preemption(rows, at)).collect()
 }
 
-fn stop(rows: &[Row], at: usize) -> Option<Stop<'_>> {
+fn preemption(rows: &[Row], at: usize) -> Option<Preemption<'_>> {
     let thread = rows[at].thread;
     let of_thread = |row: &&Row| row.thread == thread && row.matters;
     let is_inside = |row: &&Row| !matches!(row.what, Done::Call(_) | Done::Answer(_));
@@ -128,16 +134,16 @@ fn stop(rows: &[Row], at: usize) -> Option<Stop<'_>> {
         true => BTreeSet::new(),
         false => others.filter_map(Row::place).map(line).collect(),
     };
-    Some(Stop { before: line(before), behind: line(behind), operation, meanwhile })
+    Some(Preemption { before: line(before), behind: line(behind), operation, meanwhile })
 }
 
-/// Whether the second place lies behind the first in its function.
+/// Whether the second place is after the first in the same function.
 fn is_of_one_function(before: &Place, behind: &Place) -> bool {
     let is_same = before.function == behind.function && before.file == behind.file;
     is_same && !before.function.is_empty() && before.line < behind.line
 }
 
-fn line(place: &Place) -> Line<'_> {
+fn line(place: &Place) -> SourceLine<'_> {
     let within = place.within().map(|within| (&*within.file, within.line));
     (&place.file, place.line, within)
 }
@@ -183,37 +189,41 @@ mod tests {
     }
 
     fn lines(rows: &[Row]) -> Vec<(u32, u32, Vec<u32>)> {
-        let meanwhile = |stop: &Stop| stop.meanwhile.iter().map(|line| line.1).collect();
-        stops(rows).iter().map(|stop| (stop.before.1, stop.behind.1, meanwhile(stop))).collect()
+        let meanwhile = |found: &Preemption| found.meanwhile.iter().map(|line| line.1).collect();
+        preemptions(rows)
+            .iter()
+            .map(|found| (found.before.1, found.behind.1, meanwhile(found)))
+            .collect()
     }
 
     #[test]
-    fn a_stop_lies_between_two_lines_of_its_call() {
+    fn a_preemption_is_between_two_lines_of_its_call() {
         let others = [call(1), act(1, 30, false), act(1, 31, true), answer(1)];
         let round = |behind: &[Row]| {
             let before = [call(0), act(0, 9, false), act(0, 10, false), stopped(0)];
             [&before[..], &others, behind, &[answer(0), act(0, 99, true)]].concat()
         };
-        // It relies on what is gone by now.
+        // The call writes after values that it read before have changed.
         assert_eq!(lines(&round(&[act(0, 11, false), act(0, 12, true)])), [(10, 11, vec![])]);
-        // It only looks: what it saw is the others' making.
+        // The call only reads: the lines of the other threads' writes count.
         assert_eq!(lines(&round(&[act(0, 11, false)])), [(10, 11, vec![31])]);
-        // Where nothing that matters comes before or behind, it is not inside.
+        // Without a step that matters before or after it, a preemption does not count.
         assert_eq!(lines(&round(&[])), []);
         let first = [&[call(0), stopped(0)][..], &others, &[act(0, 11, true)]].concat();
         assert_eq!(lines(&first), []);
     }
 
-    /// Who reads by one helper and writes by another is stopped between the same lines as all that
-    /// do so; who is stopped inside of a helper, in that.
+    /// Several operations may read in one helper and write in another: then the operation matters.
+    /// A preemption inside one helper is the same for all of them.
     #[test]
-    fn between_helpers_it_matters_what_is_called() {
+    fn between_two_helpers_the_operation_matters() {
         let round = |op: Op, behind: Row| {
             let stopped = row(0, Done::Stopped(of(op)), false);
             [call(0), act_of("find", 0, 14, false), stopped, behind]
         };
         let same = |behind: Row| {
-            stops(&round(Op::SetInsert, behind.clone())) == stops(&round(Op::SetRemove, behind))
+            preemptions(&round(Op::SetInsert, behind.clone()))
+                == preemptions(&round(Op::SetRemove, behind))
         };
         assert!(same(act_of("find", 0, 15, true)));
         assert!(!same(act_of("store", 0, 16, true)) && !same(act_of("find", 0, 14, true)));

@@ -1,6 +1,4 @@
-//! Parts of a recorded round: the round and the operations that contradict each other come in, the
-//! calls that were made near them go out, as scenarios, the smallest first. Does not know whether
-//! they show anything.
+//! Makes scenarios from excerpts of a recorded round: the calls near its witness.
 
 use std::ops::Range;
 
@@ -10,17 +8,16 @@ use crate::core::scenario;
 use crate::finding::{Finding, What};
 use crate::trace::rounds::Round;
 
-/// Calls of each thread before those that were under way with an operation that matters.
+/// Calls of each thread before those that overlap an operation of the witness.
 const BEFORE: [usize; 5] = [2, 8, 32, 128, 512];
-/// Calls behind them, as a part of those before.
+/// The number of calls after them is that before, divided by this.
 const AFTER_PART: usize = 4;
-/// Calls of a round that is tried as a whole: each process is told all of them.
+/// A larger round is not tried as a whole, because each process would get all of its calls.
 const WHOLE_MAX: usize = 100_000;
 
-/// The operations that contradict each other, then those with what was called near them, more and
-/// more, then all; each once, and only such as more than one thread has a part in, if the round is
-/// of several.
-pub(super) fn of(finding: &Finding, round: &Round) -> Vec<Scenario> {
+/// The operations of the witness, then larger and larger excerpts around them, then the whole
+/// round. Each is different, and has calls of at least two threads if the round has.
+pub(super) fn around_witness(finding: &Finding, round: &Round) -> Vec<Scenario> {
     let (history, callers) = (&round.history, round.start.threads);
     let witness = witness(finding, history);
     let part = |before: Option<usize>| {
@@ -46,12 +43,12 @@ pub(super) fn of(finding: &Finding, round: &Round) -> Vec<Scenario> {
     parts
 }
 
-/// How many threads have something to do.
+/// The number of threads with calls.
 fn busy(scenario: &Scenario) -> usize {
     scenario.threads.iter().filter(|calls| !calls.is_empty()).count()
 }
 
-/// What shows the finding: of a fault, the last operation of each thread.
+/// The operations that show the finding; for a fault, the last operation of each thread.
 fn witness(finding: &Finding, history: &History) -> Vec<OperationId> {
     let last = |thread: u32| {
         let index = history.threads[thread as usize].operations().len().checked_sub(1)? as u32;
@@ -63,8 +60,8 @@ fn witness(finding: &Finding, history: &History) -> Vec<OperationId> {
     }
 }
 
-/// The calls of one thread that were under way with an operation, with so many before and a few
-/// behind them.
+/// The calls of one thread that overlap an operation, with `before` calls before and a few after
+/// them.
 fn near_to(operation: &Operation, calls: &[Operation], before: usize) -> Range<usize> {
     let first = calls.partition_point(|call| call.end < operation.start);
     let end = calls.partition_point(|call| call.start <= operation.end);
@@ -127,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn windows_grow_around_what_matters() {
-        let parts = of(&violation(&[(0, 100), (1, 100)]), &round(1000));
+    fn excerpts_grow_around_the_witness() {
+        let parts = around_witness(&violation(&[(0, 100), (1, 100)]), &round(1000));
         assert_eq!(written(&parts[0]), [vec![100], vec![100], vec![]]);
         // Those of the third thread that were under way with either, and two before.
         assert_eq!(written(&parts[1]), [vec![98, 99, 100], vec![98, 99, 100], vec![98, 99, 100]]);
@@ -140,21 +137,21 @@ mod tests {
 
     /// One operation alone, or one of the drain, contradicts others: these are near it.
     #[test]
-    fn a_window_has_several_threads() {
-        let parts = of(&violation(&[(2, 0)]), &round(6));
+    fn an_excerpt_has_several_threads() {
+        let parts = around_witness(&violation(&[(2, 0)]), &round(6));
         assert_eq!(written(&parts[0]), [[0], [0], [0]]);
-        let parts = of(&violation(&[(3, 0)]), &round(6));
+        let parts = around_witness(&violation(&[(3, 0)]), &round(6));
         assert_eq!(written(&parts[0]), [[4, 5], [4, 5], [4, 5]]);
-        // Windows that have everything are one.
+        // Excerpts that are equal are one.
         assert_eq!(parts.len(), 2);
         assert_eq!(parts[1].calls(), 18);
     }
 
     #[test]
-    fn of_a_fault_the_last_calls_matter() {
+    fn the_witness_of_a_fault_is_the_last_calls() {
         let fault = Fault::new(FaultKind::Signal(11), String::new(), 7);
         let finding = Finding::fault(&fault, Vec::new(), &Plan::new("t", 1), "register");
-        let parts = of(&finding, &round(50));
+        let parts = around_witness(&finding, &round(50));
         assert_eq!(written(&parts[0]), [[49], [49], [49]]);
     }
 }

@@ -1,30 +1,30 @@
-//! How a run's counts grew. Points come in as time goes by; a bounded number of them is kept, about
-//! as far from each other in time. Does not know what is counted.
+//! The growth of a run's counts over time, as a bounded number of points.
+//! The points that are kept are about equally far apart in time.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Most points that are kept; with more, every other one goes.
+/// Most points that are kept. When there are as many, every other one is removed.
 const POINTS_MAX: usize = 200;
 /// Time between points at first.
 const STEP: Duration = Duration::from_millis(50);
 
-/// How far a run had got.
+/// The counts of a run at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub seconds: f64,
     pub rounds: u64,
-    /// Distinct schedules and pairs of accesses, of the controlled engine.
+    /// Distinct schedules and pairs of accesses, for the controlled engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedules: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u64>,
-    /// The rounds that were looked at, of which the rest is.
+    /// The rounds that were analysed, from which the counts below come.
     pub looked: u64,
     /// Distinct pairs of answers whose calls overlapped.
     pub combinations: u64,
-    /// Distinct orders of calls and returns.
+    /// Distinct orders of invocations and responses.
     pub shapes: u64,
 }
 
@@ -47,7 +47,7 @@ impl Curve {
         elapsed.as_secs_f64() >= last + self.step.as_secs_f64()
     }
 
-    /// Adds a point, once there are rounds to tell of.
+    /// Adds a point, unless there were no rounds yet.
     pub fn push(&mut self, point: Point) {
         if point.rounds == 0 {
             return;
@@ -63,7 +63,7 @@ impl Curve {
         }
     }
 
-    /// All points, with the run's end.
+    /// All points, the last one at the end of the run.
     pub fn finish(mut self, end: Point) -> Vec<Point> {
         if self.points.last() != Some(&end) {
             self.push(end);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_run_keeps_points_that_are_few_and_evenly_apart() {
+    fn a_long_run_keeps_few_points_at_even_distances() {
         let mut curve = Curve::default();
         let point =
             |tick: u64| Point { seconds: tick as f64 * 0.05, rounds: tick, ..Point::default() };

@@ -1,14 +1,13 @@
-//! The same calls with fewer preemptions: the best round so far comes in, and is replaced by ones
-//! whose schedule takes the turn less often from a thread that could go on. Changes no call.
+//! Minimizes the preemptions of a round without changing its calls.
 
 use anyhow::Result;
 
-use super::calls::BATCH;
+use super::minimize_calls::BATCH;
 use super::search::{Search, Shown};
 use crate::core::plan::{Plan, Scenario};
 use crate::schedule::Spec;
 
-/// Policies that preempt little, each with the preemptions that are good enough to stop at.
+/// Policies with few preemptions. The search stops if the best has at most the number beside.
 const FRUGAL: [(Spec, u64); 7] = [
     (Spec::Delay { delays: 0 }, 0),
     (Spec::Stall, 1),
@@ -18,11 +17,11 @@ const FRUGAL: [(Spec, u64); 7] = [
     (Spec::Pct { depth: 3 }, 2),
     (Spec::Delay { delays: 3 }, 3),
 ];
-/// Schedules that each of them gets at first: the few steps that matter must be met.
+/// Schedules for each of them at first: enough to hit the few steps that matter.
 const SCHEDULES_FIRST: u64 = 3_000;
-/// Without any delay there are but the orders of the threads to choose from.
+/// Schedules without delays: only the order of the threads differs.
 const SCHEDULES_IN_TURN: u64 = 100;
-/// A list of turns is a whole schedule, but rounds differ in more than that.
+/// Rounds for each list of turns: other draws of a round, besides the schedule, may matter.
 const ROUNDS_OF_TURNS: u64 = 4;
 
 pub(super) fn fewer_preemptions(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
@@ -35,7 +34,7 @@ pub(super) fn fewer_preemptions(search: &Search, best: &mut Shown, schedules: u6
     Ok(())
 }
 
-/// Looks for the same finding with policies that preempt little.
+/// Searches for the same finding with policies that preempt little.
 fn frugal(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
     for (policy, enough) in FRUGAL {
         if best.cost().0 <= enough || search.is_over() {
@@ -45,8 +44,8 @@ fn frugal(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
         let schedules = if enough == 0 { SCHEDULES_IN_TURN } else { schedules };
         let Some(shown) = search.look(&plan, 0..schedules, enough)? else { continue };
         if shown.list().is_none() {
-            // A target that kills its process takes the schedule along: the policy that delays
-            // least is all there is to know.
+            // A target that killed its process left no schedule: then the first policy that shows
+            // the finding, which preempts least, is the best known.
             *best = shown;
             break;
         }
@@ -57,8 +56,8 @@ fn frugal(search: &Search, best: &mut Shown, schedules: u64) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out turns of the recorded schedule, many at a time first; then follows the list of its
-/// switches. What is left is recorded anew, because a turn may have become idle.
+/// Removes turns of the recorded schedule, many at a time first. Then follows the list of its
+/// switches, which is recorded again because a turn may have no effect any more.
 pub(super) fn fewer_turns(search: &Search, best: &mut Shown) -> Result<()> {
     let Some(turns) = best.turns() else { return Ok(()) };
     let mut size = turns.len().div_ceil(2);
@@ -75,7 +74,7 @@ pub(super) fn fewer_turns(search: &Search, best: &mut Shown) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out so many turns in a row, wherever that leaves the best schedule; whether it is better.
+/// Removes `size` turns in a row, where that gives the best schedule. Returns whether it helped.
 fn without_some(search: &Search, best: &mut Shown, size: usize) -> Result<bool> {
     let turns = best.turns().unwrap_or_default();
     let without = |at: usize| {

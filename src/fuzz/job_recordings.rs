@@ -1,6 +1,5 @@
-//! The recordings of one job of the rr engine, one harness each; none of other engines. What the
-//! plan says of them comes in; recordings go out to findings, the others are removed. Does not know
-//! what is found, only what is known of it.
+//! The recordings of one job of the rr engine, one for each harness process.
+//! Findings take the recordings that they need; the others are removed. Other engines have none.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,100 +14,100 @@ use crate::finding::signature::Signature;
 use crate::process::rr::recording::Recording;
 use crate::process::rr::{Rr, probe};
 
-/// Recordings that rr may give up in a row without a round. A full disk does not get emptier, but
-/// what some rr trips over, a signal at a bad moment say, may not be there the next time.
+/// Recordings that rr may abandon in a row without a round. Some failures are accidental, such as a
+/// signal at a bad moment; others, such as a full disk, stay.
 const FRUITLESS_MAX: u32 = 10;
-/// Under rr one thread runs at a time, and a spinning one holds up the others for seconds.
+/// Under rr one thread runs at a time, and a spinning thread delays the others for seconds.
 const HANG_MIN: Duration = Duration::from_secs(60);
 
-pub(super) struct Recordings {
+pub(super) struct JobRecordings {
     recorder: Option<Recorder>,
     begun: usize,
     current: Option<Arc<Recording>>,
-    /// The current recording is a finding's: its harness has been ended.
-    told: bool,
-    /// It is the current sighting's, which is told next.
+    /// The current recording belongs to a finding, and its harness has ended.
+    claimed: bool,
+    /// The current sighting gets the recording at the next [`JobRecordings::take`].
     wanted: bool,
-    /// Operations of the shortest round told so far, by signature.
+    /// Operations of the shortest round with a recording so far, by signature.
     known: HashMap<Signature, usize>,
-    /// Recordings in a row that rr gave up before a round was over.
+    /// Recordings in a row that rr abandoned before a round was over.
     fruitless: u32,
 }
 
-impl Recordings {
-    pub fn of(plan: &Plan) -> Recordings {
+impl JobRecordings {
+    pub fn for_plan(plan: &Plan) -> JobRecordings {
         let recorder = (plan.engine == Engine::Rr).then(|| plan.recorder.clone());
-        let (current, told, wanted, known) = (None, false, false, HashMap::new());
-        Recordings { recorder, begun: 0, current, told, wanted, known, fruitless: 0 }
+        let (current, claimed, wanted, known) = (None, false, false, HashMap::new());
+        JobRecordings { recorder, begun: 0, current, claimed, wanted, known, fruitless: 0 }
     }
 
-    /// How long a harness goes on with new rounds.
+    /// Time after which a harness starts no new round.
     pub fn milliseconds_max(&self) -> Option<u64> {
         self.recorder.as_ref().map(|recorder| recorder.milliseconds)
     }
 
-    /// How long a harness may do nothing.
+    /// Time without progress after which a harness counts as hung.
     pub fn hang_max(&self, asked: Duration) -> Duration {
         if self.recorder.is_some() { asked.max(HANG_MIN) } else { asked }
     }
 
-    /// Begins the next one; gives the words that come before the harness's, none where nothing is
-    /// recorded.
+    /// Starts the next recording. Returns the words of the command line before those of the
+    /// harness; none if nothing is recorded.
     pub fn begin(&mut self, scratch: &Path) -> Vec<OsString> {
         self.end();
         let Some(recorder) = &self.recorder else { return Vec::new() };
         let ticks = recorder.ticks.get(self.begun % recorder.ticks.len().max(1));
         let directory = scratch.join(format!("recording-{}", self.begun));
-        let recording = Recording::new(&Rr::of(recorder), directory, ticks.copied().unwrap_or(0));
+        let recording = Recording::new(&Rr::new(recorder), directory, ticks.copied().unwrap_or(0));
         self.begun += 1;
         let words = recording.words();
         self.current = Some(Arc::new(recording));
         words
     }
 
-    /// The current one is over; it is removed unless a finding has it.
+    /// Ends the current recording, which is removed unless a finding has taken it.
     pub fn end(&mut self) {
-        (self.current, self.told, self.wanted) = (None, false, false);
+        (self.current, self.claimed, self.wanted) = (None, false, false);
     }
 
-    /// Whether a sighting is to have the current recording: there is one, and no sighting of the
-    /// same in a round as short was told before. The harness then has to be ended.
+    /// Whether a sighting should get the current recording: there is one, and no sighting of the
+    /// same signature in a round as short had one before. If so, the caller must end the harness.
     pub fn wants(&mut self, signature: &Signature, operations: usize) -> bool {
         let shortest = self.known.get(signature).copied();
         self.wanted = self.current.is_some() && shortest.is_none_or(|known| operations < known);
         if self.wanted {
             self.known.insert(signature.clone(), operations);
-            self.told = true;
+            self.claimed = true;
         }
         self.wanted
     }
 
-    /// The recording for the sighting that was last asked about.
+    /// The recording for the sighting of the last [`JobRecordings::wants`].
     pub fn take(&mut self) -> Option<Arc<Recording>> {
         self.current.clone().filter(|_| std::mem::take(&mut self.wanted))
     }
 
     /// Whether the current recording has ended with a sighting.
-    pub fn is_told(&self) -> bool {
-        self.told
+    pub fn is_claimed(&self) -> bool {
+        self.claimed
     }
 
-    /// Whether rr, not the target, brought the harness to its end: the recording has no end, or rr
-    /// says so in the `output`, which it shares with the target.
+    /// Whether rr, not the target, ended the harness: the recording is incomplete, or rr says so in
+    /// the `output`, which it shares with the target.
     pub fn is_broken(&self, output: &str) -> bool {
         let broken = |recording: &Recording| !recording.is_complete() || probe::is_fatal(output);
         self.current.as_deref().is_some_and(broken)
     }
 
-    /// What rr says about it; an error if it did not get through a single round, `any`, several
-    /// times in a row.
+    /// A warning with rr's message. An error if rr has failed several times in a row without a
+    /// round; `any`: the last recording had one.
     pub fn trouble(&mut self, output: &str, any: bool) -> Result<String> {
         self.fruitless = if any { 0 } else { self.fruitless + 1 };
         let fatal = probe::is_fatal(output).then(|| probe::message(output)).flatten();
-        let says = fatal.unwrap_or_else(|| "it was killed, or ended without a word".to_string());
+        let says = fatal.unwrap_or_else(|| "it was killed, or ended without a message".to_string());
         let advice = probe::advice_for(&says);
         match self.fruitless < FRUITLESS_MAX {
-            true => Ok(format!("rr gave a recording up, and another was begun: {says}")),
+            true => Ok(format!("rr abandoned a recording, and another was started: {says}")),
             false => bail!("rr cannot record this target: {says}\n{advice}"),
         }
     }
@@ -120,12 +119,12 @@ mod tests {
     use crate::core::operation::Op;
 
     #[test]
-    fn time_slices_take_turns_and_only_rr_records() {
+    fn recordings_use_the_time_slices_in_turn_and_other_engines_have_none() {
         let mut plan = Plan::new("x", 1);
-        assert!(Recordings::of(&plan).begin(Path::new("/s")).is_empty());
+        assert!(JobRecordings::for_plan(&plan).begin(Path::new("/s")).is_empty());
         plan.engine = Engine::Rr;
         plan.recorder.ticks = vec![100, 0];
-        let mut recordings = Recordings::of(&plan);
+        let mut recordings = JobRecordings::for_plan(&plan);
         let mut line = || crate::process::rr::shell_line(&recordings.begin(Path::new("/s")));
         assert_eq!(line(), "rr record --chaos -c 100 -o /s/recording-0 --");
         assert_eq!(line(), "rr record --chaos -o /s/recording-1 --");
@@ -133,23 +132,25 @@ mod tests {
     }
 
     #[test]
-    fn only_a_shorter_sighting_of_the_same_ends_another_recording() {
+    fn only_a_shorter_sighting_of_a_signature_gets_another_recording() {
         let lost = Signature::violation("lost", [Op::Pop]);
-        let mut recordings = Recordings::of(&Plan { engine: Engine::Rr, ..Plan::new("x", 1) });
+        let mut recordings =
+            JobRecordings::for_plan(&Plan { engine: Engine::Rr, ..Plan::new("x", 1) });
         recordings.begin(Path::new("/s"));
         assert!(recordings.wants(&lost, 100) && recordings.take().is_some());
         assert!(recordings.take().is_none(), "it is another sighting's");
         recordings.begin(Path::new("/s"));
         assert!(!recordings.wants(&lost, 100) && recordings.take().is_none());
-        assert!(!recordings.is_told());
-        assert!(recordings.wants(&lost, 99) && recordings.is_told());
-        let native = &mut Recordings::of(&Plan::new("x", 1));
+        assert!(!recordings.is_claimed());
+        assert!(recordings.wants(&lost, 99) && recordings.is_claimed());
+        let native = &mut JobRecordings::for_plan(&Plan::new("x", 1));
         assert!(!native.wants(&lost, 1) && !native.is_broken("[FATAL x] "));
     }
 
     #[test]
-    fn rr_giving_up_is_no_fault_of_the_target() {
-        let mut recordings = Recordings::of(&Plan { engine: Engine::Rr, ..Plan::new("x", 1) });
+    fn a_failure_of_rr_is_not_a_fault_of_the_target() {
+        let mut recordings =
+            JobRecordings::for_plan(&Plan { engine: Engine::Rr, ..Plan::new("x", 1) });
         recordings.begin(Path::new("/nonexistent"));
         assert!(recordings.is_broken(""), "there is no recording");
         let output = "target: hello\n[FATAL src/T.cc:1:f() errno: ENOSPC] Can't write\n";

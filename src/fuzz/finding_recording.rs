@@ -1,5 +1,4 @@
-//! The recording of a finding: kept beside it, and looked through for the operations of its report.
-//! A finding and a recording come in, the finding goes out with what is known of them.
+//! Stores a finding's recording beside it and locates the finding's operations in it.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,12 +11,12 @@ use crate::process::rr::locate as pass;
 use crate::process::rr::locate::Wanted;
 use crate::process::rr::recording::Recording;
 
-/// A pass takes longer than the recording did, by what gdb takes for each call before those that
-/// are looked for.
+/// A pass takes longer than the recording did, because gdb stops at every call before those that it
+/// searches.
 const PASS_TIMES: u32 = 20;
 const PASS_MIN: Duration = Duration::from_secs(60);
 
-/// Puts the recording into the finding's directory. A finding counts without one, too.
+/// Moves the recording into the finding's directory. A finding without a recording counts as well.
 pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
     let kept = recording.keep(&stored.recording());
     let trouble = kept.as_ref().err().map(|error| format!("{error:#}"));
@@ -26,12 +25,12 @@ pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
     kept
 }
 
-/// Replays the finding's recording to find when its operations began and ended. What cannot be
-/// found out is said in the finding.
+/// Replays the finding's recording to locate the invocations and responses of its operations. A
+/// failure is stored in the finding.
 pub fn locate(stored: &mut Stored, stop: &AtomicBool) {
     let recorder = &stored.finding.plan.recorder;
     let time_max = (Duration::from_millis(recorder.milliseconds) * PASS_TIMES).max(PASS_MIN);
-    let (rr, recording) = (Rr::of(recorder), stored.recording());
+    let (rr, recording) = (Rr::new(recorder), stored.recording());
     let last = matches!(stored.finding.what, What::Fault { .. });
     let wanted = Wanted { round: stored.finding.round, calls: &stored.boxes(), last };
     let found = pass::locate(&rr, &recording, &wanted, time_max, stop);
