@@ -1,275 +1,33 @@
 //! Decides whether some order of a history's operations, respecting their timeboxes, explains every
-//! answer under a model. History and model come in, a [`Verdict`] goes out. Knows nothing of
-//! traces, targets, reports or the command line.
+//! answer under a model: [`check`] takes a history and a model and returns a [`Verdict`].
+//!
+//! The rooms, each of which names only those before it:
+//!
+//! - `verdict`: the answer of a check, its witness, and what a check may spend.
+//! - `data`: what all checkers share: events in order of time, numbers for values, small lists.
+//! - `search`: the general search, for any model, exponential in the operations that overlap.
+//! - `exact`: one specialised checker a structure, and their helpers.
+//! - `transactions`: the checker of transactions, and names for their anomalies.
+//! - `decide`: chooses the checker for a history.
+//! - `sequential`: checks a history of one thread answer by answer.
+//! - `online`: checks a history while it happens and prunes what it need not hold.
+//! - `evidence`: shows a verdict: partial linearizations, the search step by step, an order.
 
-mod apart;
-mod appends;
-mod cells;
-mod counter;
-mod cover;
-mod cut;
-mod deque;
-mod events;
+mod data;
+mod decide;
 mod evidence;
-mod fifo;
-mod forget;
-mod frontier;
-mod general;
-mod hash;
-mod keyed;
-mod keys;
-mod least;
-mod leave;
-mod lifo;
-mod lines;
-mod log;
-mod lone;
-mod merged;
+mod exact;
 mod online;
-mod order;
-mod partial;
-mod per_producer;
-mod priority;
-mod ranges;
-mod ranks;
-mod recorded;
-mod relaxed;
-mod removals;
-mod runs;
 mod search;
-mod segments;
 mod sequential;
-mod set;
-mod sift;
-mod slots;
-mod small;
-mod stacked;
-mod stands;
-mod steps;
-mod stream;
-mod strings;
-mod tally;
 mod transactions;
-mod values;
-mod witness;
+mod verdict;
 
-use std::fmt::Debug;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use crate::history::{History, OperationId, Thread};
-use crate::journal::Journal;
-use crate::model::{Bulk, Kind, Model, Spec};
-use crate::operation::Op;
-use removals::Broken;
-use values::{AddedTwice, Values};
-
-pub use events::{Event, Events, Overlap, overlap};
-pub use online::{Found, Online};
-pub use order::{Order, order};
-pub use partial::{Effect, Partial, Partials, partials};
-pub use partial::{Node, Outcome, Story, StoryStep, Try, story};
+pub use data::events::{Event, Events, Overlap, overlap};
+pub use decide::{by_search as search, check};
+pub use evidence::order::{Order, order};
+pub use evidence::partials::{Effect, Partial, Partials, partials};
+pub use evidence::search_trace::{Node, Outcome, Story, StoryStep, Try, story};
+pub use online::window::{Found, Online};
 pub use sequential::sequential;
-
-/// The answer of a check. Never a bool: a check that gave up has not found the history good.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// Some order explains every answer.
-    Consistent,
-    /// No order does.
-    Violation(Witness),
-    /// Not decided, and why.
-    Inconclusive(String),
-}
-
-/// The few operations that cannot be explained together, and the rule they break.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Witness {
-    /// Stable short name of the rule, part of a finding's signature: "fifo-order", "lost", ...
-    pub rule: &'static str,
-    /// One or two sentences that name the operations' values and why no order explains them.
-    pub explanation: String,
-    /// The operations, in the order in which the explanation needs them.
-    pub operations: Vec<OperationId>,
-}
-
-/// What a check may spend. A check that reaches a limit is inconclusive.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Configurations the general search may hold at once.
-    pub configurations_max: usize,
-    /// Configurations the general search may visit in all; those of large states count more.
-    pub steps_max: u64,
-    /// Bytes that the general search may take, as far as it can tell (see
-    /// [`Model::weight`](crate::model::Model::weight)).
-    pub memory_max: usize,
-    /// Threads that may judge independent parts of a history at once: of a user's model, and the
-    /// keys of a map or kv, where the history is long.
-    pub jobs: usize,
-    /// Set from outside to stop a check early.
-    pub cancelled: Option<Arc<AtomicBool>>,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            configurations_max: 1 << 20,
-            steps_max: 50_000_000,
-            memory_max: 2 << 30,
-            jobs: 1,
-            cancelled: None,
-        }
-    }
-}
-
-/// Operations in one history: each has two events, numbered by 32 bits.
-const OPERATIONS_MAX: usize = 1 << 31;
-
-/// What can say whether it explains a history of type `H`: a [`Spec`] by its own checker, a user's
-/// [`Model`] by the general search.
-pub trait Explains<H: ?Sized> {
-    /// The verdict on `history`. Use [`check`], which reads better.
-    fn verdict(&self, history: &H, limits: &Limits) -> Verdict;
-}
-
-impl Explains<History> for Spec {
-    fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
-        by_name(history, self, limits)
-    }
-}
-
-impl<O: Clone + Debug + Sync, M: Model<O> + Sync> Explains<Journal<O>> for M {
-    fn verdict(&self, journal: &Journal<O>, limits: &Limits) -> Verdict {
-        general::check(journal, self, limits)
-    }
-}
-
-/// Decides whether `model` explains `history`: a bundled model, named by a [`Spec`], a [`History`];
-/// a [`Model`] of the user's a [`Journal`] of its operations.
-pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits) -> Verdict {
-    model.verdict(history, limits)
-}
-
-fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    if let Some(refusal) = refuse(history, spec) {
-        return Verdict::Inconclusive(refusal);
-    }
-    match spec.kind {
-        Kind::Set => set::check(history),
-        Kind::Map | Kind::Register | Kind::Kv => keyed::check(history, spec, limits),
-        Kind::Counter => match counter::amount(history) {
-            Some(amount) => verdict(counter::judge(history, amount)),
-            None => search::check(history, spec, None, limits),
-        },
-        Kind::Log if !is_stream(history, spec) && log::is_exact(history) => {
-            verdict(log::judge(history))
-        }
-        Kind::RangeSet => ranges::check(history, limits),
-        Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
-        Kind::Log => search::check(history, spec, None, limits),
-        _ => match container(history, spec, limits) {
-            Verdict::Violation(witness) => {
-                Verdict::Violation(search::shorter(history, spec, witness))
-            }
-            verdict => verdict,
-        },
-    }
-}
-
-fn verdict(judged: Result<(), Witness>) -> Verdict {
-    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
-}
-
-/// Decides any history by the general search alone, for comparison; `check` resorts to it itself.
-/// Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they imply.
-pub fn search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    match refuse(history, spec) {
-        Some(refusal) => Verdict::Inconclusive(refusal),
-        None => search::check(history, spec, Values::of(history).ok().as_ref(), limits),
-    }
-}
-
-/// Whether this is the history of a stream: a log of which batches are appended.
-fn is_stream(history: &History, spec: &Spec) -> bool {
-    let of_streams = |thread: &Thread| thread.ops().iter().any(Op::is_of_streams);
-    spec.kind == Kind::Log && history.threads.iter().any(of_streams)
-}
-
-/// Why the model cannot judge this history, if so.
-fn refuse(history: &History, spec: &Spec) -> Option<String> {
-    if history.len() > OPERATIONS_MAX {
-        return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
-    }
-    let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
-    if let Some(foreign) = ops.find(|op| !spec.accepts(*op)) {
-        let (model, op) = (spec.kind.name(), foreign.name());
-        return Some(format!("model {model} does not explain the operation {op}"));
-    }
-    if is_stream(history, spec) {
-        let other = |op: &Op| matches!(op, Op::LogAppend | Op::LogRead);
-        let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
-        if let Some(op) = ops.find(other) {
-            let op = op.name();
-            return Some(format!("a log with append_batch or read_all has no operation {op}"));
-        }
-    }
-    None
-}
-
-/// Queues of all kinds, stack and deque: the specialised checker first, the general search for what
-/// it leaves.
-fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    if spec.kind == Kind::PriorityQueue {
-        let search = || search::check(history, spec, Values::of(history).ok().as_ref(), limits);
-        return match priority::judge(history, spec) {
-            Ok(judged) => settled(history, spec, judged).unwrap_or_else(search),
-            Err(AddedTwice) => search(),
-        };
-    }
-    let Ok(values) = Values::of(history) else {
-        return search::check(history, spec, None, limits);
-    };
-    let judged = match spec.kind {
-        Kind::Fifo | Kind::Pool => fifo::judge(history, spec, &values),
-        Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
-        Kind::FifoRelaxed => relaxed::judge(history, spec, &values),
-        Kind::Lifo => lifo::judge(history, spec, &values),
-        _ => removals::judge(history, &values),
-    };
-    let search = || search::check(history, spec, Some(&values), limits);
-    settled(history, spec, judged).unwrap_or_else(|| match spec.kind {
-        Kind::Deque => deque::check(history, spec, &values, limits).unwrap_or_else(search),
-        Kind::FifoRelaxed => match search() {
-            Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
-                "no value overtook {} others for certain, and no other rule is broken; whether \
-                 some order explains all answers only a search can tell, and {why}",
-                spec.k
-            )),
-            verdict => verdict,
-        },
-        _ => search(),
-    })
-}
-
-/// What a specialised checker found, if that settles it.
-fn settled(history: &History, spec: &Spec, judged: Result<(), Broken>) -> Option<Verdict> {
-    match judged {
-        // A call that may never have happened is no excuse where none is needed to explain the
-        // rest: an explanation without it is an explanation.
-        Ok(()) if exact(history, spec) => Some(Verdict::Consistent),
-        Err(Broken { witness, excusable }) if !excusable || !removals::any_open(history) => {
-            Some(Verdict::Violation(witness))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the specialised checker's rules are sufficient as well as necessary.
-fn exact(history: &History, spec: &Spec) -> bool {
-    match spec.kind {
-        Kind::Lifo | Kind::PriorityQueue => true,
-        Kind::FifoPerProducer => spec.bulk != Bulk::Atomic || !removals::any_bulk(history),
-        Kind::Fifo | Kind::Pool => !removals::any_bulk(history),
-        _ => false,
-    }
-}
+pub use verdict::{Explains, Limits, Verdict, Witness};

@@ -2,7 +2,8 @@
 //! sequential object contradicts goes out, with the answer it would have given. Here every answer
 //! must be right, whatever less the model promises when calls overlap.
 
-use super::{Limits, Verdict, Witness, witness};
+use crate::check::data::words;
+use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, OperationId};
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
@@ -20,7 +21,7 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
                 .to_string(),
         );
     }
-    if let Some(refusal) = super::refuse(history, spec) {
+    if let Some(refusal) = crate::check::data::scope::refuse(history, spec) {
         return Verdict::Inconclusive(refusal);
     }
     let initial = (spec.kind == Kind::Register).then_some(0);
@@ -33,9 +34,13 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::RangeSet => replay(history, &OrderedSet),
         Kind::Kv => replay(history, &Texts),
         Kind::Counter => replay(history, &Counter),
-        Kind::Log if super::is_stream(history, spec) => replay(history, &Stream),
+        Kind::Log if crate::check::data::scope::is_stream(history, spec) => {
+            replay(history, &Stream)
+        }
         Kind::Log => replay(history, &Log),
-        Kind::Snapshot | Kind::Serializable => super::check(history, spec, &Limits::default()),
+        Kind::Snapshot | Kind::Serializable => {
+            crate::check::decide::check(history, spec, &Limits::default())
+        }
     }
 }
 
@@ -76,8 +81,8 @@ fn contradicted<'a, M: Expect<Call<'a>>>(
 ) -> Witness {
     let explanation = format!(
         "With no other call under way, {} {}; it should have answered {}.",
-        witness::called(history, id),
-        witness::answered(history, id),
+        words::called(history, id),
+        words::answered(history, id),
         model.expected(state, call)
     );
     Witness { rule: "sequential", explanation, operations: vec![id] }

@@ -2,13 +2,13 @@
 //! a witness with the anomaly's name and the fewest transactions goes out. What is told here as
 //! certain is a violation in itself; the other names are given to what the search has refused.
 
-use super::early::first_under_way;
+use super::checker::{explained, witness};
+use super::in_flight::first_under_way;
 use super::orders::contradicted;
 use super::transaction::{Outcome, Transaction};
-use super::{explained, witness};
-use crate::check::hash::FastSet;
-use crate::check::witness as words;
-use crate::check::{Limits, Verdict, Witness};
+use crate::check::data::hash::FastSet;
+use crate::check::data::words;
+use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, OperationId};
 use crate::model::Kind;
 use crate::operation::{Op, Status};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::anomaly::{end, read_of};
 use super::transaction::{Outcome, Transaction};
-use crate::check::witness as words;
+use crate::check::data::words;
 use crate::history::{History, OperationId};
 use crate::operation::{Op, Status};
 

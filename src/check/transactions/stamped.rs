@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rest::{Leaves, Left};
+use super::prune_transactions::{Leaves, Left};
 use super::store::{Point, meet};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;

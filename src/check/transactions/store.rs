@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rest::{Instantly, Leaves, Left};
+use super::prune_transactions::{Instantly, Leaves, Left};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 

@@ -1,0 +1,79 @@
+//! What a check of a log that goes along with a run need not hold any longer. A history of appends
+//! and reads comes in, with a time that everything to come lies after; a history goes out that
+//! explains exactly the same continuations, and is shorter where it can be. Knows no calls under
+//! way: those are what is to come. Streams are not for it.
+//!
+//! The records stay, with the appends. All else matters for its place alone: it contradicts what
+//! comes before it in the log and was called only after its return (see [`crate::check::exact::log`]). Where is
+//! known of all but appends without an answer, so it is these and what is to come that may yet come
+//! before something. So of the reads and looks at the tail that had returned by the time such an
+//! append was called, the one furthest on says what all of them do; and likewise of those that had
+//! returned before `settled`. A read that tells where an append without an answer stands says more,
+//! and stays.
+
+use super::prune::{Fates, rest as left};
+use crate::check::data::hash::FastSet;
+use crate::check::exact::log::is_exact;
+use crate::history::{History, OperationId};
+use crate::operation::{Op, Status};
+
+/// How far on: the position, and whether it is that of the tail, an append or a read.
+type Place = (i64, u8);
+
+/// `history` without what cannot matter to operations that end at `settled` or later; none where
+/// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
+pub fn rest(history: &History, settled: u64) -> Option<History> {
+    if !is_exact(history) {
+        return None;
+    }
+    let all = || history.ids().map(|id| (id, history.operation(id)));
+    let mut answered: FastSet<i64> = FastSet::default();
+    let mut times = vec![settled];
+    for (id, operation) in all().filter(|(_, o)| o.op == Op::LogAppend) {
+        match operation.status {
+            Status::Ok => drop(answered.insert(history.args(id)[0])),
+            status if status.is_open() => times.push(operation.start),
+            _ => {}
+        }
+    }
+    let mut told: FastSet<i64> = FastSet::default();
+    let mut fates = Fates::new(history);
+    let mut looks: Vec<(u64, Place, OperationId)> = Vec::new();
+    for (id, operation) in all() {
+        if operation.status.is_open() {
+            fates.set(id, operation.op.only_reads());
+            continue;
+        }
+        let value = history.results(id).first().copied();
+        match (operation.op, operation.status) {
+            (Op::LogAppend, Status::Ok) => looks.push((operation.end, (value?, 1), id)),
+            (Op::LogCheckTail, Status::Ok) => looks.push((operation.end, (value?, 0), id)),
+            // Once for each.
+            (Op::LogRead, Status::Ok) if !answered.contains(&value?) && told.insert(value?) => {}
+            (Op::LogRead, Status::Ok) => {
+                looks.push((operation.end, (history.args(id)[0], 2), id));
+            }
+            // Nothing to come can have to come after what was called before.
+            (Op::LogRead, _) => fates.set(id, operation.start < settled),
+            _ => fates.set(id, true),
+        }
+    }
+    looks.sort_unstable();
+    let goes = |(end, _, id): &&(u64, Place, OperationId)| {
+        *end < settled && history.operation(*id).op != Op::LogAppend
+    };
+    looks.iter().filter(goes).for_each(|(_, _, id)| fates.set(*id, true));
+    times.sort_unstable();
+    let mut next = times.into_iter().peekable();
+    let mut furthest: Option<(Place, OperationId)> = None;
+    for (end, place, id) in looks {
+        while next.next_if(|time| *time <= end).is_some() {
+            furthest.iter().for_each(|(_, id)| fates.set(*id, false));
+        }
+        furthest = furthest.max(Some((place, id)));
+    }
+    if next.next().is_some() {
+        furthest.iter().for_each(|(_, id)| fates.set(*id, false));
+    }
+    Some(left(history, &fates).0)
+}

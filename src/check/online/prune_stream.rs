@@ -1,0 +1,163 @@
+//! What a stream's operations leave behind, for a check that goes along with a run. A history that
+//! is explained comes in, with a time that everything to come lies after; a history goes out that
+//! explains exactly the same continuations, and is shorter where it can be.
+//!
+//! At a time at which the search can have come there in one way only, all that it has done by then
+//! is done: one `restore` stands for it, before what was under way and had not happened yet. An
+//! append of unknown outcome that has not happened stays, as it may at any later time; unless its
+//! condition on the tail, which never falls, cannot hold any more. While there are several ways, as
+//! where of two appends without an answer one must have happened, everything since stays: until
+//! some answer tells.
+
+use crate::check::search::frontier::Configuration;
+use crate::check::search::journal;
+use crate::check::search::journal::Cut;
+use crate::check::verdict::Limits;
+use crate::history::{Entry, History, NEVER, OperationId, Thread};
+use crate::journal::Journal;
+use crate::model::{Call, Known, Stream};
+use crate::operation::{Op, Status};
+
+/// Where a history can be cut.
+struct Place {
+    /// The last event before.
+    last: u64,
+    left: Known,
+    /// What was under way and has happened, or never will.
+    over: Vec<OperationId>,
+    /// When the stand-in happens, the only time of its box: before all that must come after.
+    stand: u64,
+}
+
+/// `history` without what cannot matter to operations that end at `settled` or later; none if all
+/// of it can. What is to come ends and what is under way starts no earlier than `settled`.
+pub fn rest(history: &History, settled: u64, limits: &Limits) -> Option<History> {
+    let (mut journal, mut threads) = (Journal::default(), Vec::new());
+    for id in history.ids() {
+        let Entry { op, status, args, results, start, end } = history.entry(id);
+        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let end = Some(end).filter(|_| !status.is_open());
+        let known = journal.push(id.thread, call, start, end).expect("as it was in its thread");
+        threads.resize(known.thread as usize + 1, id.thread);
+    }
+    let name = |id: OperationId| OperationId { thread: threads[id.thread as usize], ..id };
+    let mut found = None;
+    let followed = journal::follow(&journal, &Stream, limits, |cut| {
+        if cut.last < settled {
+            found = place(history, &cut, settled, name).or(found.take());
+        }
+    });
+    let place = found.filter(|_| followed.is_ok_and(|witness| witness.is_none()))?;
+    stand_in(history, &place)
+}
+
+/// Whether, and how, a history can be cut there.
+fn place(
+    history: &History,
+    cut: &Cut<Call, Known>,
+    settled: u64,
+    name: impl Fn(OperationId) -> OperationId,
+) -> Option<Place> {
+    let way = only_way(cut)?;
+    let left = way.state;
+    let (mut over, mut stand) = (Vec::new(), settled.min(cut.next));
+    for (id, bit) in cut.open {
+        let id = name(*id);
+        let operation = history.operation(id);
+        let is_open = operation.end == NEVER;
+        if way.done & bit != 0 || is_open && !left.may_grow_by(history.args(id)) {
+            over.push(id);
+        } else if !is_open {
+            stand = stand.min(operation.start);
+        }
+    }
+    Some(Place { last: cut.last, left, over, stand: stand.checked_sub(1)? })
+}
+
+/// The way in which all that is to come can go that can go at all, if there is one such.
+fn only_way<'a>(cut: &'a Cut<Call, Known>) -> Option<&'a Configuration<Known>> {
+    let ways = &cut.frontier.configurations;
+    let mut best = ways.first()?;
+    for way in &ways[1..] {
+        best = if covers(cut, best, way) { best } else { way };
+    }
+    ways.iter().all(|way| covers(cut, best, way)).then_some(best)
+}
+
+/// Whether `one` can go on in all the ways in which `other` can: nothing else differs than which
+/// appends of unknown outcome may still happen, and those of `other` may in `one`, or their likes.
+fn covers(
+    cut: &Cut<Call, Known>,
+    one: &Configuration<Known>,
+    other: &Configuration<Known>,
+) -> bool {
+    if one.state != other.state {
+        return false;
+    }
+    let (mut free, mut wanted) = (Vec::new(), Vec::new());
+    for (_, bit) in cut.open {
+        let call = cut.frontier.operation(*bit);
+        let (here, there) = (one.done & bit == 0, other.done & bit == 0);
+        if !call.status.is_open() {
+            if here != there {
+                return false;
+            }
+        } else if one.state.may_grow_by(call.args) && here != there {
+            if here { free.push(call.args) } else { wanted.push(call.args) }
+        }
+    }
+    wanted.iter().all(|args| match free.iter().position(|other| other == args) {
+        Some(at) => {
+            free.swap_remove(at);
+            true
+        }
+        None => false,
+    })
+}
+
+/// `history` after `place`, and what is not over there, after a call that leaves the same.
+fn stand_in(history: &History, place: &Place) -> Option<History> {
+    let goes = |id: OperationId| {
+        let operation = history.operation(id);
+        // Of a read without an answer nothing will ever be known.
+        let is_mute = operation.end == NEVER && operation.op.only_reads();
+        let before = if is_mute { operation.start } else { operation.end };
+        before <= place.last || place.over.contains(&id)
+    };
+    let gone: Vec<OperationId> = history.ids().filter(|id| goes(*id)).collect();
+    let is_needed = place.left != Known::EMPTY;
+    if gone.len() <= usize::from(is_needed) {
+        return None;
+    }
+    let first = |thread: u32| {
+        let ids = (0..history.threads[thread as usize].operations().len() as u32)
+            .map(|index| OperationId { thread, index });
+        ids.filter(|id| !goes(*id)).map(|id| history.operation(id).start).next()
+    };
+    let has_room = |id: &&OperationId| first(id.thread).is_none_or(|start| start > place.stand);
+    let stands = is_needed.then(|| gone.iter().find(has_room).map(|id| id.thread as usize));
+    let args = place.left.restored();
+    let (start, end) = (place.stand, place.stand);
+    let entry =
+        Entry { op: Op::LogRestore, status: Status::Ok, start, end, args: &args, results: &[] };
+    let mut rest = history.without_threads();
+    for (at, thread) in history.threads.iter().enumerate() {
+        let mut kept = Thread::new(thread.client);
+        if stands == Some(Some(at)) {
+            kept.push(entry).expect("the first of its thread");
+        }
+        for (index, operation) in thread.entries().enumerate() {
+            if !goes(OperationId { thread: at as u32, index: index as u32 }) {
+                kept.push(operation).expect("they follow each other as they did");
+            }
+        }
+        rest.threads.push(kept);
+    }
+    if stands == Some(None) {
+        // Every thread that did something there goes on with an append of unknown outcome.
+        let mut alone = Thread::new(history.threads[gone[0].thread as usize].client);
+        alone.push(entry).expect("the first of its thread");
+        rest.threads.push(alone);
+    }
+    Some(rest)
+}

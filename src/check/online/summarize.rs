@@ -1,0 +1,232 @@
+//! A history that goes on from where it can be left, for a check that goes along with a run and
+//! never sees the calls rest. A history that is explained comes in, with a time that everything to
+//! come lies after; a history goes out that explains exactly the same continuations, and is shorter
+//! where it can be. Knows no calls under way: those are what is to come. Where a history can be
+//! left, [`super::checkpoint`] finds out.
+//!
+//! What an object holds then is what a few calls put into it that happen before all the rest: each
+//! takes the place of one that is over, at the start of its box.
+
+use super::checkpoint::{Left, Timed, left};
+use super::prune::{Fates, Stand, When, rest as kept};
+use crate::check::data::empty_answers::{Crowd, judged};
+use crate::check::data::events::Events;
+use crate::check::data::hash::{FastMap, FastSet};
+use crate::check::data::small::Few;
+use crate::check::data::values::Values;
+use crate::check::search::keyed::call_of;
+use crate::check::search::steps::{Step, Steps};
+use crate::check::verdict::Limits;
+use crate::history::{History, OperationId};
+use crate::model::{
+    Call, Cell, Counter, Empty, Kind, Model, OrderedSet, Relaxed, Sequence, Spec, TextCell, key,
+};
+use crate::operation::{Op, Status};
+
+/// Fewer operations of one object are left alone.
+const FEW: usize = 3;
+
+/// What may be spent for each operation, and for them all at least.
+const STEPS_EACH: u64 = 1 << 10;
+const STEPS_MIN: u64 = 1 << 12;
+
+/// A call and its arguments.
+type Put = (Op, Vec<i64>);
+
+struct Task<'a> {
+    history: &'a History,
+    spec: &'a Spec,
+    /// Of queues and deques; none where some value was added twice.
+    values: Option<&'a Values>,
+    settled: u64,
+    limits: Limits,
+    fates: Fates,
+}
+
+/// `history` without what cannot matter to operations that end at `settled` or later; none if all
+/// of it can, or if this cannot tell. What is to come ends and what is under way starts no earlier
+/// than `settled`.
+pub fn rest(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
+    let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
+    let limits = Limits { steps_max, ..limits.clone() };
+    let is_line = matches!(spec.kind, Kind::Deque | Kind::FifoRelaxed);
+    let values = if is_line { Values::of(history).ok() } else { None };
+    let (values, fates) = (values.as_ref(), Fates::new(history));
+    let mut task = Task { history, spec, values, settled, limits, fates };
+    match spec.kind {
+        Kind::Set | Kind::Map | Kind::Register | Kind::Kv => task.keys(),
+        Kind::Counter => {
+            task.all(&Counter, |sum| match sum {
+                0 => Vec::new(),
+                sum => vec![(Op::CounterAdd, vec![*sum])],
+            });
+        }
+        Kind::RangeSet => {
+            task.all(&OrderedSet, |keys| keys.iter().map(|k| (Op::SetInsert, vec![*k])).collect())
+        }
+        Kind::Deque => task.container(&Sequence, Op::DequePush),
+        Kind::FifoRelaxed => task.container(&Relaxed { k: spec.k as usize }, Op::Enqueue),
+        _ => return None,
+    }
+    let rest = kept(history, &task.fates).0;
+    (rest.len() < history.len()).then_some(rest)
+}
+
+impl<'a> Task<'a> {
+    fn keys(&mut self) {
+        let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
+        for id in self.history.ids() {
+            let call = call_of(self.history, id);
+            parts.entry(key(call.op, call.args)).or_default().push(id);
+        }
+        let initial = (self.spec.kind == Kind::Register).then_some(0);
+        let kind = self.spec.kind;
+        for (key, part) in parts {
+            if kind == Kind::Kv {
+                self.part(part, &TextCell, |text| {
+                    let put = |characters: &[i64]| (Op::KvPut, [&[key], characters].concat());
+                    text.iter().map(|text| put(text.characters())).collect()
+                });
+                continue;
+            }
+            self.part(part, &Cell { initial }, |held| {
+                let put = |held: i64| match kind {
+                    Kind::Set => (Op::SetInsert, vec![key]),
+                    Kind::Map => (Op::MapPut, vec![key, held]),
+                    _ => (Op::RegisterWrite, vec![held]),
+                };
+                held.iter().filter(|_| *held != initial).map(|held| put(*held)).collect()
+            });
+        }
+    }
+
+    fn all<M: Model<Call<'a>>>(&mut self, model: &M, holds: impl Fn(&M::State) -> Vec<Put>) {
+        self.part(self.history.ids().collect(), model, holds);
+    }
+
+    /// Operations of an object that each happen at one instant.
+    fn part<M: Model<Call<'a>>>(
+        &mut self,
+        part: Vec<OperationId>,
+        model: &M,
+        holds: impl Fn(&M::State) -> Vec<Put>,
+    ) {
+        if part.len() <= FEW {
+            return;
+        }
+        let is_mute = |id: &OperationId| {
+            let operation = self.history.operation(*id);
+            operation.status.is_open() && operation.op.only_reads()
+        };
+        let (mute, part): (Vec<_>, Vec<_>) = part.into_iter().partition(is_mute);
+        let timed = |id: &OperationId| {
+            let step = Step { call: call_of(self.history, *id), after: 0 };
+            self.timed(*id, [step].into_iter().collect())
+        };
+        let operations: Vec<Timed> = part.iter().map(timed).collect();
+        // Of a read without an answer nothing will ever be known.
+        mute.into_iter().for_each(|id| self.fates.set(id, true));
+        self.leave(&operations, model, |_| true, holds);
+    }
+
+    fn timed(&self, id: OperationId, steps: Few<Step<'a>>) -> Timed<'a> {
+        let operation = self.history.operation(id);
+        Timed { id, start: operation.start, end: operation.end, steps }
+    }
+
+    /// Leaves the beginning of `operations`, if that is worth it; tells where. What stands for it
+    /// takes the places of those that `able` says yes to.
+    fn leave<M: Model<Call<'a>>>(
+        &mut self,
+        operations: &[Timed<'a>],
+        model: &M,
+        able: impl Fn(OperationId) -> bool,
+        holds: impl Fn(&M::State) -> Vec<Put>,
+    ) -> Option<Left<M::State>> {
+        let mut starts: Vec<(u64, OperationId)> =
+            operations.iter().map(|o| (o.start, o.id)).filter(|(_, id)| able(*id)).collect();
+        starts.sort_unstable();
+        // Each at a time of its own.
+        starts.dedup_by_key(|(start, _)| *start);
+        let before = |next: u64| starts.partition_point(|(start, _)| *start < next);
+        let suits = |left: &Left<M::State>| holds(&left.state).len() <= before(left.next);
+        let left = left(operations, model, self.settled, &self.limits, suits)?;
+        let puts = holds(&left.state);
+        for (at, operation) in operations.iter().enumerate() {
+            if operation.start <= left.last && !left.waiting.contains(&at) {
+                self.fates.set(operation.id, true);
+            }
+        }
+        let free = &starts[before(left.next) - puts.len()..];
+        for ((op, args), (_, id)) in puts.into_iter().zip(free) {
+            self.fates.set(*id, false);
+            self.fates.stands.insert(*id, Stand { op, args, when: When::AtItsStart });
+        }
+        Some(left)
+    }
+
+    /// A queue or a deque.
+    fn container<M: Model<Call<'a>>>(&mut self, model: &M, op: Op)
+    where
+        M::State: Clone + IntoIterator<Item = i64>,
+    {
+        let (history, spec) = (self.history, self.spec);
+        let is_open = |id: OperationId| {
+            let operation = history.operation(id);
+            operation.status.is_open() && operation.op.removes()
+        };
+        // What overlaps an "empty" answer may excuse it, and nothing stands for it in a deque.
+        let is_excusable = spec.empty == Empty::Lone;
+        if history.ids().any(is_open) || is_excusable && spec.kind == Kind::Deque {
+            return;
+        }
+        let Some(values) = self.values else { return };
+        let steps = Steps::new(history, spec, Some(values));
+        let unjudged = unjudged(history, spec);
+        let mut operations: Vec<Timed> = Vec::new();
+        for id in history.ids().filter(|id| !unjudged.contains(id)) {
+            let mut parts = Few::new();
+            steps.of(id, &mut parts);
+            if !parts.is_empty() {
+                operations.push(self.timed(id, parts));
+            }
+        }
+        let adds = |id: OperationId| history.operation(id).op.adds();
+        let holds = |line: &M::State| line.clone().into_iter().map(|v| (op, vec![v])).collect();
+        let Some(Left { last, .. }) = self.leave(&operations, model, adds, holds) else { return };
+        for id in history.ids() {
+            let operation = history.operation(id);
+            if operation.op.adds() {
+                let goes = self.fates.goes(id) || operation.status == Status::Full;
+                self.fates.set(id, goes);
+                continue;
+            }
+            let goes = self.fates.goes(id) || operation.end <= last || unjudged.contains(&id);
+            if !goes || operation.start > last {
+                continue;
+            }
+            self.fates.set(id, true);
+            if is_excusable && operation.end > last {
+                self.fates.set(id, false);
+                let nothing = Stand { op: Op::DequeueBulk, args: vec![0], when: When::Within };
+                self.fates.stands.insert(id, nothing);
+            }
+        }
+    }
+}
+
+/// The "empty" answers that need not be true.
+fn unjudged(history: &History, spec: &Spec) -> FastSet<OperationId> {
+    let (mut unjudged, mut crowd) = (FastSet::default(), Crowd::new(history.threads.len()));
+    for event in Events::new(history).filter(|event| event.operation.op.removes()) {
+        if !event.returns {
+            crowd.enter(event.id.thread);
+            continue;
+        }
+        let lone = crowd.leave(event.id.thread);
+        if event.operation.status == Status::Empty && !judged(spec, lone) {
+            unjudged.insert(event.id);
+        }
+    }
+    unjudged
+}

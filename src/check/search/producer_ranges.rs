@@ -1,0 +1,137 @@
+//! A queue that keeps the order of each producer, of values that are added once: a sequential
+//! object for the general search whose state is two numbers for each producer, however much the
+//! queue holds. Calls come in, the states they may lead to go out. `model::Producers` is the same
+//! with the values themselves, which people can read.
+//!
+//! A thread adds in its program order, and nothing after a call that may not have added its values;
+//! so inside are its values from the one that is to be taken next up to the last that was added: a
+//! range of their numbers.
+
+use crate::check::data::small::Few;
+use crate::check::data::values::Values;
+use crate::history::History;
+use crate::model::{Call, Model, most};
+use crate::operation::Status;
+
+pub struct Lines<'a> {
+    values: &'a Values,
+    threads: usize,
+}
+
+/// The numbers of one producer's values that are inside; of an empty line the end of the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line {
+    first: u32,
+    end: u32,
+}
+
+type State = Few<Line>;
+
+impl Line {
+    fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+}
+
+impl<'a> Lines<'a> {
+    pub fn of(history: &History, values: &'a Values) -> Lines<'a> {
+        Lines { values, threads: history.threads.len() }
+    }
+
+    /// One more value of its producer, the next in program order.
+    fn add(&self, state: &mut State, producer: u32, value: i64) {
+        let number = self.values.added(producer as usize, value) as u32;
+        let line = &mut state[producer as usize];
+        if line.is_empty() {
+            line.first = number;
+        }
+        line.end = number + 1;
+    }
+
+    /// Takes the first value of a line that is not empty.
+    fn take(&self, state: &State, producer: usize) -> State {
+        let mut rest = state.clone();
+        let line = &mut rest[producer];
+        // Numbers between may be those of values that were refused.
+        let after = line.first as usize + 1..line.end as usize;
+        line.first = self.values.next_used(after) as u32;
+        rest
+    }
+
+    fn take_value(&self, state: &State, value: i64) -> Option<State> {
+        let number = self.values.get(value)?;
+        let producer = self.values.producer(number);
+        let line = state[producer];
+        let is_first = !line.is_empty() && line.first as usize == number;
+        is_first.then(|| self.take(state, producer))
+    }
+
+    /// A call that may have had its whole effect, or the first part of it.
+    fn step_open(&self, state: &State, call: &Call, next: &mut Vec<State>) {
+        let mut more = state.clone();
+        for value in call.added() {
+            self.add(&mut more, call.thread, *value);
+            next.push(more.clone());
+        }
+        let mut level = vec![state.clone()];
+        let most = if call.op.removes() { most(call) } else { 0 };
+        for _ in 0..most {
+            let mut lower: Vec<State> = Vec::new();
+            for state in &level {
+                let some = (0..state.len()).filter(|at| !state[*at].is_empty());
+                lower.extend(some.map(|at| self.take(state, at)));
+            }
+            lower.sort_unstable();
+            lower.dedup();
+            if lower.is_empty() {
+                break;
+            }
+            next.extend(lower.iter().cloned());
+            level = lower;
+        }
+    }
+}
+
+impl Model<Call<'_>> for Lines<'_> {
+    type State = State;
+
+    fn init(&self) -> State {
+        Few::from_elem(Line::default(), self.threads)
+    }
+
+    fn step(&self, state: &State, call: &Call, next: &mut Vec<State>) {
+        match call.status {
+            Status::Pending | Status::Unknown => self.step_open(state, call, next),
+            Status::Empty => {
+                let empty = match call.queue {
+                    Some(queue) => state[queue as usize].is_empty(),
+                    None => self.is_empty(state),
+                };
+                if empty {
+                    next.push(state.clone());
+                }
+            }
+            Status::Ok if call.op.removes() => {
+                let mut values = call.results.iter();
+                next.extend(values.try_fold(state.clone(), |s, v| self.take_value(&s, *v)));
+            }
+            _ => {
+                let mut more = state.clone();
+                call.added().iter().for_each(|value| self.add(&mut more, call.thread, *value));
+                next.push(more);
+            }
+        }
+    }
+
+    fn is_empty(&self, state: &State) -> bool {
+        state.iter().all(Line::is_empty)
+    }
+
+    fn reads(&self, call: &Call) -> bool {
+        call.is_read()
+    }
+
+    fn weight(&self, state: &State) -> usize {
+        if state.spilled() { size_of::<Line>() * state.len() } else { 0 }
+    }
+}
