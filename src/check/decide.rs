@@ -1,11 +1,14 @@
-//! Chooses the checker for a history: by the kind of its model, the exact one first, the general
-//! search for what that leaves.
+//! Chooses the checker for a history: one row for each kind of model.
+//!
+//! A row names the specialised checker, says which histories it decides, and what decides the
+//! others. To add a kind of model, add a row.
 
+use std::cell::OnceCell;
 use std::fmt::Debug;
 
 use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
-use super::exact::removals::Broken;
+use super::exact::removals::{Broken, any_bulk, any_open};
 use super::exact::{
     counter, deque, fifo, lifo, log, per_producer, priority, ranges, relaxed, removals, set,
 };
@@ -16,9 +19,150 @@ use crate::history::History;
 use crate::journal::Journal;
 use crate::model::{Bulk, Kind, Model, Spec};
 
+/// How histories of one kind of model are decided.
+enum Checker {
+    /// Every history, without the general search over the whole of it.
+    Decides(fn(&Case) -> Verdict),
+    /// Those for which there is a verdict; the general search decides the others.
+    DecidesSome(fn(&Case) -> Option<Verdict>),
+    Container(Rules),
+}
+
+/// The rules of a container of distinct values.
+struct Rules {
+    /// The first rule that is broken, if any.
+    judge: fn(&Case) -> Result<Result<(), Broken>, AddedTwice>,
+    /// Whether a history that breaks no rule has an order.
+    sufficient: fn(&Case) -> bool,
+    /// Decides what the rules do not.
+    search: fn(&Case) -> Verdict,
+}
+
+/// The row of a kind of model.
+fn checker(kind: Kind) -> Checker {
+    use Checker::{Container, Decides, DecidesSome};
+    match kind {
+        Kind::Set => Decides(|case| set::check(case.history)),
+        Kind::Map | Kind::Register | Kind::Kv => {
+            Decides(|case| keyed::check(case.history, case.spec, case.limits))
+        }
+        Kind::RangeSet => Decides(|case| ranges::check(case.history, case.limits)),
+        Kind::Snapshot | Kind::Serializable => {
+            Decides(|case| transactions::check(case.history, case.spec, case.limits))
+        }
+        Kind::Counter => DecidesSome(|case| {
+            let amount = counter::amount(case.history)?;
+            Some(verdict(counter::judge(case.history, amount)))
+        }),
+        Kind::Log => DecidesSome(|case| {
+            let is_exact = !is_stream(case.history, case.spec) && log::is_exact(case.history);
+            is_exact.then(|| verdict(log::judge(case.history)))
+        }),
+        Kind::Fifo | Kind::Pool => Container(Rules {
+            judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
+            sufficient: |case| !any_bulk(case.history),
+            search: |case| case.search(),
+        }),
+        Kind::FifoPerProducer => Container(Rules {
+            judge: |case| Ok(per_producer::judge(case.history, case.spec, case.values()?)),
+            sufficient: |case| case.spec.bulk != Bulk::Atomic || !any_bulk(case.history),
+            search: |case| case.search(),
+        }),
+        Kind::FifoRelaxed => Container(Rules {
+            judge: |case| Ok(relaxed::judge(case.history, case.spec, case.values()?)),
+            sufficient: |_| false,
+            search: relaxed_search,
+        }),
+        Kind::Lifo => Container(Rules {
+            judge: |case| Ok(lifo::judge(case.history, case.spec, case.values()?)),
+            sufficient: |_| true,
+            search: |case| case.search(),
+        }),
+        Kind::PriorityQueue => Container(Rules {
+            judge: |case| priority::judge(case.history, case.spec),
+            sufficient: |_| true,
+            search: |case| case.search(),
+        }),
+        Kind::Deque => Container(Rules {
+            judge: |case| Ok(removals::judge(case.history, case.values()?)),
+            sufficient: |_| false,
+            search: |case| {
+                let Case { history, spec, limits, .. } = *case;
+                let owned = |values| deque::check(history, spec, values, limits);
+                case.values().ok().and_then(owned).unwrap_or_else(|| case.search())
+            },
+        }),
+    }
+}
+
+/// A history and what it is checked against.
+struct Case<'a> {
+    history: &'a History,
+    spec: &'a Spec,
+    limits: &'a Limits,
+    /// Numbered when they are first asked for.
+    values: OnceCell<Result<Values, AddedTwice>>,
+}
+
+impl Case<'_> {
+    fn values(&self) -> Result<&Values, AddedTwice> {
+        self.values.get_or_init(|| Values::of(self.history)).as_ref().map_err(|_| AddedTwice)
+    }
+
+    /// The general search, of a container.
+    fn search(&self) -> Verdict {
+        search::check(self.history, self.spec, self.values().ok(), self.limits)
+    }
+
+    fn decide(&self) -> Verdict {
+        match checker(self.spec.kind) {
+            Checker::Decides(check) => check(self),
+            Checker::DecidesSome(check) => check(self)
+                .unwrap_or_else(|| search::check(self.history, self.spec, None, self.limits)),
+            Checker::Container(rules) => match self.decide_by(&rules) {
+                Verdict::Violation(witness) => {
+                    Verdict::Violation(search::shorter(self.history, self.spec, witness))
+                }
+                verdict => verdict,
+            },
+        }
+    }
+
+    fn decide_by(&self, rules: &Rules) -> Verdict {
+        match (rules.judge)(self) {
+            Ok(Ok(())) if (rules.sufficient)(self) => Verdict::Consistent,
+            // A call that may never have happened is no excuse where none is needed to explain the
+            // rest: an explanation without it is an explanation.
+            Ok(Err(Broken { witness, excusable })) if !excusable || !any_open(self.history) => {
+                Verdict::Violation(witness)
+            }
+            Ok(_) => (rules.search)(self),
+            Err(AddedTwice) => self.search(),
+        }
+    }
+}
+
+fn verdict(judged: Result<(), Witness>) -> Verdict {
+    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
+}
+
+fn relaxed_search(case: &Case) -> Verdict {
+    match case.search() {
+        Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
+            "no value overtook {} others for certain, and no other rule is broken; whether some \
+             order explains all answers only a search can tell, and {why}",
+            case.spec.k
+        )),
+        verdict => verdict,
+    }
+}
+
 impl Explains<History> for Spec {
     fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
-        by_name(history, self, limits)
+        match refuse(history, self) {
+            Some(refusal) => Verdict::Inconclusive(refusal),
+            None => Case { history, spec: self, limits, values: OnceCell::new() }.decide(),
+        }
     }
 }
 
@@ -34,38 +178,9 @@ pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits)
     model.verdict(history, limits)
 }
 
-fn by_name(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    if let Some(refusal) = refuse(history, spec) {
-        return Verdict::Inconclusive(refusal);
-    }
-    match spec.kind {
-        Kind::Set => set::check(history),
-        Kind::Map | Kind::Register | Kind::Kv => keyed::check(history, spec, limits),
-        Kind::Counter => match counter::amount(history) {
-            Some(amount) => verdict(counter::judge(history, amount)),
-            None => search::check(history, spec, None, limits),
-        },
-        Kind::Log if !is_stream(history, spec) && log::is_exact(history) => {
-            verdict(log::judge(history))
-        }
-        Kind::RangeSet => ranges::check(history, limits),
-        Kind::Snapshot | Kind::Serializable => transactions::check(history, spec, limits),
-        Kind::Log => search::check(history, spec, None, limits),
-        _ => match container(history, spec, limits) {
-            Verdict::Violation(witness) => {
-                Verdict::Violation(search::shorter(history, spec, witness))
-            }
-            verdict => verdict,
-        },
-    }
-}
-
-fn verdict(judged: Result<(), Witness>) -> Verdict {
-    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
-}
-
-/// Decides any history by the general search alone, for comparison; `check` resorts to it itself.
-/// Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they imply.
+/// Decides any history by the general search alone, for comparison; [`check`] resorts to it where
+/// it must. Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they
+/// imply.
 pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match refuse(history, spec) {
         Some(refusal) => Verdict::Inconclusive(refusal),
@@ -73,63 +188,5 @@ pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             transactions::check(history, spec, limits)
         }
         None => search::check(history, spec, Values::of(history).ok().as_ref(), limits),
-    }
-}
-
-/// Queues of all kinds, stack and deque: the specialised checker first, the general search for what
-/// it leaves.
-fn container(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
-    if spec.kind == Kind::PriorityQueue {
-        let search = || search::check(history, spec, Values::of(history).ok().as_ref(), limits);
-        return match priority::judge(history, spec) {
-            Ok(judged) => settled(history, spec, judged).unwrap_or_else(search),
-            Err(AddedTwice) => search(),
-        };
-    }
-    let Ok(values) = Values::of(history) else {
-        return search::check(history, spec, None, limits);
-    };
-    let judged = match spec.kind {
-        Kind::Fifo | Kind::Pool => fifo::judge(history, spec, &values),
-        Kind::FifoPerProducer => per_producer::judge(history, spec, &values),
-        Kind::FifoRelaxed => relaxed::judge(history, spec, &values),
-        Kind::Lifo => lifo::judge(history, spec, &values),
-        _ => removals::judge(history, &values),
-    };
-    let search = || search::check(history, spec, Some(&values), limits);
-    settled(history, spec, judged).unwrap_or_else(|| match spec.kind {
-        Kind::Deque => deque::check(history, spec, &values, limits).unwrap_or_else(search),
-        Kind::FifoRelaxed => match search() {
-            Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
-                "no value overtook {} others for certain, and no other rule is broken; whether \
-                 some order explains all answers only a search can tell, and {why}",
-                spec.k
-            )),
-            verdict => verdict,
-        },
-        _ => search(),
-    })
-}
-
-/// What a specialised checker found, if that settles it.
-fn settled(history: &History, spec: &Spec, judged: Result<(), Broken>) -> Option<Verdict> {
-    match judged {
-        // A call that may never have happened is no excuse where none is needed to explain the
-        // rest: an explanation without it is an explanation.
-        Ok(()) if exact(history, spec) => Some(Verdict::Consistent),
-        Err(Broken { witness, excusable }) if !excusable || !removals::any_open(history) => {
-            Some(Verdict::Violation(witness))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the specialised checker's rules are sufficient as well as necessary.
-fn exact(history: &History, spec: &Spec) -> bool {
-    match spec.kind {
-        Kind::Lifo | Kind::PriorityQueue => true,
-        Kind::FifoPerProducer => spec.bulk != Bulk::Atomic || !removals::any_bulk(history),
-        Kind::Fifo | Kind::Pool => !removals::any_bulk(history),
-        _ => false,
     }
 }

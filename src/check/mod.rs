@@ -23,11 +23,13 @@ mod sequential;
 mod transactions;
 mod verdict;
 
-pub use data::events::{Event, Events, Overlap, overlap};
+pub use data::events::{Events, HistoryEvent, Overlap, overlap};
 pub use decide::{by_search as search, check};
 pub use evidence::order::{Order, order};
 pub use evidence::partials::{Effect, Partial, Partials, partials};
-pub use evidence::search_trace::{Node, Outcome, Story, StoryStep, Try, story};
-pub use online::window::{Found, Online};
+pub use evidence::search_trace::{
+    Attempt, AttemptOutcome, SearchTrace, TraceNode, TraceStep, search_trace,
+};
+pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
 pub use verdict::{Explains, Limits, Verdict, Witness};

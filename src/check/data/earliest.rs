@@ -15,7 +15,7 @@ const STAMP_MAX: u64 = (NEVER >> (LINE_BITS + 1)) - 1;
 
 /// The stamps that are due, [`NEVER`] where none is any more. At equal stamps calls come before
 /// returns, and the first line before others.
-pub enum Least {
+pub enum EarliestThread {
     /// By line: its stamp, a bit for a return and the line's number, in this order of weight, so
     /// that comparisons without branches find the least. So many count, in fours.
     Scan { due: [u64; LINES_MAX], fours: usize },
@@ -23,30 +23,30 @@ pub enum Least {
     Heap(BinaryHeap<Reverse<(u64, bool, u32)>>),
 }
 
-impl Least {
+impl EarliestThread {
     /// For the threads of a history, of none of which anything is due yet.
-    pub fn of(history: &History) -> Least {
+    pub fn new(history: &History) -> EarliestThread {
         let last = history.threads.iter().filter_map(|thread| thread.operations().last());
         let last = last.map(|o| if o.end == NEVER { o.start } else { o.end }).max();
         let lines = history.threads.len();
         if lines > LINES_MAX || last > Some(STAMP_MAX) {
-            return Least::Heap(BinaryHeap::with_capacity(lines));
+            return EarliestThread::Heap(BinaryHeap::with_capacity(lines));
         }
-        Least::Scan { due: [NEVER; LINES_MAX], fours: lines.div_ceil(4) }
+        EarliestThread::Scan { due: [NEVER; LINES_MAX], fours: lines.div_ceil(4) }
     }
 
     /// The line whose stamp is the earliest. It must be told its next stamp.
     #[inline(always)]
     pub fn next(&mut self) -> Option<usize> {
         match self {
-            Least::Scan { due, fours } => {
+            EarliestThread::Scan { due, fours } => {
                 let mut least = NEVER;
                 for four in due.as_chunks::<4>().0.iter().take(*fours) {
                     least = least.min(four[0].min(four[1]).min(four[2].min(four[3])));
                 }
                 (least != NEVER).then_some(least as usize % LINES_MAX)
             }
-            Least::Heap(heap) => heap.pop().map(|Reverse((_, _, line))| line as usize),
+            EarliestThread::Heap(heap) => heap.pop().map(|Reverse((_, _, line))| line as usize),
         }
     }
 
@@ -54,14 +54,14 @@ impl Least {
     #[inline(always)]
     pub fn set(&mut self, line: usize, stamp: u64, returns: bool) {
         match self {
-            Least::Scan { due, .. } => {
+            EarliestThread::Scan { due, .. } => {
                 let key = (stamp << 1 | u64::from(returns)) << LINE_BITS | line as u64;
                 due[line] = if stamp == NEVER { NEVER } else { key };
             }
-            Least::Heap(heap) if stamp != NEVER => {
+            EarliestThread::Heap(heap) if stamp != NEVER => {
                 heap.push(Reverse((stamp, returns, line as u32)))
             }
-            Least::Heap(_) => {}
+            EarliestThread::Heap(_) => {}
         }
     }
 }

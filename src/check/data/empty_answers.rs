@@ -1,16 +1,37 @@
 //! Says which "empty" answers a model promises to be true: all, those of removals that overlap no
 //! other removal, or none (see [`Empty`]).
 
+use super::events::Events;
+use super::hash::FastSet;
 use super::small::Few;
+use crate::history::{History, OperationId};
 use crate::model::{Empty, Spec};
+use crate::operation::Status;
 
 /// Whether the model promises that this "empty" answer is true.
-pub fn judged(spec: &Spec, lone: bool) -> bool {
+pub fn must_be_true(spec: &Spec, lone: bool) -> bool {
     lone && spec.empty >= Empty::Lone || spec.empty >= Empty::Identity
 }
 
+/// The "empty" answers of which the model promises nothing.
+pub fn not_promised(history: &History, spec: &Spec) -> FastSet<OperationId> {
+    let mut removals = OpenRemovals::new(history.threads.len());
+    let mut not_promised = FastSet::default();
+    for event in Events::new(history).filter(|event| event.operation.op.removes()) {
+        if !event.returns {
+            removals.call(event.id.thread);
+            continue;
+        }
+        let lone = removals.returns(event.id.thread);
+        if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
+            not_promised.insert(event.id);
+        }
+    }
+    not_promised
+}
+
 /// Tells, while the events go by, whether an operation that takes out overlaps another such one.
-pub struct Crowd {
+pub struct OpenRemovals {
     open: u32,
     called: u64,
     /// By thread: what `called` was after its last removal was called, and whether that removal
@@ -18,13 +39,13 @@ pub struct Crowd {
     entered: Few<(u64, bool)>,
 }
 
-impl Crowd {
-    pub fn new(threads: usize) -> Crowd {
-        Crowd { open: 0, called: 0, entered: Few::from_elem((0, false), threads) }
+impl OpenRemovals {
+    pub fn new(threads: usize) -> OpenRemovals {
+        OpenRemovals { open: 0, called: 0, entered: Few::from_elem((0, false), threads) }
     }
 
     #[inline]
-    pub fn enter(&mut self, thread: u32) {
+    pub fn call(&mut self, thread: u32) {
         self.called += 1;
         self.entered[thread as usize] = (self.called, self.open == 0);
         self.open += 1;
@@ -32,7 +53,7 @@ impl Crowd {
 
     /// The thread's removal returns; says whether it overlapped no other.
     #[inline]
-    pub fn leave(&mut self, thread: u32) -> bool {
+    pub fn returns(&mut self, thread: u32) -> bool {
         self.open -= 1;
         let (called, alone) = self.entered[thread as usize];
         alone && called == self.called

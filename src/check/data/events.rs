@@ -2,13 +2,13 @@
 //! of them go out one by one, merged as they are asked for: nothing is copied or sorted. Knows no
 //! models. Also counts how many operations overlapped one of another thread.
 
-use super::earliest::Least;
+use super::earliest::EarliestThread;
 use super::small::Few;
 use crate::history::{History, NEVER, Operation, OperationId};
 
 /// The call or the return of an operation. An operation whose effect is open has no return.
 #[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
+pub struct HistoryEvent<'a> {
     pub time: u64,
     pub returns: bool,
     pub id: OperationId,
@@ -19,11 +19,11 @@ pub struct Event<'a> {
 /// so that operations which touch overlap: one precedes another only if it ends before it starts.
 pub struct Events<'a> {
     /// By thread: its operations from the one at hand on.
-    threads: Few<Line<'a>>,
-    least: Least,
+    threads: Few<ThreadCursor<'a>>,
+    least: EarliestThread,
 }
 
-struct Line<'a> {
+struct ThreadCursor<'a> {
     operations: &'a [Operation],
     index: u32,
     /// Whether the operation at hand has been called.
@@ -32,21 +32,21 @@ struct Line<'a> {
 
 impl<'a> Events<'a> {
     pub fn new(history: &'a History) -> Events<'a> {
-        let mut least = Least::of(history);
+        let mut least = EarliestThread::new(history);
         for (at, thread) in history.threads.iter().enumerate() {
             least.set(at, thread.operations().first().map_or(NEVER, |o| o.start), false);
         }
         let threads = history.threads.iter();
-        let line = |operations| Line { operations, index: 0, called: false };
+        let line = |operations| ThreadCursor { operations, index: 0, called: false };
         Events { threads: threads.map(|thread| line(thread.operations())).collect(), least }
     }
 }
 
 impl<'a> Iterator for Events<'a> {
-    type Item = Event<'a>;
+    type Item = HistoryEvent<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Event<'a>> {
+    fn next(&mut self) -> Option<HistoryEvent<'a>> {
         let thread = self.least.next()?;
         let line = &mut self.threads[thread];
         let (index, returns) = (line.index, line.called);
@@ -59,7 +59,7 @@ impl<'a> Iterator for Events<'a> {
         self.least.set(thread, due, !returns);
         let time = if returns { operation.end } else { operation.start };
         let id = OperationId { thread: thread as u32, index };
-        Some(Event { time, returns, id, operation })
+        Some(HistoryEvent { time, returns, id, operation })
     }
 }
 

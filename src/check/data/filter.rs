@@ -2,7 +2,7 @@
 //! passes is noted 64 items at a time without a branch, because a branch that cannot be foreseen
 //! costs more than the test: half of a queue's calls are dequeues, in no pattern.
 
-pub struct Sift<'a, T, F> {
+pub struct Passing<'a, T, F> {
     slice: &'a [T],
     test: F,
     /// Where the 64 items begin, and those of them that pass and are still to come.
@@ -14,11 +14,11 @@ pub struct Sift<'a, T, F> {
 
 /// The items of `slice` that pass `test`, and their places.
 #[inline]
-pub fn sift<T, F: FnMut(&T) -> bool>(slice: &[T], test: F) -> Sift<'_, T, F> {
-    Sift { slice, test, from: 0, passed: 0, to: 0 }
+pub fn passing<T, F: FnMut(&T) -> bool>(slice: &[T], test: F) -> Passing<'_, T, F> {
+    Passing { slice, test, from: 0, passed: 0, to: 0 }
 }
 
-impl<T, F: FnMut(&T) -> bool> Sift<'_, T, F> {
+impl<T, F: FnMut(&T) -> bool> Passing<'_, T, F> {
     /// Notes which of the next items pass; says whether there were any to look at.
     fn refill(&mut self) -> bool {
         let items = &self.slice[self.to..self.slice.len().min(self.to + 64)];
@@ -31,7 +31,7 @@ impl<T, F: FnMut(&T) -> bool> Sift<'_, T, F> {
     }
 }
 
-impl<'a, T, F: FnMut(&T) -> bool> Iterator for Sift<'a, T, F> {
+impl<'a, T, F: FnMut(&T) -> bool> Iterator for Passing<'a, T, F> {
     type Item = (usize, &'a T);
 
     #[inline]
@@ -58,7 +58,7 @@ mod tests {
             let mut random = Random::new(len);
             let items: Vec<u64> = (0..len).map(|_| random.below(3)).collect();
             let plain = items.iter().enumerate().filter(|(_, item)| **item == 1);
-            assert!(sift(&items, |item| *item == 1).eq(plain));
+            assert!(passing(&items, |item| *item == 1).eq(plain));
         }
     }
 }

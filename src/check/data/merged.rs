@@ -3,8 +3,8 @@
 //! so they are merged as they are asked for: nothing is copied or sorted. Less than half the steps
 //! of [`crate::check::data::events`], for checkers that need only one of the two orders. Knows no models.
 
-use super::earliest::Least;
-use super::filter::{Sift, sift};
+use super::earliest::EarliestThread;
+use super::filter::{Passing, passing};
 use super::small::Few;
 use crate::history::{History, NEVER, Operation, OperationId, Thread};
 
@@ -20,14 +20,14 @@ pub struct Turn<'a> {
 /// those whose stamp is [`NEVER`].
 pub struct Merged<'a, S, W> {
     stamp: S,
-    threads: Few<Line<'a, W>>,
-    least: Least,
+    threads: Few<ThreadCursor<'a, W>>,
+    least: EarliestThread,
 }
 
 /// A thread's next operation, and those after it.
-struct Line<'a, W> {
+struct ThreadCursor<'a, W> {
     next: Option<(usize, &'a Operation)>,
-    later: Sift<'a, Operation, W>,
+    later: Passing<'a, Operation, W>,
 }
 
 /// Operations in the order in which they were called.
@@ -49,11 +49,11 @@ pub fn by_return(
 impl<'a, S: Fn(&Operation) -> u64, W: Fn(&Operation) -> bool + Copy> Merged<'a, S, W> {
     fn new(history: &'a History, stamp: S, wanted: W) -> Self {
         let line = |thread: &'a Thread| {
-            let mut later = sift(thread.operations(), wanted);
-            Line { next: later.next(), later }
+            let mut later = passing(thread.operations(), wanted);
+            ThreadCursor { next: later.next(), later }
         };
-        let threads: Few<Line<W>> = history.threads.iter().map(line).collect();
-        let mut least = Least::of(history);
+        let threads: Few<ThreadCursor<W>> = history.threads.iter().map(line).collect();
+        let mut least = EarliestThread::new(history);
         for (at, line) in threads.iter().enumerate() {
             least.set(at, line.next.map_or(NEVER, |(_, operation)| stamp(operation)), false);
         }

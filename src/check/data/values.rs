@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 
-use super::filter::sift;
+use super::filter::passing;
 use super::small::{Few, SmallMap};
 use crate::history::{History, Operation, Thread};
 use crate::model::added;
@@ -168,7 +168,7 @@ impl Values {
     fn used_by(&self, history: &History) -> Bits {
         let mut used = Bits::new(self.len());
         for (at, thread) in history.threads.iter().enumerate() {
-            for (_, operation) in sift(thread.operations(), |operation| operation.op.adds()) {
+            for (_, operation) in passing(thread.operations(), |operation| operation.op.adds()) {
                 let values = added_by(thread, operation);
                 values.iter().for_each(|value| used.insert(self.added(at, *value)));
             }

@@ -9,7 +9,7 @@ use crate::history::{History, OperationId};
 use crate::model::{Kind, Spec, key};
 
 /// The operations on one key, with their places in the whole history by thread.
-pub struct Part {
+pub struct KeyPart {
     pub history: History,
     places: Vec<Vec<u32>>,
 }
@@ -30,13 +30,13 @@ pub fn key_of_all(history: &History, spec: &Spec, witness: &Witness) -> Option<i
     witness.operations.iter().all(same).then_some(key)
 }
 
-impl Part {
-    pub fn of(history: &History, spec: &Spec, key: i64) -> Part {
+impl KeyPart {
+    pub fn new(history: &History, spec: &Spec, key: i64) -> KeyPart {
         let mut places = vec![Vec::new(); history.threads.len()];
         let on_key = |id: &OperationId| key_of(history, spec, *id) == Some(key);
         let ids: Vec<OperationId> = history.ids().filter(on_key).collect();
         ids.iter().for_each(|id| places[id.thread as usize].push(id.index));
-        Part { history: history.only(&ids), places }
+        KeyPart { history: history.only(&ids), places }
     }
 
     /// The name in the whole history.

@@ -12,8 +12,7 @@ use std::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 
 use super::partials::words;
-use crate::check::data::empty_answers::{Crowd, judged};
-use crate::check::data::events::Events;
+use crate::check::data::empty_answers;
 use crate::check::data::hash::FastSet;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
@@ -21,7 +20,6 @@ use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::{Step, Steps};
 use crate::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Model, Spec};
-use crate::operation::Status;
 
 /// Operations of the longest history that is tried.
 const OPERATIONS_MAX: usize = 300_000;
@@ -81,14 +79,14 @@ struct Boxed<'a> {
 
 /// How far each thread is: operations over, and those steps of the next one that are done.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Place {
+struct ThreadPosition {
     index: u32,
     done: u64,
 }
 
 /// A configuration on the way, with what is still to be tried from it.
-struct Turn<S> {
-    places: Vec<Place>,
+struct Choices<S> {
+    places: Vec<ThreadPosition>,
     state: S,
     /// Thread and step with the state it leads to, the best last.
     left: Vec<(usize, usize, S)>,
@@ -99,7 +97,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let threads = self.threads();
-        let mut way = Way {
+        let mut way = DepthFirst {
             object,
             threads: &threads,
             stack: self.spec.kind == Kind::Lifo,
@@ -127,15 +125,15 @@ impl<'a> Seek<'a, '_> {
     /// What each thread did that has steps, in its order.
     fn threads(&self) -> Vec<Vec<Boxed<'a>>> {
         let taken = self.taken();
-        let unjudged = self.unjudged();
+        let not_promised = empty_answers::not_promised(self.history, self.spec);
         let mut parts = SmallVec::new();
         let mut threads = Vec::new();
         for (at, thread) in self.history.threads.iter().enumerate() {
             let mut boxes = Vec::new();
             for (index, operation) in thread.operations().iter().enumerate() {
                 let id = OperationId { thread: at as u32, index: index as u32 };
-                self.steps.of(id, &mut parts);
-                if parts.is_empty() || unjudged.contains(&id) {
+                self.steps.fill(id, &mut parts);
+                if parts.is_empty() || not_promised.contains(&id) {
                     continue;
                 }
                 let added = added_by(thread, operation).iter();
@@ -166,29 +164,12 @@ impl<'a> Seek<'a, '_> {
         }
         taken
     }
-
-    /// The "empty" answers of which the model promises nothing.
-    fn unjudged(&self) -> FastSet<OperationId> {
-        let mut crowd = Crowd::new(self.history.threads.len());
-        let mut unjudged = FastSet::default();
-        for event in Events::new(self.history).filter(|event| event.operation.op.removes()) {
-            if !event.returns {
-                crowd.enter(event.id.thread);
-                continue;
-            }
-            let lone = crowd.leave(event.id.thread);
-            if event.operation.status == Status::Empty && !judged(self.spec, lone) {
-                unjudged.insert(event.id);
-            }
-        }
-        unjudged
-    }
 }
 
 /// A step that was taken: thread, operation and step, and which of the states it allowed.
 type Taken = (usize, usize, usize, usize);
 
-struct Way<'w, 'a, M: Model<Call<'a>>> {
+struct DepthFirst<'w, 'a, M: Model<Call<'a>>> {
     object: &'w M,
     threads: &'w [Vec<Boxed<'a>>],
     /// The value added last is taken first.
@@ -198,32 +179,32 @@ struct Way<'w, 'a, M: Model<Call<'a>>> {
     seen: FastSet<u128>,
 }
 
-impl<'a, M: Model<Call<'a>>> Way<'_, 'a, M> {
+impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
     fn find(&mut self, operations: usize) -> Result<Vec<Taken>, String> {
-        let none = vec![Place { index: 0, done: 0 }; self.threads.len()];
-        let first = Turn { places: none, state: self.object.init(), left: Vec::new() };
-        let mut turns: Vec<(Turn<M::State>, Taken, usize)> = Vec::new();
-        turns.push((self.look(first), (0, 0, 0, 0), 0));
+        let none = vec![ThreadPosition { index: 0, done: 0 }; self.threads.len()];
+        let first = Choices { places: none, state: self.object.init(), left: Vec::new() };
+        let mut path: Vec<(Choices<M::State>, Taken, usize)> = Vec::new();
+        path.push((self.look(first), (0, 0, 0, 0), 0));
         let (mut tries, mut bytes) = (operations * TRIES_PER_OPERATION + TRIES_MIN, 0usize);
-        while let Some((turn, ..)) = turns.last_mut() {
-            if self.is_end(turn) {
-                return Ok(turns.into_iter().skip(1).map(|(_, taken, _)| taken).collect());
+        while let Some((choices, ..)) = path.last_mut() {
+            if self.is_end(choices) {
+                return Ok(path.into_iter().skip(1).map(|(_, taken, _)| taken).collect());
             }
-            let Some((thread, step, state)) = turn.left.pop() else {
-                bytes -= turns.pop().map_or(0, |(.., weight)| weight);
+            let Some((thread, step, state)) = choices.left.pop() else {
+                bytes -= path.pop().map_or(0, |(.., weight)| weight);
                 continue;
             };
             tries -= 1;
             if tries == 0 || bytes > BYTES_MAX {
                 return Err("the search for one took too long; that there is one is sure".into());
             }
-            let (places, taken) = self.after(turn, thread, step, &state);
+            let (places, taken) = self.after(choices, thread, step, &state);
             if self.seen.insert(fingerprint(&places, &state)) {
                 let each = size_of::<M::State>() + self.object.weight(&state);
-                let turn = self.look(Turn { places, state, left: Vec::new() });
-                let weight = each * (1 + turn.left.len());
+                let choices = self.look(Choices { places, state, left: Vec::new() });
+                let weight = each * (1 + choices.left.len());
                 bytes += weight;
-                turns.push((turn, taken, weight));
+                path.push((choices, taken, weight));
             }
         }
         Err("the search for one found none, though there is one".to_string())
@@ -232,43 +213,43 @@ impl<'a, M: Model<Call<'a>>> Way<'_, 'a, M> {
     /// The places after a step, and what is written down of it.
     fn after(
         &self,
-        turn: &Turn<M::State>,
+        choices: &Choices<M::State>,
         thread: usize,
         step: usize,
         state: &M::State,
-    ) -> (Vec<Place>, Taken) {
-        let mut places = turn.places.clone();
+    ) -> (Vec<ThreadPosition>, Taken) {
+        let mut places = choices.places.clone();
         let place = &mut places[thread];
         let at = place.index as usize;
         let operation = &self.threads[thread][at];
         place.done |= 1 << step;
         if place.done.count_ones() as usize == operation.steps.len() {
-            *place = Place { index: place.index + 1, done: 0 };
+            *place = ThreadPosition { index: place.index + 1, done: 0 };
         }
         let mut next = Vec::new();
-        self.object.step(&turn.state, &operation.steps[step].call, &mut next);
+        self.object.step(&choices.state, &operation.steps[step].call, &mut next);
         let choice = next.iter().position(|other| other == state).expect("it led here");
         (places, (thread, at, step, choice))
     }
 
     /// Whether all that must have happened has, and nothing is left where nothing may be.
-    fn is_end(&self, turn: &Turn<M::State>) -> bool {
-        let over = |(thread, place): (&Vec<Boxed>, &Place)| {
+    fn is_end(&self, choices: &Choices<M::State>) -> bool {
+        let over = |(thread, place): (&Vec<Boxed>, &ThreadPosition)| {
             thread.get(place.index as usize).is_none_or(|next| next.end == NEVER)
         };
-        self.threads.iter().zip(&turn.places).all(over)
-            && (!self.drained || self.object.is_empty(&turn.state))
+        self.threads.iter().zip(&choices.places).all(over)
+            && (!self.drained || self.object.is_empty(&choices.state))
     }
 
     /// Adds what can be tried from a configuration.
-    fn look(&self, mut turn: Turn<M::State>) -> Turn<M::State> {
+    fn look(&self, mut choices: Choices<M::State>) -> Choices<M::State> {
         let open = || {
-            let each = self.threads.iter().zip(&turn.places).enumerate();
+            let each = self.threads.iter().zip(&choices.places).enumerate();
             each.filter_map(|(at, (thread, place))| {
                 thread.get(place.index as usize).map(|next| (at, place.done, next))
             })
         };
-        let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return turn };
+        let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return choices };
         let due = due.2;
         let (mut left, mut next) = (Vec::new(), Vec::new());
         for (thread, done, operation) in open().filter(|(_, _, next)| next.start <= due.end) {
@@ -276,18 +257,18 @@ impl<'a, M: Model<Call<'a>>> Way<'_, 'a, M> {
                 if done >> at & 1 == 1 || step.after & !done != 0 {
                     continue;
                 }
-                self.object.step(&turn.state, &step.call, &mut next);
+                self.object.step(&choices.state, &step.call, &mut next);
                 if self.object.reads(&step.call) && !next.is_empty() {
-                    turn.left = vec![(thread, at, next.swap_remove(0))];
-                    return turn;
+                    choices.left = vec![(thread, at, next.swap_remove(0))];
+                    return choices;
                 }
                 let rank = self.rank(operation, due, step.call.op.removes());
                 left.extend(next.drain(..).map(|state| (rank, (thread, at, state))));
             }
         }
         left.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-        turn.left = left.into_iter().map(|(_, choice)| choice).collect();
-        turn
+        choices.left = left.into_iter().map(|(_, choice)| choice).collect();
+        choices
     }
 
     /// What to try first: the lowest.
@@ -304,7 +285,7 @@ impl<'a, M: Model<Call<'a>>> Way<'_, 'a, M> {
     }
 }
 
-fn fingerprint<S: Hash>(places: &[Place], state: &S) -> u128 {
+fn fingerprint<S: Hash>(places: &[ThreadPosition], state: &S) -> u128 {
     let half = |salt: u64| {
         let mut hasher = std::hash::DefaultHasher::new();
         (salt, places, state).hash(&mut hasher);

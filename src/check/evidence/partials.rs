@@ -7,22 +7,21 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::data::empty_answers::{Crowd, judged};
-use crate::check::data::events::{Event, Events};
+use crate::check::data::empty_answers;
+use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
 use crate::check::decide::check;
-use crate::check::online::prune::forget;
+use crate::check::online::prune::prune;
 use crate::check::search::frontier::{Exhausted, Frontier, Search};
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::{Step, Steps};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Model, Spec};
-use crate::operation::Status;
 
-use super::key_part::{self, Part};
+use super::key_part::{self, KeyPart};
 
 /// Operations that count as near the failure.
 pub(super) const NEAR_MAX: usize = 16;
@@ -95,7 +94,7 @@ pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Par
     let Some(key) = key_part::key_of_all(history, spec, witness) else {
         return of_all(history, spec, witness);
     };
-    let part = Part::of(history, spec, key);
+    let part = KeyPart::new(history, spec, key);
     let own = witness.operations.iter().filter_map(|id| part.own(*id)).collect();
     let witness = Witness { operations: own, ..witness.clone() };
     Ok(part.named(of_all(&part.history, spec, &witness)?, key))
@@ -103,14 +102,14 @@ pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Par
 
 fn of_all(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
     let (known, failed) = first_impossible(history, spec, witness)?;
-    let events: Vec<Event> = Events::new(&known).collect();
+    let events: Vec<HistoryEvent> = Events::new(&known).collect();
     let mut last = events.len() - 1;
     loop {
         match before(&known, spec, &events[..=last]) {
             Ok(partials) => return Ok(Partials { failed, ..partials }),
-            Err(Stop::Other(why)) => return Err(why),
+            Err(NotShown::Other(why)) => return Err(why),
             // An answer that is known by now leaves no order even earlier.
-            Err(Stop::Earlier(id)) => {
+            Err(NotShown::Earlier(id)) => {
                 let at = events[..last].iter().rposition(|event| event.returns && event.id == id);
                 last = at.ok_or("the operations before cannot be told apart")?;
             }
@@ -119,31 +118,31 @@ fn of_all(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials,
 }
 
 /// Why there are no partial linearizations.
-pub(super) enum Stop {
+pub(super) enum NotShown {
     /// No order is left before, at the return of this operation.
     Earlier(OperationId),
     Other(String),
 }
 
-impl From<Exhausted> for Stop {
-    fn from(exhausted: Exhausted) -> Stop {
-        Stop::Other(format!("the states before could not be found: {exhausted}"))
+impl From<Exhausted> for NotShown {
+    fn from(exhausted: Exhausted) -> NotShown {
+        NotShown::Other(format!("the states before could not be found: {exhausted}"))
     }
 }
 
 /// The partial linearizations before the last of `events`, at which no order is left.
-fn before(history: &History, spec: &Spec, events: &[Event]) -> Result<Partials, Stop> {
+fn before(history: &History, spec: &Spec, events: &[HistoryEvent]) -> Result<Partials, NotShown> {
     let (begin, end, settled) = window(history, events);
     // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
     match near(history, spec, (begin, end), settled) {
-        Err(Stop::Other(_)) => near(history, spec, (begin, end), 0),
+        Err(NotShown::Other(_)) => near(history, spec, (begin, end), 0),
         found => found,
     }
 }
 
 /// What is near the last of `events`, a return: what was under way between two times. The third is
 /// that before which all that came had ended before them.
-pub(super) fn window(history: &History, events: &[Event]) -> (u64, u64, u64) {
+pub(super) fn window(history: &History, events: &[HistoryEvent]) -> (u64, u64, u64) {
     let end = events.last().expect("a return").time;
     // Operations are near that return in the last events, or not yet.
     let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
@@ -166,11 +165,11 @@ fn near(
     spec: &Spec,
     (begin, end): (u64, u64),
     settled: u64,
-) -> Result<Partials, Stop> {
-    let (history, places) = forget(history, spec, settled);
-    let (values, named) = (Values::of(&history).ok(), Named { places, begin, end });
+) -> Result<Partials, NotShown> {
+    let (history, places) = prune(history, spec, settled);
+    let (values, region) = (Values::of(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
-    let task = Near { history: &history, spec, steps: &steps, named: &named };
+    let task = Near { history: &history, spec, steps: &steps, region: &region };
     with_object(&history, spec, task)
 }
 
@@ -208,7 +207,7 @@ fn first_impossible(
 }
 
 /// Operations of the shortened history by their names in the whole one.
-pub(super) struct Named {
+pub(super) struct Region {
     pub places: Vec<Vec<u32>>,
     /// What returned before this is not near.
     pub begin: u64,
@@ -216,7 +215,7 @@ pub(super) struct Named {
     pub end: u64,
 }
 
-impl Named {
+impl Region {
     pub fn name(&self, id: OperationId) -> OperationId {
         let index = self.places[id.thread as usize][id.index as usize];
         OperationId { thread: id.thread, index }
@@ -224,7 +223,7 @@ impl Named {
 }
 
 /// A step near the failure.
-pub(super) struct Item<'a> {
+pub(super) struct NearStep<'a> {
     pub id: OperationId,
     pub call: Call<'a>,
     /// The items that must come before.
@@ -238,44 +237,45 @@ pub(super) struct Near<'a, 'b> {
     pub history: &'a History,
     pub spec: &'b Spec,
     pub steps: &'b Steps<'a>,
-    pub named: &'b Named,
+    pub region: &'b Region,
 }
 
 impl<'a> Task<'a> for Near<'a, '_> {
-    type Output = Result<Partials, Stop>;
+    type Output = Result<Partials, NotShown>;
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let (frontier, items, bits) = self.past(object)?;
-        self.explore(object, &frontier, &items, &bits).map_err(Stop::Other)
+        self.explore(object, &frontier, &items, &bits).map_err(NotShown::Other)
     }
 }
 
 /// The configurations before the steps that are near, those steps, and the bit of each in the
 /// configurations; none of what was called later.
-pub(super) type Past<'a, S> = (Frontier<Call<'a>, S>, Vec<Item<'a>>, Vec<u64>);
+pub(super) type Past<'a, S> = (Frontier<Call<'a>, S>, Vec<NearStep<'a>>, Vec<u64>);
 
 impl<'a> Near<'a, '_> {
-    pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, Stop> {
+    pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
         let mut search = Search::new(object, &PAST_LIMITS);
         let mut frontier = Frontier::new(object.init());
-        let (mut items, mut bits): (Vec<Item>, Vec<u64>) = (Vec::new(), Vec::new());
+        let (mut items, mut bits): (Vec<NearStep>, Vec<u64>) = (Vec::new(), Vec::new());
         let mut open: Vec<u64> = vec![0; self.history.threads.len()];
-        let (unjudged, mut parts) = (self.unjudged(), Few::new());
-        let Named { begin, end, .. } = *self.named;
+        let (not_promised, mut parts) =
+            (empty_answers::not_promised(self.history, self.spec), Few::new());
+        let Region { begin, end, .. } = *self.region;
         for event in Events::new(self.history).take_while(|event| event.time <= end) {
             let (id, operation) = (event.id, event.operation);
-            if unjudged.contains(&id) {
+            if not_promised.contains(&id) {
                 continue;
             }
             if event.returns {
                 // Of the rest, which is near, every order is looked at.
                 let is_past = event.time < begin;
                 if is_past && !search.close(&mut frontier, open[id.thread as usize])? {
-                    return Err(Stop::Earlier(self.named.name(id)));
+                    return Err(NotShown::Earlier(self.region.name(id)));
                 }
                 continue;
             }
-            self.steps.of(id, &mut parts);
+            self.steps.fill(id, &mut parts);
             let is_past = operation.end < begin;
             let base = items.len();
             let mut own: Vec<u64> = Vec::new();
@@ -293,7 +293,7 @@ impl<'a> Near<'a, '_> {
                 if !is_past {
                     let start = operation.start;
                     let end = if operation.end > end { NEVER } else { operation.end };
-                    items.push(Item {
+                    items.push(NearStep {
                         id,
                         call,
                         after: after.wrapping_shl(base as u32),
@@ -308,28 +308,11 @@ impl<'a> Near<'a, '_> {
         Ok((frontier, items, bits))
     }
 
-    /// The "empty" answers of which the model promises nothing.
-    fn unjudged(&self) -> HashSet<OperationId> {
-        let mut crowd = Crowd::new(self.history.threads.len());
-        let mut unjudged = HashSet::new();
-        for event in Events::new(self.history).filter(|event| event.operation.op.removes()) {
-            if !event.returns {
-                crowd.enter(event.id.thread);
-                continue;
-            }
-            let lone = crowd.leave(event.id.thread);
-            if event.operation.status == Status::Empty && !judged(self.spec, lone) {
-                unjudged.insert(event.id);
-            }
-        }
-        unjudged
-    }
-
     fn explore<M: Expect<Call<'a>>>(
         &self,
         object: &M,
         frontier: &Frontier<Call<'a>, M::State>,
-        items: &[Item<'a>],
+        items: &[NearStep<'a>],
         bits: &[u64],
     ) -> Result<Partials, String> {
         if items.len() > 64 {
@@ -358,10 +341,10 @@ impl<'a> Near<'a, '_> {
         let more = found.len().saturating_sub(KEPT_MAX);
         found.truncate(KEPT_MAX);
         let mut near: Vec<OperationId> =
-            items.iter().map(|item| self.named.name(item.id)).collect();
+            items.iter().map(|item| self.region.name(item.id)).collect();
         near.dedup();
         let last = items.iter().filter(|item| item.end != NEVER).max_by_key(|item| item.end);
-        let last = last.map_or(near[0], |item| self.named.name(item.id));
+        let last = last.map_or(near[0], |item| self.region.name(item.id));
         Ok(Partials { failed: last, last, near, partials: found, more, key: None })
     }
 
@@ -373,19 +356,19 @@ impl<'a> Near<'a, '_> {
     fn partial<M: Model<Call<'a>>>(
         &self,
         object: &M,
-        items: &[Item<'a>],
+        items: &[NearStep<'a>],
         done: u64,
         before: &M::State,
         (steps, mut stuck): End,
     ) -> Partial {
-        let name = |at: usize| self.named.name(items[at].id);
+        let name = |at: usize| self.region.name(items[at].id);
         let mut done_before: Vec<_> =
             (0..items.len()).filter(|at| done >> at & 1 == 1).map(name).collect();
         done_before.dedup();
         // Of several steps of an operation the first that cannot be is its answer's.
         stuck.dedup_by_key(|(at, _)| items[*at].id);
         let effect = |(at, state): (usize, String)| Effect {
-            operation: self.named.name(items[at].id),
+            operation: self.region.name(items[at].id),
             state,
         };
         Partial {
@@ -406,7 +389,7 @@ type End = (Vec<(usize, String)>, Vec<(usize, String)>);
 struct Walk<'w, 'a, M: Expect<Call<'a>>> {
     kind: Kind,
     object: &'w M,
-    items: &'w [Item<'a>],
+    items: &'w [NearStep<'a>],
     visited: HashSet<(u64, M::State)>,
     path: Vec<(usize, String)>,
     ends: Vec<End>,

@@ -21,7 +21,7 @@ impl Partials {
             if all == 1 { String::new() } else { format!(" ({all} ways, the longest first)") };
         let mut text = format!("How far it can have gone{on}{ways}:\n");
         for (number, partial) in self.partials.iter().take(TOLD_MAX).enumerate() {
-            text += &format!("  {}. {}", number + 1, partial.told(history));
+            text += &format!("  {}. {}", number + 1, partial.describe(history));
         }
         match all.saturating_sub(TOLD_MAX) {
             0 => text,
@@ -31,7 +31,7 @@ impl Partials {
 }
 
 impl Partial {
-    fn told(&self, history: &History) -> String {
+    fn describe(&self, history: &History) -> String {
         let short = |id: &OperationId| words::short(history, *id);
         let skipped = self.steps.len().saturating_sub(STEPS_MAX);
         let shown = &self.steps[skipped..];

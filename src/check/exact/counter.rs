@@ -109,7 +109,7 @@ impl Count {
 /// The first operation that no order explains, if any.
 pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
     let threads = history.threads.len();
-    let told = told(history, amount)?;
+    let told = steps_answered(history, amount)?;
     let mut count = Count { value: 0, open: Few::from_elem(Want::Nothing, threads), told };
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
@@ -128,7 +128,7 @@ pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
 }
 
 /// Which steps the answers tell; or the two additions that tell the same.
-fn told(history: &History, amount: i64) -> Result<Bits, Witness> {
+fn steps_answered(history: &History, amount: i64) -> Result<Bits, Witness> {
     let mut told = Bits::new(history.len());
     for id in history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd) {
         let Some(&value) = history.results(id).first() else { continue };

@@ -46,7 +46,7 @@ struct Owned<'a> {
 
 /// How far the owner and the thieves have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct State {
+struct DequeState {
     /// Operations of the owner that have changed the deque.
     done: u32,
     /// The place of the first value.
@@ -54,7 +54,7 @@ struct State {
 }
 
 impl<'a> Owned<'a> {
-    fn of(history: &History, values: &'a Values, owner: usize) -> Owned<'a> {
+    fn new(history: &History, values: &'a Values, owner: usize) -> Owned<'a> {
         let (mut place, mut bottom) =
             (Small::from_elem((u32::MAX, u32::MAX), values.len()), Small::from_elem(0, 1));
         let thread = &history.threads[owner];
@@ -75,27 +75,27 @@ impl<'a> Owned<'a> {
         Owned { values, place, bottom }
     }
 
-    fn bottom(&self, state: &State) -> u32 {
+    fn bottom(&self, state: &DequeState) -> u32 {
         self.bottom[state.done as usize]
     }
 }
 
 impl Model<Call<'_>> for Owned<'_> {
-    type State = State;
+    type State = DequeState;
 
-    fn init(&self) -> State {
-        State { done: 0, top: 0 }
+    fn init(&self) -> DequeState {
+        DequeState { done: 0, top: 0 }
     }
 
-    fn step(&self, state: &State, call: &Call, next: &mut Vec<State>) {
+    fn step(&self, state: &DequeState, call: &Call, next: &mut Vec<DequeState>) {
         let (top, bottom) = (state.top, self.bottom(state));
         let lies_at = |wanted: u32| {
             let number = call.results.first().and_then(|value| self.values.get(*value));
             let place = number.map(|number| self.place[number]);
             place.is_some_and(|(place, since)| place == wanted && since <= state.done)
         };
-        let owned = State { done: state.done + 1, top };
-        let stolen = State { done: state.done, top: top + 1 };
+        let owned = DequeState { done: state.done + 1, top };
+        let stolen = DequeState { done: state.done, top: top + 1 };
         match call.op {
             Op::DequePush => next.push(owned),
             _ if call.status == Status::Empty => next.extend((top == bottom).then_some(*state)),
@@ -111,7 +111,7 @@ impl Model<Call<'_>> for Owned<'_> {
         }
     }
 
-    fn is_empty(&self, state: &State) -> bool {
+    fn is_empty(&self, state: &DequeState) -> bool {
         state.top == self.bottom(state)
     }
 
@@ -122,7 +122,7 @@ impl Model<Call<'_>> for Owned<'_> {
 
 /// Decides a history of distinct values; none where several threads push or take.
 pub fn check(history: &History, spec: &Spec, values: &Values, limits: &Limits) -> Option<Verdict> {
-    let model = Owned::of(history, values, owner(history)?);
+    let model = Owned::new(history, values, owner(history)?);
     let steps = Steps::new(history, spec, Some(values));
     Some(history::run(history, spec, &steps, &model, limits))
 }

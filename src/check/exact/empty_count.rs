@@ -4,7 +4,7 @@
 //! which value a dequeue takes. A dequeue without an answer counts as one of every producer.
 
 use super::removals::Broken;
-use crate::check::data::events::{Event, Events};
+use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::words;
 use crate::check::verdict::Witness;
@@ -29,7 +29,7 @@ impl Tally {
         self.0.iter().position(|(surplus, since)| *surplus > 0 && *since < start)
     }
 
-    fn called(&mut self, history: &History, values: &Values, event: Event) {
+    fn called(&mut self, history: &History, values: &Values, event: HistoryEvent) {
         let thread = &history.threads[event.id.thread as usize];
         for &value in taken_by(thread, event.operation) {
             let number = values.get(value).expect("the table of removals has checked it");

@@ -21,7 +21,7 @@ pub enum Index {
 
 impl Index {
     /// Of all keys that are inserted, removed or looked for one by one.
-    pub fn of(history: &History) -> Index {
+    pub fn new(history: &History) -> Index {
         let single = |op: Op| matches!(op, Op::SetInsert | Op::SetRemove | Op::SetContains);
         let keys = || {
             history.threads.iter().flat_map(move |thread| {

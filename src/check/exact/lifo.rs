@@ -29,12 +29,12 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
     let Ranked { ranks: mut live, answers } = rank(history, spec, values)?;
     live.retain(|ranks| ranks.covers());
     live.shrink_to_fit();
-    let line = Line::of(&live, 2 * history.len());
-    if let Some(answer) = line.first_covered(&live, &answers) {
+    let timeline = Timeline::new(&live, 2 * history.len());
+    if let Some(answer) = timeline.first_covered(&live, &answers) {
         return Err(Broken::excusable(full_during(history, values, answer)?));
     }
     drop(answers);
-    let left = decrease(&line, live);
+    let left = decrease(&timeline, live);
     if left.is_empty() {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
 }
 
 /// Time in segments: maximal runs of slots (a slot lies between two events) with equal coverage.
-struct Line {
+struct Timeline {
     /// By rank: whether coverage changes there.
     changes: Bits,
     /// By word of `changes`: how many changes lie before it.
@@ -53,8 +53,8 @@ struct Line {
     tail: bool,
 }
 
-impl Line {
-    fn of(live: &[Ranks], events: usize) -> Line {
+impl Timeline {
+    fn new(live: &[Ranks], events: usize) -> Timeline {
         let (mut changes, mut tail) = (Bits::new(events + 1), false);
         for at in live {
             changes.insert(at.add_return as usize);
@@ -69,7 +69,7 @@ impl Line {
             before.push(count);
             count += word.count_ones();
         }
-        Line { changes, before, segments: count + 1, tail }
+        Timeline { changes, before, segments: count + 1, tail }
     }
 
     fn len(&self) -> usize {
@@ -132,20 +132,20 @@ impl Line {
 
 /// Takes away value after value that can be; what remains are the ones that cannot, by their place
 /// among those that came in.
-fn decrease(line: &Line, live: Small<Ranks>) -> Vec<usize> {
-    if line.len() <= u64::BITS as usize {
-        decrease_few(line, &live)
+fn decrease(timeline: &Timeline, live: Small<Ranks>) -> Vec<usize> {
+    if timeline.len() <= u64::BITS as usize {
+        decrease_few(timeline, &live)
     } else {
-        decrease_many(line, live)
+        decrease_many(timeline, live)
     }
 }
 
 /// With a bit for each segment.
-fn decrease_few(line: &Line, live: &[Ranks]) -> Vec<usize> {
+fn decrease_few(timeline: &Timeline, live: &[Ranks]) -> Vec<usize> {
     let bits = |(from, to): (u32, u32)| (!0u64 >> (63 - (to - from))) << from;
     let masks = |(at, ranks): (usize, &Ranks)| {
-        let (from, to) = line.cover(ranks);
-        let [push, pop] = line.boxes(ranks);
+        let (from, to) = timeline.cover(ranks);
+        let [push, pop] = timeline.boxes(ranks);
         (at, bits((from, to - 1)), bits(push), bits(pop))
     };
     let mut left: Small<_> = live.iter().enumerate().map(masks).collect();
@@ -160,12 +160,12 @@ fn decrease_few(line: &Line, live: &[Ranks]) -> Vec<usize> {
 }
 
 /// With trees over the segments.
-fn decrease_many(line: &Line, live: Small<Ranks>) -> Vec<usize> {
-    let boxes = live.iter().flat_map(|at| line.boxes(at));
-    let mut stabbing = Stabbing::new(boxes, line.len());
+fn decrease_many(timeline: &Timeline, live: Small<Ranks>) -> Vec<usize> {
+    let boxes = live.iter().flat_map(|at| timeline.boxes(at));
+    let mut stabbing = Stabbing::new(boxes, timeline.len());
     // Takes the memory of the ranks, and gives half of it back.
-    let covers: Small<(u32, u32)> = live.into_iter().map(|at| line.cover(&at)).collect();
-    let mut coverage = Coverage::new(line.coverage(covers.iter().copied()));
+    let covers: Small<(u32, u32)> = live.into_iter().map(|at| timeline.cover(&at)).collect();
+    let mut coverage = Coverage::new(timeline.coverage(covers.iter().copied()));
     let mut half = Bits::new(covers.len());
     let mut left = Bits::new(covers.len());
     (0..covers.len()).for_each(|at| left.insert(at));
@@ -195,7 +195,7 @@ type Numbered = (u32, Ranks);
 /// What remains of `values` after decreasing them alone.
 fn stuck(values: &[Numbered], events: usize) -> Vec<Numbered> {
     let live: Small<Ranks> = values.iter().map(|(_, ranks)| *ranks).collect();
-    let left = decrease(&Line::of(&live, events), live);
+    let left = decrease(&Timeline::new(&live, events), live);
     left.into_iter().map(|at| values[at]).collect()
 }
 
@@ -272,9 +272,9 @@ mod tests {
             let mut random = Random::new(seed);
             let values = random.between(1, 31) as usize;
             let live = some(&mut random, values);
-            let line = Line::of(&live, 4 * values);
-            let left = decrease_few(&line, &live);
-            assert_eq!(left, decrease_many(&line, live), "seed {seed}");
+            let timeline = Timeline::new(&live, 4 * values);
+            let left = decrease_few(&timeline, &live);
+            assert_eq!(left, decrease_many(&timeline, live), "seed {seed}");
             stuck += usize::from(!left.is_empty());
             rounds += 1;
         }

@@ -18,7 +18,7 @@ use crate::operation::{Op, Status};
 
 /// What concerns one position: the append that fills it, and who saw what.
 #[derive(Clone, Default)]
-struct Place {
+struct Position {
     append: Option<OperationId>,
     /// The first to return of the looks at the tail that found exactly this many records.
     tail: Option<OperationId>,
@@ -28,7 +28,7 @@ struct Place {
     read: Option<OperationId>,
 }
 
-impl Place {
+impl Position {
     /// An operation that comes before the append.
     fn comes_before(&mut self, history: &History, id: OperationId) {
         let start = |id: OperationId| history.operation(id).start;
@@ -55,7 +55,7 @@ pub fn is_exact(history: &History) -> bool {
 
 /// The first broken rule of a log, if any.
 pub fn judge(history: &History) -> Result<(), Witness> {
-    let mut places = places(history)?;
+    let mut places = positions(history)?;
     let mut unseen: Small<OperationId> = unseen(history, &places);
     unseen.sort_unstable_by_key(|id| std::cmp::Reverse((history.operation(*id).start, *id)));
     let last = places.len() - 1;
@@ -71,13 +71,13 @@ pub fn judge(history: &History) -> Result<(), Witness> {
 }
 
 /// The known appends, looks and reads by position; as many as the highest tail seen, and one.
-fn places(history: &History) -> Result<Small<Place>, Witness> {
+fn positions(history: &History) -> Result<Small<Position>, Witness> {
     let appends = history.ids().filter(|id| history.operation(*id).op == Op::LogAppend);
     let mut by_value = SmallMap::new();
     for id in appends {
         by_value.insert(history.args(id)[0], id);
     }
-    let mut places: Small<Place> = smallvec![Place::default()];
+    let mut places: Small<Position> = smallvec![Position::default()];
     for id in history.ids() {
         let operation = history.operation(id);
         let told = history.results(id).first().copied();
@@ -133,11 +133,11 @@ fn places(history: &History) -> Result<Small<Place>, Witness> {
 /// The place with this number, made if it is the highest so far; `more` after it must be filled.
 fn at<'p>(
     history: &History,
-    places: &'p mut Small<Place>,
+    places: &'p mut Small<Position>,
     id: OperationId,
     position: Option<i64>,
     more: usize,
-) -> Result<&'p mut Place, Witness> {
+) -> Result<&'p mut Position, Witness> {
     let position = position.and_then(|position| usize::try_from(position).ok());
     let Some(position) = position.filter(|position| *position <= history.len()) else {
         let explanation = format!(
@@ -147,7 +147,7 @@ fn at<'p>(
         return Err(Witness { rule: "log-position", explanation, operations: vec![id] });
     };
     if places.len() <= position + more {
-        places.resize(position + more + 1, Place::default());
+        places.resize(position + more + 1, Position::default());
     }
     Ok(&mut places[position])
 }
@@ -155,7 +155,7 @@ fn at<'p>(
 /// `append` stands at a place: it says so itself, or `read` does.
 fn fill(
     history: &History,
-    place: &mut Place,
+    place: &mut Position,
     append: OperationId,
     read: Option<OperationId>,
 ) -> Result<(), Witness> {
@@ -178,7 +178,7 @@ fn fill(
 }
 
 /// The appends without an answer that stand nowhere yet.
-fn unseen(history: &History, places: &[Place]) -> Small<OperationId> {
+fn unseen(history: &History, places: &[Position]) -> Small<OperationId> {
     let mut seen = SmallMap::new();
     let appends = places.iter().filter_map(|place| place.append);
     for append in appends {
@@ -192,7 +192,7 @@ fn unseen(history: &History, places: &[Place]) -> Small<OperationId> {
 }
 
 /// Whether one line of time holds all that is known: see above.
-fn in_time(history: &History, places: &[Place]) -> Result<(), Witness> {
+fn in_time(history: &History, places: &[Position]) -> Result<(), Witness> {
     let mut latest: Option<(u64, OperationId)> = None;
     let start = |id: OperationId| Some((history.operation(id).start, id));
     let late = |latest: Option<(u64, OperationId)>, id: OperationId| match latest {
@@ -241,7 +241,7 @@ fn twice(
     Witness { rule: "log-position", explanation, operations }
 }
 
-fn gap(history: &History, places: &[Place], at: usize) -> Witness {
+fn gap(history: &History, places: &[Position], at: usize) -> Witness {
     let beyond = places[at..].iter().find_map(|place| place.tail.or(place.read).or(place.append));
     let beyond = beyond.expect("a place is made for an operation beyond it");
     let explanation = format!(

@@ -12,7 +12,7 @@ use super::cover::{Inside, covering};
 use super::empty_lone::Names;
 use super::removals::{Broken, Removals, Taken};
 use super::{bulk_order, empty_count, empty_lone, removals};
-use crate::check::data::filter::sift;
+use crate::check::data::filter::passing;
 use crate::check::data::merged::Turn;
 use crate::check::data::values::{Values, added_by};
 use crate::check::data::{merged, words};
@@ -61,7 +61,7 @@ fn order(
     let mut latest = (0, 0);
     let mut lone = lone.iter().map(|id| (*id, history.operation(*id))).peekable();
     let wrong = |id, value| Broken::excusable(words::empty_while_full(history, id, &[value]));
-    for (_, operation) in sift(thread.operations(), |operation| operation.op.adds()) {
+    for (_, operation) in passing(thread.operations(), |operation| operation.op.adds()) {
         while let Some((id, empty)) = lone.next_if(|(_, empty)| empty.start <= operation.end) {
             if latest.0 > empty.end {
                 return Err(wrong(id, latest.1));

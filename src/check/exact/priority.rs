@@ -17,7 +17,7 @@ use super::ranks::{Answer, NONE, full_during};
 use super::removals;
 use super::removals::Broken;
 use super::slots::Slots;
-use crate::check::data::empty_answers::Crowd;
+use crate::check::data::empty_answers::OpenRemovals;
 use crate::check::data::events::Events;
 use crate::check::data::small::{Few, Small};
 use crate::check::data::values::{AddedTwice, Values, added_by, taken_by};
@@ -44,7 +44,7 @@ struct Moves {
 
 /// The first broken rule of a priority queue, if any.
 pub fn judge(history: &History, spec: &Spec) -> Result<Result<(), Broken>, AddedTwice> {
-    let Moves { added, taken, answers } = Moves::of(history, spec)?;
+    let Moves { added, taken, answers } = Moves::new(history, spec)?;
     if let Err(witness) = paired(history, &added, &taken) {
         return Ok(Err(Broken::certain(witness)));
     }
@@ -81,9 +81,9 @@ pub fn judge(history: &History, spec: &Spec) -> Result<Result<(), Broken>, Added
 }
 
 impl Moves {
-    fn of(history: &History, spec: &Spec) -> Result<Moves, AddedTwice> {
+    fn new(history: &History, spec: &Spec) -> Result<Moves, AddedTwice> {
         let (mut added, mut taken, mut answers) = (Small::new(), Small::new(), Small::new());
-        let mut crowd = Crowd::new(history.threads.len());
+        let mut open_removals = OpenRemovals::new(history.threads.len());
         // By thread: the rank of its call, and where its move is.
         let mut open = Few::from_elem((0, 0), history.threads.len());
         for (rank, event) in Events::new(history).enumerate() {
@@ -98,14 +98,14 @@ impl Moves {
                 open[at] = (rank, moves.len());
                 moves.extend(moved.map(|&value| Move { value, call: rank, back: NONE }));
                 if !adds {
-                    crowd.enter(event.id.thread);
+                    open_removals.call(event.id.thread);
                 }
                 continue;
             }
             if moved.is_some() {
                 moves[open[at].1].back = rank;
             }
-            let lone = !adds && crowd.leave(event.id.thread);
+            let lone = !adds && open_removals.returns(event.id.thread);
             let judged = spec.empty == Empty::Strong || (spec.empty == Empty::Lone && lone);
             if operation.status == Status::Empty && judged {
                 answers.push((open[at].0, rank));

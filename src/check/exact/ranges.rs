@@ -26,7 +26,7 @@ use crate::model::bounds;
 use crate::operation::{Op, Status};
 
 /// An open operation. Keys are by their place among all keys.
-struct Open {
+struct OpenOperation {
     id: OperationId,
     want: Want,
     /// How many of its keys the base holds; those of a change: its own.
@@ -62,7 +62,7 @@ struct Sets<'a> {
     /// another that it came after.
     held: Small<i64>,
     sums: Sums,
-    open: Few<Option<Open>>,
+    open: Few<Option<OpenOperation>>,
     used: u64,
     /// The open operations that change the set.
     changes: u64,
@@ -125,7 +125,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Sets<'_> {
-    fn open(&self, place: usize) -> &Open {
+    fn open(&self, place: usize) -> &OpenOperation {
         self.open[place].as_ref().expect("its bit is in use")
     }
 
@@ -175,7 +175,7 @@ impl Sets<'_> {
         if self.open.len() <= place {
             self.open.resize_with(place + 1, || None);
         }
-        self.open[place] = Some(Open { id, want, base });
+        self.open[place] = Some(OpenOperation { id, want, base });
         let bit = 1 << place;
         self.used |= bit;
         if changes {
@@ -316,7 +316,7 @@ pub fn check(history: &History, limits: &Limits) -> Verdict {
 }
 
 fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted> {
-    let index = Index::of(history);
+    let index = Index::new(history);
     let keys = index.len();
     let mut sets = Sets {
         limits,

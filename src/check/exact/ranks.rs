@@ -8,8 +8,8 @@
 use super::cover::covering;
 use super::removals;
 use super::removals::Broken;
-use crate::check::data::empty_answers::Crowd;
-use crate::check::data::events::{Event, Events};
+use crate::check::data::empty_answers::OpenRemovals;
+use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::{Few, Small};
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::words;
@@ -57,11 +57,11 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
     let mut kept = Small::from_elem(UNSEEN, values.len());
     let ranks = &mut kept[..];
     let mut answers = Small::new();
-    let mut crowd = Crowd::new(history.threads.len());
+    let mut open_removals = OpenRemovals::new(history.threads.len());
     let mut called = Few::from_elem(0, history.threads.len());
     for (rank, event) in Events::new(history).enumerate() {
         let (rank, thread) = (rank as u32, event.id.thread as usize);
-        let Event { operation, returns, .. } = event;
+        let HistoryEvent { operation, returns, .. } = event;
         let owner = &history.threads[thread];
         if operation.op.adds() {
             let Some(value) = added_by(owner, operation).first() else { continue };
@@ -74,7 +74,7 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             continue;
         }
         if !returns {
-            crowd.enter(event.id.thread);
+            open_removals.call(event.id.thread);
             called[thread] = rank;
         }
         if let Some(&value) = taken_by(owner, operation).first() {
@@ -89,7 +89,7 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             }
         }
         if returns {
-            let lone = crowd.leave(event.id.thread);
+            let lone = open_removals.returns(event.id.thread);
             let judged = spec.empty == Empty::Strong || (spec.empty == Empty::Lone && lone);
             if operation.status == Status::Empty && judged {
                 answers.push((called[thread], rank));

@@ -2,7 +2,7 @@
 //! removals' timeboxes goes out, or the value that no order can explain: one that was never added,
 //! or was taken twice. Does not know in which order values must leave.
 
-use crate::check::data::filter::sift;
+use crate::check::data::filter::passing;
 use crate::check::data::small::Small;
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::words;
@@ -55,7 +55,7 @@ pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> 
             any_empty |= removes & (operation.status == Status::Empty);
             removes & (operation.status == Status::Ok)
         };
-        for (_, operation) in sift(thread.operations(), takes) {
+        for (_, operation) in passing(thread.operations(), takes) {
             let taken = thread.results(operation);
             any_bulk |= taken.len() > 1;
             for &value in taken {

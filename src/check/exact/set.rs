@@ -125,7 +125,7 @@ const IDLE: Current = Current { key: 0, start: NEVER, end: NEVER, want: Want::No
 
 impl Current {
     #[inline]
-    fn of(thread: &Thread, operation: Option<&Operation>) -> Current {
+    fn new(thread: &Thread, operation: Option<&Operation>) -> Current {
         let Some(operation) = operation else { return IDLE };
         let (start, end) = (operation.start, operation.end);
         let key = thread.args(operation)[0];
@@ -195,7 +195,7 @@ impl Sets {
 pub fn check(history: &History) -> Verdict {
     match first_unexplained(history) {
         None => Verdict::Consistent,
-        Some(failed) => Verdict::Violation(set_witness::of(history, failed)),
+        Some(failed) => Verdict::Violation(set_witness::contradiction(history, failed)),
     }
 }
 
@@ -206,14 +206,14 @@ pub(super) fn first_unexplained(history: &History) -> Option<OperationId> {
     let mut sets = Sets {
         keys: Keys::new(operations, threads.iter().find_map(first).unwrap_or(0)),
         operations,
-        current: threads.iter().map(|t| Current::of(t, t.operations().first())).collect(),
+        current: threads.iter().map(|t| Current::new(t, t.operations().first())).collect(),
     };
     for turn in merged::by_return(history, |_| true) {
         let at = turn.id.thread as usize;
         if !sets.settle(at) {
             return Some(turn.id);
         }
-        sets.current[at] = Current::of(&threads[at], turn.next);
+        sets.current[at] = Current::new(&threads[at], turn.next);
     }
     None
 }

@@ -24,7 +24,7 @@ struct Evidence {
 }
 
 /// The witness of a set whose operation `failed` no order explains.
-pub fn of(history: &History, failed: OperationId) -> Witness {
+pub fn contradiction(history: &History, failed: OperationId) -> Witness {
     let key = history.args(failed)[0];
     let last = history.operation(failed).end;
     let on_key =

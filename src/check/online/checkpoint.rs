@@ -34,23 +34,23 @@ pub struct Timed<'a> {
 }
 
 /// A time between two events, and one way to come there.
-pub struct Left<S> {
+pub struct Checkpoint<S> {
     /// The last event before.
     pub last: u64,
     /// What must come after starts no earlier.
     pub next: u64,
     pub state: S,
-    /// What was under way and had not happened yet, by its place among all operations.
+    /// What was under way and had not happened yet, by its position among all operations.
     pub waiting: Vec<usize>,
 }
 
 /// A time between two events, and all the ways to come there.
 #[derive(Clone)]
-struct Place<'a, S> {
+struct Position<'a, S> {
     /// Events before.
     at: usize,
     frontier: Frontier<Call<'a>, S>,
-    /// The operations under way, by their place among all, with the bits of their steps.
+    /// The operations under way, by their position among all, with the bits of their steps.
     open: Vec<(usize, u64)>,
 }
 
@@ -64,27 +64,27 @@ struct Walk<'a, 'l, M: Model<Call<'a>>> {
 
 /// The latest time before `settled` that can be found, and is one that `suits`, at which it is
 /// enough to know what is left.
-pub fn left<'a, M: Model<Call<'a>>>(
+pub fn latest<'a, M: Model<Call<'a>>>(
     operations: &[Timed<'a>],
     model: &M,
     settled: u64,
     limits: &Limits,
-    suits: impl Fn(&Left<M::State>) -> bool,
-) -> Option<Left<M::State>> {
+    suits: impl Fn(&Checkpoint<M::State>) -> bool,
+) -> Option<Checkpoint<M::State>> {
     let mut walk = Walk::new(operations, model, settled, limits);
     let end = walk.events.len();
-    let mut place = Place { at: 0, frontier: Frontier::new(model.init()), open: Vec::new() };
+    let mut position = Position { at: 0, frontier: Frontier::new(model.init()), open: Vec::new() };
     let (mut found, mut stops, mut part) = (None, Vec::new(), 2);
-    while place.at < end {
-        walk.advance(&mut place)?;
-        if walk.search.model.weight(&place.frontier.configurations[0].state) > STATE_MAX {
+    while position.at < end {
+        walk.advance(&mut position)?;
+        if walk.search.model.weight(&position.frontier.configurations[0].state) > STATE_MAX {
             return None;
         }
-        if let Some(left) = walk.only_way(&place).filter(&suits) {
-            found = Some((place.at, left));
+        if let Some(left) = walk.only_way(&position).filter(&suits) {
+            found = Some((position.at, left));
         }
-        if part <= LEAST_PART && place.at >= end - end / part && place.at < end {
-            stops.push(place.clone());
+        if part <= LEAST_PART && position.at >= end - end / part && position.at < end {
+            stops.push(position.clone());
             part *= 2;
         }
     }
@@ -92,7 +92,7 @@ pub fn left<'a, M: Model<Call<'a>>>(
         if found.as_ref().is_some_and(|(at, _)| *at >= stop.at) {
             break;
         }
-        if let Some(left) = walk.sufficient(&stop, &place, &suits) {
+        if let Some(left) = walk.sufficient(&stop, &position, &suits) {
             return Some(left);
         }
     }
@@ -117,85 +117,85 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
     }
 
     /// Goes on over all that happens at the next time; none where that is too much, or cannot be.
-    fn advance(&mut self, place: &mut Place<'a, M::State>) -> Option<()> {
-        let time = self.events.get(place.at)?.0;
+    fn advance(&mut self, position: &mut Position<'a, M::State>) -> Option<()> {
+        let time = self.events.get(position.at)?.0;
         while let Some((_, returns, operation)) =
-            self.events.get(place.at).copied().filter(|(at, ..)| *at == time)
+            self.events.get(position.at).copied().filter(|(at, ..)| *at == time)
         {
-            place.at += 1;
+            position.at += 1;
             if returns {
-                let at = place.open.iter().position(|(other, _)| *other == operation)?;
-                let (_, mask) = place.open.swap_remove(at);
-                if !self.search.close(&mut place.frontier, mask).ok()? {
+                let at = position.open.iter().position(|(other, _)| *other == operation)?;
+                let (_, mask) = position.open.swap_remove(at);
+                if !self.search.close(&mut position.frontier, mask).ok()? {
                     return None;
                 }
                 continue;
             }
-            let bits = self.open(place, operation)?;
-            place.open.push((operation, bits));
+            let bits = self.open(position, operation)?;
+            position.open.push((operation, bits));
         }
         Some(())
     }
 
-    fn open(&mut self, place: &mut Place<'a, M::State>, operation: usize) -> Option<u64> {
+    fn open(&mut self, position: &mut Position<'a, M::State>, operation: usize) -> Option<u64> {
         let Timed { steps, end, .. } = &self.operations[operation];
         let mut bits: Few<u64> = Few::new();
         for step in steps {
             let before = bits.iter().enumerate().filter(|(at, _)| step.after >> at & 1 == 1);
             let after = before.map(|(_, bit)| bit).sum();
-            bits.push(self.search.open(&mut place.frontier, step.call, after).ok()?);
+            bits.push(self.search.open(&mut position.frontier, step.call, after).ok()?);
         }
         if let (&[bit], NEVER) = (&bits[..], *end) {
-            place.frontier.need_not_happen(bit);
+            position.frontier.need_not_happen(bit);
         }
         Some(bits.into_iter().sum())
     }
 
     /// The way from which all can go on that can go on from any, if there is one.
-    fn only_way(&self, place: &Place<'a, M::State>) -> Option<Left<M::State>> {
-        let ways = &place.frontier.configurations;
+    fn only_way(&self, position: &Position<'a, M::State>) -> Option<Checkpoint<M::State>> {
+        let ways = &position.frontier.configurations;
         let mut best = ways.first()?;
         for way in &ways[1..] {
-            best = if self.covers(place, best, way) { best } else { way };
+            best = if self.covers(position, best, way) { best } else { way };
         }
-        let is_enough = ways.iter().all(|way| self.covers(place, best, way));
-        is_enough.then(|| self.left(place, best))?
+        let is_enough = ways.iter().all(|way| self.covers(position, best, way));
+        is_enough.then(|| self.checkpoint(position, best))?
     }
 
     /// Whether `one` can go on in all the ways in which `other` can: the state is the same, and
     /// what they differ in are reads that are right already and calls that may still happen.
     fn covers(
         &self,
-        place: &Place<'a, M::State>,
+        position: &Position<'a, M::State>,
         one: &Configuration<M::State>,
         other: &Configuration<M::State>,
     ) -> bool {
         one.state == other.state
-            && place.open.iter().all(|(_, mask)| {
+            && position.open.iter().all(|(_, mask)| {
                 let (here, there) = (one.done & mask, other.done & mask);
                 let is_read = || {
-                    self.search.model.reads(place.frontier.operation(mask & mask.wrapping_neg()))
+                    self.search.model.reads(position.frontier.operation(mask & mask.wrapping_neg()))
                 };
                 here == there
                     || mask.is_power_of_two()
-                        && match place.frontier.is_optional(*mask) {
+                        && match position.frontier.is_optional(*mask) {
                             true => here == 0,
                             false => here != 0 && is_read(),
                         }
             })
     }
 
-    /// What is left at a place to which one came in this way; none where an operation has happened
+    /// What is left at a position to which one came in this way; none where an operation has happened
     /// in part.
-    fn left(
+    fn checkpoint(
         &self,
-        place: &Place<'a, M::State>,
+        position: &Position<'a, M::State>,
         way: &Configuration<M::State>,
-    ) -> Option<Left<M::State>> {
+    ) -> Option<Checkpoint<M::State>> {
         let mut waiting = Vec::new();
-        let next_call = self.events[place.at..].iter().find(|(_, returns, _)| !returns);
+        let next_call = self.events[position.at..].iter().find(|(_, returns, _)| !returns);
         let mut next = next_call.map_or(self.settled, |(time, ..)| *time);
-        for (operation, mask) in &place.open {
+        for (operation, mask) in &position.open {
             match way.done & mask {
                 0 => {
                     waiting.push(*operation);
@@ -205,22 +205,22 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
                 _ => return None,
             }
         }
-        let last = self.events[place.at.checked_sub(1)?].0;
-        Some(Left { last, next, state: way.state.clone(), waiting })
+        let last = self.events[position.at.checked_sub(1)?].0;
+        Some(Checkpoint { last, next, state: way.state.clone(), waiting })
     }
 
     /// A way at `stop` that alone leads to all that there are at `end`.
     fn sufficient(
         &mut self,
-        stop: &Place<'a, M::State>,
-        end: &Place<'a, M::State>,
-        suits: impl Fn(&Left<M::State>) -> bool,
-    ) -> Option<Left<M::State>> {
+        stop: &Position<'a, M::State>,
+        end: &Position<'a, M::State>,
+        suits: impl Fn(&Checkpoint<M::State>) -> bool,
+    ) -> Option<Checkpoint<M::State>> {
         let mut ways: Vec<_> = stop.frontier.configurations.iter().collect();
         // What has not happened may happen yet, in any order.
         ways.sort_by_key(|way| way.done.count_ones());
         for way in ways.into_iter().take(WAYS_MAX) {
-            let Some(left) = self.left(stop, way).filter(&suits) else { continue };
+            let Some(left) = self.checkpoint(stop, way).filter(&suits) else { continue };
             let mut alone = stop.clone();
             alone.frontier.configurations = [way.clone()].into_iter().collect();
             let mut goes_on = true;

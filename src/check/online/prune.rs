@@ -20,7 +20,7 @@ use crate::operation::{Op, Status};
 const INSTANTS_MAX: usize = 16;
 
 /// An operation that stands for others, in the box of one of them.
-pub(super) struct Stand {
+pub(super) struct StandIn {
     pub op: Op,
     pub args: Vec<i64>,
     pub when: When,
@@ -33,9 +33,9 @@ pub(super) enum When {
     AtItsStart,
 }
 
-impl Stand {
-    fn within(op: Op, args: Vec<i64>) -> Stand {
-        Stand { op, args, when: When::Within }
+impl StandIn {
+    fn within(op: Op, args: Vec<i64>) -> StandIn {
+        StandIn { op, args, when: When::Within }
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Fates {
     /// By thread and operation.
     goes: Vec<Vec<bool>>,
     /// Those that become others.
-    pub stands: FastMap<OperationId, Stand>,
+    pub stand_ins: FastMap<OperationId, StandIn>,
 }
 
 impl Fates {
@@ -53,7 +53,7 @@ impl Fates {
         let lengths = history.threads.iter().map(|thread| thread.operations().len());
         Fates {
             goes: lengths.map(|length| vec![false; length]).collect(),
-            stands: FastMap::default(),
+            stand_ins: FastMap::default(),
         }
     }
 
@@ -69,7 +69,7 @@ impl Fates {
 /// `history` without what cannot matter to operations that end at `settled` or later, and the place
 /// that each operation left had in its thread. What is to come ends and what is under way starts no
 /// earlier than `settled`.
-pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
+pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
     let mut fates = Fates::new(history);
     match spec.kind {
         Kind::Deque if !deque::is_owned(history) => {}
@@ -94,18 +94,18 @@ pub fn forget(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec
         }
         Kind::Snapshot | Kind::Serializable => {}
     }
-    rest(history, &fates)
+    kept(history, &fates)
 }
 
 /// What remains, and the place that each operation had in its thread.
-pub(super) fn rest(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
+pub(super) fn kept(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
     let threads = history.threads.iter().map(|thread| Thread::new(thread.client)).collect();
     let mut rest = History { threads, ..history.without_threads() };
     let mut places = vec![Vec::new(); history.threads.len()];
     for id in history.ids().filter(|id| !fates.goes(*id)) {
         let entry = history.entry(id);
-        let entry = match fates.stands.get(&id) {
-            Some(Stand { op, args, when }) => {
+        let entry = match fates.stand_ins.get(&id) {
+            Some(StandIn { op, args, when }) => {
                 let end = if *when == When::AtItsStart { entry.start } else { entry.end };
                 Entry { op: *op, args, results: &[], status: Status::Ok, end, ..entry }
             }
@@ -213,11 +213,11 @@ fn before_an_instant(
         instants.push(part.len());
     }
     for at in instants.into_iter().rev().take(INSTANTS_MAX) {
-        if let Some(kept) = left(history, kind, &part[..at]) {
+        if let Some(kept) = replacements(history, kind, &part[..at]) {
             part[..at].iter().for_each(|id| fates.set(*id, true));
             for (id, stand) in kept {
                 fates.set(id, false);
-                fates.stands.extend(stand.map(|stand| (id, stand)));
+                fates.stand_ins.extend(stand.map(|stand| (id, stand)));
             }
             return;
         }
@@ -225,11 +225,11 @@ fn before_an_instant(
 }
 
 /// Operations that leave what `part` did, as they are or as another; none if that is not certain.
-fn left(
+fn replacements(
     history: &History,
     kind: Kind,
     part: &[OperationId],
-) -> Option<Vec<(OperationId, Option<Stand>)>> {
+) -> Option<Vec<(OperationId, Option<StandIn>)>> {
     let done = |id: &OperationId| history.operation(*id).status == Status::Ok;
     let of = |op: Op| part.iter().filter(move |id| history.operation(**id).op == op);
     match kind {
@@ -249,7 +249,7 @@ fn left(
         Kind::Counter => {
             let sum = of(Op::CounterAdd).map(|id| history.args(*id)[0]);
             let args = vec![sum.fold(0i64, i64::wrapping_add)];
-            Some(vec![(*part.last()?, Some(Stand::within(Op::CounterAdd, args)))])
+            Some(vec![(*part.last()?, Some(StandIn::within(Op::CounterAdd, args)))])
         }
         Kind::Log if part.iter().any(|id| history.operation(*id).op.is_of_streams()) => None,
         Kind::Log => Some(of(Op::LogAppend).filter(|id| done(id)).map(|id| (*id, None)).collect()),
@@ -263,7 +263,7 @@ fn cell(
     history: &History,
     kind: Kind,
     part: &[OperationId],
-) -> Option<Vec<(OperationId, Option<Stand>)>> {
+) -> Option<Vec<(OperationId, Option<StandIn>)>> {
     let changes = |id: &OperationId| {
         let Entry { op, status, args, results, .. } = history.entry(*id);
         !Call { op, status, args, results, thread: 0, queue: None }.is_read()
@@ -276,25 +276,25 @@ fn cell(
     let certain = |id: &&OperationId| {
         let other = if *id == last { before } else { Some(last) };
         other.is_none_or(|other| end(other) < history.operation(**id).start)
-            && tells(history, **id).is_some()
+            && held_after(history, **id).is_some()
     };
     let id = part.iter().rev().find(certain)?;
-    match (tells(history, *id)?, kind) {
+    match (held_after(history, *id)?, kind) {
         (Some(held), Kind::Register) => {
-            Some(vec![(*id, Some(Stand::within(Op::RegisterWrite, held.to_vec())))])
+            Some(vec![(*id, Some(StandIn::within(Op::RegisterWrite, held.to_vec())))])
         }
         (None, Kind::Register) => None,
         (Some(held), _) => {
             let op = if kind == Kind::Kv { Op::KvPut } else { Op::MapPut };
             let args = history.args(*id)[..1].iter().chain(held).copied().collect();
-            Some(vec![(*id, Some(Stand::within(op, args)))])
+            Some(vec![(*id, Some(StandIn::within(op, args)))])
         }
         (None, _) => Some(Vec::new()),
     }
 }
 
 /// What a cell holds right after an operation, if that tells; the inner none: nothing.
-fn tells(history: &History, id: OperationId) -> Option<Option<&[i64]>> {
+fn held_after(history: &History, id: OperationId) -> Option<Option<&[i64]>> {
     let Entry { op, status, args, results, .. } = history.entry(id);
     let (ok, last) = (status == Status::Ok, &args[args.len().saturating_sub(1)..]);
     match op {

@@ -11,18 +11,18 @@
 //! returned before `settled`. A read that tells where an append without an answer stands says more,
 //! and stays.
 
-use super::prune::{Fates, rest as left};
+use super::prune::{Fates, kept};
 use crate::check::data::hash::FastSet;
 use crate::check::exact::log::is_exact;
 use crate::history::{History, OperationId};
 use crate::operation::{Op, Status};
 
 /// How far on: the position, and whether it is that of the tail, an append or a read.
-type Place = (i64, u8);
+type LogPosition = (i64, u8);
 
 /// `history` without what cannot matter to operations that end at `settled` or later; none where
 /// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
-pub fn rest(history: &History, settled: u64) -> Option<History> {
+pub fn prune(history: &History, settled: u64) -> Option<History> {
     if !is_exact(history) {
         return None;
     }
@@ -38,7 +38,7 @@ pub fn rest(history: &History, settled: u64) -> Option<History> {
     }
     let mut told: FastSet<i64> = FastSet::default();
     let mut fates = Fates::new(history);
-    let mut looks: Vec<(u64, Place, OperationId)> = Vec::new();
+    let mut looks: Vec<(u64, LogPosition, OperationId)> = Vec::new();
     for (id, operation) in all() {
         if operation.status.is_open() {
             fates.set(id, operation.op.only_reads());
@@ -59,13 +59,13 @@ pub fn rest(history: &History, settled: u64) -> Option<History> {
         }
     }
     looks.sort_unstable();
-    let goes = |(end, _, id): &&(u64, Place, OperationId)| {
+    let goes = |(end, _, id): &&(u64, LogPosition, OperationId)| {
         *end < settled && history.operation(*id).op != Op::LogAppend
     };
     looks.iter().filter(goes).for_each(|(_, _, id)| fates.set(*id, true));
     times.sort_unstable();
     let mut next = times.into_iter().peekable();
-    let mut furthest: Option<(Place, OperationId)> = None;
+    let mut furthest: Option<(LogPosition, OperationId)> = None;
     for (end, place, id) in looks {
         while next.next_if(|time| *time <= end).is_some() {
             furthest.iter().for_each(|(_, id)| fates.set(*id, false));
@@ -75,5 +75,5 @@ pub fn rest(history: &History, settled: u64) -> Option<History> {
     if next.next().is_some() {
         furthest.iter().for_each(|(_, id)| fates.set(*id, false));
     }
-    Some(left(history, &fates).0)
+    Some(kept(history, &fates).0)
 }

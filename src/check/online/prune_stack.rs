@@ -27,7 +27,7 @@
 //! covers as one that is past, and stands in the way as one that is later, is right either way.
 
 use super::prune::{Fates, over};
-use crate::check::data::empty_answers::{Crowd, judged};
+use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
 use crate::check::data::hash::FastMap;
 use crate::history::{History, NEVER, OperationId};
@@ -79,22 +79,22 @@ struct Stack {
 
 /// `history` without what cannot matter to operations that end at `settled` or later; none where
 /// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
-pub fn rest(history: &History, spec: &Spec, settled: u64) -> Option<History> {
+pub fn prune(history: &History, spec: &Spec, settled: u64) -> Option<History> {
     let is_open = |o: &crate::history::Operation| o.status.is_open() && o.op.removes();
     if history.threads.iter().any(|thread| thread.operations().iter().any(is_open)) {
         return None;
     }
-    let mut stack = Stack::of(history, spec, settled)?;
+    let mut stack = Stack::new(history, spec, settled)?;
     for _ in 0..PASSES_MAX {
         if !stack.pass() {
             break;
         }
     }
-    Some(super::prune::rest(history, &stack.fates).0)
+    Some(super::prune::kept(history, &stack.fates).0)
 }
 
 impl Stack {
-    fn of(history: &History, spec: &Spec, settled: u64) -> Option<Stack> {
+    fn new(history: &History, spec: &Spec, settled: u64) -> Option<Stack> {
         // Of what overlaps it an "empty" answer may need to know that it does.
         let over = if spec.empty == Empty::Lone { over(history, spec, settled) } else { NEVER };
         let may_go = |id: OperationId| history.operation(id).end < over;
@@ -141,7 +141,7 @@ impl Stack {
         may_go: impl Fn(OperationId) -> bool,
     ) -> Option<FastMap<i64, Value>> {
         let mut values: FastMap<i64, Value> = FastMap::default();
-        let mut crowd = Crowd::new(history.threads.len());
+        let mut removals = OpenRemovals::new(history.threads.len());
         let mut open: Vec<Option<Timed>> = vec![None; history.threads.len()];
         for (number, event) in Events::new(history).enumerate() {
             let (id, operation) = (event.id, event.operation);
@@ -149,7 +149,7 @@ impl Stack {
             let removes = operation.op.removes();
             if !event.returns {
                 if removes {
-                    crowd.enter(id.thread);
+                    removals.call(id.thread);
                 }
                 let timed = Timed { id, call: number, ends: NONE };
                 open[id.thread as usize] = Some(timed);
@@ -159,7 +159,7 @@ impl Stack {
                 continue;
             }
             let timed = Timed { ends: number, ..open[id.thread as usize].take()? };
-            let is_judged = !removes || judged(spec, crowd.leave(id.thread));
+            let is_judged = !removes || must_be_true(spec, removals.returns(id.thread));
             match operation.status {
                 Status::Empty if is_judged => self.empties.push((timed, may_go(id))),
                 Status::Empty | Status::Full => self.fates.set(id, may_go(id)),

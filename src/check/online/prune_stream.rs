@@ -19,7 +19,7 @@ use crate::model::{Call, Known, Stream};
 use crate::operation::{Op, Status};
 
 /// Where a history can be cut.
-struct Place {
+struct Checkpoint {
     /// The last event before.
     last: u64,
     left: Known,
@@ -31,7 +31,7 @@ struct Place {
 
 /// `history` without what cannot matter to operations that end at `settled` or later; none if all
 /// of it can. What is to come ends and what is under way starts no earlier than `settled`.
-pub fn rest(history: &History, settled: u64, limits: &Limits) -> Option<History> {
+pub fn prune(history: &History, settled: u64, limits: &Limits) -> Option<History> {
     let (mut journal, mut threads) = (Journal::default(), Vec::new());
     for id in history.ids() {
         let Entry { op, status, args, results, start, end } = history.entry(id);
@@ -44,20 +44,20 @@ pub fn rest(history: &History, settled: u64, limits: &Limits) -> Option<History>
     let mut found = None;
     let followed = journal::follow(&journal, &Stream, limits, |cut| {
         if cut.last < settled {
-            found = place(history, &cut, settled, name).or(found.take());
+            found = checkpoint(history, &cut, settled, name).or(found.take());
         }
     });
-    let place = found.filter(|_| followed.is_ok_and(|witness| witness.is_none()))?;
-    stand_in(history, &place)
+    let checkpoint = found.filter(|_| followed.is_ok_and(|witness| witness.is_none()))?;
+    replace_before(history, &checkpoint)
 }
 
 /// Whether, and how, a history can be cut there.
-fn place(
+fn checkpoint(
     history: &History,
     cut: &Cut<Call, Known>,
     settled: u64,
     name: impl Fn(OperationId) -> OperationId,
-) -> Option<Place> {
+) -> Option<Checkpoint> {
     let way = only_way(cut)?;
     let left = way.state;
     let (mut over, mut stand) = (Vec::new(), settled.min(cut.next));
@@ -71,7 +71,7 @@ fn place(
             stand = stand.min(operation.start);
         }
     }
-    Some(Place { last: cut.last, left, over, stand: stand.checked_sub(1)? })
+    Some(Checkpoint { last: cut.last, left, over, stand: stand.checked_sub(1)? })
 }
 
 /// The way in which all that is to come can go that can go at all, if there is one such.
@@ -115,17 +115,17 @@ fn covers(
     })
 }
 
-/// `history` after `place`, and what is not over there, after a call that leaves the same.
-fn stand_in(history: &History, place: &Place) -> Option<History> {
+/// `history` after `checkpoint`, and what is not over there, after a call that leaves the same.
+fn replace_before(history: &History, checkpoint: &Checkpoint) -> Option<History> {
     let goes = |id: OperationId| {
         let operation = history.operation(id);
         // Of a read without an answer nothing will ever be known.
         let is_mute = operation.end == NEVER && operation.op.only_reads();
         let before = if is_mute { operation.start } else { operation.end };
-        before <= place.last || place.over.contains(&id)
+        before <= checkpoint.last || checkpoint.over.contains(&id)
     };
     let gone: Vec<OperationId> = history.ids().filter(|id| goes(*id)).collect();
-    let is_needed = place.left != Known::EMPTY;
+    let is_needed = checkpoint.left != Known::EMPTY;
     if gone.len() <= usize::from(is_needed) {
         return None;
     }
@@ -134,10 +134,11 @@ fn stand_in(history: &History, place: &Place) -> Option<History> {
             .map(|index| OperationId { thread, index });
         ids.filter(|id| !goes(*id)).map(|id| history.operation(id).start).next()
     };
-    let has_room = |id: &&OperationId| first(id.thread).is_none_or(|start| start > place.stand);
+    let has_room =
+        |id: &&OperationId| first(id.thread).is_none_or(|start| start > checkpoint.stand);
     let stands = is_needed.then(|| gone.iter().find(has_room).map(|id| id.thread as usize));
-    let args = place.left.restored();
-    let (start, end) = (place.stand, place.stand);
+    let args = checkpoint.left.restored();
+    let (start, end) = (checkpoint.stand, checkpoint.stand);
     let entry =
         Entry { op: Op::LogRestore, status: Status::Ok, start, end, args: &args, results: &[] };
     let mut rest = history.without_threads();

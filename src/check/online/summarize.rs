@@ -7,11 +7,10 @@
 //! What an object holds then is what a few calls put into it that happen before all the rest: each
 //! takes the place of one that is over, at the start of its box.
 
-use super::checkpoint::{Left, Timed, left};
-use super::prune::{Fates, Stand, When, rest as kept};
-use crate::check::data::empty_answers::{Crowd, judged};
-use crate::check::data::events::Events;
-use crate::check::data::hash::{FastMap, FastSet};
+use super::checkpoint::{Checkpoint, Timed, latest};
+use super::prune::{Fates, StandIn, When, kept};
+use crate::check::data::empty_answers;
+use crate::check::data::hash::FastMap;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
 use crate::check::search::keyed::call_of;
@@ -33,7 +32,7 @@ const STEPS_MIN: u64 = 1 << 12;
 /// A call and its arguments.
 type Put = (Op, Vec<i64>);
 
-struct Task<'a> {
+struct Summary<'a> {
     history: &'a History,
     spec: &'a Spec,
     /// Of queues and deques; none where some value was added twice.
@@ -46,13 +45,13 @@ struct Task<'a> {
 /// `history` without what cannot matter to operations that end at `settled` or later; none if all
 /// of it can, or if this cannot tell. What is to come ends and what is under way starts no earlier
 /// than `settled`.
-pub fn rest(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
+pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
     let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
     let limits = Limits { steps_max, ..limits.clone() };
     let is_line = matches!(spec.kind, Kind::Deque | Kind::FifoRelaxed);
     let values = if is_line { Values::of(history).ok() } else { None };
     let (values, fates) = (values.as_ref(), Fates::new(history));
-    let mut task = Task { history, spec, values, settled, limits, fates };
+    let mut task = Summary { history, spec, values, settled, limits, fates };
     match spec.kind {
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => task.keys(),
         Kind::Counter => {
@@ -72,7 +71,7 @@ pub fn rest(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Op
     (rest.len() < history.len()).then_some(rest)
 }
 
-impl<'a> Task<'a> {
+impl<'a> Summary<'a> {
     fn keys(&mut self) {
         let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
         for id in self.history.ids() {
@@ -142,15 +141,15 @@ impl<'a> Task<'a> {
         model: &M,
         able: impl Fn(OperationId) -> bool,
         holds: impl Fn(&M::State) -> Vec<Put>,
-    ) -> Option<Left<M::State>> {
+    ) -> Option<Checkpoint<M::State>> {
         let mut starts: Vec<(u64, OperationId)> =
             operations.iter().map(|o| (o.start, o.id)).filter(|(_, id)| able(*id)).collect();
         starts.sort_unstable();
         // Each at a time of its own.
         starts.dedup_by_key(|(start, _)| *start);
         let before = |next: u64| starts.partition_point(|(start, _)| *start < next);
-        let suits = |left: &Left<M::State>| holds(&left.state).len() <= before(left.next);
-        let left = left(operations, model, self.settled, &self.limits, suits)?;
+        let suits = |left: &Checkpoint<M::State>| holds(&left.state).len() <= before(left.next);
+        let left = latest(operations, model, self.settled, &self.limits, suits)?;
         let puts = holds(&left.state);
         for (at, operation) in operations.iter().enumerate() {
             if operation.start <= left.last && !left.waiting.contains(&at) {
@@ -160,7 +159,7 @@ impl<'a> Task<'a> {
         let free = &starts[before(left.next) - puts.len()..];
         for ((op, args), (_, id)) in puts.into_iter().zip(free) {
             self.fates.set(*id, false);
-            self.fates.stands.insert(*id, Stand { op, args, when: When::AtItsStart });
+            self.fates.stand_ins.insert(*id, StandIn { op, args, when: When::AtItsStart });
         }
         Some(left)
     }
@@ -182,18 +181,20 @@ impl<'a> Task<'a> {
         }
         let Some(values) = self.values else { return };
         let steps = Steps::new(history, spec, Some(values));
-        let unjudged = unjudged(history, spec);
+        let not_promised = empty_answers::not_promised(history, spec);
         let mut operations: Vec<Timed> = Vec::new();
-        for id in history.ids().filter(|id| !unjudged.contains(id)) {
+        for id in history.ids().filter(|id| !not_promised.contains(id)) {
             let mut parts = Few::new();
-            steps.of(id, &mut parts);
+            steps.fill(id, &mut parts);
             if !parts.is_empty() {
                 operations.push(self.timed(id, parts));
             }
         }
         let adds = |id: OperationId| history.operation(id).op.adds();
         let holds = |line: &M::State| line.clone().into_iter().map(|v| (op, vec![v])).collect();
-        let Some(Left { last, .. }) = self.leave(&operations, model, adds, holds) else { return };
+        let Some(Checkpoint { last, .. }) = self.leave(&operations, model, adds, holds) else {
+            return;
+        };
         for id in history.ids() {
             let operation = history.operation(id);
             if operation.op.adds() {
@@ -201,32 +202,16 @@ impl<'a> Task<'a> {
                 self.fates.set(id, goes);
                 continue;
             }
-            let goes = self.fates.goes(id) || operation.end <= last || unjudged.contains(&id);
+            let goes = self.fates.goes(id) || operation.end <= last || not_promised.contains(&id);
             if !goes || operation.start > last {
                 continue;
             }
             self.fates.set(id, true);
             if is_excusable && operation.end > last {
                 self.fates.set(id, false);
-                let nothing = Stand { op: Op::DequeueBulk, args: vec![0], when: When::Within };
-                self.fates.stands.insert(id, nothing);
+                let nothing = StandIn { op: Op::DequeueBulk, args: vec![0], when: When::Within };
+                self.fates.stand_ins.insert(id, nothing);
             }
         }
     }
-}
-
-/// The "empty" answers that need not be true.
-fn unjudged(history: &History, spec: &Spec) -> FastSet<OperationId> {
-    let (mut unjudged, mut crowd) = (FastSet::default(), Crowd::new(history.threads.len()));
-    for event in Events::new(history).filter(|event| event.operation.op.removes()) {
-        if !event.returns {
-            crowd.enter(event.id.thread);
-            continue;
-        }
-        let lone = crowd.leave(event.id.thread);
-        if event.operation.status == Status::Empty && !judged(spec, lone) {
-            unjudged.insert(event.id);
-        }
-    }
-    unjudged
 }

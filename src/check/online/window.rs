@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::prune::forget;
+use super::prune::prune;
 use super::{prune_log, prune_stack, prune_stream, summarize};
 use crate::check::data::prefix::until;
 use crate::check::data::scope::is_stream;
@@ -33,7 +33,7 @@ const IDLE_MAX: usize = 64;
 const SEARCHED_MIN: usize = 6;
 
 /// A call under way.
-struct Open {
+struct OpenCall {
     /// Of the window.
     thread: usize,
     client: u32,
@@ -44,7 +44,7 @@ struct Open {
 
 /// No order explains what was seen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct OnlineViolation {
     /// Its operations are those of `history`.
     pub witness: Witness,
     /// The end of what was seen, up to the return that no order explains, with the calls under way
@@ -77,7 +77,7 @@ pub struct Online {
     stride: usize,
     /// What returned and is not forgotten.
     window: History,
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     now: u64,
     returned: u64,
     /// When those returned that came after the last look, in any order.
@@ -89,7 +89,7 @@ pub struct Online {
     searched: usize,
     /// Of transactions with timestamps: what reads at an earlier one cannot be judged any more.
     floor: i64,
-    found: Option<Found>,
+    found: Option<OnlineViolation>,
     /// Why nothing is judged any more, if so.
     given_up: Option<String>,
 }
@@ -134,7 +134,7 @@ impl Online {
 
     /// Looks now, which is best where no call is under way: most can be forgotten then. Leaves it
     /// to a later time while there is less to see than is held, as where little can be forgotten.
-    pub fn look_at_rest(&mut self) -> Option<&Found> {
+    pub fn look_at_rest(&mut self) -> Option<&OnlineViolation> {
         let due = self.fresh.len() >= self.held.max(1);
         if due && self.found.is_none() && self.given_up.is_none() {
             self.look();
@@ -163,7 +163,7 @@ impl Online {
             let text = format!("client {client} calls at {time}, when its last call returned");
             return Err(Misfit::Order(text));
         }
-        self.open.push(Open { thread, client, op, args: args.to_vec(), start: time });
+        self.open.push(OpenCall { thread, client, op, args: args.to_vec(), start: time });
         Ok(())
     }
 
@@ -175,12 +175,12 @@ impl Online {
         status: Status,
         results: &[i64],
         time: u64,
-    ) -> Result<Option<&Found>, Misfit> {
+    ) -> Result<Option<&OnlineViolation>, Misfit> {
         self.advance(time)?;
         let Some(at) = self.open.iter().position(|open| open.client == client) else {
             return Err(Misfit::Order(format!("client {client} returns from no call")));
         };
-        let Open { thread, op, start, .. } = self.open[at];
+        let OpenCall { thread, op, start, .. } = self.open[at];
         let args = &self.open[at].args;
         let entry = Entry { op, status, start, end: time, args, results };
         self.window.threads[thread].push(entry)?;
@@ -189,7 +189,7 @@ impl Online {
         self.fresh.push(time);
         if self.found.is_some() || self.given_up.is_some() {
             self.window = History::default();
-            self.forget_threads();
+            self.reopen_threads();
         } else if self.fresh.len() >= self.next_look() {
             self.look();
         }
@@ -265,7 +265,7 @@ impl Online {
     }
 
     /// Without a window the calls under way have no threads in it.
-    fn forget_threads(&mut self) {
+    fn reopen_threads(&mut self) {
         for open in &mut self.open {
             self.window.threads.push(Thread::new(open.client));
             open.thread = self.window.threads.len() - 1;
@@ -278,7 +278,7 @@ impl Online {
             return Cow::Borrowed(&self.window);
         }
         let mut known = self.window.clone();
-        for Open { thread, op, args, start, .. } in &self.open {
+        for OpenCall { thread, op, args, start, .. } in &self.open {
             if which(*op) {
                 let status = Status::Pending;
                 let entry =
@@ -328,8 +328,8 @@ impl Online {
     fn judge(&mut self) {
         let without = self.judged(self.known(|op| !op.removes()).as_ref(), &self.limits);
         if without == Verdict::Consistent {
-            self.forget();
-            self.forget_idle();
+            self.prune();
+            self.drop_idle_threads();
         } else if let Verdict::Violation(witness) =
             self.judged(self.known(|_| true).as_ref(), &self.limits)
         {
@@ -340,23 +340,23 @@ impl Online {
         self.held = self.window.len();
     }
 
-    fn forget(&mut self) {
+    fn prune(&mut self) {
         // What was called when the last return came overlaps it.
         let calls = self.open.iter().map(|open| open.start);
         let settled = calls.min().unwrap_or(self.now).min(self.now);
         if is_stream(&self.window, &self.spec) {
-            if let Some(rest) = prune_stream::rest(&self.window, settled, &self.limits) {
+            if let Some(rest) = prune_stream::prune(&self.window, settled, &self.limits) {
                 self.window = rest;
             }
             return;
         }
         if !self.is_of_transactions() {
-            self.window = forget(&self.window, &self.spec, settled).0;
-            self.forget_unrested(settled);
+            self.window = prune(&self.window, &self.spec, settled).0;
+            self.prune_busy(settled);
             return;
         }
         let kind = self.spec.kind;
-        if let Some(rest) = transactions::rest(&self.window, kind, settled, &self.limits) {
+        if let Some(rest) = transactions::prune(&self.window, kind, settled, &self.limits) {
             self.floor = self.floor.max(rest.floor);
             self.window = rest.history;
         }
@@ -364,14 +364,14 @@ impl Online {
 
     /// Forgets what can be where calls never rest. The search is for where there is much more than
     /// it left last.
-    fn forget_unrested(&mut self, settled: u64) {
+    fn prune_busy(&mut self, settled: u64) {
         let (window, spec) = (&self.window, &self.spec);
         let rest = match spec.kind {
-            Kind::Lifo => prune_stack::rest(window, spec, settled),
-            Kind::Log => prune_log::rest(window, settled),
+            Kind::Lifo => prune_stack::prune(window, spec, settled),
+            Kind::Log => prune_log::prune(window, settled),
             _ if window.len() < 2 * self.searched + SEARCHED_MIN => None,
             _ => {
-                let rest = summarize::rest(window, spec, settled, &self.limits);
+                let rest = summarize::summarize(window, spec, settled, &self.limits);
                 self.searched = rest.as_ref().map_or(window.len(), History::len);
                 rest
             }
@@ -381,7 +381,7 @@ impl Online {
 
     /// A client goes on as another thread after a call of unknown outcome: of threads of which
     /// nothing is held there may be ever more.
-    fn forget_idle(&mut self) {
+    fn drop_idle_threads(&mut self) {
         if self.window.threads.len() <= IDLE_MAX {
             return;
         }
@@ -400,7 +400,7 @@ impl Online {
 
     /// The earliest return since the last look after which no order explains what is known; of all
     /// of it no order explains what `whole` says.
-    fn earliest(&self, whole: Witness) -> Found {
+    fn earliest(&self, whole: Witness) -> OnlineViolation {
         let all = self.known(|_| true);
         let steps_max = self.limits.steps_max.min(EARLIER_STEPS_MAX);
         let limits = Limits { steps_max, ..self.limits.clone() };
@@ -420,9 +420,9 @@ impl Online {
         let later = self.fresh.iter().filter(|other| **other > time).count();
         let returned = self.returned - later as u64;
         if let (Verdict::Violation(witness), history) = judged(bad) {
-            return Found { witness, history, time, returned };
+            return OnlineViolation { witness, history, time, returned };
         }
         // A call that was made since makes it so.
-        Found { witness: whole, history: all.into_owned(), time: self.now, returned }
+        OnlineViolation { witness: whole, history: all.into_owned(), time: self.now, returned }
     }
 }

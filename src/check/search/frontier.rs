@@ -37,7 +37,7 @@ pub struct Configuration<S> {
 
 /// A step that has been called and not returned.
 #[derive(Clone)]
-struct Open<O> {
+struct OpenStep<O> {
     operation: O,
     /// Steps of the same call that must take effect before.
     after: u64,
@@ -48,7 +48,7 @@ struct Open<O> {
 #[derive(Clone)]
 pub struct Frontier<O, S> {
     pub configurations: SmallVec<[Configuration<S>; 4]>,
-    open: SmallVec<[Open<O>; 4]>,
+    open: SmallVec<[OpenStep<O>; 4]>,
     /// The places of `open` that are in use.
     used: u64,
     /// Those of steps that may take effect and never have to, nor does any other wait for them.
@@ -207,7 +207,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
                 }
             }
         }
-        let open = Open { operation, after, reads };
+        let open = OpenStep { operation, after, reads };
         match frontier.open.get_mut(place) {
             Some(at) => *at = open,
             None => frontier.open.push(open),
@@ -234,13 +234,13 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
                 frontier.configurations.sort_by_key(|c| c.done.count_ones());
             }
         } else {
-            self.forget(frontier, mask);
+            self.release(frontier, mask);
         }
         Ok(true)
     }
 
     /// The steps of `mask` return, whether they took effect or not.
-    pub fn forget(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
+    pub fn release(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
         frontier.used &= !mask;
         if let [only] = &mut frontier.configurations[..] {
             only.done &= !mask;

@@ -4,10 +4,10 @@
 
 use super::frontier::{Exhausted, Frontier, Search};
 use super::minimize_witness;
-use super::producer_ranges::Lines;
+use super::producer_ranges::ProducerRanges;
 use super::steps::{Step, Steps};
 use super::strings::AllStrings;
-use crate::check::data::empty_answers::{Crowd, judged};
+use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
@@ -44,9 +44,9 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
     }
     match spec.kind {
         // What no get tells apart need not be.
-        Kind::Kv => run(history, spec, &steps, &AllStrings::of(history), limits),
+        Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
         Kind::FifoPerProducer if let Some(values) = values => {
-            run(history, spec, &steps, &Lines::of(history, values), limits)
+            run(history, spec, &steps, &ProducerRanges::new(history, values), limits)
         }
         _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
     }
@@ -99,7 +99,7 @@ pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
         matches!(check(part, spec, Some(&values), &PART_LIMITS), Verdict::Violation(_))
     };
     match witness.rule {
-        UNEXPLAINED => minimize_witness::down(history, spec, &contradicts).unwrap_or(witness),
+        UNEXPLAINED => minimize_witness::minimize(history, spec, &contradicts).unwrap_or(witness),
         _ => witness,
     }
 }
@@ -129,24 +129,24 @@ fn walk<'a, M: Model<Call<'a>>>(
 ) -> Result<Option<Witness>, Exhausted> {
     let mut frontier = Frontier::new(model.init());
     let mut search = Search::new(model, limits);
-    let mut crowd = Crowd::new(history.threads.len());
+    let mut removals = OpenRemovals::new(history.threads.len());
     let mut open: Few<Option<(OperationId, u64)>> = Few::from_elem(None, history.threads.len());
     let mut parts: Few<Step> = Few::new();
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         let removes = event.operation.op.removes();
         if !event.returns {
-            steps.of(event.id, &mut parts);
+            steps.fill(event.id, &mut parts);
             open[thread] = Some((event.id, call(&mut search, &mut frontier, &parts)?));
             if removes {
-                crowd.enter(event.id.thread);
+                removals.call(event.id.thread);
             }
             continue;
         }
-        let lone = removes && crowd.leave(event.id.thread);
+        let lone = removes && removals.returns(event.id.thread);
         let (id, mask) = open[thread].take().expect("an operation returns after its call");
-        if event.operation.status == Status::Empty && !judged(spec, lone) {
-            search.forget(&mut frontier, mask);
+        if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
+            search.release(&mut frontier, mask);
         } else if !search.close(&mut frontier, mask)? {
             let others = open.iter().flatten().map(|(id, _)| *id).collect();
             return Ok(Some(unexplained(history, id, others)));

@@ -21,7 +21,7 @@ type Opened = (OperationId, i64, u64);
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
-        let strings = Strings::of(history);
+        let strings = Strings::new(history);
         return parallel::judge(history, limits, |limits, share| {
             walk(history, Search::new(&strings, limits), share)
         });

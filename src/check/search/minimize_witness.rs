@@ -22,7 +22,7 @@ const VALUES_MAX: usize = 512;
 const JUDGED_MAX: usize = 300;
 
 /// What remains of a history: some values.
-struct Cut<'a> {
+struct Minimization<'a> {
     history: &'a History,
     keep: Vec<i64>,
     /// How many more may be judged.
@@ -32,7 +32,7 @@ struct Cut<'a> {
 /// The witness of a history that has no order, as short as leaving out values makes it; none where
 /// its "empty" answers or its end are part of the contradiction, or it is too long. `contradicts`
 /// says of a history for certain that no order explains it.
-pub fn down(
+pub fn minimize(
     history: &History,
     spec: &Spec,
     contradicts: &dyn Fn(&History) -> bool,
@@ -44,8 +44,8 @@ pub fn down(
     if keyed || open || values.len() > VALUES_MAX {
         return None;
     }
-    let mut cut = Cut { history, keep: values, left: JUDGED_MAX };
-    if !contradicts(&cut.rest(&cut.keep).0) {
+    let mut cut = Minimization { history, keep: values, left: JUDGED_MAX };
+    if !contradicts(&cut.only(&cut.keep).0) {
         return None;
     }
     while cut.shorten(contradicts) {}
@@ -67,7 +67,7 @@ fn values(history: &History) -> Vec<i64> {
     values
 }
 
-impl Cut<'_> {
+impl Minimization<'_> {
     /// Leaves out what it can, in pieces of a half down to single values; whether there was any.
     fn shorten(&mut self, contradicts: &dyn Fn(&History) -> bool) -> bool {
         let before = self.keep.len();
@@ -78,7 +78,7 @@ impl Cut<'_> {
                 let mut fewer = self.keep.clone();
                 fewer.drain(at..(at + size).min(fewer.len()));
                 self.left -= 1;
-                match contradicts(&self.rest(&fewer).0) {
+                match contradicts(&self.only(&fewer).0) {
                     true => self.keep = fewer,
                     false => at += size,
                 }
@@ -92,7 +92,7 @@ impl Cut<'_> {
 
     /// The history with these values alone: operations that add or take none of them are left out,
     /// "empty" answers and the end too. Also which operations remain.
-    fn rest(&self, keep: &[i64]) -> (History, Vec<OperationId>) {
+    fn only(&self, keep: &[i64]) -> (History, Vec<OperationId>) {
         let mut rest = History { drained: false, ..self.history.without_threads() };
         let mut ids = Vec::new();
         let keep: HashSet<i64> = keep.iter().copied().collect();
@@ -123,7 +123,7 @@ impl Cut<'_> {
     }
 
     fn witness(&self) -> Witness {
-        let operations = self.rest(&self.keep).1;
+        let operations = self.only(&self.keep).1;
         let last = operations.iter().max_by_key(|id| self.history.operation(**id).end);
         let last = last.map_or(String::new(), |id| words::call(self.history, *id));
         let list = listed(self.keep.iter());
@@ -194,8 +194,8 @@ mod tests {
             let history = simulated(&spec, &mut random);
             assert_eq!(search(&history, &spec, &Limits::default()), Verdict::Consistent);
             let keep: Vec<i64> = (0..100).filter(|_| random.one_in(2)).collect();
-            let cut = Cut { history: &history, keep: Vec::new(), left: 0 };
-            let part = cut.rest(&keep).0;
+            let cut = Minimization { history: &history, keep: Vec::new(), left: 0 };
+            let part = cut.only(&keep).0;
             assert_eq!(search(&part, &spec, &Limits::default()), Verdict::Consistent, "{seed}");
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::frontier::Exhausted;
-use crate::check::data::events::Event;
+use crate::check::data::events::HistoryEvent;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, NEVER};
 
@@ -44,7 +44,7 @@ impl Share<'_> {
     }
 
     /// No order explains the operation that returns with `event`.
-    pub fn failed(&self, event: Event, witness: Witness) -> Failed {
+    pub fn failed(&self, event: HistoryEvent, witness: Witness) -> Failed {
         self.earliest.fetch_min(event.time, Ordering::Relaxed);
         Failed { at: (event.time, event.id.thread), witness }
     }

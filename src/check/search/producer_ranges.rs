@@ -13,33 +13,33 @@ use crate::history::History;
 use crate::model::{Call, Model, most};
 use crate::operation::Status;
 
-pub struct Lines<'a> {
+pub struct ProducerRanges<'a> {
     values: &'a Values,
     threads: usize,
 }
 
 /// The numbers of one producer's values that are inside; of an empty line the end of the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Line {
+pub struct ProducerRange {
     first: u32,
     end: u32,
 }
 
-type State = Few<Line>;
+type Ranges = Few<ProducerRange>;
 
-impl Line {
+impl ProducerRange {
     fn is_empty(&self) -> bool {
         self.first == self.end
     }
 }
 
-impl<'a> Lines<'a> {
-    pub fn of(history: &History, values: &'a Values) -> Lines<'a> {
-        Lines { values, threads: history.threads.len() }
+impl<'a> ProducerRanges<'a> {
+    pub fn new(history: &History, values: &'a Values) -> ProducerRanges<'a> {
+        ProducerRanges { values, threads: history.threads.len() }
     }
 
     /// One more value of its producer, the next in program order.
-    fn add(&self, state: &mut State, producer: u32, value: i64) {
+    fn add(&self, state: &mut Ranges, producer: u32, value: i64) {
         let number = self.values.added(producer as usize, value) as u32;
         let line = &mut state[producer as usize];
         if line.is_empty() {
@@ -49,7 +49,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Takes the first value of a line that is not empty.
-    fn take(&self, state: &State, producer: usize) -> State {
+    fn take(&self, state: &Ranges, producer: usize) -> Ranges {
         let mut rest = state.clone();
         let line = &mut rest[producer];
         // Numbers between may be those of values that were refused.
@@ -58,7 +58,7 @@ impl<'a> Lines<'a> {
         rest
     }
 
-    fn take_value(&self, state: &State, value: i64) -> Option<State> {
+    fn take_value(&self, state: &Ranges, value: i64) -> Option<Ranges> {
         let number = self.values.get(value)?;
         let producer = self.values.producer(number);
         let line = state[producer];
@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
     }
 
     /// A call that may have had its whole effect, or the first part of it.
-    fn step_open(&self, state: &State, call: &Call, next: &mut Vec<State>) {
+    fn step_open(&self, state: &Ranges, call: &Call, next: &mut Vec<Ranges>) {
         let mut more = state.clone();
         for value in call.added() {
             self.add(&mut more, call.thread, *value);
@@ -76,7 +76,7 @@ impl<'a> Lines<'a> {
         let mut level = vec![state.clone()];
         let most = if call.op.removes() { most(call) } else { 0 };
         for _ in 0..most {
-            let mut lower: Vec<State> = Vec::new();
+            let mut lower: Vec<Ranges> = Vec::new();
             for state in &level {
                 let some = (0..state.len()).filter(|at| !state[*at].is_empty());
                 lower.extend(some.map(|at| self.take(state, at)));
@@ -92,14 +92,14 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Model<Call<'_>> for Lines<'_> {
-    type State = State;
+impl Model<Call<'_>> for ProducerRanges<'_> {
+    type State = Ranges;
 
-    fn init(&self) -> State {
-        Few::from_elem(Line::default(), self.threads)
+    fn init(&self) -> Ranges {
+        Few::from_elem(ProducerRange::default(), self.threads)
     }
 
-    fn step(&self, state: &State, call: &Call, next: &mut Vec<State>) {
+    fn step(&self, state: &Ranges, call: &Call, next: &mut Vec<Ranges>) {
         match call.status {
             Status::Pending | Status::Unknown => self.step_open(state, call, next),
             Status::Empty => {
@@ -123,15 +123,15 @@ impl Model<Call<'_>> for Lines<'_> {
         }
     }
 
-    fn is_empty(&self, state: &State) -> bool {
-        state.iter().all(Line::is_empty)
+    fn is_empty(&self, state: &Ranges) -> bool {
+        state.iter().all(ProducerRange::is_empty)
     }
 
     fn reads(&self, call: &Call) -> bool {
         call.is_read()
     }
 
-    fn weight(&self, state: &State) -> usize {
-        if state.spilled() { size_of::<Line>() * state.len() } else { 0 }
+    fn weight(&self, state: &Ranges) -> usize {
+        if state.spilled() { size_of::<ProducerRange>() * state.len() } else { 0 }
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.
-    pub fn of(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
+    pub fn fill(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
         steps.clear();
         let operation = self.history.operation(id);
         let call = Call {

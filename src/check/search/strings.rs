@@ -15,15 +15,15 @@ use crate::operation::{Op, Status};
 
 /// The string of one key, as a number: which of the strings that gets found is the first that
 /// begins with it (the high half), and how long it is.
-type Place = u64;
+type TextPosition = u64;
 
 /// A string that nobody finds.
-const LOST: Place = u64::MAX;
+const LOST: TextPosition = u64::MAX;
 
 /// The empty string, at first: before whatever was found.
-const EMPTY: Place = 0;
+const EMPTY: TextPosition = 0;
 
-fn place(string: usize, length: usize) -> Place {
+fn text_position(string: usize, length: usize) -> TextPosition {
     (string as u64) << 32 | length as u64
 }
 
@@ -32,13 +32,13 @@ fn place(string: usize, length: usize) -> Place {
 struct Found<'a>(Vec<&'a [i64]>);
 
 impl<'a> Found<'a> {
-    fn held(&self, at: Place) -> &'a [i64] {
+    fn held(&self, at: TextPosition) -> &'a [i64] {
         let string = self.0.get((at >> 32) as usize);
         string.map_or(&[], |string| &string[..at as u32 as usize])
     }
 
     /// The place of what is at `at`, followed by `more`.
-    fn longer(&self, at: Place, more: &[i64]) -> Place {
+    fn longer(&self, at: TextPosition, more: &[i64]) -> TextPosition {
         let (held, from) = (self.held(at), (at >> 32) as usize);
         let whole = held.len() + more.len();
         // What begins with a string comes right after what is less than it, and before what does
@@ -51,14 +51,14 @@ impl<'a> Found<'a> {
         };
         let found = self.0.get(first).and_then(|other| rest(other));
         match found.is_some_and(|rest| rest.starts_with(more)) {
-            true => place(first, whole),
+            true => text_position(first, whole),
             false => LOST,
         }
     }
 
     /// What a call leaves of the string at `at`, if it can answer so.
     #[inline]
-    fn step(&self, at: Place, call: &Call) -> Option<Place> {
+    fn step(&self, at: TextPosition, call: &Call) -> Option<TextPosition> {
         match call.op {
             Op::KvPut => Some(self.longer(EMPTY, &call.args[1..])),
             _ if at == LOST => (call.op == Op::KvAppend).then_some(LOST),
@@ -69,7 +69,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn expected(&self, at: Place) -> String {
+    fn expected(&self, at: TextPosition) -> String {
         match self.held(at) {
             _ if at == LOST => "a string that no get found".to_string(),
             [] => "the empty string".to_string(),
@@ -85,7 +85,7 @@ pub struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    pub fn of(history: &'a History) -> Strings<'a> {
+    pub fn new(history: &'a History) -> Strings<'a> {
         let mut found: FastMap<i64, Found> = FastMap::default();
         for id in history.ids() {
             let operation = history.operation(id);
@@ -106,13 +106,13 @@ impl<'a> Strings<'a> {
 }
 
 impl Model<Call<'_>> for Strings<'_> {
-    type State = Place;
+    type State = TextPosition;
 
-    fn init(&self) -> Place {
+    fn init(&self) -> TextPosition {
         EMPTY
     }
 
-    fn step(&self, at: &Place, call: &Call, next: &mut Vec<Place>) {
+    fn step(&self, at: &TextPosition, call: &Call, next: &mut Vec<TextPosition>) {
         next.extend(self.of_key(call.args[0]).step(*at, call));
     }
 
@@ -122,7 +122,7 @@ impl Model<Call<'_>> for Strings<'_> {
 }
 
 impl Expect<Call<'_>> for Strings<'_> {
-    fn expected(&self, at: &Place, call: &Call) -> String {
+    fn expected(&self, at: &TextPosition, call: &Call) -> String {
         self.of_key(call.args[0]).expected(*at)
     }
 }
@@ -135,8 +135,8 @@ pub struct AllStrings<'a> {
 }
 
 impl<'a> AllStrings<'a> {
-    pub fn of(history: &'a History) -> AllStrings<'a> {
-        let mut strings = Strings::of(history);
+    pub fn new(history: &'a History) -> AllStrings<'a> {
+        let mut strings = Strings::new(history);
         let mut keys: Vec<i64> = history.ids().map(|id| history.args(id)[0]).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -148,7 +148,7 @@ impl<'a> AllStrings<'a> {
 
 impl Model<Call<'_>> for AllStrings<'_> {
     /// By key: where its string stands.
-    type State = SmallVec<[Place; 12]>;
+    type State = SmallVec<[TextPosition; 12]>;
 
     fn init(&self) -> Self::State {
         SmallVec::from_elem(EMPTY, self.keys.len())
@@ -168,6 +168,6 @@ impl Model<Call<'_>> for AllStrings<'_> {
     }
 
     fn weight(&self, state: &Self::State) -> usize {
-        if state.spilled() { size_of::<Place>() * state.len() } else { 0 }
+        if state.spilled() { size_of::<TextPosition>() * state.len() } else { 0 }
     }
 }

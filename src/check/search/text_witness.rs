@@ -36,13 +36,13 @@ pub fn against(history: &History, get: OperationId) -> Option<Witness> {
     if entry.op != Op::KvGet || entry.status != Status::Ok {
         return None;
     }
-    let key = Key::of(history, get)?;
+    let key = Key::new(history, get)?;
     key.foreign().or_else(|| key.repeated()).or_else(|| key.lost()).or_else(|| key.misplaced())
 }
 
 impl<'a> Key<'a> {
     /// None where some value is written twice.
-    fn of(history: &'a History, get: OperationId) -> Option<Key<'a>> {
+    fn new(history: &'a History, get: OperationId) -> Option<Key<'a>> {
         let (key, end) = (history.args(get)[0], history.operation(get).end);
         let mut writes = Vec::new();
         for id in history.ids() {
@@ -134,10 +134,10 @@ mod tests {
     use crate::model::Spec;
 
     /// What is called, in which box, and what a get found.
-    type Line<'a> = (Op, &'a [i64], u64, u64, &'a [i64]);
+    type Row<'a> = (Op, &'a [i64], u64, u64, &'a [i64]);
 
     /// Each on a thread of its own.
-    fn rule(lines: &[Line]) -> &'static str {
+    fn rule(lines: &[Row]) -> &'static str {
         let mut history = History::default();
         for (client, &(op, args, start, end, results)) in (0..).zip(lines) {
             let entry = Entry { op, status: Status::Ok, start, end, args, results };

@@ -33,7 +33,7 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
     };
     let each = || transactions.iter().filter(judged);
     each().find_map(|t| torn(history, t)).or_else(|| {
-        let writers = Writers::of(transactions);
+        let writers = Writers::new(transactions);
         // One under way may yet have written anything at any instant since its begin.
         let begun = first_under_way(transactions.iter());
         let told = |t: &&Transaction| kind == Kind::Snapshot || end(t) < begun;
@@ -55,7 +55,7 @@ struct Writers<'a> {
 type Written = (i64, i64, bool, Option<i64>, usize);
 
 impl<'a> Writers<'a> {
-    fn of(transactions: &'a [Transaction]) -> Writers<'a> {
+    fn new(transactions: &'a [Transaction]) -> Writers<'a> {
         let written = |(number, t): (usize, &'a Transaction)| {
             let each = move |&(key, value): &(i64, i64)| {
                 (key, value, !t.may_commit(), t.commit_at, number)
@@ -211,15 +211,15 @@ pub fn named(
         }
     }
     if all.len() > CUT_DOWN_MAX {
-        return told(history, kind, &all[count - CUT_DOWN_MAX..], count);
+        return not_repeatable(history, kind, &all[count - CUT_DOWN_MAX..], count);
     }
     (0..PASSES_MAX).all(|_| without_some(&mut all, &refused));
     // Refused with them, they are without them.
     all.retain(|(t, _)| t.outcome != Outcome::UnderWay);
-    told(history, kind, &all, all.len())
+    not_repeatable(history, kind, &all, all.len())
 }
 
-/// Leaves out those without which the others are refused still; whether there were any. Then what
+/// HasContent out those without which the others are refused still; whether there were any. Then what
 /// they had found is not wanted of others any more.
 fn without_some(all: &mut Vec<Asked>, refused: &dyn Fn(&[Asked]) -> bool) -> bool {
     let count = all.len();
@@ -249,7 +249,7 @@ fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
 }
 
 /// The witness of these, the last of `count` that are refused.
-fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
+fn not_repeatable(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
     let orders = match kind {
         Kind::Serializable if count == all.len() => contradicted(history, all),
         _ => String::new(),

@@ -21,7 +21,7 @@
 //! that never came to its commit did not commit.
 
 use super::in_flight::Early;
-use super::stamped::{Place, place};
+use super::stamped::{Stamp, stamp};
 use super::store::{Isolated, Point, Serial};
 use super::transaction::{Outcome, Transaction};
 use super::{anomaly, stamped, transaction};
@@ -115,7 +115,7 @@ pub(super) fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limi
 /// before it was begun, but not before any commit was called that it sees for certain: without
 /// that, all of them would be open from the beginning on.
 pub(super) fn serial(transactions: &[&Transaction]) -> Journal<usize> {
-    let (mut journal, seen) = (Journal::default(), Seen::of(transactions));
+    let (mut journal, seen) = (Journal::default(), Seen::new(transactions));
     for (number, transaction) in transactions.iter().enumerate() {
         let end = match transaction.outcome {
             Outcome::Committed { end, .. } => Some(end),
@@ -123,9 +123,9 @@ pub(super) fn serial(transactions: &[&Transaction]) -> Journal<usize> {
             // It promises nothing, and changes nothing: as if it began and never went on.
             Outcome::Aborted => None,
         };
-        let start = match place(transaction) {
+        let start = match stamp(transaction) {
             _ if transaction.outcome == Outcome::UnderWay => transaction.start,
-            Place::Read(at) => seen.start(transaction, at).min(end.unwrap_or(NEVER - 1)),
+            Stamp::Read(at) => seen.start(transaction, at).min(end.unwrap_or(NEVER - 1)),
             _ => transaction.start,
         };
         let pushed = journal.push(number as u32, number, start, end);
@@ -145,15 +145,15 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(transactions: &[&Transaction]) -> Seen {
+    fn new(transactions: &[&Transaction]) -> Seen {
         let (mut commits, mut over, mut all) = (Vec::new(), Vec::new(), true);
         for transaction in transactions.iter().filter(|t| t.may_commit()) {
-            let (place, outcome) = (place(transaction), transaction.outcome);
-            all &= !matches!(place, Place::Anywhere) && outcome != Outcome::UnderWay;
-            let (Place::Read(at) | Place::Commit(at)) = place else { continue };
+            let (place, outcome) = (stamp(transaction), transaction.outcome);
+            all &= !matches!(place, Stamp::Anywhere) && outcome != Outcome::UnderWay;
+            let (Stamp::Read(at) | Stamp::Commit(at)) = place else { continue };
             let Outcome::Committed { end, .. } = outcome else { continue };
             over.push((end, at));
-            if matches!(place, Place::Commit(_)) {
+            if matches!(place, Stamp::Commit(_)) {
                 commits.push((at, transaction.start));
             }
         }

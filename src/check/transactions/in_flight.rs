@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stamped::{Place, place};
+use super::stamped::{Stamp, stamp};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
@@ -56,15 +56,15 @@ impl Model<usize> for Early<'_> {
         }
         let mut after = store.clone();
         let is_under_way = transaction.outcome == Outcome::UnderWay;
-        match place(transaction) {
+        match stamp(transaction) {
             // What its timestamp will be is not known.
             _ if is_under_way => {}
             // As where all are over.
-            Place::Read(at) if at < store.committed => return,
-            Place::Read(at) => after.read = store.read.max(at),
-            Place::Commit(at) if at <= store.read || at < store.committed => return,
-            Place::Commit(at) => after.committed = at,
-            Place::Anywhere => {}
+            Stamp::Read(at) if at < store.committed => return,
+            Stamp::Read(at) => after.read = store.read.max(at),
+            Stamp::Commit(at) if at <= store.read || at < store.committed => return,
+            Stamp::Commit(at) => after.committed = at,
+            Stamp::Anywhere => {}
         }
         for (key, read) in &transaction.reads {
             match store.known.get(key) {
@@ -92,7 +92,7 @@ impl Model<usize> for Early<'_> {
         let transaction = self.transactions[*number];
         let before =
             matches!(transaction.outcome, Outcome::Committed { end, .. } if end < self.begun);
-        let anywhere = matches!(place(transaction), Place::Anywhere);
+        let anywhere = matches!(stamp(transaction), Stamp::Anywhere);
         !transaction.may_commit() || before && anywhere && transaction.writes.is_empty()
     }
 

@@ -19,4 +19,4 @@ mod store;
 mod transaction;
 
 pub use checker::{check, check_so_far};
-pub use prune_transactions::{rest, unknown_past};
+pub use prune_transactions::{prune, unknown_past};

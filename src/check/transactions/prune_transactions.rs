@@ -31,7 +31,7 @@ use crate::model::{Kind, Model};
 use crate::operation::{Op, Status};
 
 /// What is still held.
-pub struct Rest {
+pub struct Pruned {
     pub history: History,
     /// What reads at an earlier timestamp cannot be judged.
     pub floor: i64,
@@ -50,7 +50,7 @@ struct Instant {
 
 /// What is committed at such a time.
 #[derive(Clone, PartialEq)]
-pub struct Left {
+pub struct StoreContent {
     /// By key; what is not there is absent.
     values: BTreeMap<i64, i64>,
     /// The latest commit timestamp and the latest read timestamp, where the order of transactions
@@ -60,9 +60,9 @@ pub struct Left {
 }
 
 /// A state of the search that can be written down as transactions.
-pub trait Leaves {
+pub trait HasContent {
     /// Where no transaction is under way.
-    fn left(&self) -> Left;
+    fn content(&self) -> StoreContent;
 
     /// The transactions whose snapshots are taken and which may still commit changes.
     fn running(&self) -> &[usize] {
@@ -70,14 +70,14 @@ pub trait Leaves {
     }
 }
 
-impl Left {
-    pub fn of(values: BTreeMap<i64, i64>) -> Left {
-        Left { values, committed: i64::MIN, read: i64::MIN }
+impl StoreContent {
+    pub fn new(values: BTreeMap<i64, i64>) -> StoreContent {
+        StoreContent { values, committed: i64::MIN, read: i64::MIN }
     }
 
     /// What reads before the latest commit constrains nothing that the commit does not.
-    pub fn stamped(values: BTreeMap<i64, i64>, committed: i64, read: i64) -> Left {
-        Left { values, committed, read: if read >= committed { read } else { i64::MIN } }
+    pub fn stamped(values: BTreeMap<i64, i64>, committed: i64, read: i64) -> StoreContent {
+        StoreContent { values, committed, read: if read >= committed { read } else { i64::MIN } }
     }
 
     /// The calls and answers of transactions that leave the same.
@@ -104,7 +104,7 @@ impl Left {
 
 /// `history` without what cannot matter to what begins at `settled` or later, nor to transactions
 /// under way; none if all of it can.
-pub fn rest(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Option<Rest> {
+pub fn prune(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Option<Pruned> {
     let transactions = transaction::all(history).ok()?;
     let under_way = transactions.iter().filter(|t| transaction::is_under_way(history, t));
     let settled = under_way.map(|t| t.start).fold(settled, u64::min);
@@ -113,7 +113,7 @@ pub fn rest(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Opt
     let instants = stamped.then(|| instants(history, &transactions, kind, settled));
     let transactions = &all[..];
     let ahead = Ahead { settled, instants: instants.as_deref(), limits };
-    let place = match (kind == Kind::Serializable, stamped) {
+    let checkpoint = match (kind == Kind::Serializable, stamped) {
         (true, false) => ahead.latest(&serial(transactions), &store::Serial { transactions }),
         (true, true) => ahead.latest(&serial(transactions), &stamped::Serial { transactions }),
         (false, false) => ahead.latest(&points(transactions), &store::Isolated { transactions }),
@@ -121,15 +121,15 @@ pub fn rest(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Opt
     }?;
     // Where nothing had a timestamp, a read of the past may come before any of it.
     let unstamped = kind == Kind::Serializable && !stamped;
-    let floor = if unstamped { i64::MAX } else { place.committed };
-    Some(Rest { history: stand_in(history, transactions, &place, settled)?, floor })
+    let floor = if unstamped { i64::MAX } else { checkpoint.committed };
+    Some(Pruned { history: replace_before(history, transactions, &checkpoint, settled)?, floor })
 }
 
 /// A time at which a history can be cut.
-struct Place {
+struct Checkpoint {
     /// When the last was before.
     last: u64,
-    left: Left,
+    left: StoreContent,
     /// The latest commit timestamp before.
     committed: i64,
     /// Of transactions begun before, those of which something is to come.
@@ -147,7 +147,7 @@ enum Fate {
 }
 
 /// An instant of a transaction.
-pub trait Instantly {
+pub trait Instants {
     /// The transaction's number, if this is its first instant.
     fn begins(&self) -> Option<usize>;
 }
@@ -161,19 +161,19 @@ struct Ahead<'a> {
 }
 
 impl Ahead<'_> {
-    /// The latest place at which it is certain what is committed, and what is to come.
-    fn latest<O, M>(&self, journal: &Journal<O>, model: &M) -> Option<Place>
+    /// The latest checkpoint at which it is certain what is committed, and what is to come.
+    fn latest<O, M>(&self, journal: &Journal<O>, model: &M) -> Option<Checkpoint>
     where
-        O: Clone + Debug + Instantly,
+        O: Clone + Debug + Instants,
         M: Model<O>,
-        M::State: Leaves,
+        M::State: HasContent,
     {
         let mut found = None;
         let mut instants = self.instants.unwrap_or_default().iter().peekable();
         let followed = journal::follow(journal, model, self.limits, |cut| {
             if self.instants.is_none() {
                 if cut.last < self.settled {
-                    found = place(journal, &cut).or(found.take());
+                    found = checkpoint(journal, &cut).or(found.take());
                 }
                 return;
             }
@@ -181,24 +181,27 @@ impl Ahead<'_> {
                 return;
             }
             while let Some(instant) = instants.next_if(|instant| instant.next <= cut.next) {
-                let mut states = cut.frontier.configurations.iter().map(|c| c.state.left());
+                let mut states = cut.frontier.configurations.iter().map(|c| c.state.content());
                 if cut.last <= instant.end
                     && let Some(left) = states.next()
                     && states.all(|other| other == left)
                 {
                     let (last, committed) = (instant.end, instant.committed);
-                    found = Some(Place { last, left, committed, fates: FastMap::default() });
+                    found = Some(Checkpoint { last, left, committed, fates: FastMap::default() });
                 }
             }
         });
-        // A place is one whatever came later, but what timestamps say is said of all together.
+        // A checkpoint is one whatever came later, but what timestamps say is said of all together.
         let is_whole = followed.is_ok_and(|witness| witness.is_none());
         found.filter(|_| is_whole || self.instants.is_none())
     }
 }
 
 /// Whether, and how, a history can be cut there.
-fn place<O: Instantly, S: Leaves>(journal: &Journal<O>, cut: &Cut<O, S>) -> Option<Place> {
+fn checkpoint<O: Instants, S: HasContent>(
+    journal: &Journal<O>,
+    cut: &Cut<O, S>,
+) -> Option<Checkpoint> {
     let [way] = &cut.frontier.configurations[..] else { return None };
     let mut fates: FastMap<usize, Fate> =
         way.state.running().iter().map(|number| (*number, Fate::Commit)).collect();
@@ -207,7 +210,7 @@ fn place<O: Instantly, S: Leaves>(journal: &Journal<O>, cut: &Cut<O, S>) -> Opti
             fates.insert(number, Fate::Whole);
         }
     }
-    Some(Place { last: cut.last, left: way.state.left(), committed: i64::MIN, fates })
+    Some(Checkpoint { last: cut.last, left: way.state.content(), committed: i64::MIN, fates })
 }
 
 /// The good instants, oldest first.
@@ -291,16 +294,16 @@ pub fn unknown_past(history: &History, floor: i64) -> Option<String> {
     ))
 }
 
-/// `history` from `place` on, after transactions that leave what those before did.
-fn stand_in(
+/// `history` from `checkpoint` on, after transactions that leave what those before did.
+fn replace_before(
     history: &History,
     transactions: &[&Transaction],
-    place: &Place,
+    checkpoint: &Checkpoint,
     settled: u64,
 ) -> Option<History> {
-    let fate = |number: usize| match transactions[number].start > place.last {
+    let fate = |number: usize| match transactions[number].start > checkpoint.last {
         true => Fate::Whole,
-        false => place.fates.get(&number).copied().unwrap_or(Fate::Gone),
+        false => checkpoint.fates.get(&number).copied().unwrap_or(Fate::Gone),
     };
     let kept: Vec<Vec<OperationId>> = (0..transactions.len())
         .map(|number| still(history, transactions[number], fate(number)))
@@ -313,7 +316,7 @@ fn stand_in(
         let rest = kept[moved.min(kept.len())..].iter();
         next = rest.map(|id| history.operation(*id).start).fold(next, u64::min);
     }
-    let calls = place.left.calls();
+    let calls = checkpoint.left.calls();
     let stays: usize = kept.iter().map(Vec::len).sum();
     // Each has a time of its own.
     let first = next.checked_sub((begun + calls.len()) as u64)?;

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use interlap::check::{Limits, Outcome, Partials, Story, Verdict, check, order, partials, story};
+use interlap::check::{
+    AttemptOutcome, Limits, Partials, SearchTrace, Verdict, check, order, partials, search_trace,
+};
 use interlap::history::{History, NEVER, OperationId};
 use interlap::model::Spec;
 
@@ -33,7 +35,7 @@ fn drawn(at: usize, text: &str, seed: u64) -> (Spec, Shape, Random) {
 }
 
 /// The steps done at a node: its parent's and its own.
-fn done(story: &Story, node: usize) -> BTreeSet<usize> {
+fn done(story: &SearchTrace, node: usize) -> BTreeSet<usize> {
     match story.nodes[node].parent {
         None => story.nodes[node].done.iter().copied().collect(),
         Some((parent, step)) => {
@@ -45,9 +47,9 @@ fn done(story: &Story, node: usize) -> BTreeSet<usize> {
 }
 
 /// Holds a story against the partial linearizations: the ends are the same, with the same states.
-fn compare(story: &Story, partials: &Partials, text: &str) {
+fn compare(story: &SearchTrace, partials: &Partials, text: &str) {
     let ends = story.nodes.iter().enumerate().filter(|(_, node)| {
-        node.tries.iter().all(|tried| matches!(tried.outcome, Outcome::Refused(_)))
+        node.tries.iter().all(|tried| matches!(tried.outcome, AttemptOutcome::Refused(_)))
     });
     let named = |steps: &BTreeSet<usize>| -> Vec<OperationId> {
         let mut ids: Vec<_> = steps.iter().map(|step| story.steps[*step].operation).collect();
@@ -83,7 +85,7 @@ fn the_search_that_is_told_ends_where_the_partial_linearizations_do() {
                 continue;
             };
             let Ok(partials) = partials(&history, &spec, &witness) else { continue };
-            let story = story(&history, &spec, Some(&partials)).expect(text);
+            let story = search_trace(&history, &spec, Some(&partials)).expect(text);
             assert_eq!((story.found, &story.cut), (None, &None), "{text}: {history:?}");
             if partials.more == 0 && !history_splits(&story) {
                 compare(&story, &partials, text);
@@ -93,7 +95,7 @@ fn the_search_that_is_told_ends_where_the_partial_linearizations_do() {
     }
 }
 
-fn history_splits(story: &Story) -> bool {
+fn history_splits(story: &SearchTrace) -> bool {
     story.steps.iter().any(|step| step.parts > 1)
 }
 
@@ -174,7 +176,7 @@ fn a_search_that_is_too_long_says_that_it_was_cut() {
     }
     text += "{\"thread\": 9, \"op\": \"dequeue\", \"results\": [99], \"start\": 1, \"end\": 9}\n";
     let history = interlap::exchange::jsonl::read(&text, Some(spec)).expect("good").history;
-    let told = story(&history, &spec, None).expect("a story");
-    assert_eq!((told.found, told.nodes.len()), (None, 4_000));
-    assert!(told.cut.is_some_and(|why| why.contains("there are more")));
+    let trace = search_trace(&history, &spec, None).expect("a trace");
+    assert_eq!((trace.found, trace.nodes.len()), (None, 4_000));
+    assert!(trace.cut.is_some_and(|why| why.contains("there are more")));
 }
