@@ -1,6 +1,6 @@
-//! The check of one thread alone. A history of one client comes in; the first answer that the
-//! sequential object contradicts goes out, with the answer it would have given. Here every answer
-//! must be right, whatever less the model promises when calls overlap.
+//! Checks a history of one thread: finds the first answer that the sequential object contradicts,
+//! with the answer it would have given. Every answer must be right, whatever less the model
+//! promises when calls overlap.
 
 use super::data::scope::refuse;
 use super::data::words;

@@ -1,5 +1,5 @@
-//! The search that is told, and the orders of good histories, held against the objects themselves
-//! and against the partial linearizations, which another walk finds.
+//! Holds the search trace and the orders of good histories against the objects themselves. The ends
+//! of the trace must be the partial linearizations, which `partials` holds against an enumeration.
 
 use std::collections::BTreeSet;
 
@@ -35,29 +35,29 @@ fn drawn(at: usize, text: &str, seed: u64) -> (Spec, Shape, Random) {
 }
 
 /// The steps done at a node: its parent's and its own.
-fn done(story: &SearchTrace, node: usize) -> BTreeSet<usize> {
-    match story.nodes[node].parent {
-        None => story.nodes[node].done.iter().copied().collect(),
+fn done(trace: &SearchTrace, node: usize) -> BTreeSet<usize> {
+    match trace.nodes[node].parent {
+        None => trace.nodes[node].done.iter().copied().collect(),
         Some((parent, step)) => {
-            let mut all = done(story, parent);
+            let mut all = done(trace, parent);
             assert!(all.insert(step), "a step is taken once");
             all
         }
     }
 }
 
-/// Holds a story against the partial linearizations: the ends are the same, with the same states.
-fn compare(story: &SearchTrace, partials: &Partials, text: &str) {
-    let ends = story.nodes.iter().enumerate().filter(|(_, node)| {
+/// Holds a trace against the partial linearizations: the ends are the same, with the same states.
+fn compare(trace: &SearchTrace, partials: &Partials, text: &str) {
+    let ends = trace.nodes.iter().enumerate().filter(|(_, node)| {
         node.tries.iter().all(|tried| matches!(tried.outcome, AttemptOutcome::Refused(_)))
     });
     let named = |steps: &BTreeSet<usize>| -> Vec<OperationId> {
-        let mut ids: Vec<_> = steps.iter().map(|step| story.steps[*step].operation).collect();
+        let mut ids: Vec<_> = steps.iter().map(|step| trace.steps[*step].operation).collect();
         ids.sort_unstable();
         ids
     };
-    let told: BTreeSet<(Vec<OperationId>, String)> = ends
-        .map(|(at, node)| (named(&done(story, at)), story.states[node.state].clone()))
+    let traced: BTreeSet<(Vec<OperationId>, String)> = ends
+        .map(|(at, node)| (named(&done(trace, at)), trace.states[node.state].clone()))
         .collect();
     let found: BTreeSet<(Vec<OperationId>, String)> = partials
         .partials
@@ -70,11 +70,11 @@ fn compare(story: &SearchTrace, partials: &Partials, text: &str) {
             (ids, state.clone())
         })
         .collect();
-    assert_eq!(told, found, "{text}");
+    assert_eq!(traced, found, "{text}");
 }
 
 #[test]
-fn the_search_that_is_told_ends_where_the_partial_linearizations_do() {
+fn the_trace_ends_where_the_partial_linearizations_do() {
     for (at, text) in SPECS.into_iter().enumerate() {
         let (spec, shape, mut random) = drawn(at, text, 900);
         let mut compared = 0;
@@ -85,18 +85,18 @@ fn the_search_that_is_told_ends_where_the_partial_linearizations_do() {
                 continue;
             };
             let Ok(partials) = partials(&history, &spec, &witness) else { continue };
-            let story = search_trace(&history, &spec, Some(&partials)).expect(text);
-            assert_eq!((story.found, &story.cut), (None, &None), "{text}: {history:?}");
-            if partials.more == 0 && !history_splits(&story) {
-                compare(&story, &partials, text);
+            let trace = search_trace(&history, &spec, Some(&partials)).expect(text);
+            assert_eq!((trace.found, &trace.cut), (None, &None), "{text}: {history:?}");
+            if partials.more == 0 && !history_splits(&trace) {
+                compare(&trace, &partials, text);
                 compared += 1;
             }
         }
     }
 }
 
-fn history_splits(story: &SearchTrace) -> bool {
-    story.steps.iter().any(|step| step.parts > 1)
+fn history_splits(trace: &SearchTrace) -> bool {
+    trace.steps.iter().any(|step| step.parts > 1)
 }
 
 /// Goes through an order as the boxes demand: each operation after all that had returned before it
@@ -165,7 +165,7 @@ fn in_turn(history: &History, ids: &[OperationId]) -> History {
 
 /// Nine enqueues in any order, and an answer that none explains.
 #[test]
-fn a_search_that_is_too_long_says_that_it_was_cut() {
+fn a_trace_that_is_too_long_says_that_it_was_cut() {
     let spec: Spec = "fifo".parse().expect("a model");
     let mut text = String::from("{\"interlap\": 1, \"model\": \"fifo\"}\n");
     for thread in 0..9 {

@@ -1,5 +1,5 @@
-//! Which of several lines has the earliest stamp due. A stamp for each line comes in, and a new one
-//! whenever a line has gone on; the line that is next goes out. Does not know what is in line.
+//! Finds which of several threads has the earliest event due: a tournament over the time at which
+//! each goes on.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ pub enum EarliestThread {
 }
 
 impl EarliestThread {
-    /// For the threads of a history, of none of which anything is due yet.
+    /// For the threads of a history; nothing is due of any yet.
     pub fn new(history: &History) -> EarliestThread {
         let last = history.threads.iter().filter_map(|thread| thread.operations().last());
         let last = last.map(|o| if o.end == NEVER { o.start } else { o.end }).max();
@@ -35,7 +35,7 @@ impl EarliestThread {
         EarliestThread::Scan { due: [NEVER; LINES_MAX], fours: lines.div_ceil(4) }
     }
 
-    /// The line whose stamp is the earliest. It must be told its next stamp.
+    /// The thread whose event is the earliest. The caller must set its next stamp.
     #[inline(always)]
     pub fn next(&mut self) -> Option<usize> {
         match self {

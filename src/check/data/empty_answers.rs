@@ -30,7 +30,7 @@ pub fn not_promised(history: &History, spec: &Spec) -> FastSet<OperationId> {
     not_promised
 }
 
-/// Tells, while the events go by, whether an operation that takes out overlaps another such one.
+/// Follows the events and says which removals overlap no other removal.
 pub struct OpenRemovals {
     open: u32,
     called: u64,

@@ -1,6 +1,6 @@
-//! A history in the order of time. The threads' operations come in, the calls and returns of all
-//! of them go out one by one, merged as they are asked for: nothing is copied or sorted. Knows no
-//! models. Also counts how many operations overlapped one of another thread.
+//! Lists the invocations and responses of a history in the order of time. The threads are merged as
+//! the events are asked for: nothing is copied or sorted. Also counts how many operations
+//! overlapped one of another thread.
 
 use super::earliest::EarliestThread;
 use super::small::Few;

@@ -1,6 +1,6 @@
-//! Some of a slice's items. A slice and a test come in, the items that pass go out, in order. What
-//! passes is noted 64 items at a time without a branch, because a branch that cannot be foreseen
-//! costs more than the test: half of a queue's calls are dequeues, in no pattern.
+//! Finds the items of a slice that pass a test, in order. It notes 64 results at a time without a
+//! branch, because a branch that cannot be predicted costs more than the test: half of a queue's
+//! calls are dequeues, in no pattern.
 
 pub struct Passing<'a, T, F> {
     slice: &'a [T],

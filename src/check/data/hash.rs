@@ -1,5 +1,5 @@
-//! A fast hash for keys that a checker makes itself (values, bit masks, small states). Not for
-//! keys that an adversary chooses.
+//! A fast hash for keys that a checker makes itself (values, bit masks, small states). Not for keys
+//! that an adversary chooses.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,7 +1,7 @@
-//! Operations of all threads one by one, in the order in which they were called or returned. The
-//! threads' operations come in with a test of which are wanted; each thread's are in order already,
-//! so they are merged as they are asked for: nothing is copied or sorted. Less than half the steps
-//! of [`crate::check::data::events`], for checkers that need only one of the two orders. Knows no models.
+//! Lists the operations of all threads in the order of their invocations, or of their responses. It
+//! takes less than half the steps of [`super::events`], for checkers that need only one of the two
+//! orders. A thread's operations are in order already, so they are merged as they are asked for:
+//! nothing is copied or sorted.
 
 use super::earliest::EarliestThread;
 use super::filter::{Passing, passing};

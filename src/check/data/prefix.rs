@@ -1,5 +1,5 @@
-//! The history as it was known at some time: later calls are left out, and of calls under way then
-//! the answers.
+//! The history as it was known at some time: without later calls, and without the answers of the
+//! calls under way then.
 
 use crate::history::{History, NEVER, OperationId, Thread};
 use crate::operation::Status;

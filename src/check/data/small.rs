@@ -40,7 +40,7 @@ impl<K: Copy + Eq + Hash, V: Copy> SmallMap<K, V> {
         self.long.get(key).copied()
     }
 
-    /// Puts in a key; tells what it stood for before.
+    /// Sets the value of a key; returns the one before.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         if self.long.is_empty() && self.short.len() < SMALL {
             match self.short.iter_mut().find(|(other, _)| *other == key) {

@@ -1,6 +1,5 @@
-//! Small numbers for the values that a history adds to a queue, stack or deque. The history comes
-//! in; a number for every added value goes out, dense, those of one thread consecutive and in its
-//! program order. Histories that add one value twice have no such numbers.
+//! Numbers the values that a history adds to a queue, stack or deque: dense, those of one thread
+//! consecutive and in its program order. A history that adds one value twice has no such numbers.
 
 use smallvec::SmallVec;
 

@@ -1,5 +1,4 @@
-//! Words for operations. A history and the names of operations come in, phrases for people and
-//! the operations that moved a value go out. Knows no rules.
+//! Describes operations in words for witnesses, and finds the operations that moved a value.
 
 use super::values::{added_by, taken_by};
 use crate::check::verdict::Witness;

@@ -1,6 +1,5 @@
-//! One key of a map or set alone. A history comes in; the operations on the key of one that no
-//! order explains go out as a history of their own, and names of its operations are given back
-//! those they have in the whole. Keys are independent: what is wrong on one is wrong whatever was
+//! Takes the operations on one key of a map or set out of a history, and translates names of
+//! operations between the two. Keys are independent: what is wrong on one is wrong whatever was
 //! done on others.
 
 use super::partials::{Effect, Partial, Partials};

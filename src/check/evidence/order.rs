@@ -1,9 +1,9 @@
-//! One order that explains a history. A history that has one comes in; the operations in such an
-//! order, and the first states they leave, go out. A search that may fail to find it: it is for
-//! showing, the verdict is another's. Every order it finds is one, as the object took each step.
+//! Finds one order that explains a history, and the first states it leaves. It is for showing: the
+//! search may fail to find an order, and the verdict comes from the checker. Every order that it
+//! finds is one, as the object took each step.
 //!
 //! Depth first, one position per thread, with a memory of where it has been (Lowe 2017). A legal
-//! read is taken at once (see [`crate::check::search::frontier`]). Of several writes those go first whose values
+//! read is taken at once (see `search::frontier`). Of several writes those go first whose values
 //! are taken first, so that a queue seldom has to be rebuilt.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
-use super::partials::words;
+use super::words::state_words;
 use crate::check::data::empty_answers;
 use crate::check::data::hash::FastSet;
 use crate::check::data::scope::refuse;
@@ -42,7 +42,7 @@ pub struct Order {
     pub states: Vec<String>,
 }
 
-/// An order of `history` that `spec` explains; or why none is told.
+/// An order of `history` that `spec` explains; or why none is given.
 pub fn order(history: &History, spec: &Spec) -> Result<Order, String> {
     if let Some(why) = refuse(history, spec) {
         return Err(why);
@@ -113,7 +113,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
                 object.step(&state, &operation.steps[step].call, &mut next);
                 state = next.swap_remove(choice);
                 next.clear();
-                order.states.push(words(self.spec.kind, object.describe_state(&state)));
+                order.states.push(state_words(self.spec.kind, object.describe_state(&state)));
                 bytes += order.states.last().map_or(0, String::len);
             }
         }

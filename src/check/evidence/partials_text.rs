@@ -1,10 +1,11 @@
-//! Partial linearizations in words, the longest few, a step a line. Decides nothing.
+//! Describes the longest partial linearizations in words, a step a line.
 
-use super::partials::{Effect, Partial, Partials, brief};
+use super::partials::{Effect, Partial, Partials};
+use super::words::brief;
 use crate::check::data::words;
 use crate::history::{History, OperationId};
 
-/// Partial linearizations that are told, and steps of each: the last ones say what went wrong.
+/// Partial linearizations that are described, and steps of each: the last say what went wrong.
 const TOLD_MAX: usize = 3;
 const STEPS_MAX: usize = 12;
 /// Characters of a state.

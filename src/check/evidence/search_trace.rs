@@ -1,44 +1,43 @@
-//! A search that can be watched. A history comes in, and how far it can be explained if no order
-//! does; a small exact search near the failure goes out, or of the beginning where there is none:
-//! every configuration that was reached, every step that was tried from it, in that order, and why
-//! the object refused it. Decides nothing.
+//! Shows a small exact search step by step: near the failure of a bad history, of the beginning of
+//! a good one. A trace has every configuration that was reached, every step that was tried from it,
+//! in that order, and what the object would have answered where it refused one.
 //!
-//! It goes depth first and remembers where it has been (Wing and Gong 1993, Lowe 2017): the
-//! plainest search there is, for people. Verdicts come from the checker of the model.
+//! Verdicts come from the checker of the model; the search is that of [`super::region`].
 
 use std::collections::HashMap;
 
 use super::key_part::{KeyPart, key_of};
-use super::partials::{NEAR_MAX, Near, NearStep, NotShown, Partials, Region, brief, window, words};
+use super::partials::Partials;
+use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, window};
+use super::words::{brief, state_words};
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::Values;
 use crate::check::online::prune::prune;
-use crate::check::search::frontier::{Configuration, Frontier};
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::Steps;
 use crate::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Spec};
 
-/// Configurations that are told; what a page can hold and a person can follow.
+/// Configurations of a trace: what a page can hold and a person can follow.
 const NODES_MAX: usize = 4_000;
 /// Bytes of states in words.
 const STATES_BYTES_MAX: usize = 400_000;
 /// Characters of one state.
 const STATE_MAX: usize = 1_000;
 
-/// A search, as it went.
+/// A search, step by step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchTrace {
-    /// What can take effect.
+    /// The steps that can take effect.
     pub steps: Vec<TraceStep>,
     /// States of the object in the model's words, and answers it would have given.
     pub states: Vec<String>,
     pub answers: Vec<String>,
     /// In the order in which they were reached first; the children of one follow it.
     pub nodes: Vec<TraceNode>,
-    /// Those it began from: more than one where what came before can have left different states.
+    /// Those the search began from: several where what came before can have left different states.
     pub roots: Vec<usize>,
     /// The one at which everything that had to take effect had; the search ended there.
     pub found: Option<usize>,
@@ -64,7 +63,7 @@ pub struct TraceStep {
 pub struct TraceNode {
     /// Of a root: the steps that had taken effect. Others have their parent's, and one more.
     pub done: Vec<usize>,
-    /// Whence it was reached first, and by which step.
+    /// The node from which it was reached first, and the step.
     pub parent: Option<(usize, usize)>,
     /// Place in the trace's states.
     pub state: usize,
@@ -86,7 +85,7 @@ pub enum AttemptOutcome {
     Refused(usize),
 }
 
-/// The search near the failure that `partials` tells of, or of the beginning where there is none;
+/// The search near the failure that `partials` is about, or of the beginning where there is none;
 /// or why there is nothing to show.
 pub fn search_trace(
     history: &History,
@@ -161,135 +160,102 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Result<SearchTrace, NotShown> {
         let BuildTrace(near) = self;
-        let (frontier, items, bits) = near.past(object)?;
-        if items.len() > 64 {
-            let why = "more than 64 steps overlap near the failure, too many to follow";
-            return Err(NotShown::Other(why.to_string()));
+        let past = near.past(object)?;
+        let (mut states, mut nodes) = (Numbered::default(), Vec::new());
+        let graph = past.explore(object, |state| {
+            let text = state_words(near.spec.kind, object.describe_state(state));
+            let state = states.number(brief(text, STATE_MAX));
+            nodes.push(TraceNode { state, ..TraceNode::default() });
+            nodes.len() < NODES_MAX && states.bytes <= STATES_BYTES_MAX
+        })?;
+        for (node, reached) in nodes.iter_mut().zip(&graph.nodes) {
+            node.parent = reached.parent;
         }
-        let mut builder = TraceBuilder::new(near.spec.kind, object, &items, near.region);
-        builder.begin(&frontier, &bits);
-        Ok(builder.trace)
+        for root in &graph.roots {
+            let done = graph.nodes[*root].done;
+            nodes[*root].done = (0..past.steps.len()).filter(|at| done >> at & 1 == 1).collect();
+        }
+        let answers = Numbered::default();
+        let mut builder =
+            TraceBuilder { object, steps: &past.steps, graph: &graph, nodes, answers };
+        graph.roots.iter().for_each(|root| builder.add_tries(*root));
+        let TraceBuilder { nodes, answers, .. } = builder;
+        Ok(SearchTrace {
+            steps: trace_steps(&past.steps, near.region),
+            states: states.all,
+            answers: answers.all,
+            cut: graph.stopped.then(|| {
+                let count = nodes.len();
+                format!("the search was followed for {count} configurations; there are more")
+            }),
+            nodes,
+            roots: graph.roots,
+            found: graph.found,
+        })
     }
 }
 
-/// Goes along every order, and writes down how.
+/// Texts, each with a number.
+#[derive(Default)]
+struct Numbered {
+    all: Vec<String>,
+    numbers: HashMap<String, usize>,
+    bytes: usize,
+}
+
+impl Numbered {
+    fn number(&mut self, text: String) -> usize {
+        if let Some(number) = self.numbers.get(&text) {
+            return *number;
+        }
+        self.bytes += text.len();
+        self.numbers.insert(text.clone(), self.all.len());
+        self.all.push(text);
+        self.all.len() - 1
+    }
+}
+
+fn trace_steps(steps: &[NearStep], region: &Region) -> Vec<TraceStep> {
+    let step = |(at, step): (usize, &NearStep)| {
+        let same = |other: &&NearStep| other.id == step.id;
+        TraceStep {
+            operation: region.name(step.id),
+            part: steps[..at].iter().filter(same).count(),
+            parts: steps.iter().filter(same).count(),
+            after: (0..steps.len()).filter(|other| step.after >> other & 1 == 1).collect(),
+            must: step.end != NEVER,
+        }
+    };
+    steps.iter().enumerate().map(step).collect()
+}
+
 struct TraceBuilder<'w, 'a, M: Expect<Call<'a>>> {
-    kind: Kind,
     object: &'w M,
-    items: &'w [NearStep<'a>],
-    trace: SearchTrace,
-    reached: HashMap<(u64, M::State), usize>,
-    states: HashMap<String, usize>,
-    answers: HashMap<String, usize>,
-    states_bytes: usize,
+    steps: &'w [NearStep<'a>],
+    graph: &'w Graph<M::State>,
+    nodes: Vec<TraceNode>,
+    answers: Numbered,
 }
 
-impl<'w, 'a, M: Expect<Call<'a>>> TraceBuilder<'w, 'a, M> {
-    fn new(kind: Kind, object: &'w M, items: &'w [NearStep<'a>], region: &Region) -> Self {
-        let step = |(at, item): (usize, &NearStep<'a>)| {
-            let same = |other: &&NearStep| other.id == item.id;
-            let after = (0..items.len()).filter(|other| item.after >> other & 1 == 1).collect();
-            TraceStep {
-                operation: region.name(item.id),
-                part: items[..at].iter().filter(same).count(),
-                parts: items.iter().filter(same).count(),
-                after,
-                must: item.end != NEVER,
-            }
-        };
-        let steps = items.iter().enumerate().map(step).collect();
-        TraceBuilder {
-            kind,
-            object,
-            items,
-            trace: SearchTrace { steps, ..SearchTrace::default() },
-            reached: HashMap::new(),
-            states: HashMap::new(),
-            answers: HashMap::new(),
-            states_bytes: 0,
-        }
-    }
-
-    fn begin(&mut self, frontier: &Frontier<Call<'a>, M::State>, bits: &[u64]) {
-        for Configuration { done, state } in &frontier.configurations {
-            let place = |(at, bit): (usize, &u64)| (bit & done != 0).then_some(at);
-            let before: Vec<usize> = bits.iter().enumerate().filter_map(place).collect();
-            let done = before.iter().map(|at| 1 << at).sum();
-            if self.reached.contains_key(&(done, state.clone())) || self.is_over() {
-                continue;
-            }
-            let node = self.node(done, state, None);
-            self.trace.nodes[node].done = before;
-            self.trace.roots.push(node);
-            self.visit(node, done, state);
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.trace.found.is_some() || self.trace.cut.is_some()
-    }
-
-    fn node(&mut self, done: u64, state: &M::State, parent: Option<(usize, usize)>) -> usize {
-        let text = brief(words(self.kind, self.object.describe_state(state)), STATE_MAX);
-        let bytes = text.len();
-        let known = self.states.len();
-        let state_at = place(&mut self.states, &mut self.trace.states, text);
-        self.states_bytes += if self.states.len() > known { bytes } else { 0 };
-        let node = self.trace.nodes.len();
-        self.trace.nodes.push(TraceNode { parent, state: state_at, ..TraceNode::default() });
-        self.reached.insert((done, state.clone()), node);
-        if node + 1 >= NODES_MAX || self.states_bytes > STATES_BYTES_MAX {
-            self.trace.cut = Some(format!(
-                "the search was followed for {} configurations; there are more",
-                node + 1
-            ));
-        }
-        node
-    }
-
-    fn visit(&mut self, node: usize, done: u64, state: &M::State) {
-        let left = |at: &usize| done >> at & 1 == 0;
-        let due = (0..self.items.len()).filter(left).map(|at| self.items[at].end).min();
-        let Some(due) = due.filter(|due| *due != NEVER) else {
-            self.trace.found = Some(node);
-            return;
-        };
-        let mut next = Vec::new();
-        for at in (0..self.items.len()).filter(left) {
-            let item = &self.items[at];
-            if item.start > due || item.after & !done != 0 {
-                continue;
-            }
-            self.object.step(state, &item.call, &mut next);
-            if next.is_empty() {
-                let answer = brief(self.object.expected(state, &item.call), STATE_MAX);
-                let answer = place(&mut self.answers, &mut self.trace.answers, answer);
-                self.tried(node, at, AttemptOutcome::Refused(answer));
-            }
-            for after in std::mem::take(&mut next) {
-                let done = done | 1 << at;
-                let known = self.reached.get(&(done, after.clone())).copied();
-                let to = known.unwrap_or_else(|| self.node(done, &after, Some((node, at))));
-                self.tried(node, at, AttemptOutcome::Leads(to));
-                if known.is_none() && !self.is_over() {
-                    self.visit(to, done, &after);
+impl<'a, M: Expect<Call<'a>>> TraceBuilder<'_, 'a, M> {
+    /// Adds what was tried from a node and, in the order of the search, from those it led to first.
+    fn add_tries(&mut self, node: usize) {
+        let from = &self.graph.nodes[node];
+        for &(step, to) in &from.tries {
+            let outcome = match to {
+                Some(to) => AttemptOutcome::Leads(to),
+                None => {
+                    let answer = self.object.expected(&from.state, &self.steps[step].call);
+                    AttemptOutcome::Refused(self.answers.number(brief(answer, STATE_MAX)))
                 }
-                if self.is_over() {
-                    return;
-                }
+            };
+            self.nodes[node].tries.push(Attempt { step, outcome });
+            if let Some(to) = to
+                && self.graph.nodes[to].parent == Some((node, step))
+                && self.nodes[to].tries.is_empty()
+            {
+                self.add_tries(to);
             }
         }
     }
-
-    fn tried(&mut self, node: usize, step: usize, outcome: AttemptOutcome) {
-        self.trace.nodes[node].tries.push(Attempt { step, outcome });
-    }
-}
-
-/// The place of `text` in `all`, to which it is added where it is new.
-fn place(known: &mut HashMap<String, usize>, all: &mut Vec<String>, text: String) -> usize {
-    *known.entry(text.clone()).or_insert_with(|| {
-        all.push(text);
-        all.len() - 1
-    })
 }

@@ -1,6 +1,6 @@
-//! The order of values within one bulk result. A history comes in, the first result that hands
-//! out a producer's values out of order, or with a gap where the model forbids one, goes out.
-//! Needs no stamps: a result is in order or it is not.
+//! Checks the order of values within one bulk result: finds the first result that hands out a
+//! producer's values out of order, or with a gap where the model forbids one. Needs no times: a
+//! result is in order or it is not.
 
 use super::removals::Broken;
 use crate::check::data::values::{Values, taken_by};

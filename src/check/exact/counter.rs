@@ -1,13 +1,12 @@
-//! The counter checker. A history of additions of one and the same amount, and of reads, comes in;
-//! the first operation that no order explains goes out. Exact, one pass. Histories of several
-//! amounts are not for it.
+//! Checks a counter. Exact, in one pass, for histories of reads and of additions of one and the
+//! same amount; others go to the general search.
 //!
-//! The counter goes up step by step. An addition that tells the value before it is the one that
-//! takes that step; any other step is free. Step lazily: only when an operation returns that needs
-//! it; and let the open addition that must return first take a free step. A read takes effect as
-//! soon as the value is what it answered. (As with the set: laziness keeps the number of steps
-//! minimal at every instant, and exchanging two open additions never hurts when the one that must
-//! return first goes first.)
+//! The counter goes up step by step. An addition whose answer is the value before it takes the step
+//! from that value; any other step is free. Step lazily: only when an operation responds that needs
+//! it; and let the open addition that must respond first take a free step. A read takes effect as
+//! soon as the value is what it answered. As with the set, laziness keeps the number of steps
+//! minimal at every instant, and to exchange two open additions never hurts when the one that must
+//! respond first goes first.
 
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
@@ -52,7 +51,7 @@ struct Count {
     told: Bits,
 }
 
-/// A told value in steps. One that is none of the counter's is beyond all.
+/// An answered value in steps. One that the counter cannot have is beyond all.
 fn steps(told: i64, amount: i64) -> u64 {
     let exact = told.wrapping_rem(amount) == 0 && (told == 0 || (told < 0) == (amount < 0));
     if exact { told.unsigned_abs() / amount.unsigned_abs() } else { u64::MAX }
@@ -127,7 +126,7 @@ pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
     Ok(())
 }
 
-/// Which steps the answers tell; or the two additions that tell the same.
+/// The steps that answers name; or the witness of two additions that name the same.
 fn steps_answered(history: &History, amount: i64) -> Result<Bits, Witness> {
     let mut told = Bits::new(history.len());
     for id in history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd) {

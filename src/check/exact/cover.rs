@@ -1,6 +1,5 @@
-//! When a structure was surely not empty. Additions and removals come in as the events go by,
-//! what certainly was inside goes out. A value covers the instants after the end of its addition
-//! and before the start of its removal. Does not know in which order values leave.
+//! Finds when a structure was surely not empty. A value covers the instants after the response of
+//! its addition and before the invocation of its removal.
 //!
 //! An "empty" answer can be explained exactly if some instant of its box is covered by no value,
 //! and then all of them can at once: at such an instant every value can be placed wholly before or
@@ -62,7 +61,7 @@ impl Inside {
 }
 
 /// Few values that together cover the box from `start` to `end`, out of those that `among` says
-/// yes to when it is told who adds them.
+/// yes to, given the thread that adds them.
 pub fn covering(
     history: &History,
     values: &Values,

@@ -1,5 +1,5 @@
-//! The work-stealing deque checker. A history in which one thread pushes and takes and others steal
-//! comes in, a verdict goes out. Exact. Other histories are not for it.
+//! Checks a work-stealing deque: one thread pushes and takes, others steal. Exact for such
+//! histories; others go to the general search.
 //!
 //! The owner is sequential and its answers are known. So where each value lies is known without
 //! any search: the n-th value from the bottom at the time of its push, counted from the first one
@@ -35,7 +35,7 @@ pub fn is_owned(history: &History) -> bool {
     clients.all(|client| Some(client) == first)
 }
 
-/// What the owner did, told in advance.
+/// What the owner did; its answers are known.
 struct Owned<'a> {
     values: &'a Values,
     /// By value: the place at which it lies, and how many changes the owner had made once it did.

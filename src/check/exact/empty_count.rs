@@ -1,7 +1,7 @@
-//! The "count" promise of an empty answer: per producer, at some instant of the call, no more
-//! enqueues had returned than successful dequeues had been called. A history comes in, the first
-//! answer that breaks the promise goes out. It is no linearizability condition: it does not ask
-//! which value a dequeue takes. A dequeue without an answer counts as one of every producer.
+//! Checks the "count" promise of an empty answer: per producer, at some instant of the call, no
+//! more enqueues had returned than successful dequeues had been called. It is no linearizability
+//! condition: it does not ask which value a dequeue takes. A dequeue without an answer counts as
+//! one of every producer.
 
 use super::removals::Broken;
 use crate::check::data::events::{Events, HistoryEvent};

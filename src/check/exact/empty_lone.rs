@@ -1,5 +1,4 @@
-//! The "empty" answers that overlap no other operation that takes out. A history comes in, their
-//! names go out, earliest first. Knows no models.
+//! Finds the "empty" answers that overlap no other removal, earliest first.
 
 use crate::check::data::merged;
 use crate::check::data::merged::Turn;

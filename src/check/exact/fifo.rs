@@ -1,7 +1,6 @@
-//! The checker of one queue, or of a pool, which is one without order. A history of enqueues and
-//! dequeues of distinct values comes in, the first broken rule goes out. Exact where no operation
-//! moves more than one value and every dequeue has an answer; otherwise what it finds broken is,
-//! and the general search must decide the rest. Does not know that search.
+//! Checks a queue, or a pool, which is a queue without order. Exact where no operation moves more
+//! than one value and every dequeue has an answer; otherwise a broken rule is a violation, and the
+//! general search decides the rest.
 //!
 //! The rules are the four bad patterns of Henzinger, Sezgin and Vafeiadis (CONCUR 2013) and of
 //! Bouajjani, Emmi, Enea and Hamza (ICALP 2015): a value from nowhere, a value taken twice, two

@@ -1,5 +1,4 @@
-//! The keys of a set in order. A history comes in; the place of each key among all that operations
-//! name, and sums over runs of places, go out. Knows no rules.
+//! Numbers the keys of a set in order, and sums over runs of them.
 
 use std::ops::RangeInclusive;
 

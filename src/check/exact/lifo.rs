@@ -1,6 +1,5 @@
-//! The stack checker. A history of pushes and pops of distinct values comes in, the first broken
-//! rule goes out. Exact where every pop has an answer; otherwise what it finds broken is, and the
-//! general search must decide the rest. Does not know that search.
+//! Checks a stack. Exact where every pop has an answer; otherwise a broken rule is a violation, and
+//! the general search decides the rest.
 //!
 //! No finite set of small patterns characterises a stack, but decreasing does (Lee and Mathur,
 //! OOPSLA 2025; the covers are those of Abdulla et al., PLDI 2025). A value covers the time from

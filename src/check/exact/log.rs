@@ -1,12 +1,12 @@
-//! The log checker. A history of appends of distinct values, reads of positions and looks at the
-//! tail comes in, the first broken rule goes out. Exact, appends of unknown outcome included.
+//! Checks a log: appends of distinct values, reads of positions and looks at the tail. Exact,
+//! appends of unknown outcome included.
 //!
-//! What is known of positions is fixed first: an answered append tells its own; a read tells that
-//! of the value it shows, which must then be that of an append without an answer. Positions below
-//! the highest tail that was seen, of which nothing is known, were filled by appends without an
-//! answer whose values nobody saw: the earliest calls first, since none of them must return. What
-//! remains is one line of time: whatever must come before position `p + 1` is filled is at or after
-//! the latest start of what must come before it, and has to end no sooner.
+//! Positions are fixed first. An answered append says its own; a read says that of the value it
+//! shows, which must then be that of an append without an answer. Positions below the highest tail
+//! that was seen, of which nothing is known, were filled by appends without an answer whose values
+//! nobody saw: the earliest invocations first, since none of them must respond. What remains is one
+//! line of time: what must come before position `p + 1` is filled is at or after the latest start
+//! of what must come before it, and has to end no sooner.
 
 use smallvec::smallvec;
 

@@ -1,7 +1,6 @@
-//! The checker of a queue that keeps the order of each producer. A history of enqueues and
-//! dequeues of distinct values comes in, the first broken rule goes out. Exact unless a bulk
-//! operation is one atomic step or a dequeue has no answer; then what it finds broken is, and the
-//! general search must decide the rest. Does not know that search.
+//! Checks a queue that keeps the order of each producer. Exact unless a bulk operation is one
+//! atomic step or a dequeue has no answer; then a broken rule is a violation, and the general
+//! search decides the rest.
 //!
 //! A producer is a thread. Its enqueues are totally ordered, so its queue is in order exactly if no
 //! value's dequeue ends before the dequeue of an earlier one starts: a running maximum decides.

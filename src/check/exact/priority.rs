@@ -1,6 +1,5 @@
-//! The priority queue checker. A history of inserts and polls of distinct values comes in, the
-//! first broken rule goes out. Exact where every poll has an answer; otherwise what it finds broken
-//! is, and the general search must decide the rest. Does not know that search.
+//! Checks a priority queue. Exact where every poll has an answer; otherwise a broken rule is a
+//! violation, and the general search decides the rest.
 //!
 //! A value is surely inside after its insert has returned and before its poll is called. It can be
 //! polled exactly at an instant of its poll's box, not before its insert is called, at which no

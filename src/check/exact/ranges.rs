@@ -1,6 +1,5 @@
-//! The checker of sets that also count, rank, select and list their keys. A history comes in, the
-//! first operation that no order explains goes out. Exact; its time is linear in the history, and
-//! exponential only in how many changes are open at once that matter to one another.
+//! Checks sets that also count, rank, select and list their keys. Exact; its time is linear in the
+//! history, and exponential only in how many open changes matter to one another.
 //!
 //! What a set holds depends on which changes have taken effect, not on their order (Lee and Mathur,
 //! "anagram-agnostic" types). So all configurations share one base, the changes that have returned,
@@ -40,7 +39,7 @@ enum Want {
     Read { from: usize, to: usize, count: Bound, present: Present },
 }
 
-/// The keys of a list that was told, by their places.
+/// The keys of a list that was answered, by their places.
 type Present = SmallVec<[usize; 4]>;
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,5 @@
-//! Where the calls and returns that move each value stand among all events. A history of additions
-//! and removals of distinct values comes in, a number for each event goes out, and those of the
-//! "empty" answers that the model judges. Does not know in which order values must leave.
+//! Numbers the invocations and responses that move each value among all events, and finds the
+//! "empty" answers that the model promises to be true.
 //!
 //! Numbered like that, instants are slots: the slot of a number is what lies between its event and
 //! the next. At equal stamps calls come before returns, so what touches overlaps.

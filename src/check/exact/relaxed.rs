@@ -1,6 +1,5 @@
-//! What must hold of a queue that hands out one of its `k` oldest values. A history of enqueues and
-//! dequeues of distinct values comes in, the first broken rule goes out. The rules are necessary,
-//! not sufficient: what breaks none is not judged here. Does not know the search that judges it.
+//! Checks the rules of a queue that hands out one of its `k` oldest values. The rules are
+//! necessary, not sufficient: a history that breaks none goes to the general search.
 //!
 //! The rules of a pool hold, and one of order: when a value was taken, at most `k - 1` others were
 //! surely inside that had been added before it (their enqueue had returned before its enqueue was

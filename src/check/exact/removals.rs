@@ -1,6 +1,5 @@
-//! When each value was taken out. A history and the numbers of its values come in, a table of the
-//! removals' timeboxes goes out, or the value that no order can explain: one that was never added,
-//! or was taken twice. Does not know in which order values must leave.
+//! Finds when each value was removed, and three violations that need no order: a value that was
+//! never added, one that was removed twice, and one that was lost.
 
 use crate::check::data::filter::passing;
 use crate::check::data::small::Small;

@@ -1,6 +1,6 @@
-//! Two trees over a line of segments. One holds how many values cover each segment and finds one
-//! that none covers; the other holds intervals and takes out all that contain a given segment. Both
-//! in logarithmic time. They do not know what values and intervals stand for.
+//! Two trees over a line of segments. One holds how many values cover each segment and finds a
+//! segment that none covers; the other holds intervals and takes out all that contain a given
+//! segment. Both in logarithmic time.
 //!
 //! A tree's leaf stands for a block of segments or intervals, which is searched from end to end:
 //! like that a tree takes hardly more memory than what it finds.

@@ -1,14 +1,14 @@
-//! The set checker: insert, remove and contains of keys that may repeat. A history comes in, the
-//! first operation that no order explains goes out. One pass over the returns, a bit per key and a
-//! slot per thread.
+//! Checks a set: insert, remove and contains of keys that may repeat. Exact: one pass over the
+//! responses, a bit per key and a slot per thread.
 //!
 //! On each key the successful inserts and removes must alternate, so all that is free is when the
-//! key flips. Flip lazily: only when an operation returns that needs it; and of the open operations
-//! that can flip take the one that must return first. An operation that only sees the key's state
-//! is satisfied by the state at its return, or by any flip while it is open, which shows it both
-//! states: so nothing happens at a call. Laziness keeps the number of flips minimal
-//! at every instant; exchanging two open flips of one kind never hurts when the one taken has the
-//! earlier deadline. Keys are independent objects (Herlihy and Wing 1990; Horn and Kroening 2015).
+//! key flips. Flip lazily: only when an operation responds that needs it; and of the open
+//! operations that can flip take the one that must respond first. An operation that only sees the
+//! key's state is satisfied by the state at its response, or by any flip while it is open, which
+//! shows it both states: so nothing happens at an invocation. Laziness keeps the number of flips
+//! minimal at every instant; to exchange two open flips of one kind never hurts when the one taken
+//! has the earlier deadline. Keys are independent objects (Herlihy and Wing 1990; Horn and Kroening
+//! 2015).
 
 use super::set_witness;
 use crate::check::data::hash::FastMap;

@@ -1,5 +1,5 @@
-//! Why a set's answers cannot be explained: the failed operation comes in, a few operations on its
-//! key that contradict each other go out. Knows how to ask [`crate::check::exact::set`], not how it decides.
+//! Finds the few operations on a key of a set that contradict each other, given the operation that
+//! [`super::set`] could not explain.
 
 use super::set::{Want, first_unexplained, want};
 use crate::check::data::words;

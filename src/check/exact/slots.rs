@@ -1,5 +1,4 @@
-//! Which of many slots in a row are taken. Runs of slots to take come in; the first free one from
-//! some slot on goes out. Slots are only ever taken. Does not know what they stand for.
+//! Finds the first free one of many slots in a row. Slots are only ever taken.
 //!
 //! A bit per slot; words without a free one are chained to the next that may have one, and the
 //! chains are shortened whenever they are followed (union-find: Gabow and Tarjan 1985). So either

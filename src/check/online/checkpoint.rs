@@ -1,13 +1,17 @@
-//! Where the beginning of a history can be forgotten, for a check that goes along with a run and
-//! never sees the calls rest. Operations that are explained come in, with a time that everything to
-//! come lies after; a time goes out, with what the object holds then and what has happened. Works
-//! for any sequential object. Does not know what can stand for what it holds.
+//! Finds a checkpoint: a time before which a history can be replaced by the state that it left. For
+//! histories in which calls never rest, of any sequential object. [`super::summarize`] replaces
+//! what came before.
 //!
-//! The general search follows the events. At a time to which it can have come in one way only, all
-//! that it has done by then is done: what follows depends on the state alone, and on what was under
-//! way and had not happened yet. So it does, too, at a time at which there are several ways, if one
-//! of them alone leads to all the ways in which things can stand at `settled`: what is to come goes
-//! on from one of those.
+//! The general search follows the events. Where only one configuration is left, or one that can go
+//! on in all the ways in which the others can, its state and the calls under way that have not
+//! taken effect decide all that follows. The same holds at a time at which several configurations
+//! are left, if one of them alone leads to all the configurations at `settled`.
+//!
+//! Streams and transactions have checkpoints of their own (`prune_stream`, `prune_transactions`):
+//! they share [`Frontier::only_way`], but not what makes two configurations equal. Of a stream,
+//! appends of unknown outcome with the same arguments stand for each other; of transactions, a
+//! checkpoint splits a transaction into its snapshot and its commit, or must fall where none is
+//! under way.
 
 use crate::check::data::small::Few;
 use crate::check::search::frontier::{Configuration, Frontier, Search};
@@ -16,10 +20,10 @@ use crate::check::verdict::Limits;
 use crate::history::{NEVER, OperationId};
 use crate::model::{Call, Model};
 
-/// So many ways are tried alone.
+/// Configurations that are tried alone.
 const WAYS_MAX: usize = 16;
-/// How much of what is known may be left after a time at which there are several ways: the least
-/// part that is tried. Each further one is twice as much.
+/// Where several configurations are left, checkpoints are tried at the last eighth of the events,
+/// the last quarter and the last half: this is the least part.
 const LEAST_PART: usize = 8;
 /// Bytes of a state of which many copies can be made.
 const STATE_MAX: usize = 1 << 16;
@@ -33,18 +37,18 @@ pub struct Timed<'a> {
     pub steps: Few<Step<'a>>,
 }
 
-/// A time between two events, and one way to come there.
+/// A time between two events before which a history can be replaced by the state that it left.
 pub struct Checkpoint<S> {
     /// The last event before.
     pub last: u64,
-    /// What must come after starts no earlier.
+    /// What comes after it starts no earlier.
     pub next: u64,
     pub state: S,
-    /// What was under way and had not happened yet, by its position among all operations.
+    /// What was under way and had not taken effect, by its position among all operations.
     pub waiting: Vec<usize>,
 }
 
-/// A time between two events, and all the ways to come there.
+/// A time between two events, and the configurations that are left there.
 #[derive(Clone)]
 struct Position<'a, S> {
     /// Events before.
@@ -56,14 +60,13 @@ struct Position<'a, S> {
 
 struct Walk<'a, 'l, M: Model<Call<'a>>> {
     operations: &'l [Timed<'a>],
-    /// Calls (false) and returns (true) before `settled`, oldest first.
+    /// Invocations (false) and responses (true) before `settled`, oldest first.
     events: Vec<(u64, bool, usize)>,
     settled: u64,
     search: Search<'l, Call<'a>, M>,
 }
 
-/// The latest time before `settled` that can be found, and is one that `suits`, at which it is
-/// enough to know what is left.
+/// The latest checkpoint before `settled` that can be found and that `suits` says yes to.
 pub fn latest<'a, M: Model<Call<'a>>>(
     operations: &[Timed<'a>],
     model: &M,
@@ -116,7 +119,8 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         Walk { operations, events, settled, search: Search::new(model, limits) }
     }
 
-    /// Goes on over all that happens at the next time; none where that is too much, or cannot be.
+    /// Goes on over all events of the next time; none where a limit is reached, or no order is
+    /// left.
     fn advance(&mut self, position: &mut Position<'a, M::State>) -> Option<()> {
         let time = self.events.get(position.at)?.0;
         while let Some((_, returns, operation)) =
@@ -139,27 +143,18 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
 
     fn open(&mut self, position: &mut Position<'a, M::State>, operation: usize) -> Option<u64> {
         let Timed { steps, end, .. } = &self.operations[operation];
-        let mut bits: Few<u64> = Few::new();
-        for step in steps {
-            let before = bits.iter().enumerate().filter(|(at, _)| step.after >> at & 1 == 1);
-            let after = before.map(|(_, bit)| bit).sum();
-            bits.push(self.search.open(&mut position.frontier, step.call, after).ok()?);
-        }
+        let steps = steps.iter().map(|step| (step.call, step.after));
+        let bits = self.search.call(&mut position.frontier, steps).ok()?;
         if let (&[bit], NEVER) = (&bits[..], *end) {
             position.frontier.need_not_happen(bit);
         }
         Some(bits.into_iter().sum())
     }
 
-    /// The way from which all can go on that can go on from any, if there is one.
+    /// What is left at `position`, if one way to come there is enough to know.
     fn only_way(&self, position: &Position<'a, M::State>) -> Option<Checkpoint<M::State>> {
-        let ways = &position.frontier.configurations;
-        let mut best = ways.first()?;
-        for way in &ways[1..] {
-            best = if self.covers(position, best, way) { best } else { way };
-        }
-        let is_enough = ways.iter().all(|way| self.covers(position, best, way));
-        is_enough.then(|| self.checkpoint(position, best))?
+        let covers = |one: &_, other: &_| self.covers(position, one, other);
+        self.checkpoint(position, position.frontier.only_way(covers)?)
     }
 
     /// Whether `one` can go on in all the ways in which `other` can: the state is the same, and
@@ -185,8 +180,8 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
             })
     }
 
-    /// What is left at a position to which one came in this way; none where an operation has happened
-    /// in part.
+    /// The checkpoint at a position that was reached in this way; none where an operation has taken
+    /// effect in part.
     fn checkpoint(
         &self,
         position: &Position<'a, M::State>,
@@ -209,7 +204,7 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         Some(Checkpoint { last, next, state: way.state.clone(), waiting })
     }
 
-    /// A way at `stop` that alone leads to all that there are at `end`.
+    /// A checkpoint at `stop`: a configuration that alone leads to all that are left at `end`.
     fn sufficient(
         &mut self,
         stop: &Position<'a, M::State>,
@@ -217,7 +212,8 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         suits: impl Fn(&Checkpoint<M::State>) -> bool,
     ) -> Option<Checkpoint<M::State>> {
         let mut ways: Vec<_> = stop.frontier.configurations.iter().collect();
-        // What has not happened may happen yet, in any order.
+        // Steps that have not taken effect may do so later, in any order: those with the fewest
+        // first.
         ways.sort_by_key(|way| way.done.count_ones());
         for way in ways.into_iter().take(WAYS_MAX) {
             let Some(left) = self.checkpoint(stop, way).filter(&suits) else { continue };

@@ -1,14 +1,13 @@
-//! What a check that goes along with a run need not hold any longer. A history that was explained
-//! comes in, with a time that everything to come lies after; a history goes out that explains
-//! exactly the same continuations, and is shorter where it can be. Knows no calls under way: those
-//! are what is to come.
+//! Prunes the history of an online check: drops operations that no future response can contradict.
+//! The pruned history explains exactly the same continuations. Calls under way are not in it: they
+//! are part of what is to come, which responds at a given time or later.
 //!
-//! - Of queues and deques a value may go, with its addition and its removal, once nothing overlaps
-//!   these that is not over itself: taking an element out of a sequence or a bag changes nothing
-//!   for the others, and what is to come can neither contradict the two nor need them. (Where two
-//!   clients push to a deque it can, as on a stack: see [`super::prune_stack`].)
-//! - Of keys and counters everything before an instant may go at which nothing was under way, if
-//!   what was held then is certain; one operation that leaves the same stands for it.
+//! - A value of a queue or deque goes, with its addition and its removal, once all that overlaps
+//!   the two has responded: to take an element out of a sequence or a bag changes nothing for the
+//!   others, and no future response can contradict the two or need them. Where two clients push to
+//!   a deque one can, as on a stack: see [`super::prune_stack`].
+//! - Of a key or a counter everything goes that came before a quiescent instant, if it is certain
+//!   what was held then. One operation that leaves the same takes its place.
 
 use crate::check::data::hash::FastMap;
 use crate::check::exact::deque;
@@ -16,17 +15,17 @@ use crate::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::model::{Call, Empty, Kind, Spec, added, key};
 use crate::operation::{Op, Status};
 
-/// Instants at which nothing was under way that are tried, latest first.
+/// Quiescent instants that are tried, latest first.
 const INSTANTS_MAX: usize = 16;
 
-/// An operation that stands for others, in the box of one of them.
+/// An operation that takes the place of others, in the timebox of one of them.
 pub(super) struct StandIn {
     pub op: Op,
     pub args: Vec<i64>,
     pub when: When,
 }
 
-/// Where in the box of the other one.
+/// Where in that timebox.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     Within,
@@ -39,7 +38,8 @@ impl StandIn {
     }
 }
 
-/// What becomes of the operations. Most of a long history goes, so that this is a byte for each.
+/// Which operations go, and which are replaced. Most of a long history goes, so that this is a byte
+/// for each.
 pub(super) struct Fates {
     /// By thread and operation.
     goes: Vec<Vec<bool>>,
@@ -185,8 +185,8 @@ pub(super) fn over(history: &History, spec: &Spec, settled: u64) -> u64 {
     }
 }
 
-/// What became of the operations of `part` before the latest instant at which none of them was
-/// under way and it is certain what they had left.
+/// Decides the fate of the operations of `part` before the latest quiescent instant at which it is
+/// certain what they had left.
 fn before_an_instant(
     history: &History,
     kind: Kind,
@@ -293,7 +293,7 @@ fn cell(
     }
 }
 
-/// What a cell holds right after an operation, if that tells; the inner none: nothing.
+/// What a cell holds right after an operation, if that is certain; the inner none: nothing.
 fn held_after(history: &History, id: OperationId) -> Option<Option<&[i64]>> {
     let Entry { op, status, args, results, .. } = history.entry(id);
     let (ok, last) = (status == Status::Ok, &args[args.len().saturating_sub(1)..]);

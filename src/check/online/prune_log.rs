@@ -1,15 +1,13 @@
-//! What a check of a log that goes along with a run need not hold any longer. A history of appends
-//! and reads comes in, with a time that everything to come lies after; a history goes out that
-//! explains exactly the same continuations, and is shorter where it can be. Knows no calls under
-//! way: those are what is to come. Streams are not for it.
+//! Prunes the history of a log in an online check: drops operations that no future response can
+//! contradict. Streams are not for it. The contract is that of [`super::prune`].
 //!
-//! The records stay, with the appends. All else matters for its place alone: it contradicts what
-//! comes before it in the log and was called only after its return (see [`crate::check::exact::log`]). Where is
-//! known of all but appends without an answer, so it is these and what is to come that may yet come
-//! before something. So of the reads and looks at the tail that had returned by the time such an
-//! append was called, the one furthest on says what all of them do; and likewise of those that had
-//! returned before `settled`. A read that tells where an append without an answer stands says more,
-//! and stays.
+//! The records stay, and so do the appends. Any other operation matters for its position alone: it
+//! contradicts an operation that comes before it in the log and was invoked only after its response
+//! (see `exact::log`). The position of all operations is known but for appends without an answer,
+//! so only these and future operations may still come before another. Of the reads and looks at the
+//! tail that had responded when such an append was invoked, the one furthest on therefore says what
+//! all of them do; likewise of those that had responded before `settled`. A read that shows the
+//! position of an append without an answer says more, and stays.
 
 use super::prune::{Fates, kept};
 use crate::check::data::hash::FastSet;

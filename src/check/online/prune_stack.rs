@@ -1,7 +1,5 @@
-//! What a check of a stack that goes along with a run need not hold any longer. A history of pushes
-//! and pops comes in, with a time that everything to come lies after; a history goes out that
-//! explains exactly the same continuations, and is shorter where it can be. Knows no calls under
-//! way: those are what is to come.
+//! Prunes the history of a stack in an online check: drops operations that no future response can
+//! contradict. The contract is that of [`super::prune`].
 //!
 //! A part of a stack's history is a stack's history, so that to leave out a value, with its push
 //! and its pop, never makes a good history bad. That it makes no bad one good has to be shown: any
@@ -131,8 +129,8 @@ impl Stack {
         Some(stack)
     }
 
-    /// Numbers the events; lets go what moves nothing and tells nothing. None where a value is
-    /// pushed or popped twice.
+    /// Numbers the events; drops what moves no value and whose answer is not promised. None where a
+    /// value is pushed or popped twice.
     fn read(
         &mut self,
         history: &History,

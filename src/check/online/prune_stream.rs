@@ -1,13 +1,12 @@
-//! What a stream's operations leave behind, for a check that goes along with a run. A history that
-//! is explained comes in, with a time that everything to come lies after; a history goes out that
-//! explains exactly the same continuations, and is shorter where it can be.
+//! Prunes the history of a stream in an online check: replaces what came before a checkpoint by one
+//! `restore` that leaves the same. The contract is that of [`super::prune`].
 //!
-//! At a time at which the search can have come there in one way only, all that it has done by then
-//! is done: one `restore` stands for it, before what was under way and had not happened yet. An
-//! append of unknown outcome that has not happened stays, as it may at any later time; unless its
-//! condition on the tail, which never falls, cannot hold any more. While there are several ways, as
-//! where of two appends without an answer one must have happened, everything since stays: until
-//! some answer tells.
+//! A checkpoint is a time at which the search has one configuration left. A `restore` takes the
+//! place of what took effect by then, before the calls under way that had not. An append of unknown
+//! outcome that has not taken effect stays, as it may at any later time, unless its condition on
+//! the tail, which never falls, cannot hold any more. Where several configurations are left, as
+//! where one of two appends without an answer must have taken effect, everything since the last
+//! checkpoint stays until some answer decides.
 
 use crate::check::search::frontier::Configuration;
 use crate::check::search::journal;
@@ -18,12 +17,12 @@ use crate::journal::Journal;
 use crate::model::{Call, Known, Stream};
 use crate::operation::{Op, Status};
 
-/// Where a history can be cut.
+/// A time before which a history can be replaced by one `restore`.
 struct Checkpoint {
     /// The last event before.
     last: u64,
     left: Known,
-    /// What was under way and has happened, or never will.
+    /// What was under way and has taken effect, or never will.
     over: Vec<OperationId>,
     /// When the stand-in happens, the only time of its box: before all that must come after.
     stand: u64,
@@ -51,14 +50,14 @@ pub fn prune(history: &History, settled: u64, limits: &Limits) -> Option<History
     replace_before(history, &checkpoint)
 }
 
-/// Whether, and how, a history can be cut there.
+/// The checkpoint there, if it is one.
 fn checkpoint(
     history: &History,
     cut: &Cut<Call, Known>,
     settled: u64,
     name: impl Fn(OperationId) -> OperationId,
 ) -> Option<Checkpoint> {
-    let way = only_way(cut)?;
+    let way = cut.frontier.only_way(|one, other| covers(cut, one, other))?;
     let left = way.state;
     let (mut over, mut stand) = (Vec::new(), settled.min(cut.next));
     for (id, bit) in cut.open {
@@ -72,16 +71,6 @@ fn checkpoint(
         }
     }
     Some(Checkpoint { last: cut.last, left, over, stand: stand.checked_sub(1)? })
-}
-
-/// The way in which all that is to come can go that can go at all, if there is one such.
-fn only_way<'a>(cut: &'a Cut<Call, Known>) -> Option<&'a Configuration<Known>> {
-    let ways = &cut.frontier.configurations;
-    let mut best = ways.first()?;
-    for way in &ways[1..] {
-        best = if covers(cut, best, way) { best } else { way };
-    }
-    ways.iter().all(|way| covers(cut, best, way)).then_some(best)
 }
 
 /// Whether `one` can go on in all the ways in which `other` can: nothing else differs than which

@@ -1,11 +1,8 @@
-//! A history that goes on from where it can be left, for a check that goes along with a run and
-//! never sees the calls rest. A history that is explained comes in, with a time that everything to
-//! come lies after; a history goes out that explains exactly the same continuations, and is shorter
-//! where it can be. Knows no calls under way: those are what is to come. Where a history can be
-//! left, [`super::checkpoint`] finds out.
+//! Summarizes the history before a checkpoint by a few calls that leave the same state, where calls
+//! never rest and [`super::prune`] drops nothing. [`super::checkpoint`] finds the checkpoint.
 //!
-//! What an object holds then is what a few calls put into it that happen before all the rest: each
-//! takes the place of one that is over, at the start of its box.
+//! A few calls put into the object what it holds at the checkpoint. Each takes the place of an
+//! operation that is over, at the start of its timebox, so that all of them come before the rest.
 
 use super::checkpoint::{Checkpoint, Timed, latest};
 use super::prune::{Fates, StandIn, When, kept};
@@ -43,8 +40,8 @@ struct Summary<'a> {
 }
 
 /// `history` without what cannot matter to operations that end at `settled` or later; none if all
-/// of it can, or if this cannot tell. What is to come ends and what is under way starts no earlier
-/// than `settled`.
+/// of it can, or if that is not certain. What is to come ends and what is under way starts no
+/// earlier than `settled`.
 pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
     let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
     let limits = Limits { steps_max, ..limits.clone() };
@@ -125,7 +122,7 @@ impl<'a> Summary<'a> {
         let operations: Vec<Timed> = part.iter().map(timed).collect();
         // Of a read without an answer nothing will ever be known.
         mute.into_iter().for_each(|id| self.fates.set(id, true));
-        self.leave(&operations, model, |_| true, holds);
+        self.replace(&operations, model, |_| true, holds);
     }
 
     fn timed(&self, id: OperationId, steps: Few<Step<'a>>) -> Timed<'a> {
@@ -133,9 +130,9 @@ impl<'a> Summary<'a> {
         Timed { id, start: operation.start, end: operation.end, steps }
     }
 
-    /// Leaves the beginning of `operations`, if that is worth it; tells where. What stands for it
-    /// takes the places of those that `able` says yes to.
-    fn leave<M: Model<Call<'a>>>(
+    /// Replaces the beginning of `operations` at a checkpoint, if that drops any; returns the
+    /// checkpoint. The stand-ins take the places of operations that `able` says yes to.
+    fn replace<M: Model<Call<'a>>>(
         &mut self,
         operations: &[Timed<'a>],
         model: &M,
@@ -174,7 +171,7 @@ impl<'a> Summary<'a> {
             let operation = history.operation(id);
             operation.status.is_open() && operation.op.removes()
         };
-        // What overlaps an "empty" answer may excuse it, and nothing stands for it in a deque.
+        // What overlaps an "empty" answer may excuse it, and nothing can take its place in a deque.
         let is_excusable = spec.empty == Empty::Lone;
         if history.ids().any(is_open) || is_excusable && spec.kind == Kind::Deque {
             return;
@@ -192,7 +189,7 @@ impl<'a> Summary<'a> {
         }
         let adds = |id: OperationId| history.operation(id).op.adds();
         let holds = |line: &M::State| line.clone().into_iter().map(|v| (op, vec![v])).collect();
-        let Some(Checkpoint { last, .. }) = self.leave(&operations, model, adds, holds) else {
+        let Some(Checkpoint { last, .. }) = self.replace(&operations, model, adds, holds) else {
             return;
         };
         for id in history.ids() {

@@ -1,9 +1,9 @@
 //! Checks a history while it happens: takes invocations and responses in the order of time and
 //! finds the first response after which no order explains what was seen.
 //!
-//! What is held is a window of the history, judged by the same checkers as a whole one: every
-//! operation that is not explained for good yet, and for the rest a few that leave the same state.
-//! Calls under way are judged as such: they may have taken effect, or not.
+//! The window holds every operation that is not explained for good, and for the rest a few that
+//! leave the same state. It is judged by the same checkers as a whole history. Calls under way may
+//! have taken effect, or not.
 
 use std::borrow::Cow;
 
@@ -21,15 +21,15 @@ use crate::operation::{Op, Status};
 /// What an operation takes in the window, at the least.
 const OPERATION_BYTES: usize = 2 * size_of::<crate::history::Operation>();
 
-/// Steps of a general search that asks when a violation began. A prefix of a long history may need
-/// one where the whole did not, as what a removal under way may take is open; then the violation is
-/// told as of a later return.
+/// Steps of a general search for the response at which a violation began. A prefix of a long
+/// history may need that search where the whole did not, because it is open what a removal under
+/// way takes; where the steps do not suffice, the violation is reported at a later response.
 const EARLIER_STEPS_MAX: u64 = 20_000;
 
 /// Threads of which some may be idle.
 const IDLE_MAX: usize = 64;
 
-/// Fewer operations are not searched for what others can stand for.
+/// A window of fewer operations is not summarized.
 const SEARCHED_MIN: usize = 6;
 
 /// A call under way.
@@ -48,7 +48,7 @@ pub struct OnlineViolation {
     /// Its operations are those of `history`.
     pub witness: Witness,
     /// The end of what was seen, up to the return that no order explains, with the calls under way
-    /// pending. Operations long explained are left out, or few others stand for them.
+    /// pending. Operations explained for good are left out, or replaced by a few others.
     pub history: History,
     /// When that return came.
     pub time: u64,
@@ -56,7 +56,7 @@ pub struct OnlineViolation {
     pub returned: u64,
 }
 
-/// A check that goes along with a run.
+/// Checks a run while it goes on.
 ///
 /// ```
 /// use interlap::check::{Limits, Online};
@@ -73,9 +73,9 @@ pub struct OnlineViolation {
 pub struct Online {
     spec: Spec,
     limits: Limits,
-    /// Returns between two looks.
+    /// Responses between two checks.
     stride: usize,
-    /// What returned and is not forgotten.
+    /// What has responded and is not pruned.
     window: History,
     open: Vec<OpenCall>,
     now: u64,
@@ -85,7 +85,7 @@ pub struct Online {
     /// Operations that the last look left.
     held: usize,
     held_max: usize,
-    /// Operations that the last search for what stands for others left.
+    /// Operations that the last summary left.
     searched: usize,
     /// Of transactions with timestamps: what reads at an earlier one cannot be judged any more.
     floor: i64,
@@ -95,10 +95,9 @@ pub struct Online {
 }
 
 impl Online {
-    /// Looks after every return: whatever is wrong is told with the return after which nothing that
-    /// may come makes it right.
-    /// `limits` are those of each look; one that reaches them leaves the matter to later looks,
-    /// when the answers of more calls are known.
+    /// Checks after every response, and so reports a violation at the first response after which
+    /// nothing that may come explains the history. `limits` are those of each check; one that
+    /// reaches them leaves the matter to later checks, when more answers are known.
     pub fn new(spec: Spec, limits: Limits) -> Online {
         Online {
             spec,
@@ -118,10 +117,10 @@ impl Online {
         }
     }
 
-    /// Looks after so many returns at the earliest, and not before there are as many as operations
-    /// are held: all looks together then take little longer than one at the end. What is told is
-    /// the same, later; the return that it is told of may be a later one, too, where it takes long
-    /// to search for the first.
+    /// Checks after so many responses at the earliest, and not before there are as many as
+    /// operations are held: all checks together then take little longer than one at the end.
+    /// Violations are the same, found later; they may be reported at a later response, too, where
+    /// it takes long to search for the first.
     pub fn every(mut self, returns: usize) -> Online {
         self.stride = returns.max(1);
         self
@@ -196,9 +195,9 @@ impl Online {
         Ok(self.found.as_ref())
     }
 
-    /// Takes what happened in a time in which no call was under way at either end, every call with
-    /// its answer. As [`Online::call`] and [`Online::answer`] would one by one, but what was found
-    /// is told by [`Online::look_at_rest`].
+    /// Takes a part of the history that is quiescent at both ends, every call with its answer. Does
+    /// what [`Online::call`] and [`Online::answer`] would one by one, but violations are reported
+    /// by [`Online::look_at_rest`].
     pub fn append(&mut self, history: History) -> Result<(), Misfit> {
         let operations = || history.threads.iter().flat_map(|thread| thread.operations());
         if !self.open.is_empty() || operations().any(|operation| operation.end == NEVER) {
@@ -307,7 +306,7 @@ impl Online {
     }
 
     /// Judges what is known. What is explained without the removals under way stays explained
-    /// whatever these take, so that what is over of it may be forgotten.
+    /// whatever these take, so that it may be pruned.
     fn look(&mut self) {
         self.held_max = self.held_max.max(self.window.len());
         self.given_up = self.unknown_past();
@@ -362,8 +361,8 @@ impl Online {
         }
     }
 
-    /// Forgets what can be where calls never rest. The search is for where there is much more than
-    /// it left last.
+    /// Prunes where the history is never quiescent. The search for a checkpoint is made when the
+    /// window holds much more than the last one left.
     fn prune_busy(&mut self, settled: u64) {
         let (window, spec) = (&self.window, &self.spec);
         let rest = match spec.kind {

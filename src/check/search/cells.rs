@@ -1,11 +1,10 @@
-//! The map and register checker: the general search on the calls of each key, which is one cell. A
-//! history comes in, the first operation that no order explains goes out. Linearizability is local,
+//! Searches histories of maps and registers, where each key is one cell. Linearizability is local,
 //! so the keys are independent histories (Herlihy and Wing 1990; as "P-compositionality" Horn and
 //! Kroening 2015); nothing is sorted or copied to part them.
 //!
-//! The search is that of [`crate::check::search::frontier`], with cells in mind: what a call does to one is told
-//! in a few words, and the calls under way are numbered for all keys together. More of them than
-//! there are numbers are not for it.
+//! The search is that of [`super::frontier`], specialised for cells: the effect of a call on a cell
+//! is a few words, and one numbering of the open calls serves all keys. More open calls than there
+//! are numbers go to [`super::keyed`].
 
 use smallvec::{SmallVec, smallvec};
 

@@ -1,6 +1,5 @@
-//! The set of all ways in which a history can have gone so far. Calls and returns come in one by
-//! one; whether some way is left goes out. Works for any sequential object. Does not know where the
-//! calls come from.
+//! Holds the set of all configurations that a history can have led to so far, and moves it forward
+//! by invocations and responses. Works for any sequential object.
 //!
 //! This is just-in-time linearization (Lowe 2017): nothing takes effect until a return forces it.
 //! A configuration says which of the open steps have taken effect, and what state that left.
@@ -16,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::{SmallVec, smallvec};
 
 use crate::check::data::hash::{FastMap, FastSet};
+use crate::check::data::small::Few;
 use crate::check::verdict::Limits;
 use crate::model::Model;
 
@@ -126,6 +126,19 @@ impl<O: Debug, S> Frontier<O, S> {
         }
     }
 
+    /// The configuration that can go on in all the ways in which any can, if there is one: what
+    /// came before it can be replaced by its state. `covers` says so of two.
+    pub fn only_way(
+        &self,
+        covers: impl Fn(&Configuration<S>, &Configuration<S>) -> bool,
+    ) -> Option<&Configuration<S>> {
+        let mut best = self.configurations.first()?;
+        for way in &self.configurations[1..] {
+            best = if covers(best, way) { best } else { way };
+        }
+        self.configurations.iter().all(|way| covers(best, way)).then_some(best)
+    }
+
     /// The operation of an open step.
     pub fn operation(&self, bit: u64) -> &O {
         &self.open[bit.trailing_zeros() as usize].operation
@@ -213,6 +226,22 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             None => frontier.open.push(open),
         }
         Ok(bit)
+    }
+
+    /// Opens the steps of one call; each comes with a mask of those of the same call that must take
+    /// effect before, by their places in it. Returns the bit of each.
+    pub fn call(
+        &mut self,
+        frontier: &mut Frontier<O, M::State>,
+        steps: impl IntoIterator<Item = (O, u64)>,
+    ) -> Result<Few<u64>, Exhausted> {
+        let mut bits: Few<u64> = Few::new();
+        for (operation, after) in steps {
+            let before = bits.iter().enumerate().filter(|(at, _)| after >> at & 1 == 1);
+            let after = before.map(|(_, bit)| bit).sum();
+            bits.push(self.open(frontier, operation, after)?);
+        }
+        Ok(bits)
     }
 
     /// The steps of `mask` return: they must have taken effect. Says whether any configuration is

@@ -1,6 +1,6 @@
-//! The general search: any model, any history, in time exponential in the number of operations that
-//! overlap. A history and a sequential object come in, a verdict goes out. Does not know which
-//! histories could be decided faster.
+//! Searches a history under a bundled model: any model, any history, in time exponential in the
+//! number of operations that overlap. The first response that no configuration survives is the
+//! witness.
 
 use super::frontier::{Exhausted, Frontier, Search};
 use super::minimize_witness;
@@ -43,7 +43,7 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         );
     }
     match spec.kind {
-        // What no get tells apart need not be.
+        // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
         Kind::FifoPerProducer if let Some(values) = values => {
             run(history, spec, &steps, &ProducerRanges::new(history, values), limits)
@@ -137,7 +137,9 @@ fn walk<'a, M: Model<Call<'a>>>(
         let removes = event.operation.op.removes();
         if !event.returns {
             steps.fill(event.id, &mut parts);
-            open[thread] = Some((event.id, call(&mut search, &mut frontier, &parts)?));
+            let steps = parts.iter().map(|step| (step.call, step.after));
+            let bits = search.call(&mut frontier, steps)?;
+            open[thread] = Some((event.id, bits.into_iter().sum()));
             if removes {
                 removals.call(event.id.thread);
             }
@@ -156,21 +158,6 @@ fn walk<'a, M: Model<Call<'a>>>(
         return Ok(Some(left_over(history)));
     }
     Ok(None)
-}
-
-/// Opens the steps of one call; returns the mask of all of them.
-fn call<'a, M: Model<Call<'a>>>(
-    search: &mut Search<Call<'a>, M>,
-    frontier: &mut Frontier<Call<'a>, M::State>,
-    parts: &[Step<'a>],
-) -> Result<u64, Exhausted> {
-    let mut bits: Few<u64> = Few::new();
-    for step in parts {
-        let before = bits.iter().enumerate().filter(|(at, _)| step.after >> at & 1 == 1);
-        let after = before.map(|(_, bit)| bit).sum();
-        bits.push(search.open(frontier, step.call, after)?);
-    }
-    Ok(bits.into_iter().sum())
 }
 
 fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {

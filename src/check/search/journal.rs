@@ -1,10 +1,10 @@
-//! The check of a user's own model: the general search over a journal of its operations. Parts of
-//! the object that the model says are independent are judged alone, on several threads at once.
-//! Journal and model come in, a verdict goes out. Knows no bundled model.
+//! Searches a journal of operations under any sequential object: a user's model, transactions,
+//! streams. Parts of the object that the model calls independent are judged alone, on several
+//! threads at once.
 //!
-//! Which of several violations is told does not depend on the threads' speed: parts are in the
-//! order of their first operation, and the first part that is violated is the answer. Once one is,
-//! those after it are given up, and those before it are not.
+//! Which of several violations is the answer does not depend on the threads' speed: parts are in
+//! the order of their first operation, and the first part that is violated is the answer. Once one
+//! is, those after it are given up, and those before it are not.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -53,7 +53,7 @@ where
         work();
     });
     let mut found = found.into_inner().expect("every thread has ended");
-    // A violation is one however much of the rest was not decided.
+    // A violation of one part is one, even where other parts were not decided.
     found.sort_by_key(|(at, verdict)| (!matches!(verdict, Verdict::Violation(_)), *at));
     found.into_iter().next().map_or(Verdict::Consistent, |(_, verdict)| verdict)
 }
@@ -76,14 +76,14 @@ fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
 pub struct Cut<'a, O, S> {
     pub last: u64,
     pub next: u64,
-    /// The ways in which it can have gone up to there.
+    /// The configurations that are left there.
     pub frontier: &'a Frontier<O, S>,
     /// The operations under way, each with the bits of its steps in `frontier`.
     pub open: &'a [(OperationId, u64)],
 }
 
-/// Searches all of `journal` as one part, and tells `look` of every time between two events, and of
-/// that after the last.
+/// Searches all of `journal` as one part, and calls `look` at every time between two events, and
+/// after the last.
 pub fn follow<O, M>(
     journal: &Journal<O>,
     model: &M,
@@ -98,7 +98,8 @@ where
     walk(journal, &all, Search::new(model, limits), look)
 }
 
-/// The calls (false) and returns (true) of a part, oldest first; calls first at equal stamps.
+/// The invocations (false) and responses (true) of a part, oldest first; invocations first at equal
+/// times.
 fn events<O>(journal: &Journal<O>, part: &Part) -> Vec<(u64, bool, OperationId)> {
     let mut events = Vec::with_capacity(2 * part.len());
     for &id in part {
@@ -156,7 +157,7 @@ fn walk<O: Clone + Debug, M: Model<O>>(
     Ok(None)
 }
 
-/// The states in which the search was left, at most four.
+/// The states of the configurations that are left, at most four.
 fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) -> String {
     let mut states: Vec<String> = Vec::new();
     for configuration in &frontier.configurations {

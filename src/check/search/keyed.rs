@@ -1,8 +1,7 @@
-//! Histories of keys, each judged for itself: map, register and kv. A history comes in, the first
-//! operation that no order explains goes out. Every operation concerns one key, and linearizability
-//! is local, so the keys are independent histories (Herlihy and Wing 1990; as "P-compositionality"
-//! Horn and Kroening 2015); nothing is sorted or copied to part them. Here is the general search, a
-//! frontier for each key; where keys are cells, [`crate::check::search::cells`] does the same, faster.
+//! Searches histories of keys (map, register, kv), each key for itself. Every operation concerns
+//! one key, and linearizability is local, so the keys are independent histories (Herlihy and Wing
+//! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
+//! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
 
 use super::frontier::{Exhausted, Frontier, Search};
 use super::parallel::{Failed, Share};
@@ -88,7 +87,7 @@ fn walk<'a, M: Expect<Call<'a>>>(
     Ok(None)
 }
 
-/// The operation that no order explains, told with what its key may have held.
+/// The witness of the operation that no order explains, with what its key may have held.
 pub fn unexplained<'a, 's, M: Expect<Call<'a>>>(
     history: &'a History,
     model: &M,

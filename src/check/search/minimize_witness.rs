@@ -1,11 +1,11 @@
-//! Fewer operations that no order explains either. A history of a queue, stack or deque that the
-//! general search found no order for comes in, with the way to judge another; the few operations
-//! that already contradict each other go out. Does not know how they are judged.
+//! Minimizes the witness of a history that the general search found no order for: finds the few
+//! operations of a queue, stack or deque that already contradict each other. The caller says how to
+//! judge a shorter history.
 //!
 //! Values are left out, everywhere, many at a time first, then fewer (Zeller and Hildebrandt,
-//! "Simplifying and Isolating Failure-Inducing Input", TSE 2002). What an order explains, it
-//! explains without some of the values, too: taking an element out of a sequence or a bag changes
-//! nothing for the others. So if the rest has no order, neither has the whole.
+//! "Simplifying and Isolating Failure-Inducing Input", TSE 2002). An order that explains a history
+//! explains it without some of the values, too: to take an element out of a sequence or a bag
+//! changes nothing for the others. So if the rest has no order, neither has the whole.
 
 use std::collections::HashSet;
 

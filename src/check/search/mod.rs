@@ -10,7 +10,7 @@
 //! - `parallel`: judges independent keys on several threads.
 //! - `producer_ranges`: a queue that keeps the order of each producer, as two numbers a producer.
 //! - `steps`: the steps at which an operation takes effect.
-//! - `strings`: strings as states, told apart only where some get can tell.
+//! - `strings`: a key's string, as states that differ only where some get can tell.
 //! - `text_witness`: what a get found that it cannot have, or lacks that it must have.
 
 pub mod cells;

@@ -1,10 +1,8 @@
-//! The judgement of independent keys at once. A walk over the events of a history that judges the
-//! keys of a share comes in; a verdict goes out, the same as if one walk had judged all keys. Does
-//! not know how keys are judged.
+//! Judges independent keys on several threads. Each thread walks over all events and skips those of
+//! other threads' keys, which costs little. The verdict is the same as that of one walk.
 //!
-//! Each thread walks over all events and skips those of other threads' keys, which costs little.
-//! The violation that comes first in the history is the one that is told, whoever finds it; once
-//! one is found, no walk goes beyond it.
+//! Of several violations the witness is the one that comes first in the history, whoever finds it;
+//! once one is found, no walk goes beyond it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

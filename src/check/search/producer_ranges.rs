@@ -1,7 +1,6 @@
-//! A queue that keeps the order of each producer, of values that are added once: a sequential
-//! object for the general search whose state is two numbers for each producer, however much the
-//! queue holds. Calls come in, the states they may lead to go out. `model::Producers` is the same
-//! with the values themselves, which people can read.
+//! A queue that keeps the order of each producer, as a sequential object for the general search
+//! whose state is two numbers a producer, however much the queue holds. It is for values that are
+//! added once. `model::Producers` is the same with the values themselves, which people can read.
 //!
 //! A thread adds in its program order, and nothing after a call that may not have added its values;
 //! so inside are its values from the one that is to be taken next up to the last that was added: a

@@ -1,7 +1,6 @@
-//! The instants of an operation. An operation and the model come in, the steps at which it takes
-//! effect go out: one for most; one for each element of a bulk operation that is not atomic; one
-//! for each producer's queue of an "empty" answer that may look at them one after another. Does not
-//! know when they happen.
+//! Finds the steps at which an operation takes effect: one for most; one for each element of a bulk
+//! operation that is not atomic; one for each producer's queue of an "empty" answer that may look
+//! at them one after another.
 
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, taken_by};
@@ -42,8 +41,8 @@ impl<'a> Steps<'a> {
         Steps { history, spec: *spec, values, producers, untaken: added.saturating_sub(taken) }
     }
 
-    /// Whether the model's promises can be told at all: which producer's a value is, and where it
-    /// stands among the others, is known only where every value is added once.
+    /// Whether the model's promises can be decided: the producer of a value, and its position among
+    /// the others, are known only where every value is added once.
     pub fn decidable(&self) -> bool {
         let Spec { kind, empty, bulk, .. } = self.spec;
         let any = |test: &dyn Fn(&Thread, &Operation) -> bool| {

@@ -1,5 +1,4 @@
-//! Strings, as far as anyone finds out about them. A history of gets, puts and appends comes in;
-//! the object whose states tell apart only what its gets tell apart goes out. Knows no search.
+//! A key's string as a sequential object whose states differ only where some get can tell.
 //!
 //! A string that is a prefix of nothing that a get ever found stays so however it grows, so until
 //! the next put no get takes effect: all such strings are one state. Without this, a search has to

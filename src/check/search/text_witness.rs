@@ -1,8 +1,8 @@
-//! Why a string cannot be what a get found. A history of gets, puts and appends comes in with a get
-//! that no order explains; what it found that it cannot have, or lacks that it must have, goes out,
-//! with the calls that show it. Does not decide whether an order explains an answer: that is done.
+//! Explains why no order gives a get the string it found: names what the string cannot have, or
+//! lacks and must have, with the calls that show it. That no order exists is decided elsewhere, by
+//! [`super::keyed`].
 //!
-//! Values are told apart, so this is for keys of which no value is written twice.
+//! It is for keys of which no value is written twice: a value then names its write.
 
 use crate::check::data::hash::FastMap;
 use crate::check::data::words::{answered, called};

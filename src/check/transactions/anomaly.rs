@@ -1,6 +1,6 @@
-//! Names for what transactions did wrong (Berenson et al. 1995; Adya 1999). Transactions come in,
-//! a witness with the anomaly's name and the fewest transactions goes out. What is told here as
-//! certain is a violation in itself; the other names are given to what the search has refused.
+//! Names what transactions did wrong (Berenson et al. 1995; Adya 1999), with the fewest
+//! transactions that show it. [`certain`] finds violations by themselves; [`named`] only names what
+//! the search has refused.
 
 use super::checker::{explained, witness};
 use super::in_flight::first_under_way;
@@ -13,16 +13,16 @@ use crate::history::{History, OperationId};
 use crate::model::Kind;
 use crate::operation::{Op, Status};
 
-/// Most transactions that are cut down one by one: each takes a search of the rest.
+/// Most transactions that are left out one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;
 
-/// How often those that are left are cut down once more.
+/// How often the minimized transactions are minimized once more.
 const PASSES_MAX: usize = 4;
 
-/// Most transactions that are told one by one, of such as could not be cut down.
+/// Most transactions that are described one by one, of those that could not be minimized.
 const TOLD_MAX: usize = 10;
 
-/// Steps of a search that only cuts a witness down.
+/// Steps of a search that only minimizes a witness.
 const CUT_DOWN_STEPS: u64 = 200_000;
 
 /// A violation that needs no search, if there is one.
@@ -219,7 +219,7 @@ pub fn named(
     not_repeatable(history, kind, &all, all.len())
 }
 
-/// HasContent out those without which the others are refused still; whether there were any. Then what
+/// Leaves out those without which the others are refused still; whether there were any. Then what
 /// they had found is not wanted of others any more.
 fn without_some(all: &mut Vec<Asked>, refused: &dyn Fn(&[Asked]) -> bool) -> bool {
     let count = all.len();

@@ -1,6 +1,5 @@
-//! The checker of transactions under snapshot isolation, and of such as must be serializable. A
-//! history of begins, reads, writes, removes, commits and aborts comes in, a verdict goes out.
-//! Exact, by the general search over what transactions are made of.
+//! Checks transactions under snapshot isolation, and transactions that must be serializable. Exact,
+//! by the general search over the instants that transactions are made of.
 //!
 //! Snapshot isolation (Berenson et al., SIGMOD 1995): a transaction reads what was committed at one
 //! instant, between the call of its begin and the return of its first read, write or remove, and

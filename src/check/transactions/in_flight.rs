@@ -1,10 +1,9 @@
-//! Serializable transactions, judged while some of them are under way, as a sequential object whose
-//! operations are whole transactions. A transaction comes in, what the store may be afterwards goes
-//! out. Knows no boxes.
+//! Checks serializable transactions while some of them are under way, as a sequential object whose
+//! operations are whole transactions.
 //!
-//! A transaction under way may yet write anything under any key, and commit, and may have happened
-//! at any instant since its begin. So the store holds after it whatever the next reader of a key
-//! finds there: what is refused even so stays refused, whatever is to come.
+//! A transaction under way may still write anything under any key, and commit, and may have taken
+//! effect at any instant since its begin. So after it the store holds whatever the next reader of a
+//! key finds there: what is refused even so stays refused, whatever comes.
 
 use std::collections::BTreeMap;
 

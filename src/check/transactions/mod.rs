@@ -2,6 +2,7 @@
 //!
 //! - `anomaly`: names for what transactions did wrong.
 //! - `checker`: the verdict on a history of transactions.
+//! - `content`: what a store holds at a checkpoint, and the transactions that leave the same.
 //! - `in_flight`: transactions judged while some of them are under way.
 //! - `orders`: why no order of a few transactions explains what they read.
 //! - `prune_transactions`: prunes a history of transactions.
@@ -11,6 +12,7 @@
 
 mod anomaly;
 mod checker;
+mod content;
 mod in_flight;
 mod orders;
 mod prune_transactions;

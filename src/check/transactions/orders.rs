@@ -1,6 +1,5 @@
-//! Why no order of a few transactions explains what they read: transactions that a search has
-//! refused come in; each order goes out as far as it goes, with the first answer that it
-//! contradicts, in words. Decides nothing.
+//! Explains why no order of a few transactions gives what they read: follows each order as far as
+//! it goes and names the first answer that it contradicts. The search has refused them before.
 
 use std::collections::BTreeMap;
 

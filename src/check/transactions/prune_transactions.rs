@@ -1,24 +1,22 @@
-//! What transactions leave behind, for a check that goes along with a run. A history that is
-//! explained comes in, with a time that everything to come lies after; a history goes out that
-//! explains exactly the same continuations, and is shorter where it can be.
+//! Prunes a history of transactions in an online check: replaces what came before a checkpoint by
+//! one transaction that writes the same. The contract is that of `online::prune`.
 //!
-//! At a time at which the search can have come there in one way only, one transaction that writes
-//! the same stands for all that has happened by then. What was under way and has not happened yet
-//! stays, after that one; of a transaction whose snapshot was taken by then its changes stay and
-//! its commit, with begin and first change right after the one that stands for the others: what it
-//! found is explained. While there are several ways, as where two wrote one key at once and nobody
-//! has read it yet, all is held that came since; and all that came since the begin of a transaction
-//! that is not over.
+//! A checkpoint is a time at which the search has one configuration left. Calls that had not taken
+//! effect then stay, after the transaction that stands in. Of a transaction whose snapshot was
+//! taken by then the changes and the commit stay, with begin and first change right after the
+//! stand-in: its reads are explained. Where several configurations are left, as where two
+//! transactions wrote one key at once and nobody has read it yet, all operations since the last
+//! checkpoint stay; so do all since the begin of a transaction that is not over.
 //!
-//! Timestamps let transactions read the past, which is not kept. Where there are any, only an
-//! instant is good at which no transaction was under way, and if all that was committed before it
-//! is as old as, going by what was read so far, nobody will read any more. Who does nevertheless
-//! cannot be judged ([`unknown_past`]).
+//! Timestamps let transactions read the past, which is not kept. Where there are any, a checkpoint
+//! must be an instant at which no transaction was under way, and all that was committed before it
+//! must be so old that, going by the reads so far, nobody will read before it. A transaction that
+//! does cannot be judged ([`unknown_past`]).
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::checker::{points, serial};
+use super::content::{HasContent, Instants, StoreContent};
 use super::transaction::{Outcome, Transaction};
 use super::{stamped, store, transaction};
 use crate::check::data::hash::FastMap;
@@ -48,60 +46,6 @@ struct Instant {
     committed: i64,
 }
 
-/// What is committed at such a time.
-#[derive(Clone, PartialEq)]
-pub struct StoreContent {
-    /// By key; what is not there is absent.
-    values: BTreeMap<i64, i64>,
-    /// The latest commit timestamp and the latest read timestamp, where the order of transactions
-    /// is theirs.
-    committed: i64,
-    read: i64,
-}
-
-/// A state of the search that can be written down as transactions.
-pub trait HasContent {
-    /// Where no transaction is under way.
-    fn content(&self) -> StoreContent;
-
-    /// The transactions whose snapshots are taken and which may still commit changes.
-    fn running(&self) -> &[usize] {
-        &[]
-    }
-}
-
-impl StoreContent {
-    pub fn new(values: BTreeMap<i64, i64>) -> StoreContent {
-        StoreContent { values, committed: i64::MIN, read: i64::MIN }
-    }
-
-    /// What reads before the latest commit constrains nothing that the commit does not.
-    pub fn stamped(values: BTreeMap<i64, i64>, committed: i64, read: i64) -> StoreContent {
-        StoreContent { values, committed, read: if read >= committed { read } else { i64::MIN } }
-    }
-
-    /// The calls and answers of transactions that leave the same.
-    fn calls(&self) -> Vec<(Op, Vec<i64>, Vec<i64>)> {
-        let mut calls = Vec::new();
-        let stamp = |at: i64| if at > i64::MIN { vec![at] } else { Vec::new() };
-        if !self.values.is_empty() || self.committed > i64::MIN {
-            calls.push((Op::StoreBegin, Vec::new(), Vec::new()));
-            let write = |(key, value): (&i64, &i64)| (Op::StoreWrite, vec![*key, *value], vec![]);
-            calls.extend(self.values.iter().map(write));
-            if self.values.is_empty() {
-                // Only what changes something stands where it commits.
-                calls.push((Op::StoreRemove, vec![0], Vec::new()));
-            }
-            calls.push((Op::StoreCommit, Vec::new(), stamp(self.committed)));
-        }
-        if self.read > i64::MIN {
-            calls.push((Op::StoreBegin, Vec::new(), stamp(self.read)));
-            calls.push((Op::StoreCommit, Vec::new(), Vec::new()));
-        }
-        calls
-    }
-}
-
 /// `history` without what cannot matter to what begins at `settled` or later, nor to transactions
 /// under way; none if all of it can.
 pub fn prune(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Option<Pruned> {
@@ -125,7 +69,7 @@ pub fn prune(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Op
     Some(Pruned { history: replace_before(history, transactions, &checkpoint, settled)?, floor })
 }
 
-/// A time at which a history can be cut.
+/// A time before which a history can be replaced by one transaction.
 struct Checkpoint {
     /// When the last was before.
     last: u64,
@@ -139,20 +83,14 @@ struct Checkpoint {
 /// What is to come of a transaction.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
-    /// Nothing: it has happened, or never will.
+    /// Nothing: it has taken effect, or never will.
     Gone,
     /// Its commit: the snapshot is taken.
     Commit,
     Whole,
 }
 
-/// An instant of a transaction.
-pub trait Instants {
-    /// The transaction's number, if this is its first instant.
-    fn begins(&self) -> Option<usize>;
-}
-
-/// Where to look for places.
+/// Where to look for checkpoints.
 struct Ahead<'a> {
     settled: u64,
     /// Where transactions have timestamps: these alone, and nothing is under way there.
@@ -191,13 +129,14 @@ impl Ahead<'_> {
                 }
             }
         });
-        // A checkpoint is one whatever came later, but what timestamps say is said of all together.
+        // A checkpoint stays one whatever came later; timestamps, though, order all transactions
+        // together.
         let is_whole = followed.is_ok_and(|witness| witness.is_none());
         found.filter(|_| is_whole || self.instants.is_none())
     }
 }
 
-/// Whether, and how, a history can be cut there.
+/// The checkpoint there, if it is one.
 fn checkpoint<O: Instants, S: HasContent>(
     journal: &Journal<O>,
     cut: &Cut<O, S>,
@@ -213,7 +152,7 @@ fn checkpoint<O: Instants, S: HasContent>(
     Some(Checkpoint { last: cut.last, left: way.state.content(), committed: i64::MIN, fates })
 }
 
-/// The good instants, oldest first.
+/// The instants that can be checkpoints, oldest first.
 fn instants(
     history: &History,
     transactions: &[Transaction],
@@ -246,8 +185,9 @@ fn instants(
     instants
 }
 
-/// A timestamp that nobody will read before any more, if they do not look back twice as far as so
-/// far. How far that is: from what was committed for certain when they began.
+/// A timestamp before which nobody will read, unless they look back more than twice as far as
+/// anyone has so far. How far one looks back is counted from what was certainly committed at its
+/// begin.
 fn reach(transactions: &[Transaction]) -> i64 {
     let commit = |t: &Transaction| match t.outcome {
         Outcome::Committed { end, .. } if !t.writes.is_empty() => Some((end, t.commit_at?)),
@@ -270,7 +210,7 @@ fn reach(transactions: &[Transaction]) -> i64 {
     if back > 0 { latest.saturating_sub(back.saturating_mul(2)) } else { i64::MAX }
 }
 
-/// From when on a transaction was over, and it was settled what became of it.
+/// When a transaction was over and its outcome was certain.
 fn settled_at(history: &History, transaction: &Transaction) -> u64 {
     let last = history.operation(*transaction.operations.last().expect("its begin"));
     let lost = matches!(transaction.outcome, Outcome::Unknown { .. });
@@ -310,7 +250,7 @@ fn replace_before(
         .collect();
     let (mut next, mut begun) = (settled, 0);
     for (number, kept) in kept.iter().enumerate() {
-        // Of one whose snapshot is taken begin and first change come before all that is kept.
+        // Where the snapshot is taken, begin and first change come before all that is kept.
         let moved = if fate(number) == Fate::Commit { 2 } else { 0 };
         begun = begun.max(moved);
         let rest = kept[moved.min(kept.len())..].iter();

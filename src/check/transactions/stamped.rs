@@ -1,16 +1,15 @@
 //! Stores whose transactions have known timestamps, as sequential objects whose operations are
-//! instants of transactions. An instant comes in, what the store may be afterwards goes out. Knows
-//! no boxes.
+//! instants of transactions.
 //!
-//! Every key has its versions in the order of their commits, each with its commit timestamp. What a
-//! transaction with a read timestamp finds under a key is the latest of those with no later
-//! timestamp that were committed when it took its snapshot; what has no timestamp counts as the
-//! earliest, and who has no read timestamp finds the latest version.
+//! Every key has its versions in the order of their commits, each with its commit timestamp. A
+//! transaction with a read timestamp finds the latest version that has no later timestamp and was
+//! committed when it took its snapshot. A version without a timestamp counts as the earliest; a
+//! transaction without a read timestamp finds the latest version.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::prune_transactions::{HasContent, StoreContent};
+use super::content::{HasContent, StoreContent};
 use super::store::{Point, meet};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;

@@ -1,9 +1,8 @@
-//! Stores of keys and values as sequential objects whose operations are instants of transactions.
-//! An instant comes in, what the store may be afterwards goes out. Knows no boxes.
+//! Stores of keys and values, as sequential objects whose operations are instants of transactions.
 
 use std::collections::BTreeMap;
 
-use super::prune_transactions::{HasContent, Instants, StoreContent};
+use super::content::{HasContent, Instants, StoreContent};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 

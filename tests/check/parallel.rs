@@ -1,5 +1,6 @@
-//! Keys judged on several threads against one thread, on long histories of many keys: the same
-//! verdict, the same witness. Also more calls under way at once than a search has numbers for.
+//! Holds keys judged on several threads against one thread, on long histories of many keys: the
+//! same verdict, the same witness. Also has more calls under way at once than a search has numbers
+//! for.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

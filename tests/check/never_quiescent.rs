@@ -1,6 +1,6 @@
-//! Runs in which the calls never rest, judged while they come in: against the check of every prefix
-//! as a whole, and what is held. In these some call is always under way, on each key, too; and
-//! structures are hardly ever empty.
+//! Holds the online check against the check of every prefix on runs that are never quiescent: some
+//! call is always under way, on each key too, and structures are hardly ever empty. Also limits how
+//! much it holds.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::history::{Entry, History};
@@ -276,7 +276,7 @@ fn hold(run: Run, specs: &[&str], bound: usize) {
 }
 
 #[test]
-fn long_runs_that_never_rest_need_little_memory() {
+fn long_runs_that_are_never_quiescent_need_little_memory() {
     // The others of these take as long.
     let specs: Vec<_> =
         SPECS.into_iter().filter(|text| !text.starts_with("fifo-relaxed:")).collect();
@@ -377,7 +377,7 @@ fn damaged(run: Run, spec: Spec, random: &mut Random) -> History {
 const SHORT: Run = Run { threads: 3, calls: 12, most: 4, appends: 30, ..LONG };
 
 #[test]
-fn every_prefix_of_stacks_that_never_rest() {
+fn online_agrees_on_every_prefix_of_stacks_that_are_never_quiescent() {
     for (at, text) in ["lifo", "lifo:empty=lone", "lifo:empty=none"].into_iter().enumerate() {
         let share = if at == 0 { 1 } else { 10 };
         for (threads, calls, unknown, runs) in
@@ -393,7 +393,7 @@ fn every_prefix_of_stacks_that_never_rest() {
 }
 
 #[test]
-fn every_prefix_of_runs_that_never_rest() {
+fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
     for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
         for (threads, calls, unknown, runs) in [(3, 14, 0, 600), (4, 24, 0, 300), (4, 30, 6, 150)] {
             let run = Run { threads, calls, unknown, ..SHORT };
@@ -408,7 +408,7 @@ fn every_prefix_of_runs_that_never_rest() {
 /// One value was pushed over while another was inside that is gone since, which tells the order of
 /// two that remain: 1 came before 2, though their pushes overlap.
 #[test]
-fn what_went_tells_the_order_of_what_remains() {
+fn pruned_operations_still_order_those_that_remain() {
     for (text, push, take) in [("lifo", Op::Push, Op::Pop), ("deque", Op::DequePush, Op::DequeTake)]
     {
         let calls = [
@@ -436,7 +436,7 @@ fn what_went_tells_the_order_of_what_remains() {
 
 /// Appends without an answer are placed by what was seen of them long ago.
 #[test]
-fn logs_remember_where_appends_without_an_answer_stand() {
+fn a_pruned_log_keeps_the_positions_of_appends_without_an_answer() {
     type Seen = (u32, Op, Status, i64, i64, u64, u64);
     let append = |client, value, start| -> Seen {
         (client, Op::LogAppend, Status::Unknown, value, 0, start, 0)

@@ -1,4 +1,4 @@
-//! Partial linearizations against a plain enumeration of all that can be made step by step.
+//! Holds partial linearizations against an enumeration of all that can be made step by step.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Parti
 }
 
 #[test]
-fn of_small_histories_all_are_found() {
+fn all_partial_linearizations_of_small_histories_are_found() {
     for (at, text) in SPECS.into_iter().enumerate() {
         let spec: Spec = text.parse().expect(text);
         let (mut random, mut compared) = (Random::new(700 + at as u64), 0);
@@ -161,7 +161,7 @@ fn of_small_histories_all_are_found() {
 
 /// Far from the beginning: what took effect is a history that some order explains.
 #[test]
-fn of_long_histories_those_near_the_end_are_right() {
+fn partial_linearizations_of_long_histories_are_right_near_the_end() {
     for (at, text) in SPECS.into_iter().enumerate() {
         let spec: Spec = text.parse().expect(text);
         let (mut random, mut compared) = (Random::new(800 + at as u64), 0);
