@@ -5,7 +5,7 @@
 use super::data::scope::refuse;
 use super::data::words;
 use super::search::history::{Task, with_object};
-use super::search::keyed::call_of;
+use super::search::steps::call_of;
 use super::transactions;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, OperationId, Thread};

@@ -5,6 +5,9 @@ use crate::check::verdict::Witness;
 use crate::history::{History, OperationId};
 use crate::operation::{Status, listed};
 
+/// The rule of a witness that names no reason but that there is no order.
+pub const UNEXPLAINED: &str = "not-linearizable";
+
 /// "thread 3", or "the drain": the client that made the call.
 pub fn thread(history: &History, id: OperationId) -> String {
     match history.client_name(id) {

@@ -11,8 +11,9 @@
 
 use crate::check::data::hash::FastMap;
 use crate::check::exact::deque;
+use crate::check::search::steps::call_of;
 use crate::history::{Entry, History, NEVER, OperationId, Thread};
-use crate::model::{Call, Empty, Kind, Spec, added, key};
+use crate::model::{Empty, Kind, Spec, added, key};
 use crate::operation::{Op, Status};
 
 /// Quiescent instants that are tried, latest first.
@@ -264,10 +265,7 @@ fn cell(
     kind: Kind,
     part: &[OperationId],
 ) -> Option<Vec<(OperationId, Option<StandIn>)>> {
-    let changes = |id: &OperationId| {
-        let Entry { op, status, args, results, .. } = history.entry(*id);
-        !Call { op, status, args, results, thread: 0, queue: None }.is_read()
-    };
+    let changes = |id: &OperationId| !call_of(history, *id).is_read();
     let end = |id: &OperationId| history.operation(*id).end;
     let mut changing: Vec<OperationId> = part.iter().copied().filter(changes).collect();
     changing.sort_unstable_by_key(end);

@@ -10,8 +10,7 @@ use crate::check::data::empty_answers;
 use crate::check::data::hash::FastMap;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
-use crate::check::search::keyed::call_of;
-use crate::check::search::steps::{Step, Steps};
+use crate::check::search::steps::{Step, Steps, call_of};
 use crate::check::verdict::Limits;
 use crate::history::{History, OperationId};
 use crate::model::{

@@ -9,8 +9,9 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::frontier::{Exhausted, OPEN_MAX, limit};
-use super::keyed::{call_of, unexplained};
+use super::keyed::unexplained;
 use super::parallel::{Failed, Share};
+use super::steps::call_of;
 use crate::check::data::events::Events;
 use crate::check::data::hash::FastMap;
 use crate::check::verdict::Limits;

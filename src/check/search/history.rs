@@ -11,7 +11,7 @@ use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
-use crate::check::data::words;
+use crate::check::data::words::{self, UNEXPLAINED};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::history::{History, OperationId};
 use crate::model::{
@@ -19,9 +19,6 @@ use crate::model::{
     Sequence, Spec, Stream, Texts,
 };
 use crate::operation::Status;
-
-/// The rule of a witness that names no reason but that there is no order.
-pub const UNEXPLAINED: &str = "not-linearizable";
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
 const PART_LIMITS: Limits = Limits {

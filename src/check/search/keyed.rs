@@ -5,6 +5,7 @@
 
 use super::frontier::{Exhausted, Frontier, Search};
 use super::parallel::{Failed, Share};
+use super::steps::call_of;
 use super::strings::Strings;
 use super::{cells, parallel, text_witness};
 use crate::check::data::events::Events;
@@ -35,15 +36,6 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
             found => found,
         }
     })
-}
-
-/// What an operation does to its object.
-pub fn call_of(history: &History, id: OperationId) -> Call<'_> {
-    let thread = &history.threads[id.thread as usize];
-    let operation = &thread.operations()[id.index as usize];
-    let (args, results) = (thread.args(operation), thread.results(operation));
-    let (op, status) = (operation.op, operation.status);
-    Call { op, status, args, results, thread: id.thread, queue: None }
 }
 
 fn walk<'a, M: Expect<Call<'a>>>(

@@ -9,9 +9,8 @@
 
 use std::collections::HashSet;
 
-use super::history::UNEXPLAINED;
 use crate::check::data::values::{added_by, taken_by};
-use crate::check::data::words;
+use crate::check::data::words::{self, UNEXPLAINED};
 use crate::check::verdict::Witness;
 use crate::history::{Entry, History, OperationId, Thread};
 use crate::model::{Kind, Spec};

@@ -14,6 +14,15 @@ pub struct Step<'a> {
     pub after: u64,
 }
 
+/// What an operation does to its object.
+pub fn call_of(history: &History, id: OperationId) -> Call<'_> {
+    let thread = &history.threads[id.thread as usize];
+    let operation = &thread.operations()[id.index as usize];
+    let (args, results) = (thread.args(operation), thread.results(operation));
+    let (op, status) = (operation.op, operation.status);
+    Call { op, status, args, results, thread: id.thread, queue: None }
+}
+
 /// What splits operations into steps.
 pub struct Steps<'a> {
     history: &'a History,
@@ -60,15 +69,7 @@ impl<'a> Steps<'a> {
     /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.
     pub fn fill(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
         steps.clear();
-        let operation = self.history.operation(id);
-        let call = Call {
-            op: operation.op,
-            status: operation.status,
-            args: self.history.args(id),
-            results: self.history.results(id),
-            thread: id.thread,
-            queue: None,
-        };
+        let call = call_of(self.history, id);
         let split = self.spec.bulk != Bulk::Atomic;
         match (call.op, call.status) {
             (_, Status::Full) => {}
