@@ -1,18 +1,20 @@
-//! The check of one thread alone. A history of one client comes in; the first answer that the
-//! sequential object contradicts goes out, with the answer it would have given. Here every answer
-//! must be right, whatever less the model promises when calls overlap.
+//! Checks a history of one thread: finds the first answer that the sequential object contradicts,
+//! with the answer it would have given. Every answer must be right, whatever less the model
+//! promises when calls overlap.
 
-use super::{Limits, Verdict, Witness, witness};
-use crate::core::history::{History, OperationId};
-use crate::model::{
-    Bag, Call, Counter, Dictionary, Expect, Kind, Log, OrderedSet, Producers, Relaxed, Sequence,
-    Spec, Stream, Texts,
-};
+use super::data::scope::refuse;
+use super::data::words;
+use super::search::history::{Task, with_object};
+use super::search::steps::call_of;
+use super::transactions;
+use super::verdict::{Limits, Verdict, Witness};
+use crate::core::history::{History, OperationId, Thread};
+use crate::model::{Call, Expect, Kind, Spec};
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
 /// `empty=` says.
 pub fn sequential(history: &History, spec: &Spec) -> Verdict {
-    let busy = |thread: &&crate::core::history::Thread| !thread.operations().is_empty();
+    let busy = |thread: &&Thread| !thread.operations().is_empty();
     if history.threads.iter().filter(busy).count() > 1 {
         return Verdict::Inconclusive(
             "the history has several threads, or its client went on after a call of unknown \
@@ -20,51 +22,45 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
                 .to_string(),
         );
     }
-    if let Some(refusal) = super::refuse(history, spec) {
+    if let Some(refusal) = refuse(history, spec) {
         return Verdict::Inconclusive(refusal);
     }
-    let initial = (spec.kind == Kind::Register).then_some(0);
     match spec.kind {
-        Kind::Set | Kind::Map | Kind::Register => replay(history, &Dictionary { initial }),
-        Kind::FifoPerProducer => replay(history, &Producers { threads: history.threads.len() }),
-        Kind::Fifo | Kind::Lifo | Kind::Deque => replay(history, &Sequence),
-        Kind::Pool | Kind::PriorityQueue => replay(history, &Bag),
-        Kind::FifoRelaxed => replay(history, &Relaxed { k: spec.k as usize }),
-        Kind::RangeSet => replay(history, &OrderedSet),
-        Kind::Kv => replay(history, &Texts),
-        Kind::Counter => replay(history, &Counter),
-        Kind::Log if super::is_stream(history, spec) => replay(history, &Stream),
-        Kind::Log => replay(history, &Log),
-        Kind::Snapshot | Kind::Serializable => super::check(history, spec, &Limits::default()),
+        Kind::Snapshot | Kind::Serializable => {
+            transactions::check(history, spec, &Limits::default())
+        }
+        _ => with_object(history, spec, Replay { history }),
     }
 }
 
-fn replay<'a, M: Expect<Call<'a>>>(history: &'a History, model: &M) -> Verdict {
-    let (mut states, mut next) = (vec![model.init()], Vec::new());
-    for id in history.ids() {
-        let operation = history.operation(id);
-        let call = Call {
-            op: operation.op,
-            status: operation.status,
-            args: history.args(id),
-            results: history.results(id),
-            thread: id.thread,
-            queue: None,
-        };
-        // Only the last call can be open, and nothing is answered after it.
-        if call.status.is_open() {
-            break;
+/// Makes the calls again, one after another.
+struct Replay<'a> {
+    history: &'a History,
+}
+
+impl<'a> Task<'a> for Replay<'a> {
+    type Output = Verdict;
+
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Verdict {
+        let (mut states, mut next) = (vec![object.init()], Vec::new());
+        for id in self.history.ids() {
+            let call = call_of(self.history, id);
+            // Only the last call can be open, and nothing is answered after it.
+            if call.status.is_open() {
+                break;
+            }
+            for state in &states {
+                object.step(state, &call, &mut next);
+            }
+            if next.is_empty() {
+                let witness = contradicted(self.history, id, object, &states[0], &call);
+                return Verdict::Violation(witness);
+            }
+            std::mem::swap(&mut states, &mut next);
+            next.clear();
         }
-        for state in &states {
-            model.step(state, &call, &mut next);
-        }
-        if next.is_empty() {
-            return Verdict::Violation(contradicted(history, id, model, &states[0], &call));
-        }
-        std::mem::swap(&mut states, &mut next);
-        next.clear();
+        Verdict::Consistent
     }
-    Verdict::Consistent
 }
 
 fn contradicted<'a, M: Expect<Call<'a>>>(
@@ -76,8 +72,8 @@ fn contradicted<'a, M: Expect<Call<'a>>>(
 ) -> Witness {
     let explanation = format!(
         "With no other call under way, {} {}; it should have answered {}.",
-        witness::called(history, id),
-        witness::answered(history, id),
+        words::called(history, id),
+        words::answered(history, id),
         model.expected(state, call)
     );
     Witness { rule: "sequential", explanation, operations: vec![id] }

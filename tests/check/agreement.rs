@@ -1,4 +1,4 @@
-//! Every checker against the enumeration, for every model and option.
+//! Holds every checker against the enumeration, for every model and option.
 
 use interlap::check::{Limits, Verdict, check, search};
 use interlap::core::history::{History, Operation, OperationId};
@@ -234,7 +234,7 @@ fn per_producer_bulk() {
 }
 
 #[test]
-fn values_added_twice() {
+fn histories_that_add_a_value_twice() {
     let shape = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
     compare_small(
         &["fifo", "pool", "lifo", "deque", "priority-queue", "fifo-per-producer"],
@@ -244,7 +244,7 @@ fn values_added_twice() {
 }
 
 #[test]
-fn medium() {
+fn histories_of_medium_length() {
     compare_medium(20_000);
 }
 

@@ -1,5 +1,5 @@
-//! What short histories cost in memory: nothing. A fuzzer judges tens of thousands of them a
-//! second, and asking for memory takes longer than to judge one.
+//! Checks that a short history is judged without an allocation. A fuzzer judges tens of thousands
+//! of them a second, and an allocation takes longer than to judge one.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -65,7 +65,7 @@ const MODELS: [(&str, usize); 13] = [
 ];
 
 #[test]
-fn a_check_of_a_short_history_asks_for_no_memory() {
+fn a_check_of_a_short_history_allocates_nothing() {
     const HISTORIES: usize = 1000;
     let shape = Shape {
         threads: (3, 3),

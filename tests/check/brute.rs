@@ -1,6 +1,5 @@
-//! A plain enumeration: every order of a history's instants that respects the timeboxes, with every
-//! subset of the open ones. Written apart from the checkers, of which it shares only the sequential
-//! objects. For small histories.
+//! Enumerates every order of a history's instants that respects the timeboxes, with every subset of
+//! the open ones. It shares only the sequential objects with the checkers. For small histories.
 
 use std::collections::HashSet;
 

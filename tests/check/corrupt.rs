@@ -1,5 +1,5 @@
-//! Damage. The operations of a working structure come in; one of them goes out with a narrower
-//! timebox or another answer, or missing. What remains may still be explained, or not.
+//! Damages one operation of a history that a working structure gave: narrows its timebox, changes
+//! its answer, or drops it. Some order may still explain the result.
 
 use interlap::core::operation::{Op, Status};
 

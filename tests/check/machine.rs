@@ -1,5 +1,5 @@
-//! A structure that works. Calls come in one instant at a time, right answers go out. Written apart
-//! from the sequential objects that the checkers use.
+//! Simulates a structure that works: calls take effect one instant at a time and get right answers.
+//! Written apart from the sequential objects that the checkers use.
 
 use std::collections::{BTreeMap, VecDeque};
 

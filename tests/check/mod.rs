@@ -1,21 +1,21 @@
-//! The checkers against a plain enumeration of all orders, on random histories.
+//! Holds the checkers against a plain enumeration of all orders, on random histories.
 
 mod agreement;
 mod allocations;
 mod brute;
 mod corrupt;
 mod machine;
+mod never_quiescent;
 mod online;
-mod partial;
+mod parallel;
+mod partials;
 mod properties;
 mod random;
-mod shares;
+mod search_trace;
 mod store;
-mod story;
 mod streams;
 mod streams_online;
 mod transactions;
 mod transactions_online;
-mod unrested;
 mod users;
 mod verdicts;

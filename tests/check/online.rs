@@ -1,4 +1,4 @@
-//! Checking while it happens, against the check of every prefix as a whole; and what it holds.
+//! Holds the online check against the check of every prefix as a whole, and limits what it holds.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::core::history::{Entry, History, Misfit, NEVER, Thread};
@@ -120,13 +120,13 @@ fn compare(shape: Shape, histories: usize) {
 }
 
 #[test]
-fn every_prefix_of_small_histories() {
+fn online_agrees_on_every_prefix_of_small_histories() {
     compare(SMALL, 10_000);
 }
 
 /// Long enough that something is forgotten again and again before it goes wrong.
 #[test]
-fn every_prefix_of_longer_histories() {
+fn online_agrees_on_every_prefix_of_longer_histories() {
     let shape = Shape { threads: (2, 3), operations: (20, 40), corruptions: 2, ..SMALL };
     compare(Shape { pending: 3, hides: 1, ..shape }, 1_000);
 }
@@ -218,7 +218,7 @@ fn rounds_in_parts_have_the_verdict_of_the_whole() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn events_that_do_not_fit_are_refused() {
     let mut online = Online::new("fifo".parse().expect("a model"), Limits::default());
     let shape = |result: Result<(), Misfit>| matches!(result, Err(Misfit::Shape(_)));
     let order = |result: Result<(), Misfit>| matches!(result, Err(Misfit::Order(_)));

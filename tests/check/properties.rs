@@ -1,5 +1,5 @@
-//! What holds between verdicts: of a history and of the same one a little changed, whatever the
-//! model. Longer histories than enumeration could decide.
+//! Checks properties of verdicts: how the verdict on a history and on the same one a little changed
+//! must relate, whatever the model. Histories are longer than enumeration could decide.
 
 use interlap::check::{Limits, Verdict, check};
 use interlap::core::history::{Entry, History, NEVER, OperationId};
@@ -133,7 +133,7 @@ fn a_good_history_stays_good_without_one_of_its_reads() {
 
 /// What happens to other keys, at the same time, changes no verdict.
 #[test]
-fn independent_keys_are_judged_apart() {
+fn independent_keys_are_judged_each_for_itself() {
     for text in ["set", "map", "kv"] {
         let spec: Spec = text.parse().expect("a model");
         let mut random = Random::new(7);

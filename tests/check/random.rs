@@ -1,5 +1,5 @@
-//! Random histories. A seed and a model come in; a history goes out that a simulated structure
-//! could have given, with up to three corruptions. Does not know whether it is still explained.
+//! Makes random histories: by a seed and a model, as a simulated structure could have given them,
+//! with up to three corruptions. Some order may still explain them.
 
 use interlap::core::history::{Entry, History};
 use interlap::core::operation::{Family, Op, Status};

@@ -1,6 +1,6 @@
-//! A plain enumeration for transactions: every order of their snapshots and commits that respects
-//! the timeboxes, by the definition of snapshot isolation; or of whole transactions. Written apart
-//! from the checker. For small histories.
+//! Enumerates, for transactions, every order of their snapshots and commits that respects the
+//! timeboxes, by the definition of snapshot isolation; or of whole transactions. Written apart from
+//! the checker. For small histories.
 
 use std::collections::BTreeMap;
 

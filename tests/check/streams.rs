@@ -1,5 +1,5 @@
-//! Streams of S2 against the enumeration: batches appended on conditions, of which some are refused
-//! and of some nobody knows what became. The object here keeps every record.
+//! Holds streams of S2 against the enumeration: batches appended on conditions, of which some are
+//! refused and some have an unknown outcome. The object here keeps every record.
 
 use interlap::check::{Limits, check};
 use interlap::core::history::History;
@@ -201,6 +201,6 @@ pub fn compare(histories: usize) {
 }
 
 #[test]
-fn batches() {
+fn streams_of_batches() {
     compare(100_000);
 }

@@ -1,5 +1,5 @@
-//! Streams judged while they come in, against the check of every prefix as a whole, and the
-//! enumeration of what is held in the end against that of the whole; and what is held.
+//! Holds the online check of streams against the check of every prefix as a whole, and what it
+//! holds in the end against the enumeration of the whole; and limits how much it holds.
 
 use std::mem::discriminant;
 
@@ -82,12 +82,12 @@ fn compare(histories: usize, calls: (usize, usize), enumerated: bool) {
 }
 
 #[test]
-fn streams_as_they_come() {
+fn online_agrees_on_every_prefix_of_streams() {
     compare(100_000, (3, 6), true);
 }
 
 #[test]
-fn longer_streams_as_they_come() {
+fn online_agrees_on_every_prefix_of_longer_streams() {
     compare(5_000, (15, 20), false);
 }
 

@@ -1,5 +1,5 @@
-//! Transactions: the checker against the enumeration on random histories of stores of several
-//! strengths, and the names of anomalies.
+//! Holds the checker of transactions against the enumeration, on random histories of stores of
+//! several strengths, and checks the names of anomalies.
 
 use std::collections::BTreeMap;
 

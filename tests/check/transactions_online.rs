@@ -1,4 +1,4 @@
-//! Transactions judged while they come in, against the check of all that came so far.
+//! Holds the online check of transactions against the check of every prefix.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -161,22 +161,22 @@ fn compare(text: &str, histories: usize, more: usize) {
 }
 
 #[test]
-fn snapshots_as_they_come() {
+fn online_agrees_on_every_prefix_of_snapshots() {
     compare("snapshot", 100_000, 0);
 }
 
 #[test]
-fn longer_snapshots_as_they_come() {
+fn online_agrees_on_every_prefix_of_longer_snapshots() {
     compare("snapshot", 5_000, 12);
 }
 
 #[test]
-fn serializable_transactions_as_they_come() {
+fn online_agrees_on_every_prefix_of_serializable_transactions() {
     compare("serializable", 100_000, 0);
 }
 
 #[test]
-fn longer_serializable_transactions_as_they_come() {
+fn online_agrees_on_every_prefix_of_longer_serializable_transactions() {
     compare("serializable", 5_000, 12);
 }
 

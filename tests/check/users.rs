@@ -1,5 +1,5 @@
-//! Models of a user's own: the general search over journals against the enumeration, with parts
-//! judged on several threads, with operations of several steps, and its limits.
+//! Holds the search of users' own models over journals against the enumeration: parts judged on
+//! several threads, operations of several steps, and limits.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -135,12 +135,12 @@ fn compare<M: Model<Owned> + Sync>(model: &M, text: &str, shape: Shape, historie
 }
 
 #[test]
-fn parts() {
+fn independent_parts() {
     compare(&Map, "map", SMALL, 100_000);
 }
 
 #[test]
-fn several_steps() {
+fn operations_of_several_steps() {
     let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), hides: 0, ..SMALL };
     compare(&Queue, "fifo", shape, 20_000);
 }
@@ -164,7 +164,7 @@ fn many_keys(keys: i64, bad: &[i64]) -> Journal<Owned> {
 }
 
 #[test]
-fn the_first_part_that_is_violated_is_told_whatever_the_threads_do() {
+fn the_first_violated_part_is_the_answer_on_any_number_of_threads() {
     let journal = many_keys(500, &[211, 300, 490]);
     for jobs in [1, 2, 4] {
         let limits = Limits { jobs, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! What verdicts say: rules, sentences, operations; and when there is none.
+//! Checks what verdicts say: rules, sentences, operations; and when there is none.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +35,7 @@ fn witness(history: &History, spec: &str) -> Witness {
 const OK: Status = Status::Ok;
 
 #[test]
-fn a_producers_order() {
+fn values_out_of_a_producers_order_are_a_violation() {
     let history = history(&[
         (1, Op::Enqueue, &[1_000_003], OK, &[], (1, 2)),
         (1, Op::Enqueue, &[1_000_004], OK, &[], (3, 4)),
@@ -54,7 +54,7 @@ fn a_producers_order() {
 }
 
 #[test]
-fn rules_of_containers() {
+fn each_rule_of_containers_has_its_name() {
     let add = (1, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
     let take = (2, Op::Dequeue, &[][..], OK, &[7][..], (3, 4));
     let again = (3, Op::Dequeue, &[][..], OK, &[7][..], (3, 4));
@@ -122,7 +122,7 @@ fn a_set_says_what_came_before() {
 
 /// What nobody wrote is said to be that, and what a read should have answered is its value.
 #[test]
-fn a_read_of_what_nobody_wrote_is_told_so() {
+fn a_read_of_a_value_that_nobody_wrote_says_so() {
     let of_register = |value| {
         history(&[
             (1, Op::RegisterWrite, &[5], OK, &[], (1, 2)),
@@ -150,7 +150,7 @@ fn a_read_of_what_nobody_wrote_is_told_so() {
 }
 
 #[test]
-fn one_thread_is_held_to_every_answer() {
+fn every_answer_to_one_thread_must_be_right() {
     let spec = "fifo-per-producer:empty=none".parse().expect("spec");
     let history = history(&[
         (1, Op::Enqueue, &[7], OK, &[], (1, 2)),

@@ -1,28 +1,28 @@
-//! Names for what transactions did wrong (Berenson et al. 1995; Adya 1999). Transactions come in,
-//! a witness with the anomaly's name and the fewest transactions goes out. What is told here as
-//! certain is a violation in itself; the other names are given to what the search has refused.
+//! Names what transactions did wrong (Berenson et al. 1995; Adya 1999), with the fewest
+//! transactions that show it. [`certain`] finds violations by themselves; [`named`] only names what
+//! the search has refused.
 
-use super::early::first_under_way;
+use super::checker::{explained, witness};
+use super::in_flight::first_under_way;
 use super::orders::contradicted;
 use super::transaction::{Outcome, Transaction};
-use super::{explained, witness};
-use crate::check::hash::FastSet;
-use crate::check::witness as words;
-use crate::check::{Limits, Verdict, Witness};
+use crate::check::data::hash::FastSet;
+use crate::check::data::words;
+use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::model::Kind;
 
-/// Most transactions that are cut down one by one: each takes a search of the rest.
+/// Most transactions that are left out one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;
 
-/// How often those that are left are cut down once more.
+/// How often the minimized transactions are minimized once more.
 const PASSES_MAX: usize = 4;
 
-/// Most transactions that are told one by one, of such as could not be cut down.
+/// Most transactions that are described one by one, of those that could not be minimized.
 const TOLD_MAX: usize = 10;
 
-/// Steps of a search that only cuts a witness down.
+/// Steps of a search that only minimizes a witness.
 const CUT_DOWN_STEPS: u64 = 200_000;
 
 /// A violation that needs no search, if there is one.
@@ -33,7 +33,7 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
     };
     let each = || transactions.iter().filter(judged);
     each().find_map(|t| torn(history, t)).or_else(|| {
-        let writers = Writers::of(transactions);
+        let writers = Writers::new(transactions);
         // One under way may yet have written anything at any instant since its begin.
         let begun = first_under_way(transactions.iter());
         let told = |t: &&Transaction| kind == Kind::Snapshot || end(t) < begun;
@@ -55,7 +55,7 @@ struct Writers<'a> {
 type Written = (i64, i64, bool, Option<i64>, usize);
 
 impl<'a> Writers<'a> {
-    fn of(transactions: &'a [Transaction]) -> Writers<'a> {
+    fn new(transactions: &'a [Transaction]) -> Writers<'a> {
         let written = |(number, t): (usize, &'a Transaction)| {
             let each = move |&(key, value): &(i64, i64)| {
                 (key, value, !t.may_commit(), t.commit_at, number)
@@ -211,12 +211,12 @@ pub fn named(
         }
     }
     if all.len() > CUT_DOWN_MAX {
-        return told(history, kind, &all[count - CUT_DOWN_MAX..], count);
+        return not_repeatable(history, kind, &all[count - CUT_DOWN_MAX..], count);
     }
     (0..PASSES_MAX).all(|_| without_some(&mut all, &refused));
     // Refused with them, they are without them.
     all.retain(|(t, _)| t.outcome != Outcome::UnderWay);
-    told(history, kind, &all, all.len())
+    not_repeatable(history, kind, &all, all.len())
 }
 
 /// Leaves out those without which the others are refused still; whether there were any. Then what
@@ -249,7 +249,7 @@ fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
 }
 
 /// The witness of these, the last of `count` that are refused.
-fn told(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
+fn not_repeatable(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
     let orders = match kind {
         Kind::Serializable if count == all.len() => contradicted(history, all),
         _ => String::new(),

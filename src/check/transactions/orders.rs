@@ -1,12 +1,11 @@
-//! Why no order of a few transactions explains what they read: transactions that a search has
-//! refused come in; each order goes out as far as it goes, with the first answer that it
-//! contradicts, in words. Decides nothing.
+//! Explains why no order of a few transactions gives what they read: follows each order as far as
+//! it goes and names the first answer that it contradicts. The search has refused them before.
 
 use std::collections::BTreeMap;
 
 use super::anomaly::{end, read_of};
 use super::transaction::{Outcome, Transaction};
-use crate::check::witness as words;
+use crate::check::data::words;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
 

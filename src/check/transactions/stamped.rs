@@ -1,16 +1,15 @@
 //! Stores whose transactions have known timestamps, as sequential objects whose operations are
-//! instants of transactions. An instant comes in, what the store may be afterwards goes out. Knows
-//! no boxes.
+//! instants of transactions.
 //!
-//! Every key has its versions in the order of their commits, each with its commit timestamp. What a
-//! transaction with a read timestamp finds under a key is the latest of those with no later
-//! timestamp that were committed when it took its snapshot; what has no timestamp counts as the
-//! earliest, and who has no read timestamp finds the latest version.
+//! Every key has its versions in the order of their commits, each with its commit timestamp. A
+//! transaction with a read timestamp finds the latest version that has no later timestamp and was
+//! committed when it took its snapshot. A version without a timestamp counts as the earliest; a
+//! transaction without a read timestamp finds the latest version.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rest::{Leaves, Left};
+use super::content::{HasContent, StoreContent};
 use super::store::{Point, meet};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
@@ -89,9 +88,9 @@ pub struct Store {
     running: Vec<usize>,
 }
 
-impl Leaves for Store {
-    fn left(&self) -> Left {
-        Left::of(latest(&self.versions))
+impl HasContent for Store {
+    fn content(&self) -> StoreContent {
+        StoreContent::new(latest(&self.versions))
     }
 }
 
@@ -173,39 +172,39 @@ pub struct Serial<'a> {
 
 /// What is committed, and where in the order of timestamps that is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Line {
+pub struct VersionedStore {
     versions: Versions,
     /// The latest commit timestamp, and the latest read timestamp, so far.
     committed: i64,
     read: i64,
 }
 
-impl Leaves for Line {
-    fn left(&self) -> Left {
-        Left::stamped(latest(&self.versions), self.committed, self.read)
+impl HasContent for VersionedStore {
+    fn content(&self) -> StoreContent {
+        StoreContent::stamped(latest(&self.versions), self.committed, self.read)
     }
 }
 
 impl Model<usize> for Serial<'_> {
-    type State = Line;
+    type State = VersionedStore;
 
-    fn init(&self) -> Line {
-        Line { versions: Versions::new(), committed: i64::MIN, read: i64::MIN }
+    fn init(&self) -> VersionedStore {
+        VersionedStore { versions: Versions::new(), committed: i64::MIN, read: i64::MIN }
     }
 
-    fn step(&self, line: &Line, number: &usize, next: &mut Vec<Line>) {
+    fn step(&self, line: &VersionedStore, number: &usize, next: &mut Vec<VersionedStore>) {
         let transaction = self.transactions[*number];
         if !transaction.may_commit() || transaction.torn.is_some() {
             return;
         }
         let mut after = line.clone();
-        match place(transaction) {
+        match stamp(transaction) {
             // All that is before it is committed, and nothing that is after it.
-            Place::Read(at) if at < line.committed => return,
-            Place::Read(at) => after.read = line.read.max(at),
-            Place::Commit(at) if at <= line.read || at < line.committed => return,
-            Place::Commit(at) => after.committed = at,
-            Place::Anywhere => {}
+            Stamp::Read(at) if at < line.committed => return,
+            Stamp::Read(at) => after.read = line.read.max(at),
+            Stamp::Commit(at) if at <= line.read || at < line.committed => return,
+            Stamp::Commit(at) => after.committed = at,
+            Stamp::Anywhere => {}
         }
         // What was changed since is found by who commits: it happens at that instant.
         let reads = transaction.reads.iter();
@@ -218,18 +217,18 @@ impl Model<usize> for Serial<'_> {
 
     fn reads(&self, number: &usize) -> bool {
         let transaction = self.transactions[*number];
-        let free = matches!(place(transaction), Place::Anywhere);
+        let free = matches!(stamp(transaction), Stamp::Anywhere);
         // One that did not commit never takes effect, wherever it stands.
         !transaction.may_commit() || free && transaction.writes.is_empty()
     }
 
-    fn weight(&self, line: &Line) -> usize {
+    fn weight(&self, line: &VersionedStore) -> usize {
         weight(&line.versions)
     }
 }
 
 /// Where in the order of timestamps a transaction stands that happens at one instant.
-pub enum Place {
+pub enum Stamp {
     Anywhere,
     /// After every commit with this timestamp, and before all later ones.
     Read(i64),
@@ -237,10 +236,10 @@ pub enum Place {
 }
 
 /// A transaction that changes something stands where it commits, another one where it reads.
-pub fn place(transaction: &Transaction) -> Place {
+pub fn stamp(transaction: &Transaction) -> Stamp {
     match (transaction.commit_at, transaction.read_at) {
-        (_, Some(at)) if transaction.writes.is_empty() => Place::Read(at),
-        (Some(at), _) if !transaction.writes.is_empty() => Place::Commit(at),
-        _ => Place::Anywhere,
+        (_, Some(at)) if transaction.writes.is_empty() => Stamp::Read(at),
+        (Some(at), _) if !transaction.writes.is_empty() => Stamp::Commit(at),
+        _ => Stamp::Anywhere,
     }
 }

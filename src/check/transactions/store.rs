@@ -1,9 +1,8 @@
-//! Stores of keys and values as sequential objects whose operations are instants of transactions.
-//! An instant comes in, what the store may be afterwards goes out. Knows no boxes.
+//! Stores of keys and values, as sequential objects whose operations are instants of transactions.
 
 use std::collections::BTreeMap;
 
-use super::rest::{Instantly, Leaves, Left};
+use super::content::{HasContent, Instants, StoreContent};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
@@ -62,13 +61,13 @@ pub enum Point {
     Commit(usize),
 }
 
-impl Instantly for usize {
+impl Instants for usize {
     fn begins(&self) -> Option<usize> {
         Some(*self)
     }
 }
 
-impl Instantly for Point {
+impl Instants for Point {
     fn begins(&self) -> Option<usize> {
         match *self {
             Point::Snapshot(number) => Some(number),
@@ -90,15 +89,15 @@ pub struct Store {
     running: Vec<usize>,
 }
 
-impl Leaves for Committed {
-    fn left(&self) -> Left {
-        Left::of(self.clone())
+impl HasContent for Committed {
+    fn content(&self) -> StoreContent {
+        StoreContent::new(self.clone())
     }
 }
 
-impl Leaves for Store {
-    fn left(&self) -> Left {
-        Left::of(self.committed.clone())
+impl HasContent for Store {
+    fn content(&self) -> StoreContent {
+        StoreContent::new(self.committed.clone())
     }
 
     fn running(&self) -> &[usize] {

@@ -1,5 +1,5 @@
-//! Transactions out of operations. A history comes in; what each transaction read, changed and
-//! came to goes out, or why the operations make none. Knows no isolation.
+//! Makes transactions out of operations: what each read, changed and came to, or why the operations
+//! make none.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::data::Numbers;
 use super::pack::Packed;
 use super::{Judgement, Subject};
-use crate::check::{self, Order, Outcome, Partial, Partials, Story};
+use crate::check::{self, AttemptOutcome, Order, Partial, Partials, SearchTrace};
 
 #[derive(Serialize)]
 pub struct PartialsData {
@@ -75,7 +75,7 @@ pub fn explained(subject: &Subject, numbers: &Numbers) -> Explained {
         Judgement::Inconclusive(_) => {}
     }
     let is_bad = matches!(subject.judgement, Judgement::Violation { .. });
-    match check::story(subject.history, &model, known) {
+    match check::search_trace(subject.history, &model, known) {
         // What is wrong is elsewhere, or no matter of order.
         Ok(story) if is_bad && story.found.is_some() => {
             let why = "what is wrong is no matter of the order near one operation";
@@ -110,7 +110,7 @@ fn partial_orders(subject: &Subject, numbers: &Numbers, partials: &Partials) -> 
     }
 }
 
-fn told(subject: &Subject, numbers: &Numbers, story: Story) -> Option<StoryData> {
+fn told(subject: &Subject, numbers: &Numbers, story: SearchTrace) -> Option<StoryData> {
     let steps = story.steps.into_iter().map(|step| {
         let operation = numbers.of(step.operation)?;
         Some((operation, step.part, step.parts, step.must, step.after))
@@ -122,8 +122,8 @@ fn told(subject: &Subject, numbers: &Numbers, story: Story) -> Option<StoryData>
         let (parent, by) = node.parent.map_or((-1, -1), |(p, by)| (p as i64, by as i64));
         let tries = node.tries.iter().flat_map(|tried| {
             let outcome = match tried.outcome {
-                Outcome::Leads(to) => to as i64,
-                Outcome::Refused(answer) => -1 - answer as i64,
+                AttemptOutcome::Leads(to) => to as i64,
+                AttemptOutcome::Refused(answer) => -1 - answer as i64,
             };
             [tried.step as i64, outcome]
         });

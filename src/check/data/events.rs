@@ -1,0 +1,96 @@
+//! Lists the invocations and responses of a history in the order of time. The threads are merged as
+//! the events are asked for: nothing is copied or sorted. Also counts how many operations
+//! overlapped one of another thread.
+
+use super::earliest::EarliestThread;
+use super::small::Few;
+use crate::core::history::{History, NEVER, Operation, OperationId};
+
+/// The call or the return of an operation. An operation whose effect is open has no return.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryEvent<'a> {
+    pub time: u64,
+    pub returns: bool,
+    pub id: OperationId,
+    pub operation: &'a Operation,
+}
+
+/// The calls and returns of a history, oldest first. At equal stamps calls come before returns,
+/// so that operations which touch overlap: one precedes another only if it ends before it starts.
+pub struct Events<'a> {
+    /// By thread: its operations from the one at hand on.
+    threads: Few<ThreadCursor<'a>>,
+    least: EarliestThread,
+}
+
+struct ThreadCursor<'a> {
+    operations: &'a [Operation],
+    index: u32,
+    /// Whether the operation at hand has been called.
+    called: bool,
+}
+
+impl<'a> Events<'a> {
+    pub fn new(history: &'a History) -> Events<'a> {
+        let mut least = EarliestThread::new(history);
+        for (at, thread) in history.threads.iter().enumerate() {
+            least.set(at, thread.operations().first().map_or(NEVER, |o| o.start), false);
+        }
+        let threads = history.threads.iter();
+        let line = |operations| ThreadCursor { operations, index: 0, called: false };
+        Events { threads: threads.map(|thread| line(thread.operations())).collect(), least }
+    }
+}
+
+impl<'a> Iterator for Events<'a> {
+    type Item = HistoryEvent<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<HistoryEvent<'a>> {
+        let thread = self.least.next()?;
+        let line = &mut self.threads[thread];
+        let (index, returns) = (line.index, line.called);
+        let operation = &line.operations[index as usize];
+        let after = index + u32::from(returns);
+        let next = line.operations.get(after as usize);
+        // After its call comes an operation's return, after that the next one's call.
+        let due = next.map_or(NEVER, |next| if returns { next.start } else { next.end });
+        (line.index, line.called) = (after, !returns);
+        self.least.set(thread, due, !returns);
+        let time = if returns { operation.end } else { operation.start };
+        let id = OperationId { thread: thread as u32, index };
+        Some(HistoryEvent { time, returns, id, operation })
+    }
+}
+
+/// How much of a history ran at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overlap {
+    pub operations: usize,
+    /// Operations that overlap at least one operation of another thread.
+    pub overlapping: usize,
+}
+
+/// Counts the operations that overlap one of another thread.
+pub fn overlap(history: &History) -> Overlap {
+    let mut result = Overlap { operations: history.len(), overlapping: 0 };
+    let mut open = 0;
+    // The thread whose open operation has overlapped nothing yet: only an operation that was
+    // called while nothing was open can be in that state, so there is at most one.
+    let mut alone = None;
+    for event in Events::new(history) {
+        if event.returns {
+            open -= 1;
+            if alone == Some(event.id.thread) {
+                alone = None;
+            }
+        } else if open == 0 {
+            open = 1;
+            alone = Some(event.id.thread);
+        } else {
+            open += 1;
+            result.overlapping += 1 + usize::from(alone.take().is_some());
+        }
+    }
+    result
+}

@@ -1,0 +1,33 @@
+//! What all checkers share: the events of a history in the order of time, numbers for values,
+//! collections that are fast while they are small, and words for operations.
+//!
+//! - `earliest`: Finds which of several threads has the earliest event due: a tournament over the
+//!   time at which each goes on.
+//! - `empty_answers`: Says which "empty" answers a model promises to be true: all, those of
+//!   removals that overlap no other removal, or none (see [`Empty`]).
+//! - `events`: Lists the invocations and responses of a history in the order of time.
+//! - `filter`: Finds the items of a slice that pass a test, in order.
+//! - `hash`: A fast hash for keys that a checker makes itself (values, bit masks, small states).
+//! - `merged`: Lists the operations of all threads in the order of their invocations, or of their
+//!   responses.
+//! - `prefix`: The history as it was known at some time: without later calls, and without the
+//!   answers of the calls under way then.
+//! - `scope`: Says which histories a model can judge at all: a foreign operation and a history that
+//!   is too long are refused before any checker sees them.
+//! - `small`: Lists and maps that take no memory of their own while they are short.
+//! - `values`: Numbers the values that a history adds to a queue, stack or deque: dense, those of
+//!   one thread consecutive and in its program order.
+//! - `words`: Describes operations in words for witnesses, and finds the operations that moved a
+//!   value.
+
+pub mod earliest;
+pub mod empty_answers;
+pub mod events;
+pub mod filter;
+pub mod hash;
+pub mod merged;
+pub mod prefix;
+pub mod scope;
+pub mod small;
+pub mod values;
+pub mod words;

@@ -1,0 +1,36 @@
+//! Says which histories a model can judge at all: a foreign operation and a history that is too
+//! long are refused before any checker sees them.
+
+use crate::core::history::{History, Thread};
+use crate::core::operation::Op;
+use crate::model::{Kind, Spec};
+
+/// Operations in one history: each has two events, numbered by 32 bits.
+const OPERATIONS_MAX: usize = 1 << 31;
+
+/// Whether this is the history of a stream: a log of which batches are appended.
+pub fn is_stream(history: &History, spec: &Spec) -> bool {
+    let of_streams = |thread: &Thread| thread.ops().iter().any(Op::is_of_streams);
+    spec.kind == Kind::Log && history.threads.iter().any(of_streams)
+}
+
+/// Why the model cannot judge this history, if so.
+pub fn refuse(history: &History, spec: &Spec) -> Option<String> {
+    if history.len() > OPERATIONS_MAX {
+        return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
+    }
+    let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
+    if let Some(foreign) = ops.find(|op| !spec.accepts(*op)) {
+        let (model, op) = (spec.kind.name(), foreign.name());
+        return Some(format!("model {model} does not explain the operation {op}"));
+    }
+    if is_stream(history, spec) {
+        let other = |op: &Op| matches!(op, Op::LogAppend | Op::LogRead);
+        let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
+        if let Some(op) = ops.find(other) {
+            let op = op.name();
+            return Some(format!("a log with append_batch or read_all has no operation {op}"));
+        }
+    }
+    None
+}

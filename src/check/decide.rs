@@ -1,0 +1,192 @@
+//! Chooses the checker for a history: one row for each kind of model.
+//!
+//! A row names the specialised checker, says which histories it decides, and what decides the
+//! others. To add a kind of model, add a row.
+
+use std::cell::OnceCell;
+use std::fmt::Debug;
+
+use super::data::scope::{is_stream, refuse};
+use super::data::values::{AddedTwice, Values};
+use super::exact::removals::{Broken, any_bulk, any_open};
+use super::exact::{
+    counter, deque, fifo, lifo, log, per_producer, priority, ranges, relaxed, removals, set,
+};
+use super::search::{history as search, journal, keyed};
+use super::transactions;
+use super::verdict::{Explains, Limits, Verdict, Witness};
+use crate::core::history::History;
+use crate::core::journal::Journal;
+use crate::model::{Bulk, Kind, Model, Spec};
+
+/// How histories of one kind of model are decided.
+enum Checker {
+    /// Every history, without the general search over the whole of it.
+    Decides(fn(&Case) -> Verdict),
+    /// Those for which there is a verdict; the general search decides the others.
+    DecidesSome(fn(&Case) -> Option<Verdict>),
+    Container(Rules),
+}
+
+/// The rules of a container of distinct values.
+struct Rules {
+    /// The first rule that is broken, if any.
+    judge: fn(&Case) -> Result<Result<(), Broken>, AddedTwice>,
+    /// Whether a history that breaks no rule has an order.
+    sufficient: fn(&Case) -> bool,
+    /// Decides what the rules do not.
+    search: fn(&Case) -> Verdict,
+}
+
+/// The row of a kind of model.
+fn checker(kind: Kind) -> Checker {
+    use Checker::{Container, Decides, DecidesSome};
+    match kind {
+        Kind::Set => Decides(|case| set::check(case.history)),
+        Kind::Map | Kind::Register | Kind::Kv => {
+            Decides(|case| keyed::check(case.history, case.spec, case.limits))
+        }
+        Kind::RangeSet => Decides(|case| ranges::check(case.history, case.limits)),
+        Kind::Snapshot | Kind::Serializable => {
+            Decides(|case| transactions::check(case.history, case.spec, case.limits))
+        }
+        Kind::Counter => DecidesSome(|case| {
+            let amount = counter::amount(case.history)?;
+            Some(verdict(counter::judge(case.history, amount)))
+        }),
+        Kind::Log => DecidesSome(|case| {
+            let is_exact = !is_stream(case.history, case.spec) && log::is_exact(case.history);
+            is_exact.then(|| verdict(log::judge(case.history)))
+        }),
+        Kind::Fifo | Kind::Pool => Container(Rules {
+            judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
+            sufficient: |case| !any_bulk(case.history),
+            search: |case| case.search(),
+        }),
+        Kind::FifoPerProducer => Container(Rules {
+            judge: |case| Ok(per_producer::judge(case.history, case.spec, case.values()?)),
+            sufficient: |case| case.spec.bulk != Bulk::Atomic || !any_bulk(case.history),
+            search: |case| case.search(),
+        }),
+        Kind::FifoRelaxed => Container(Rules {
+            judge: |case| Ok(relaxed::judge(case.history, case.spec, case.values()?)),
+            sufficient: |_| false,
+            search: relaxed_search,
+        }),
+        Kind::Lifo => Container(Rules {
+            judge: |case| Ok(lifo::judge(case.history, case.spec, case.values()?)),
+            sufficient: |_| true,
+            search: |case| case.search(),
+        }),
+        Kind::PriorityQueue => Container(Rules {
+            judge: |case| priority::judge(case.history, case.spec),
+            sufficient: |_| true,
+            search: |case| case.search(),
+        }),
+        Kind::Deque => Container(Rules {
+            judge: |case| Ok(removals::judge(case.history, case.values()?)),
+            sufficient: |_| false,
+            search: |case| {
+                let Case { history, spec, limits, .. } = *case;
+                let owned = |values| deque::check(history, spec, values, limits);
+                case.values().ok().and_then(owned).unwrap_or_else(|| case.search())
+            },
+        }),
+    }
+}
+
+/// A history and what it is checked against.
+struct Case<'a> {
+    history: &'a History,
+    spec: &'a Spec,
+    limits: &'a Limits,
+    /// Numbered when they are first asked for.
+    values: OnceCell<Result<Values, AddedTwice>>,
+}
+
+impl Case<'_> {
+    fn values(&self) -> Result<&Values, AddedTwice> {
+        self.values.get_or_init(|| Values::of(self.history)).as_ref().map_err(|_| AddedTwice)
+    }
+
+    /// The general search, of a container.
+    fn search(&self) -> Verdict {
+        search::check(self.history, self.spec, self.values().ok(), self.limits)
+    }
+
+    fn decide(&self) -> Verdict {
+        match checker(self.spec.kind) {
+            Checker::Decides(check) => check(self),
+            Checker::DecidesSome(check) => check(self)
+                .unwrap_or_else(|| search::check(self.history, self.spec, None, self.limits)),
+            Checker::Container(rules) => match self.decide_by(&rules) {
+                Verdict::Violation(witness) => {
+                    Verdict::Violation(search::shorter(self.history, self.spec, witness))
+                }
+                verdict => verdict,
+            },
+        }
+    }
+
+    fn decide_by(&self, rules: &Rules) -> Verdict {
+        match (rules.judge)(self) {
+            Ok(Ok(())) if (rules.sufficient)(self) => Verdict::Consistent,
+            // A call that may never have happened is no excuse where none is needed to explain the
+            // rest: an explanation without it is an explanation.
+            Ok(Err(Broken { witness, excusable })) if !excusable || !any_open(self.history) => {
+                Verdict::Violation(witness)
+            }
+            Ok(_) => (rules.search)(self),
+            Err(AddedTwice) => self.search(),
+        }
+    }
+}
+
+fn verdict(judged: Result<(), Witness>) -> Verdict {
+    judged.map_or_else(Verdict::Violation, |()| Verdict::Consistent)
+}
+
+fn relaxed_search(case: &Case) -> Verdict {
+    match case.search() {
+        Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
+            "no value overtook {} others for certain, and no other rule is broken; whether some \
+             order explains all answers only a search can tell, and {why}",
+            case.spec.k
+        )),
+        verdict => verdict,
+    }
+}
+
+impl Explains<History> for Spec {
+    fn verdict(&self, history: &History, limits: &Limits) -> Verdict {
+        match refuse(history, self) {
+            Some(refusal) => Verdict::Inconclusive(refusal),
+            None => Case { history, spec: self, limits, values: OnceCell::new() }.decide(),
+        }
+    }
+}
+
+impl<O: Clone + Debug + Sync, M: Model<O> + Sync> Explains<Journal<O>> for M {
+    fn verdict(&self, journal: &Journal<O>, limits: &Limits) -> Verdict {
+        journal::check(journal, self, limits)
+    }
+}
+
+/// Decides whether `model` explains `history`: a bundled model, named by a [`Spec`], a [`History`];
+/// a [`Model`] of the user's a [`Journal`] of its operations.
+pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits) -> Verdict {
+    model.verdict(history, limits)
+}
+
+/// Decides any history by the general search alone, for comparison; [`check`] resorts to it where
+/// it must. Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they
+/// imply.
+pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    match refuse(history, spec) {
+        Some(refusal) => Verdict::Inconclusive(refusal),
+        None if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) => {
+            transactions::check(history, spec, limits)
+        }
+        None => search::check(history, spec, Values::of(history).ok().as_ref(), limits),
+    }
+}

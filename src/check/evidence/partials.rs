@@ -1,0 +1,249 @@
+//! Finds how far a history can be explained that no order explains: every maximal partial
+//! linearization near the first response that none explains. Each says which operations can have
+//! taken effect, in which order, what each left, and what could not follow.
+//!
+//! They are the ends of the search that [`super::region`] makes, and [`super::search_trace`] shows.
+
+use serde::{Deserialize, Serialize};
+
+use super::key_part::{self, KeyPart};
+use super::region::{Graph, Near, NearStep, NotShown, PAST_LIMITS, Region, window};
+use super::words::{brief, state_words};
+use crate::check::data::events::{Events, HistoryEvent};
+use crate::check::data::prefix::until;
+use crate::check::data::values::Values;
+use crate::check::decide::check;
+use crate::check::online::prune::prune;
+use crate::check::search::history::{Task, with_object};
+use crate::check::search::steps::Steps;
+use crate::check::verdict::{Verdict, Witness};
+use crate::core::history::{History, NEVER, OperationId};
+use crate::model::{Call, Expect, Kind, Spec};
+
+/// Partial linearizations that are kept, and configurations that are looked at for them.
+const KEPT_MAX: usize = 64;
+const VISITED_MAX: usize = 100_000;
+/// Characters of a state that are kept.
+const STATE_MAX: usize = 4096;
+
+/// All maximal partial linearizations near a failure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partials {
+    /// The operation whose return no order explains, though one explains all that was known before.
+    pub failed: OperationId,
+    /// The operation at whose return no order is left, given all those answers; often the same.
+    pub last: OperationId,
+    /// The operations near it, in the order of their calls: those of which some had not returned
+    /// long before. Others belong to what was before.
+    pub near: Vec<OperationId>,
+    /// Longest first. Of those that end in the same state with the same operations done, one.
+    pub partials: Vec<Partial>,
+    /// How many more there are.
+    pub more: usize,
+    /// Of sets and maps: the key on which no order explains the answers. All this is about the
+    /// operations on it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// A way in which it can have gone, until it could not go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Partial {
+    /// The state before, and those of the operations near that had taken effect by then.
+    pub before: String,
+    pub done_before: Vec<OperationId>,
+    /// What took effect, in this order. An operation of several steps may come several times.
+    pub steps: Vec<Effect>,
+    /// The operations of which one should have been next, and none could be.
+    pub stuck: Vec<OperationId>,
+    /// What each of these should have answered, in the model's words.
+    #[serde(default)]
+    pub expected: Vec<String>,
+}
+
+/// An operation takes effect.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    pub operation: OperationId,
+    /// What it left, in the model's words.
+    pub state: String,
+}
+
+/// The partial linearizations of `history`, of which `witness` says that no order explains it; or
+/// why there are none to show.
+pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
+    if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
+        return Err("transactions are explained by their snapshots, not by one order".to_string());
+    }
+    // Keys are independent: what was done on others says nothing about the failure.
+    let Some(key) = key_part::key_of_all(history, spec, witness) else {
+        return of_all(history, spec, witness);
+    };
+    let part = KeyPart::new(history, spec, key);
+    let own = witness.operations.iter().filter_map(|id| part.own(*id)).collect();
+    let witness = Witness { operations: own, ..witness.clone() };
+    Ok(part.named(of_all(&part.history, spec, &witness)?, key))
+}
+
+fn of_all(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
+    let (known, failed) = first_impossible(history, spec, witness)?;
+    let events: Vec<HistoryEvent> = Events::new(&known).collect();
+    let mut last = events.len() - 1;
+    loop {
+        match before(&known, spec, &events[..=last]) {
+            Ok(partials) => return Ok(Partials { failed, ..partials }),
+            Err(NotShown::Other(why)) => return Err(why),
+            // An answer that is known by now leaves no order even earlier.
+            Err(NotShown::Earlier(id)) => {
+                let at = events[..last].iter().rposition(|event| event.returns && event.id == id);
+                last = at.ok_or("the operations before cannot be told apart")?;
+            }
+        }
+    }
+}
+
+/// The partial linearizations before the last of `events`, at which no order is left.
+fn before(history: &History, spec: &Spec, events: &[HistoryEvent]) -> Result<Partials, NotShown> {
+    let (begin, end, settled) = window(history, events);
+    // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
+    match near(history, spec, (begin, end), settled) {
+        Err(NotShown::Other(_)) => near(history, spec, (begin, end), 0),
+        found => found,
+    }
+}
+
+/// The partial linearizations of what was under way between two times, with what can matter of what
+/// ended before `settled`.
+fn near(
+    history: &History,
+    spec: &Spec,
+    (begin, end): (u64, u64),
+    settled: u64,
+) -> Result<Partials, NotShown> {
+    let (history, places) = prune(history, spec, settled);
+    let (values, region) = (Values::of(&history).ok(), Region { places, begin, end });
+    let steps = Steps::new(&history, spec, values.as_ref());
+    let near = Near { history: &history, spec, steps: &steps, region: &region };
+    with_object(&history, spec, FindPartials(near))
+}
+
+/// What was known at the first return that no order explains, and whose it is.
+fn first_impossible(
+    history: &History,
+    spec: &Spec,
+    witness: &Witness,
+) -> Result<(History, OperationId), String> {
+    let mut returns: Vec<(u64, OperationId)> =
+        history.ids().map(|id| (history.operation(id).end, id)).collect();
+    returns.retain(|(end, _)| *end != NEVER);
+    returns.sort_unstable();
+    let bad = |at: usize| match check(&until(history, returns[at].0), spec, &PAST_LIMITS) {
+        Verdict::Violation(_) => Ok(true),
+        Verdict::Consistent => Ok(false),
+        Verdict::Inconclusive(why) => {
+            Err(format!("the first such return could not be found: {why}"))
+        }
+    };
+    let end = witness.operations.iter().map(|id| history.operation(*id).end).max();
+    let mut high = returns.partition_point(|(at, _)| Some(*at) <= end).saturating_sub(1);
+    if returns.is_empty() || !bad(high)? {
+        high = returns.len().saturating_sub(1);
+        if returns.is_empty() || !bad(high)? {
+            return Err("some order explains every answer; what is missing is in none".to_string());
+        }
+    }
+    let mut low = 0;
+    while low < high {
+        let middle = (low + high) / 2;
+        if bad(middle)? { high = middle } else { low = middle + 1 }
+    }
+    Ok((until(history, returns[high].0), returns[high].1))
+}
+
+/// Finds the partial linearizations, whatever the object.
+struct FindPartials<'a, 'b>(Near<'a, 'b>);
+
+impl<'a> Task<'a> for FindPartials<'a, '_> {
+    type Output = Result<Partials, NotShown>;
+
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
+        let FindPartials(near) = self;
+        let past = near.past(object)?;
+        let mut visited = 0;
+        let graph = past.explore(object, |_| {
+            visited += 1;
+            visited <= VISITED_MAX
+        })?;
+        if graph.found.is_some() {
+            return Err(NotShown::Other("what is wrong is not a matter of order".to_string()));
+        }
+        if graph.stopped {
+            let why = "there are too many orders of the operations near the failure";
+            return Err(NotShown::Other(why.to_string()));
+        }
+        let (spec, region, steps) = (near.spec, near.region, &past.steps[..]);
+        let found = Found { kind: spec.kind, object, region, steps, graph: &graph };
+        Ok(found.partials())
+    }
+}
+
+/// A search near a failure that is over, with the object that it was about.
+struct Found<'f, 'a, M: Expect<Call<'a>>> {
+    kind: Kind,
+    object: &'f M,
+    region: &'f Region,
+    steps: &'f [NearStep<'a>],
+    graph: &'f Graph<M::State>,
+}
+
+impl<'a, M: Expect<Call<'a>>> Found<'_, 'a, M> {
+    fn partials(&self) -> Partials {
+        let nodes = 0..self.graph.nodes.len();
+        let mut partials: Vec<Partial> =
+            nodes.filter(|at| self.graph.is_end(*at)).map(|at| self.partial(at)).collect();
+        partials.sort_by_key(|partial| {
+            std::cmp::Reverse(partial.done_before.len() + partial.steps.len())
+        });
+        let more = partials.len().saturating_sub(KEPT_MAX);
+        partials.truncate(KEPT_MAX);
+        let mut near: Vec<OperationId> =
+            self.steps.iter().map(|step| self.region.name(step.id)).collect();
+        near.dedup();
+        let last = self.steps.iter().filter(|step| step.end != NEVER).max_by_key(|step| step.end);
+        let last = last.map_or(near[0], |step| self.region.name(step.id));
+        Partials { failed: last, last, near, partials, more, key: None }
+    }
+
+    /// The way to a node from which nothing leads on.
+    fn partial(&self, end: usize) -> Partial {
+        let name = |at: usize| self.region.name(self.steps[at].id);
+        let (mut steps, mut at) = (Vec::new(), end);
+        while let Some((parent, step)) = self.graph.nodes[at].parent {
+            steps.push(Effect { operation: name(step), state: self.state(at) });
+            at = parent;
+        }
+        steps.reverse();
+        let done = self.graph.nodes[at].done;
+        let mut done_before: Vec<_> =
+            (0..self.steps.len()).filter(|step| done >> step & 1 == 1).map(name).collect();
+        done_before.dedup();
+        let end = &self.graph.nodes[end];
+        let mut stuck: Vec<usize> = end.tries.iter().map(|(step, _)| *step).collect();
+        // Of several steps of an operation the first that cannot be is its answer's.
+        stuck.dedup_by_key(|step| self.steps[*step].id);
+        let expected = |step: &usize| self.object.expected(&end.state, &self.steps[*step].call);
+        Partial {
+            before: self.state(at),
+            done_before,
+            steps,
+            stuck: stuck.iter().map(|step| name(*step)).collect(),
+            expected: stuck.iter().map(|step| brief(expected(step), STATE_MAX)).collect(),
+        }
+    }
+
+    /// The state of a node in words.
+    fn state(&self, node: usize) -> String {
+        let state = self.object.describe_state(&self.graph.nodes[node].state);
+        brief(state_words(self.kind, state), STATE_MAX)
+    }
+}

@@ -1,0 +1,264 @@
+//! Searches the region of a history near a failure: from the configurations that all before it can
+//! have left, every step in every order, depth first, with a memory of the configurations that were
+//! reached (Wing and Gong 1993, Lowe 2017).
+//!
+//! It is the plainest search there is, for people, and decides nothing. Its result is a [`Graph`];
+//! partial linearizations and the search trace are both made from it.
+
+use std::collections::HashMap;
+
+use crate::check::data::empty_answers;
+use crate::check::data::events::{Events, HistoryEvent};
+use crate::check::data::small::Few;
+use crate::check::search::frontier::{Exhausted, Frontier, Search};
+use crate::check::search::steps::{Step, Steps};
+use crate::check::verdict::Limits;
+use crate::core::history::{History, NEVER, OperationId};
+use crate::model::{Call, Model, Spec};
+
+/// Operations that count as near the failure.
+pub const NEAR_MAX: usize = 16;
+/// Steps near the failure that can be followed: one bit each.
+const STEPS_MAX: usize = 64;
+
+/// What may be spent on each search for the first such return, and on the states before those
+/// operations.
+pub const PAST_LIMITS: Limits = Limits {
+    configurations_max: 1 << 12,
+    steps_max: 100_000,
+    memory_max: 256 << 20,
+    jobs: 1,
+    cancelled: None,
+};
+
+/// Why there is nothing to show.
+pub enum NotShown {
+    /// No order is left before, at the return of this operation.
+    Earlier(OperationId),
+    Other(String),
+}
+
+impl From<Exhausted> for NotShown {
+    fn from(exhausted: Exhausted) -> NotShown {
+        NotShown::Other(format!("the states before could not be found: {exhausted}"))
+    }
+}
+
+/// What is near the last of `events`, a return: what was under way between two times. The third is
+/// that before which all that came had ended before them.
+pub fn window(history: &History, events: &[HistoryEvent]) -> (u64, u64, u64) {
+    let end = events.last().expect("a return").time;
+    // Operations are near that return in the last events, or not yet.
+    let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
+    let mut count = called.filter(|operation| operation.end > end).count();
+    let mut first = events.len();
+    while first > 0 && (count < NEAR_MAX || !events[first - 1].returns) {
+        first -= 1;
+        count += usize::from(events[first].returns);
+    }
+    let begin = events.get(first).map_or(0, |event| event.time);
+    let under_way = history.ids().map(|id| history.operation(id)).filter(|o| o.end >= begin);
+    let settled = under_way.map(|o| o.start).min().unwrap_or(begin).min(begin);
+    (begin, end, settled)
+}
+
+/// Operations of the shortened history by their names in the whole one.
+pub struct Region {
+    pub places: Vec<Vec<u32>>,
+    /// What returned before this is not near.
+    pub begin: u64,
+    /// What returned after this need not have taken effect.
+    pub end: u64,
+}
+
+impl Region {
+    pub fn name(&self, id: OperationId) -> OperationId {
+        let index = self.places[id.thread as usize][id.index as usize];
+        OperationId { thread: id.thread, index }
+    }
+}
+
+/// A step near the failure.
+pub struct NearStep<'a> {
+    pub id: OperationId,
+    pub call: Call<'a>,
+    /// The steps that, by their places, must come before.
+    pub after: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What to search.
+pub struct Near<'a, 'b> {
+    pub history: &'a History,
+    pub spec: &'b Spec,
+    pub steps: &'b Steps<'a>,
+    pub region: &'b Region,
+}
+
+/// The configurations before the steps that are near, those steps, and the bit of each in the
+/// configurations; none of what was called later.
+pub struct Past<'a, S> {
+    pub steps: Vec<NearStep<'a>>,
+    frontier: Frontier<Call<'a>, S>,
+    bits: Vec<u64>,
+}
+
+impl<'a> Near<'a, '_> {
+    pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
+        let mut search = Search::new(object, &PAST_LIMITS);
+        let mut frontier = Frontier::new(object.init());
+        let (mut steps, mut bits): (Vec<NearStep>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut open: Vec<u64> = vec![0; self.history.threads.len()];
+        let (not_promised, mut parts) =
+            (empty_answers::not_promised(self.history, self.spec), Few::new());
+        let Region { begin, end, .. } = *self.region;
+        for event in Events::new(self.history).take_while(|event| event.time <= end) {
+            let (id, operation) = (event.id, event.operation);
+            if not_promised.contains(&id) {
+                continue;
+            }
+            if event.returns {
+                // Of the rest, which is near, every order is looked at.
+                let is_past = event.time < begin;
+                if is_past && !search.close(&mut frontier, open[id.thread as usize])? {
+                    return Err(NotShown::Earlier(self.region.name(id)));
+                }
+                continue;
+            }
+            self.steps.fill(id, &mut parts);
+            let own = match event.time < begin {
+                true => search.call(&mut frontier, parts.iter().map(|s| (s.call, s.after)))?,
+                false => Few::from_elem(0, parts.len()),
+            };
+            open[id.thread as usize] = own.iter().sum();
+            if operation.end < begin {
+                continue;
+            }
+            let (base, start) = (steps.len() as u32, operation.start);
+            let end = if operation.end > end { NEVER } else { operation.end };
+            for (Step { call, after }, bit) in parts.drain(..).zip(own) {
+                steps.push(NearStep { id, call, after: after.wrapping_shl(base), start, end });
+                bits.push(bit);
+            }
+        }
+        Ok(Past { steps, frontier, bits })
+    }
+}
+
+impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
+    /// Follows every order of the steps, until `goes_on` says no to a configuration's state, or one
+    /// is reached at which all that must have taken effect has.
+    pub fn explore<M: Model<Call<'a>, State = S>>(
+        &self,
+        object: &M,
+        goes_on: impl FnMut(&S) -> bool,
+    ) -> Result<Graph<S>, NotShown> {
+        if self.steps.len() > STEPS_MAX {
+            let why = "more than 64 steps overlap near the failure, too many to follow";
+            return Err(NotShown::Other(why.to_string()));
+        }
+        let graph = Graph { nodes: Vec::new(), roots: Vec::new(), found: None, stopped: false };
+        let reached = HashMap::new();
+        let mut explorer = Explorer { object, steps: &self.steps, goes_on, graph, reached };
+        for configuration in &self.frontier.configurations {
+            let bits = self.bits.iter().enumerate();
+            let before = bits.filter(|(_, bit)| *bit & configuration.done != 0);
+            let done = before.map(|(at, _)| 1u64 << at).sum();
+            explorer.begin(done, &configuration.state);
+        }
+        Ok(explorer.graph)
+    }
+}
+
+/// The configurations that were reached, in the order in which they were.
+pub struct Graph<S> {
+    pub nodes: Vec<GraphNode<S>>,
+    /// Those it began from.
+    pub roots: Vec<usize>,
+    /// The one at which all that must have taken effect had: the search ended there.
+    pub found: Option<usize>,
+    /// Whether it was stopped.
+    pub stopped: bool,
+}
+
+/// A configuration: which steps have taken effect, and what that left.
+pub struct GraphNode<S> {
+    pub done: u64,
+    pub state: S,
+    /// From which node it was reached first, and by which step.
+    pub parent: Option<(usize, usize)>,
+    /// The steps that were tried, each with the node it led to; none where the object refused it.
+    pub tries: Vec<(usize, Option<usize>)>,
+}
+
+impl<S> Graph<S> {
+    /// Whether nothing leads on from a node.
+    pub fn is_end(&self, node: usize) -> bool {
+        self.nodes[node].tries.iter().all(|(_, to)| to.is_none())
+    }
+
+    fn is_over(&self) -> bool {
+        self.found.is_some() || self.stopped
+    }
+}
+
+struct Explorer<'w, 'a, M: Model<Call<'a>>, F> {
+    object: &'w M,
+    steps: &'w [NearStep<'a>],
+    goes_on: F,
+    graph: Graph<M::State>,
+    reached: HashMap<(u64, M::State), usize>,
+}
+
+impl<'a, M: Model<Call<'a>>, F: FnMut(&M::State) -> bool> Explorer<'_, 'a, M, F> {
+    fn begin(&mut self, done: u64, state: &M::State) {
+        if self.graph.is_over() || self.reached.contains_key(&(done, state.clone())) {
+            return;
+        }
+        let root = self.node(done, state, None);
+        self.graph.roots.push(root);
+        self.visit(root, done, state);
+    }
+
+    fn node(&mut self, done: u64, state: &M::State, parent: Option<(usize, usize)>) -> usize {
+        let node = self.graph.nodes.len();
+        let state = state.clone();
+        self.graph.stopped |= !(self.goes_on)(&state);
+        self.reached.insert((done, state.clone()), node);
+        self.graph.nodes.push(GraphNode { done, state, parent, tries: Vec::new() });
+        node
+    }
+
+    fn visit(&mut self, node: usize, done: u64, state: &M::State) {
+        let left = |at: &usize| done >> at & 1 == 0;
+        let due = (0..self.steps.len()).filter(left).map(|at| self.steps[at].end).min();
+        let Some(due) = due.filter(|due| *due != NEVER) else {
+            self.graph.found = Some(node);
+            return;
+        };
+        let mut next = Vec::new();
+        for at in (0..self.steps.len()).filter(left) {
+            let step = &self.steps[at];
+            if step.start > due || step.after & !done != 0 {
+                continue;
+            }
+            self.object.step(state, &step.call, &mut next);
+            if next.is_empty() {
+                self.graph.nodes[node].tries.push((at, None));
+            }
+            for after in std::mem::take(&mut next) {
+                let done = done | 1 << at;
+                let known = self.reached.get(&(done, after.clone())).copied();
+                let to = known.unwrap_or_else(|| self.node(done, &after, Some((node, at))));
+                self.graph.nodes[node].tries.push((at, Some(to)));
+                if known.is_none() && !self.graph.is_over() {
+                    self.visit(to, done, &after);
+                }
+                if self.graph.is_over() {
+                    return;
+                }
+            }
+        }
+    }
+}

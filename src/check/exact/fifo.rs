@@ -1,0 +1,180 @@
+//! Checks a queue, or a pool, which is a queue without order. Exact where no operation moves more
+//! than one value and every dequeue has an answer; otherwise a broken rule is a violation, and the
+//! general search decides the rest.
+//!
+//! The rules are the four bad patterns of Henzinger, Sezgin and Vafeiadis (CONCUR 2013) and of
+//! Bouajjani, Emmi, Enea and Hamza (ICALP 2015): a value from nowhere, a value taken twice, two
+//! values out of order, and an "empty" answer at no instant of which the queue could be empty.
+//! Precedence of enqueues and of dequeues are interval orders, so a cycle of either kind contracts
+//! to a pair of values.
+//!
+//! Of a pool the third pattern says nothing, and the others suffice: a value whose addition and
+//! removal overlap can pass through in an instant; any other need only be inside from the end of
+//! the one to the start of the other.
+
+use super::cover::{Inside, covering};
+use super::empty_lone::Names;
+use super::removals::{Broken, Removals, Taken};
+use super::{bulk_order, empty_lone, removals};
+use crate::check::data::merged::Turn;
+use crate::check::data::small::Few;
+use crate::check::data::values::{Values, added_by};
+use crate::check::data::{merged, words};
+use crate::check::verdict::Witness;
+use crate::core::history::{History, NEVER, Operation, Thread};
+use crate::core::operation::Status;
+use crate::model::{Empty, Kind, Spec};
+
+/// The first broken rule of a queue, if any.
+pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Broken> {
+    let Removals { table, any_bulk, any_empty } = removals::removals(history, values)?;
+    if any_bulk && spec.kind == Kind::Fifo {
+        bulk_order::judge(history, spec, values)?;
+    }
+    removals::lost(history, values, &table)?;
+    let lone = match spec.empty {
+        Empty::Lone if any_empty => empty_lone::empty_answers(history),
+        _ => Names::new(),
+    };
+    let mut pass = Pass::new(history, spec, values, &table);
+    let mut lone = lone.iter().peekable();
+    for turn in merged::by_return(history, matters) {
+        if turn.operation.op.adds() {
+            pass.added(turn.id.thread as usize, turn.operation)?;
+        } else if spec.empty == Empty::Strong || lone.next_if(|next| **next == turn.id).is_some() {
+            pass.answered_empty(&turn)?;
+        }
+        pass.next(&turn);
+    }
+    pass.open()
+}
+
+/// Whether an operation says anything of the order of what is inside: a removal that took something
+/// is known by what it took.
+fn matters(operation: &Operation) -> bool {
+    operation.op.adds() | (operation.status == Status::Empty)
+}
+
+/// One walk over the returns.
+struct Pass<'a> {
+    history: &'a History,
+    ordered: bool,
+    values: &'a Values,
+    table: &'a [Taken],
+    inside: Inside,
+    next: Few<Next>,
+}
+
+/// What is to be known of the operation of a thread that is the next to return.
+struct Next {
+    start: u64,
+    /// Of all values whose enqueue had returned when it was called: the latest start of a dequeue.
+    before: u64,
+}
+
+impl<'a> Pass<'a> {
+    fn new(history: &'a History, spec: &Spec, values: &'a Values, table: &'a [Taken]) -> Self {
+        let next = |thread: &Thread| {
+            let first = thread.operations().iter().find(|operation| matters(operation));
+            Next { start: first.map_or(NEVER, |operation| operation.start), before: 0 }
+        };
+        Pass {
+            history,
+            ordered: spec.kind == Kind::Fifo,
+            values,
+            table,
+            inside: Inside::new(1),
+            next: history.threads.iter().map(next).collect(),
+        }
+    }
+
+    /// What an enqueue adds must not have left before what was inside when it was called.
+    #[inline]
+    fn in_order(&self, thread: usize, value: i64, start: u64) -> Result<Taken, Broken> {
+        let taken = self.table[self.values.added(thread, value)];
+        if taken.end < start {
+            return Err(Broken::certain(words::from_nowhere(self.history, value)));
+        }
+        if self.ordered && taken.end < self.next[thread].before {
+            return Err(self.overtaken(value, start));
+        }
+        Ok(taken)
+    }
+
+    /// An enqueue returns.
+    #[inline]
+    fn added(&mut self, thread: usize, operation: &Operation) -> Result<(), Broken> {
+        for &value in added_by(&self.history.threads[thread], operation) {
+            let taken = self.in_order(thread, value, operation.start)?;
+            self.inside.added(0, operation.end, taken);
+            for next in &mut self.next {
+                let later = if next.start > operation.end { taken.start } else { 0 };
+                next.before = next.before.max(later);
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread of an operation that returned goes on.
+    #[inline]
+    fn next(&mut self, turn: &Turn) {
+        let start = turn.next.map_or(NEVER, |next| next.start);
+        self.next[turn.id.thread as usize] = Next { start, before: self.inside.until(0) };
+    }
+
+    /// The enqueues that never return.
+    fn open(&self) -> Result<(), Broken> {
+        for (at, thread) in self.history.threads.iter().enumerate() {
+            let last = thread.operations().last().filter(|last| last.end == NEVER);
+            for &value in last.map_or(&[][..], |last| added_by(thread, last)) {
+                self.in_order(at, value, self.next[at].start)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn answered_empty(&self, turn: &Turn) -> Result<(), Broken> {
+        let Operation { start, end, .. } = *turn.operation;
+        if !self.inside.covers(0, start, end) {
+            return Ok(());
+        }
+        let inside = covering(self.history, self.values, self.table, (start, end), |_, _| true);
+        Err(Broken::excusable(words::empty_while_full(self.history, turn.id, &inside)))
+    }
+
+    /// `second`, whose enqueue was called at `start`, left before a value that had been added.
+    #[cold]
+    fn overtaken(&self, second: i64, start: u64) -> Broken {
+        let before = self.history.threads.iter().enumerate().flat_map(|(at, thread)| {
+            let over = thread.operations().iter().take_while(move |o| o.end < start);
+            let added = over.flat_map(move |operation| added_by(thread, operation));
+            added.map(move |value| (self.table[self.values.added(at, *value)].start, *value))
+        });
+        let (taken, first) = before.max_by_key(|(taken, _)| *taken).expect("one was taken later");
+        let witness = out_of_order(self.history, first, second);
+        Broken { witness, excusable: taken == NEVER }
+    }
+}
+
+/// `first` was added before `second` was, but taken after it or never.
+fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
+    let add = [words::adders(history, first)[0], words::adders(history, second)[0]];
+    let take = words::takers(history, first);
+    let taken = words::takers(history, second)[0];
+    let late = match take.first() {
+        Some(id) => {
+            format!("the dequeue of {first} by {} was called", words::thread(history, *id))
+        }
+        None => format!("{first} was ever dequeued"),
+    };
+    let explanation = format!(
+        "{first} had been enqueued by {} before {} called enqueue of {second}, yet the dequeue of \
+         {second} by {} had returned before {late}.",
+        words::thread(history, add[0]),
+        words::thread(history, add[1]),
+        words::thread(history, taken),
+    );
+    let operations = add.into_iter().chain([taken]).chain(take.first().copied()).collect();
+    Witness { rule: "fifo-order", explanation, operations }
+}

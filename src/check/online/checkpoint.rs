@@ -1,0 +1,235 @@
+//! Finds a checkpoint: a time before which a history can be replaced by the state that it left. For
+//! histories in which calls never rest, of any sequential object. [`super::summarize`] replaces
+//! what came before.
+//!
+//! The general search follows the events. Where only one configuration is left, or one that can go
+//! on in all the ways in which the others can, its state and the calls under way that have not
+//! taken effect decide all that follows. The same holds at a time at which several configurations
+//! are left, if one of them alone leads to all the configurations at `settled`.
+//!
+//! Streams and transactions have checkpoints of their own (`prune_stream`, `prune_transactions`):
+//! they share [`Frontier::only_way`], but not what makes two configurations equal. Of a stream,
+//! appends of unknown outcome with the same arguments stand for each other; of transactions, a
+//! checkpoint splits a transaction into its snapshot and its commit, or must fall where none is
+//! under way.
+
+use crate::check::data::small::Few;
+use crate::check::search::frontier::{Configuration, Frontier, Search};
+use crate::check::search::steps::Step;
+use crate::check::verdict::Limits;
+use crate::core::history::{NEVER, OperationId};
+use crate::model::{Call, Model};
+
+/// Configurations that are tried alone.
+const WAYS_MAX: usize = 16;
+/// Where several configurations are left, checkpoints are tried at the last eighth of the events,
+/// the last quarter and the last half: this is the least part.
+const LEAST_PART: usize = 8;
+/// Bytes of a state of which many copies can be made.
+const STATE_MAX: usize = 1 << 16;
+
+/// An operation and its steps.
+pub struct Timed<'a> {
+    pub id: OperationId,
+    pub start: u64,
+    /// [`NEVER`] where its outcome is unknown.
+    pub end: u64,
+    pub steps: Few<Step<'a>>,
+}
+
+/// A time between two events before which a history can be replaced by the state that it left.
+pub struct Checkpoint<S> {
+    /// The last event before.
+    pub last: u64,
+    /// What comes after it starts no earlier.
+    pub next: u64,
+    pub state: S,
+    /// What was under way and had not taken effect, by its position among all operations.
+    pub waiting: Vec<usize>,
+}
+
+/// A time between two events, and the configurations that are left there.
+#[derive(Clone)]
+struct Position<'a, S> {
+    /// Events before.
+    at: usize,
+    frontier: Frontier<Call<'a>, S>,
+    /// The operations under way, by their position among all, with the bits of their steps.
+    open: Vec<(usize, u64)>,
+}
+
+struct Walk<'a, 'l, M: Model<Call<'a>>> {
+    operations: &'l [Timed<'a>],
+    /// Invocations (false) and responses (true) before `settled`, oldest first.
+    events: Vec<(u64, bool, usize)>,
+    settled: u64,
+    search: Search<'l, Call<'a>, M>,
+}
+
+/// The latest checkpoint before `settled` that can be found and that `suits` says yes to.
+pub fn latest<'a, M: Model<Call<'a>>>(
+    operations: &[Timed<'a>],
+    model: &M,
+    settled: u64,
+    limits: &Limits,
+    suits: impl Fn(&Checkpoint<M::State>) -> bool,
+) -> Option<Checkpoint<M::State>> {
+    let mut walk = Walk::new(operations, model, settled, limits);
+    let end = walk.events.len();
+    let mut position = Position { at: 0, frontier: Frontier::new(model.init()), open: Vec::new() };
+    let (mut found, mut stops, mut part) = (None, Vec::new(), 2);
+    while position.at < end {
+        walk.advance(&mut position)?;
+        if walk.search.model.weight(&position.frontier.configurations[0].state) > STATE_MAX {
+            return None;
+        }
+        if let Some(left) = walk.only_way(&position).filter(&suits) {
+            found = Some((position.at, left));
+        }
+        if part <= LEAST_PART && position.at >= end - end / part && position.at < end {
+            stops.push(position.clone());
+            part *= 2;
+        }
+    }
+    for stop in stops.into_iter().rev() {
+        if found.as_ref().is_some_and(|(at, _)| *at >= stop.at) {
+            break;
+        }
+        if let Some(left) = walk.sufficient(&stop, &position, &suits) {
+            return Some(left);
+        }
+    }
+    found.map(|(_, left)| left)
+}
+
+impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
+    fn new(
+        operations: &'l [Timed<'a>],
+        model: &'l M,
+        settled: u64,
+        limits: &'l Limits,
+    ) -> Walk<'a, 'l, M> {
+        let mut events = Vec::with_capacity(2 * operations.len());
+        for (at, operation) in operations.iter().enumerate() {
+            events.push((operation.start, false, at));
+            events.push((operation.end, true, at));
+        }
+        events.retain(|(time, ..)| *time < settled);
+        events.sort_unstable();
+        Walk { operations, events, settled, search: Search::new(model, limits) }
+    }
+
+    /// Goes on over all events of the next time; none where a limit is reached, or no order is
+    /// left.
+    fn advance(&mut self, position: &mut Position<'a, M::State>) -> Option<()> {
+        let time = self.events.get(position.at)?.0;
+        while let Some((_, returns, operation)) =
+            self.events.get(position.at).copied().filter(|(at, ..)| *at == time)
+        {
+            position.at += 1;
+            if returns {
+                let at = position.open.iter().position(|(other, _)| *other == operation)?;
+                let (_, mask) = position.open.swap_remove(at);
+                if !self.search.close(&mut position.frontier, mask).ok()? {
+                    return None;
+                }
+                continue;
+            }
+            let bits = self.open(position, operation)?;
+            position.open.push((operation, bits));
+        }
+        Some(())
+    }
+
+    fn open(&mut self, position: &mut Position<'a, M::State>, operation: usize) -> Option<u64> {
+        let Timed { steps, end, .. } = &self.operations[operation];
+        let steps = steps.iter().map(|step| (step.call, step.after));
+        let bits = self.search.call(&mut position.frontier, steps).ok()?;
+        if let (&[bit], NEVER) = (&bits[..], *end) {
+            position.frontier.need_not_happen(bit);
+        }
+        Some(bits.into_iter().sum())
+    }
+
+    /// What is left at `position`, if one way to come there is enough to know.
+    fn only_way(&self, position: &Position<'a, M::State>) -> Option<Checkpoint<M::State>> {
+        let covers = |one: &_, other: &_| self.covers(position, one, other);
+        self.checkpoint(position, position.frontier.only_way(covers)?)
+    }
+
+    /// Whether `one` can go on in all the ways in which `other` can: the state is the same, and
+    /// what they differ in are reads that are right already and calls that may still happen.
+    fn covers(
+        &self,
+        position: &Position<'a, M::State>,
+        one: &Configuration<M::State>,
+        other: &Configuration<M::State>,
+    ) -> bool {
+        one.state == other.state
+            && position.open.iter().all(|(_, mask)| {
+                let (here, there) = (one.done & mask, other.done & mask);
+                let is_read = || {
+                    self.search.model.reads(position.frontier.operation(mask & mask.wrapping_neg()))
+                };
+                here == there
+                    || mask.is_power_of_two()
+                        && match position.frontier.is_optional(*mask) {
+                            true => here == 0,
+                            false => here != 0 && is_read(),
+                        }
+            })
+    }
+
+    /// The checkpoint at a position that was reached in this way; none where an operation has taken
+    /// effect in part.
+    fn checkpoint(
+        &self,
+        position: &Position<'a, M::State>,
+        way: &Configuration<M::State>,
+    ) -> Option<Checkpoint<M::State>> {
+        let mut waiting = Vec::new();
+        let next_call = self.events[position.at..].iter().find(|(_, returns, _)| !returns);
+        let mut next = next_call.map_or(self.settled, |(time, ..)| *time);
+        for (operation, mask) in &position.open {
+            match way.done & mask {
+                0 => {
+                    waiting.push(*operation);
+                    next = next.min(self.operations[*operation].start);
+                }
+                done if done == *mask => {}
+                _ => return None,
+            }
+        }
+        let last = self.events[position.at.checked_sub(1)?].0;
+        Some(Checkpoint { last, next, state: way.state.clone(), waiting })
+    }
+
+    /// A checkpoint at `stop`: a configuration that alone leads to all that are left at `end`.
+    fn sufficient(
+        &mut self,
+        stop: &Position<'a, M::State>,
+        end: &Position<'a, M::State>,
+        suits: impl Fn(&Checkpoint<M::State>) -> bool,
+    ) -> Option<Checkpoint<M::State>> {
+        let mut ways: Vec<_> = stop.frontier.configurations.iter().collect();
+        // Steps that have not taken effect may do so later, in any order: those with the fewest
+        // first.
+        ways.sort_by_key(|way| way.done.count_ones());
+        for way in ways.into_iter().take(WAYS_MAX) {
+            let Some(left) = self.checkpoint(stop, way).filter(&suits) else { continue };
+            let mut alone = stop.clone();
+            alone.frontier.configurations = [way.clone()].into_iter().collect();
+            let mut goes_on = true;
+            while goes_on && alone.at < end.at {
+                goes_on = self.advance(&mut alone).is_some();
+            }
+            let leads = |to: &Configuration<M::State>| {
+                alone.frontier.configurations.iter().any(|way| self.covers(end, way, to))
+            };
+            if goes_on && end.frontier.configurations.iter().all(leads) {
+                return Some(left);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,454 @@
+//! Holds the set of all configurations that a history can have led to so far, and moves it forward
+//! by invocations and responses. Works for any sequential object.
+//!
+//! This is just-in-time linearization (Lowe 2017): nothing takes effect until a return forces it.
+//! A configuration says which of the open steps have taken effect, and what state that left.
+//!
+//! A step that can only read is the exception: it takes effect as soon as the state allows it. An
+//! order in which it comes later stays an order when it is moved forward to here: it is legal here,
+//! and leaving it out there changes no state, since a read never does. (A write of the value that
+//! is there already changes nothing here either, but would there: it has to wait.)
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::check::data::hash::{FastMap, FastSet};
+use crate::check::data::small::Few;
+use crate::check::verdict::Limits;
+use crate::model::Model;
+
+/// Steps that may be open at once: one bit each.
+pub const OPEN_MAX: usize = 64;
+
+/// To copy so many bytes of a state takes as long as a step.
+const STEP_BYTES: u64 = 4096;
+
+/// Above this many items a [`Distinct`] hashes.
+const LINEAR_MAX: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Configuration<S> {
+    /// The open steps that have taken effect.
+    pub done: u64,
+    pub state: S,
+}
+
+/// A step that has been called and not returned.
+#[derive(Clone)]
+struct OpenStep<O> {
+    operation: O,
+    /// Steps of the same call that must take effect before.
+    after: u64,
+    reads: bool,
+}
+
+/// All configurations that explain the history so far.
+#[derive(Clone)]
+pub struct Frontier<O, S> {
+    pub configurations: SmallVec<[Configuration<S>; 4]>,
+    open: SmallVec<[OpenStep<O>; 4]>,
+    /// The places of `open` that are in use.
+    used: u64,
+    /// Those of steps that may take effect and never have to, nor does any other wait for them.
+    optional: u64,
+}
+
+/// Why a search gave up.
+#[derive(Debug)]
+pub enum Exhausted {
+    Open,
+    Configurations(usize),
+    Steps(u64),
+    Memory(usize),
+    Cancelled,
+}
+
+/// What moves frontiers forward: the object, what may be spent, and room to work in.
+pub struct Search<'l, O: Debug, M: Model<O>> {
+    pub model: &'l M,
+    limits: &'l Limits,
+    /// Another search's part of the answer that makes this one's needless: see [`Search::unless`].
+    decided: Option<(&'l AtomicUsize, usize)>,
+    steps: u64,
+    /// What the copies of large states took, in steps.
+    copies: u64,
+    /// Bytes that the states at hand hold outside of themselves.
+    weight: usize,
+    reached: Distinct<Configuration<M::State>>,
+    visited: Distinct<Configuration<M::State>>,
+    /// Where steps are optional: for what was met (reached or not, and without its optional steps)
+    /// the least that had taken effect of these.
+    met: FastMap<(bool, Configuration<M::State>), Vec<u64>>,
+    next: Vec<M::State>,
+}
+
+/// A set that keeps its order, so that it can be walked while it grows. Most are tiny.
+struct Distinct<T> {
+    items: SmallVec<[T; LINEAR_MAX]>,
+    index: FastSet<T>,
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
+    fn new() -> Distinct<T> {
+        Distinct { items: SmallVec::new(), index: FastSet::default() }
+    }
+
+    fn insert(&mut self, item: T) {
+        if self.items.len() < LINEAR_MAX {
+            if !self.items.contains(&item) {
+                self.items.push(item);
+            }
+            return;
+        }
+        if self.index.is_empty() {
+            self.index.extend(self.items.iter().cloned());
+        }
+        if self.index.insert(item.clone()) {
+            self.items.push(item);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        self.index.clear();
+    }
+}
+
+impl<O: Debug, S> Frontier<O, S> {
+    pub fn new(state: S) -> Self {
+        Frontier {
+            configurations: smallvec![Configuration { done: 0, state }],
+            open: SmallVec::new(),
+            used: 0,
+            optional: 0,
+        }
+    }
+
+    /// The configuration that can go on in all the ways in which any can, if there is one: what
+    /// came before it can be replaced by its state. `covers` says so of two.
+    pub fn only_way(
+        &self,
+        covers: impl Fn(&Configuration<S>, &Configuration<S>) -> bool,
+    ) -> Option<&Configuration<S>> {
+        let mut best = self.configurations.first()?;
+        for way in &self.configurations[1..] {
+            best = if covers(best, way) { best } else { way };
+        }
+        self.configurations.iter().all(|way| covers(best, way)).then_some(best)
+    }
+
+    /// The operation of an open step.
+    pub fn operation(&self, bit: u64) -> &O {
+        &self.open[bit.trailing_zeros() as usize].operation
+    }
+
+    /// Whether the call of an open step need not happen.
+    pub fn is_optional(&self, bit: u64) -> bool {
+        self.optional & bit != 0
+    }
+
+    /// The call of this step never returns, and no other step comes after it.
+    pub fn need_not_happen(&mut self, bit: u64) {
+        self.optional |= bit;
+    }
+
+    /// Lets every read that is legal in a configuration take effect.
+    fn read<M: Model<O, State = S>>(
+        &self,
+        model: &M,
+        configuration: &mut Configuration<S>,
+        next: &mut Vec<S>,
+    ) {
+        let mut rest = self.used & !configuration.done;
+        while rest != 0 {
+            let place = rest.trailing_zeros();
+            rest &= rest - 1;
+            let open = &self.open[place as usize];
+            if open.reads && open.after & !configuration.done == 0 {
+                model.step(&configuration.state, &open.operation, next);
+                configuration.done |= u64::from(!next.is_empty()) << place;
+                next.clear();
+            }
+        }
+    }
+}
+
+impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
+    pub fn new(model: &'l M, limits: &'l Limits) -> Search<'l, O, M> {
+        Search {
+            model,
+            limits,
+            decided: None,
+            steps: 0,
+            copies: 0,
+            weight: 0,
+            reached: Distinct::new(),
+            visited: Distinct::new(),
+            met: FastMap::default(),
+            next: Vec::new(),
+        }
+    }
+
+    /// Gives up as soon as `lowest` is below `own`: the answer is another search's then.
+    pub fn unless(mut self, lowest: &'l AtomicUsize, own: usize) -> Self {
+        self.decided = Some((lowest, own));
+        self
+    }
+
+    /// A step is called that must come after the steps of the mask `after`. Returns its bit.
+    pub fn open(
+        &mut self,
+        frontier: &mut Frontier<O, M::State>,
+        operation: O,
+        after: u64,
+    ) -> Result<u64, Exhausted> {
+        let place = (!frontier.used).trailing_zeros() as usize;
+        if place >= OPEN_MAX {
+            return Err(Exhausted::Open);
+        }
+        let reads = self.model.reads(&operation);
+        let bit = 1 << place;
+        frontier.used |= bit;
+        if reads {
+            for configuration in &mut frontier.configurations {
+                if after & !configuration.done == 0 {
+                    self.model.step(&configuration.state, &operation, &mut self.next);
+                    configuration.done |= if self.next.is_empty() { 0 } else { bit };
+                    self.next.clear();
+                }
+            }
+        }
+        let open = OpenStep { operation, after, reads };
+        match frontier.open.get_mut(place) {
+            Some(at) => *at = open,
+            None => frontier.open.push(open),
+        }
+        Ok(bit)
+    }
+
+    /// Opens the steps of one call; each comes with a mask of those of the same call that must take
+    /// effect before, by their places in it. Returns the bit of each.
+    pub fn call(
+        &mut self,
+        frontier: &mut Frontier<O, M::State>,
+        steps: impl IntoIterator<Item = (O, u64)>,
+    ) -> Result<Few<u64>, Exhausted> {
+        let mut bits: Few<u64> = Few::new();
+        for (operation, after) in steps {
+            let before = bits.iter().enumerate().filter(|(at, _)| after >> at & 1 == 1);
+            let after = before.map(|(_, bit)| bit).sum();
+            bits.push(self.open(frontier, operation, after)?);
+        }
+        Ok(bits)
+    }
+
+    /// The steps of `mask` return: they must have taken effect. Says whether any configuration is
+    /// left; if none is, the frontier stays as it was.
+    pub fn close(
+        &mut self,
+        frontier: &mut Frontier<O, M::State>,
+        mask: u64,
+    ) -> Result<bool, Exhausted> {
+        if frontier.configurations.iter().any(|c| c.done & mask != mask) {
+            self.explore(frontier, mask, |_, c| c.done & mask == mask)?;
+            if self.reached.items.is_empty() {
+                return Ok(false);
+            }
+            frontier.configurations = self.reached.items.drain(..).collect();
+            frontier.used &= !mask;
+            if frontier.optional != 0 {
+                // Those that make others needless come first, next time.
+                frontier.configurations.sort_by_key(|c| c.done.count_ones());
+            }
+        } else {
+            self.release(frontier, mask);
+        }
+        Ok(true)
+    }
+
+    /// The steps of `mask` return, whether they took effect or not.
+    pub fn release(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
+        frontier.used &= !mask;
+        if let [only] = &mut frontier.configurations[..] {
+            only.done &= !mask;
+            return;
+        }
+        self.reached.clear();
+        for mut configuration in frontier.configurations.drain(..) {
+            configuration.done &= !mask;
+            self.reached.insert(configuration);
+        }
+        frontier.configurations = self.reached.items.drain(..).collect();
+    }
+
+    /// Whether the object may be empty once the open steps have taken effect, or have not.
+    pub fn can_be_empty(&mut self, frontier: &Frontier<O, M::State>) -> Result<bool, Exhausted> {
+        self.explore(frontier, 0, |model, c| model.is_empty(&c.state))?;
+        Ok(!self.reached.items.is_empty())
+    }
+
+    /// Collects in `reached` the first configurations on every path that have come to the goal,
+    /// with the steps of `mask` cleared.
+    fn explore(
+        &mut self,
+        frontier: &Frontier<O, M::State>,
+        mask: u64,
+        goal: impl Fn(&M, &Configuration<M::State>) -> bool,
+    ) -> Result<(), Exhausted> {
+        self.reached.clear();
+        self.visited.clear();
+        self.met.clear();
+        self.weight = 0;
+        for configuration in &frontier.configurations {
+            self.sort_in(frontier, configuration.clone(), mask, &goal);
+        }
+        let mut at = 0;
+        while at < self.visited.items.len() {
+            let from = self.visited.items[at].clone();
+            at += 1;
+            let mut rest = frontier.used & !from.done;
+            while rest != 0 {
+                let place = rest.trailing_zeros();
+                rest &= rest - 1;
+                let open = &frontier.open[place as usize];
+                // A read that was legal has taken effect already.
+                if open.reads || open.after & !from.done != 0 {
+                    continue;
+                }
+                let mut states = std::mem::take(&mut self.next);
+                self.model.step(&from.state, &open.operation, &mut states);
+                for state in states.drain(..) {
+                    let mut to = Configuration { done: from.done | 1 << place, state };
+                    frontier.read(self.model, &mut to, &mut self.next);
+                    self.sort_in(frontier, to, mask, &goal);
+                }
+                self.next = states;
+            }
+            self.spend()?;
+        }
+        Ok(())
+    }
+
+    fn sort_in(
+        &mut self,
+        frontier: &Frontier<O, M::State>,
+        mut configuration: Configuration<M::State>,
+        mask: u64,
+        goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
+    ) {
+        let optional = frontier.optional;
+        let reached = goal(self.model, &configuration);
+        if reached {
+            configuration.done &= !mask;
+        }
+        if !reached && self.is_dead(frontier, &configuration) {
+            return;
+        }
+        if optional != 0 && self.is_needless(&configuration, reached, optional) {
+            return;
+        }
+        let weight = self.model.weight(&configuration.state);
+        self.weight += weight;
+        self.copies += weight as u64 / STEP_BYTES;
+        let sorted = if reached { &mut self.reached } else { &mut self.visited };
+        sorted.insert(configuration);
+    }
+
+    /// Whether some open step can never take effect any more, and must: see [`Model::is_too_late`].
+    fn is_dead(
+        &self,
+        frontier: &Frontier<O, M::State>,
+        configuration: &Configuration<M::State>,
+    ) -> bool {
+        let mut rest = frontier.used & !configuration.done;
+        while rest != 0 {
+            let open = &frontier.open[rest.trailing_zeros() as usize];
+            rest &= rest - 1;
+            if self.model.is_too_late(&configuration.state, &open.operation) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether one was met that is as good: the same state, and of the optional steps none has
+    /// taken effect that has not here. Whatever can still happen here can happen there, without the
+    /// steps that are left there, which never have to.
+    fn is_needless(
+        &mut self,
+        configuration: &Configuration<M::State>,
+        reached: bool,
+        optional: u64,
+    ) -> bool {
+        let Configuration { done, state } = configuration;
+        let required = Configuration { done: done & !optional, state: state.clone() };
+        let met = self.met.entry((reached, required)).or_default();
+        if met.iter().any(|other| other & !done == 0) {
+            return true;
+        }
+        met.retain(|other| done & optional & !other != 0);
+        met.push(done & optional);
+        false
+    }
+
+    fn spend(&mut self) -> Result<(), Exhausted> {
+        self.steps += 1;
+        let held = self.visited.items.len() + self.reached.items.len();
+        // Twice: in the list, and in the index of what it has.
+        let each = 2 * size_of::<Configuration<M::State>>() + self.weight.div_ceil(held.max(1));
+        limit(self.limits, self.steps, held, each)?;
+        if self.steps + self.copies > self.limits.steps_max {
+            return Err(Exhausted::Steps(self.limits.steps_max));
+        }
+        if self.steps.is_multiple_of(1024) && self.is_beaten() {
+            return Err(Exhausted::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn is_beaten(&self) -> bool {
+        self.decided.is_some_and(|(lowest, own)| lowest.load(Ordering::Relaxed) < own)
+    }
+}
+
+/// Whether a search may go on after so many steps, holding so many configurations of so many bytes.
+pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<(), Exhausted> {
+    if held > limits.configurations_max {
+        return Err(Exhausted::Configurations(limits.configurations_max));
+    }
+    if steps > limits.steps_max {
+        return Err(Exhausted::Steps(limits.steps_max));
+    }
+    if held.saturating_mul(each) > limits.memory_max {
+        return Err(Exhausted::Memory(limits.memory_max));
+    }
+    match &limits.cancelled {
+        Some(flag) if steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
+            Err(Exhausted::Cancelled)
+        }
+        _ => Ok(()),
+    }
+}
+
+impl std::fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let advice = "check a shorter history or one of fewer threads, or raise the limit";
+        match self {
+            Exhausted::Open => write!(
+                f,
+                "more than {OPEN_MAX} steps were open at once (an element of a bulk call counts \
+                 as one): use fewer threads or smaller bulk calls"
+            ),
+            Exhausted::Configurations(n) => {
+                write!(f, "the search would hold more than {n} configurations: {advice}")
+            }
+            Exhausted::Steps(n) => write!(f, "the search took more than {n} steps: {advice}"),
+            Exhausted::Memory(n) => {
+                write!(f, "the search would need more than {} MiB: {advice}", n >> 20)
+            }
+            Exhausted::Cancelled => write!(f, "the check was cancelled"),
+        }
+    }
+}

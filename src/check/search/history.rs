@@ -1,0 +1,197 @@
+//! Searches a history under a bundled model: any model, any history, in time exponential in the
+//! number of operations that overlap. The first response that no configuration survives is the
+//! witness.
+
+use super::frontier::{Exhausted, Frontier, Search};
+use super::minimize_witness;
+use super::producer_ranges::ProducerRanges;
+use super::steps::{Step, Steps};
+use super::strings::AllStrings;
+use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
+use crate::check::data::events::Events;
+use crate::check::data::small::Few;
+use crate::check::data::values::{Values, added_by};
+use crate::check::data::words::{self, UNEXPLAINED};
+use crate::check::verdict::{Limits, Verdict, Witness};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
+use crate::model::{
+    Bag, Call, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers, Relaxed,
+    Sequence, Spec, Stream, Texts,
+};
+
+/// What may be spent on each part of a history of which a shorter witness is sought.
+const PART_LIMITS: Limits = Limits {
+    configurations_max: 1 << 12,
+    steps_max: 20_000,
+    memory_max: 64 << 20,
+    jobs: 1,
+    cancelled: None,
+};
+
+/// Decides any history. `values` is none where some value was added twice.
+pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
+    let steps = Steps::new(history, spec, values);
+    if !steps.decidable() {
+        return Verdict::Inconclusive(
+            "some value was added twice, so neither the order within bulk results nor the counts \
+             behind empty answers can be judged: add distinct values"
+                .to_string(),
+        );
+    }
+    match spec.kind {
+        // Strings that no get can tell apart are one state.
+        Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
+        Kind::FifoPerProducer if let Some(values) = values => {
+            run(history, spec, &steps, &ProducerRanges::new(history, values), limits)
+        }
+        _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
+    }
+}
+
+/// What is done with a sequential object, whatever its type.
+pub trait Task<'a> {
+    type Output;
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output;
+}
+
+/// Does `task` with the object of `spec`, which is none of transactions.
+pub fn with_object<'a, T: Task<'a>>(history: &History, spec: &Spec, task: T) -> T::Output {
+    let initial = (spec.kind == Kind::Register).then_some(0);
+    match spec.kind {
+        Kind::Fifo | Kind::Lifo | Kind::Deque => task.run(&Sequence),
+        Kind::Pool | Kind::PriorityQueue => task.run(&Bag),
+        Kind::FifoPerProducer => task.run(&Producers { threads: history.threads.len() }),
+        Kind::Set | Kind::Map | Kind::Register => task.run(&Dictionary { initial }),
+        Kind::FifoRelaxed => task.run(&Relaxed { k: spec.k as usize }),
+        Kind::RangeSet => task.run(&OrderedSet),
+        Kind::Kv => task.run(&Texts),
+        Kind::Counter => task.run(&Counter),
+        Kind::Log if crate::check::data::scope::is_stream(history, spec) => task.run(&Stream),
+        Kind::Log => task.run(&Log),
+        Kind::Snapshot | Kind::Serializable => unreachable!("transactions are no one object's"),
+    }
+}
+
+struct Run<'a, 'b> {
+    history: &'a History,
+    spec: &'b Spec,
+    steps: &'b Steps<'a>,
+    limits: &'b Limits,
+}
+
+impl<'a> Task<'a> for Run<'a, '_> {
+    type Output = Verdict;
+
+    fn run<M: Expect<Call<'a>>>(self, object: &M) -> Verdict {
+        run(self.history, self.spec, self.steps, object, self.limits)
+    }
+}
+
+/// A witness of this history as short as can be found quickly, instead of one that names the call
+/// at which the search ended.
+pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
+    let contradicts = |part: &History| {
+        let Ok(values) = Values::of(part) else { return false };
+        matches!(check(part, spec, Some(&values), &PART_LIMITS), Verdict::Violation(_))
+    };
+    match witness.rule {
+        UNEXPLAINED => minimize_witness::minimize(history, spec, &contradicts).unwrap_or(witness),
+        _ => witness,
+    }
+}
+
+/// Searches with any object whose state the steps of `steps` make sense to.
+pub fn run<'a, M: Model<Call<'a>>>(
+    history: &'a History,
+    spec: &Spec,
+    steps: &Steps<'a>,
+    model: &M,
+    limits: &Limits,
+) -> Verdict {
+    match walk(history, spec, steps, model, limits) {
+        Ok(None) => Verdict::Consistent,
+        Ok(Some(witness)) => Verdict::Violation(witness),
+        Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+    }
+}
+
+/// Follows the events; the first return that no configuration survives is the witness.
+fn walk<'a, M: Model<Call<'a>>>(
+    history: &'a History,
+    spec: &Spec,
+    steps: &Steps<'a>,
+    model: &M,
+    limits: &Limits,
+) -> Result<Option<Witness>, Exhausted> {
+    let mut frontier = Frontier::new(model.init());
+    let mut search = Search::new(model, limits);
+    let mut removals = OpenRemovals::new(history.threads.len());
+    let mut open: Few<Option<(OperationId, u64)>> = Few::from_elem(None, history.threads.len());
+    let mut parts: Few<Step> = Few::new();
+    for event in Events::new(history) {
+        let thread = event.id.thread as usize;
+        let removes = event.operation.op.removes();
+        if !event.returns {
+            steps.fill(event.id, &mut parts);
+            let steps = parts.iter().map(|step| (step.call, step.after));
+            let bits = search.call(&mut frontier, steps)?;
+            open[thread] = Some((event.id, bits.into_iter().sum()));
+            if removes {
+                removals.call(event.id.thread);
+            }
+            continue;
+        }
+        let lone = removes && removals.returns(event.id.thread);
+        let (id, mask) = open[thread].take().expect("an operation returns after its call");
+        if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
+            search.release(&mut frontier, mask);
+        } else if !search.close(&mut frontier, mask)? {
+            let others = open.iter().flatten().map(|(id, _)| *id).collect();
+            return Ok(Some(unexplained(history, id, others)));
+        }
+    }
+    if history.drained && !search.can_be_empty(&frontier)? {
+        return Ok(Some(left_over(history)));
+    }
+    Ok(None)
+}
+
+fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
+    let explanation = format!(
+        "No order of the operations called before its return explains {}{}.",
+        words::call(history, failed),
+        words::still_under_way(history, &others)
+    );
+    let operations = others.into_iter().chain([failed]).collect();
+    Witness { rule: UNEXPLAINED, explanation, operations }
+}
+
+/// Something remains after the structure answered empty: the values that nobody took.
+fn left_over(history: &History) -> Witness {
+    let mut taken: Vec<i64> = Vec::new();
+    for thread in &history.threads {
+        let removals = thread.operations().iter();
+        taken.extend(removals.flat_map(|o| crate::check::data::values::taken_by(thread, o)));
+    }
+    let (mut lost, mut operations) = (Vec::new(), Vec::new());
+    for id in history.ids() {
+        let thread = &history.threads[id.thread as usize];
+        for value in added_by(thread, history.operation(id)) {
+            match taken.iter().position(|other| other == value) {
+                Some(at) => drop(taken.swap_remove(at)),
+                None => {
+                    lost.push(value.to_string());
+                    operations.push(id);
+                }
+            }
+        }
+    }
+    operations.dedup();
+    let explanation = format!(
+        "The structure answered empty after every call had returned, yet no order of the \
+         operations takes out all that was added; never taken were: {}.",
+        lost.join(", ")
+    );
+    Witness { rule: "lost", explanation, operations }
+}

@@ -1,0 +1,209 @@
+//! Searches a journal of operations under any sequential object: a user's model, transactions,
+//! streams. Parts of the object that the model calls independent are judged alone, on several
+//! threads at once.
+//!
+//! Which of several violations is the answer does not depend on the threads' speed: parts are in
+//! the order of their first operation, and the first part that is violated is the answer. Once one
+//! is, those after it are given up, and those before it are not.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::frontier::{Exhausted, Frontier, Search};
+use crate::check::verdict::{Limits, Verdict, Witness};
+use crate::core::history::{NEVER, OperationId};
+use crate::core::journal::Journal;
+use crate::model::Model;
+
+/// Operations that are judged together.
+type Part = Vec<OperationId>;
+
+pub fn check<O, M>(journal: &Journal<O>, model: &M, limits: &Limits) -> Verdict
+where
+    O: Clone + Debug + Sync,
+    M: Model<O> + Sync,
+{
+    let parts = parts(journal, model);
+    let (next, lowest) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let found: Mutex<Vec<(usize, Verdict)>> = Mutex::new(Vec::new());
+    let jobs = limits.jobs.clamp(1, parts.len().max(1));
+    let limits = Limits { memory_max: limits.memory_max / jobs, ..limits.clone() };
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= parts.len() || lowest.load(Ordering::Relaxed) < at {
+                break;
+            }
+            let search = Search::new(model, &limits).unless(&lowest, at);
+            let verdict = match walk(journal, &parts[at], search, |_| {}) {
+                Ok(None) => continue,
+                Ok(Some(witness)) => {
+                    lowest.fetch_min(at, Ordering::Relaxed);
+                    Verdict::Violation(witness)
+                }
+                Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+            };
+            found.lock().expect("no thread panics while it holds it").push((at, verdict));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..jobs).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    let mut found = found.into_inner().expect("every thread has ended");
+    // A violation of one part is one, even where other parts were not decided.
+    found.sort_by_key(|(at, verdict)| (!matches!(verdict, Verdict::Violation(_)), *at));
+    found.into_iter().next().map_or(Verdict::Consistent, |(_, verdict)| verdict)
+}
+
+/// The operations by part, in the order of each part's first; all in one where one concerns all.
+fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
+    let mut of: HashMap<i64, Part> = HashMap::new();
+    for (id, timed) in journal.operations() {
+        match model.part(&timed.operation) {
+            Some(part) => of.entry(part).or_default().push(id),
+            None => return vec![journal.operations().map(|(id, _)| id).collect()],
+        }
+    }
+    let mut parts: Vec<Part> = of.into_values().collect();
+    parts.sort_by_key(|part| part.iter().map(|id| (journal.get(*id).start, *id)).min());
+    parts
+}
+
+/// A time between two events: all before `last` included, none from `next` on.
+pub struct Cut<'a, O, S> {
+    pub last: u64,
+    pub next: u64,
+    /// The configurations that are left there.
+    pub frontier: &'a Frontier<O, S>,
+    /// The operations under way, each with the bits of its steps in `frontier`.
+    pub open: &'a [(OperationId, u64)],
+}
+
+/// Searches all of `journal` as one part, and calls `look` at every time between two events, and
+/// after the last.
+pub fn follow<O, M>(
+    journal: &Journal<O>,
+    model: &M,
+    limits: &Limits,
+    look: impl FnMut(Cut<O, M::State>),
+) -> Result<Option<Witness>, Exhausted>
+where
+    O: Clone + Debug,
+    M: Model<O>,
+{
+    let all = journal.operations().map(|(id, _)| id).collect();
+    walk(journal, &all, Search::new(model, limits), look)
+}
+
+/// The invocations (false) and responses (true) of a part, oldest first; invocations first at equal
+/// times.
+fn events<O>(journal: &Journal<O>, part: &Part) -> Vec<(u64, bool, OperationId)> {
+    let mut events = Vec::with_capacity(2 * part.len());
+    for &id in part {
+        let timed = journal.get(id);
+        events.push((timed.start, false, id));
+        if timed.end != NEVER {
+            events.push((timed.end, true, id));
+        }
+    }
+    events.sort_unstable();
+    events
+}
+
+fn walk<O: Clone + Debug, M: Model<O>>(
+    journal: &Journal<O>,
+    part: &Part,
+    mut search: Search<O, M>,
+    mut look: impl FnMut(Cut<O, M::State>),
+) -> Result<Option<Witness>, Exhausted> {
+    let mut frontier = Frontier::new(search.model.init());
+    let mut open: Vec<(OperationId, u64)> = Vec::new();
+    let (mut steps, mut last) = (Vec::new(), 0);
+    for (time, returns, id) in events(journal, part) {
+        if last < time {
+            look(Cut { last, next: time, frontier: &frontier, open: &open });
+        }
+        last = time;
+        if !returns {
+            let timed = journal.get(id);
+            if timed.end == NEVER && search.model.reads(&timed.operation) {
+                continue;
+            }
+            search.model.split(&timed.operation, &mut steps);
+            if steps.is_empty() {
+                steps.push(timed.operation.clone());
+            }
+            let (mut mask, mut before) = (0, 0);
+            for step in steps.drain(..) {
+                before = search.open(&mut frontier, step, before)?;
+                mask |= before;
+            }
+            open.push((id, mask));
+            continue;
+        }
+        let at = open.iter().position(|(other, _)| *other == id).expect("a return after its call");
+        let (_, mask) = open.swap_remove(at);
+        if !search.close(&mut frontier, mask)? {
+            return Ok(Some(unexplained(journal, search.model, &frontier, id, &open)));
+        }
+    }
+    look(Cut { last, next: NEVER, frontier: &frontier, open: &open });
+    if journal.drained && !search.can_be_empty(&frontier)? {
+        return Ok(Some(left_over(journal, search.model, &frontier, part)));
+    }
+    Ok(None)
+}
+
+/// The states of the configurations that are left, at most four.
+fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) -> String {
+    let mut states: Vec<String> = Vec::new();
+    for configuration in &frontier.configurations {
+        let state = model.describe_state(&configuration.state);
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    let more = if states.len() > 4 { " or others" } else { "" };
+    states.truncate(4);
+    states.join(" or ") + more
+}
+
+fn unexplained<O: Debug, M: Model<O>>(
+    journal: &Journal<O>,
+    model: &M,
+    frontier: &Frontier<O, M::State>,
+    failed: OperationId,
+    open: &[(OperationId, u64)],
+) -> Witness {
+    let others = match open.len() {
+        0 => String::new(),
+        1 => "; the call still under way then does not change that".to_string(),
+        n => format!("; the {n} calls still under way then do not change that"),
+    };
+    let explanation = format!(
+        "No order of the operations called before its return explains {} by client {}{others}. The \
+         state may have been {}.",
+        model.describe(&journal.get(failed).operation),
+        journal.client(failed),
+        states(model, frontier)
+    );
+    let operations = open.iter().map(|(id, _)| *id).chain([failed]).collect();
+    Witness { rule: "not-linearizable", explanation, operations }
+}
+
+fn left_over<O: Debug, M: Model<O>>(
+    journal: &Journal<O>,
+    model: &M,
+    frontier: &Frontier<O, M::State>,
+    part: &Part,
+) -> Witness {
+    let explanation = format!(
+        "After every call had returned and the structure had been drained, something is left: {}.",
+        states(model, frontier)
+    );
+    let last = part.iter().max_by_key(|id| journal.get(**id).start).copied();
+    Witness { rule: "lost", explanation, operations: last.into_iter().collect() }
+}

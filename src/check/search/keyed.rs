@@ -1,0 +1,135 @@
+//! Searches histories of keys (map, register, kv), each key for itself. Every operation concerns
+//! one key, and linearizability is local, so the keys are independent histories (Herlihy and Wing
+//! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
+//! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
+
+use super::frontier::{Exhausted, Frontier, Search};
+use super::parallel::{Failed, Share};
+use super::steps::call_of;
+use super::strings::Strings;
+use super::{cells, parallel, text_witness};
+use crate::check::data::events::Events;
+use crate::check::data::hash::FastMap;
+use crate::check::data::words;
+use crate::check::verdict::{Limits, Verdict, Witness};
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Op;
+use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
+
+/// An open operation: its key, and its step's bit in that key's frontier.
+type Opened = (OperationId, i64, u64);
+
+pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
+    if spec.kind == Kind::Kv {
+        let strings = Strings::new(history);
+        return parallel::judge(history, limits, |limits, share| {
+            walk(history, Search::new(&strings, limits), share)
+        });
+    }
+    let cell = Cell { initial: (spec.kind == Kind::Register).then_some(0) };
+    // All calls on a register concern one key.
+    let one = Limits { jobs: 1, ..limits.clone() };
+    let limits = if spec.kind == Kind::Register { &one } else { limits };
+    parallel::judge(history, limits, |limits, share| {
+        match cells::walk(history, &cell, limits, share) {
+            Err(Exhausted::Open) => walk(history, Search::new(&cell, limits), share),
+            found => found,
+        }
+    })
+}
+
+fn walk<'a, M: Expect<Call<'a>>>(
+    history: &'a History,
+    mut search: Search<Call<'a>, M>,
+    share: &Share,
+) -> Result<Option<Failed>, Exhausted> {
+    let mut frontiers: FastMap<i64, Frontier<Call<'a>, M::State>> = FastMap::default();
+    let mut open: Vec<Option<Opened>> = vec![None; history.threads.len()];
+    for event in Events::new(history) {
+        let thread = event.id.thread as usize;
+        if event.returns {
+            let Some((id, key, mask)) = open[thread].take() else { continue };
+            let frontier = frontiers.get_mut(&key).expect("the call made it");
+            if !search.close(frontier, mask)? {
+                let same = open.iter().flatten().filter(|(_, other, _)| *other == key);
+                let others = same.map(|(id, _, _)| *id).collect();
+                let states = frontier.configurations.iter().map(|one| &one.state);
+                let witness = text_witness::against(history, id)
+                    .unwrap_or_else(|| unexplained(history, search.model, states, id, others));
+                return Ok(Some(share.failed(event, witness)));
+            }
+            if share.is_beaten(event.time) {
+                break;
+            }
+            continue;
+        }
+        let call = call_of(history, event.id);
+        let (key, open_ended) = (key(call.op, call.args), call.status.is_open());
+        if !share.has(key) || open_ended && call.op.only_reads() {
+            continue;
+        }
+        let fresh = || Frontier::new(search.model.init());
+        let frontier = frontiers.entry(key).or_insert_with(fresh);
+        let bit = search.open(frontier, call, 0)?;
+        if open_ended {
+            frontier.need_not_happen(bit);
+        }
+        open[thread] = Some((event.id, key, bit));
+    }
+    Ok(None)
+}
+
+/// The witness of the operation that no order explains, with what its key may have held.
+pub fn unexplained<'a, 's, M: Expect<Call<'a>>>(
+    history: &'a History,
+    model: &M,
+    states: impl Iterator<Item = &'s M::State>,
+    failed: OperationId,
+    others: Vec<OperationId>,
+) -> Witness
+where
+    M::State: 's,
+{
+    let call = call_of(history, failed);
+    let mut answers: Vec<String> = Vec::new();
+    for state in states {
+        let answer = model.expected(state, &call);
+        if !answers.contains(&answer) {
+            answers.push(answer);
+        }
+    }
+    answers.truncate(4);
+    let way = match others.len() {
+        0 => String::new(),
+        1 => format!(
+            "; {} was still under way, and does not bring that answer about either",
+            words::called(history, others[0])
+        ),
+        n => format!("; the {n} calls still under way do not bring that answer about either"),
+    };
+    let explanation = format!(
+        "No order explains {}.{} In every order that explains the answers until then, it should \
+         have answered {}{way}.",
+        words::call(history, failed),
+        nowhere(history, failed).unwrap_or_default(),
+        answers.join(" or ")
+    );
+    let operations = others.into_iter().chain([failed]).collect();
+    Witness { rule: "not-linearizable", explanation, operations }
+}
+
+/// That a call handed out what nobody had written; none where somebody had, or which this does not
+/// know.
+fn nowhere(history: &History, failed: OperationId) -> Option<String> {
+    let call = call_of(history, failed);
+    let value = *call.results.first().filter(|_| hands_out(&call))?;
+    let (of, end) = (key(call.op, call.args), history.operation(failed).end);
+    let writes = |id: OperationId| {
+        let other = call_of(history, id);
+        let begun = history.operation(id).start <= end;
+        begun && other.args.last() == Some(&value) && key(other.op, other.args) == of
+    };
+    let is_initial = call.op == Op::RegisterRead && value == 0;
+    let written = is_initial || history.ids().any(|id| id != failed && writes(id));
+    (!written).then(|| format!(" No call that had begun by then writes {value}."))
+}

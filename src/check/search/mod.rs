@@ -1,0 +1,35 @@
+//! The general search: any model, any history, in time exponential in the number of operations
+//! that overlap.
+//!
+//! - `cells`: Searches histories of maps and registers, where each key is one cell.
+//! - `frontier`: Holds the set of all configurations that a history can have led to so far, and
+//!   moves it forward by invocations and responses.
+//! - `history`: Searches a history under a bundled model: any model, any history, in time
+//!   exponential in the number of operations that overlap.
+//! - `journal`: Searches a journal of operations under any sequential object: a user's model,
+//!   transactions, streams.
+//! - `keyed`: Searches histories of keys (map, register, kv), each key for itself.
+//! - `minimize_witness`: Minimizes the witness of a history that the general search found no order
+//!   for: finds the few operations of a queue, stack or deque that already contradict each other.
+//! - `parallel`: Judges independent keys on several threads.
+//! - `producer_ranges`: A queue that keeps the order of each producer, as a sequential object for
+//!   the general search whose state is two numbers a producer, however much the queue holds.
+//! - `steps`: Finds the steps at which an operation takes effect: one for most; one for each
+//!   element of a bulk operation that is not atomic; one for each producer's queue of an "empty"
+//!   answer that may look at them one after another.
+//! - `strings`: A key's string as a sequential object whose states differ only where some get can
+//!   tell.
+//! - `text_witness`: Explains why no order gives a get the string it found: names what the string
+//!   cannot have, or lacks and must have, with the calls that show it.
+
+pub mod cells;
+pub mod frontier;
+pub mod history;
+pub mod journal;
+pub mod keyed;
+pub mod minimize_witness;
+pub mod parallel;
+pub mod producer_ranges;
+pub mod steps;
+pub mod strings;
+pub mod text_witness;

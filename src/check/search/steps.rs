@@ -1,0 +1,135 @@
+//! Finds the steps at which an operation takes effect: one for most; one for each element of a bulk
+//! operation that is not atomic; one for each producer's queue of an "empty" answer that may look
+//! at them one after another.
+
+use crate::check::data::small::Few;
+use crate::check::data::values::{Values, taken_by};
+use crate::core::history::{History, Operation, OperationId, Thread};
+use crate::core::operation::{Op, Status};
+use crate::model::{Bulk, Call, Empty, Kind, Spec};
+
+/// One instant of an operation, after those of its other steps that `after` has bits of.
+pub struct Step<'a> {
+    pub call: Call<'a>,
+    pub after: u64,
+}
+
+/// What an operation does to its object.
+pub fn call_of(history: &History, id: OperationId) -> Call<'_> {
+    let thread = &history.threads[id.thread as usize];
+    let operation = &thread.operations()[id.index as usize];
+    let (args, results) = (thread.args(operation), thread.results(operation));
+    let (op, status) = (operation.op, operation.status);
+    Call { op, status, args, results, thread: id.thread, queue: None }
+}
+
+/// What splits operations into steps.
+pub struct Steps<'a> {
+    history: &'a History,
+    spec: Spec,
+    /// None where some value was added twice.
+    values: Option<&'a Values>,
+    /// The threads that add values.
+    producers: Few<u32>,
+    /// How many of the added values nobody is known to have taken.
+    untaken: usize,
+}
+
+impl<'a> Steps<'a> {
+    pub fn new(history: &'a History, spec: &Spec, values: Option<&'a Values>) -> Steps<'a> {
+        let (mut added, mut taken, mut producers) = (0, 0, Few::new());
+        for (at, thread) in history.threads.iter().enumerate() {
+            if thread.operations().iter().any(|operation| operation.op.adds()) {
+                producers.push(at as u32);
+            }
+            for operation in thread.operations() {
+                added += crate::check::data::values::added_by(thread, operation).len();
+                taken += taken_by(thread, operation).len();
+            }
+        }
+        Steps { history, spec: *spec, values, producers, untaken: added.saturating_sub(taken) }
+    }
+
+    /// Whether the model's promises can be decided: the producer of a value, and its position among
+    /// the others, are known only where every value is added once.
+    pub fn decidable(&self) -> bool {
+        let Spec { kind, empty, bulk, .. } = self.spec;
+        let any = |test: &dyn Fn(&Thread, &Operation) -> bool| {
+            let threads = self.history.threads.iter();
+            threads.into_iter().any(|thread| thread.operations().iter().any(|o| test(thread, o)))
+        };
+        let free = bulk == Bulk::Atomic
+            || (bulk == Bulk::Element
+                && matches!(kind, Kind::Fifo | Kind::FifoRelaxed | Kind::Pool));
+        self.values.is_some()
+            || ((free || !any(&|thread, o| taken_by(thread, o).len() > 1))
+                && (empty != Empty::Count || !any(&|_, o| o.status == Status::Empty)))
+    }
+
+    /// Fills `steps` with the operation's steps; none where it has no effect and promises nothing.
+    pub fn fill(&self, id: OperationId, steps: &mut Few<Step<'a>>) {
+        steps.clear();
+        let call = call_of(self.history, id);
+        let split = self.spec.bulk != Bulk::Atomic;
+        match (call.op, call.status) {
+            (_, Status::Full) => {}
+            (Op::Dequeue | Op::DequeueBulk, Status::Empty) => self.empty(call, steps),
+            (Op::EnqueueBulk, _) if split => self.enqueues(call, steps),
+            (Op::DequeueBulk, _) if split => self.dequeues(call, steps),
+            _ => steps.push(Step { call, after: 0 }),
+        }
+    }
+
+    fn empty(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
+        if self.spec.kind != Kind::FifoPerProducer || self.spec.empty == Empty::Strong {
+            steps.push(Step { call, after: 0 });
+            return;
+        }
+        for queue in &self.producers {
+            let call = Call { queue: Some(*queue), ..call };
+            steps.push(Step { call, after: 0 });
+        }
+    }
+
+    fn enqueues(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
+        for (at, value) in call.added().iter().enumerate() {
+            let args = std::slice::from_ref(value);
+            let call = Call { op: Op::Enqueue, args, results: &[], ..call };
+            steps.push(Step { call, after: previous(at) });
+        }
+    }
+
+    fn dequeues(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
+        if call.status.is_open() {
+            // It may have taken any number of values, and only such as nobody else took.
+            let most = (call.args[0].max(0) as usize).min(self.untaken);
+            for at in 0..most {
+                let call = Call { op: Op::Dequeue, args: &[], ..call };
+                steps.push(Step { call, after: previous(at) });
+            }
+            return;
+        }
+        let producer = |value: &i64| {
+            let values = self.values?;
+            Some(values.producer(values.get(*value)?))
+        };
+        for (at, value) in call.results.iter().enumerate() {
+            let results = std::slice::from_ref(value);
+            let before = match self.spec.kind {
+                Kind::FifoPerProducer => {
+                    let same = |other: &i64| producer(other) == producer(value);
+                    call.results[..at].iter().rposition(same).map(|other| other + 1)
+                }
+                Kind::Pool | Kind::FifoRelaxed => None,
+                _ => Some(at),
+            };
+            let call = Call { op: Op::Dequeue, args: &[], results, ..call };
+            steps.push(Step { call, after: before.map_or(0, previous) });
+        }
+    }
+}
+
+/// The bit of the step before the one at `at`. Steps past the 64th are one too many anyway.
+fn previous(at: usize) -> u64 {
+    at.checked_sub(1).and_then(|before| 1u64.checked_shl(before as u32)).unwrap_or(0)
+}

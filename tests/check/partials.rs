@@ -1,0 +1,197 @@
+//! Holds partial linearizations against an enumeration of all that can be made step by step.
+
+use std::collections::BTreeSet;
+
+use interlap::check::{Limits, Partials, Verdict, check, partials};
+use interlap::core::history::{History, NEVER, OperationId};
+use interlap::model::{
+    Bag, Call, Counter, Dictionary, Kind, Log, Model, OrderedSet, Sequence, Spec,
+};
+
+use super::agreement::SMALL;
+use super::random::{Random, Shape, history};
+
+/// The operations that had taken effect where it could not go on.
+type Done = BTreeSet<OperationId>;
+
+/// Goes along every order; collects where it ends.
+fn ends<'a, M: Model<Call<'a>>>(
+    (history, key): (&'a History, Option<i64>),
+    last: u64,
+    model: &M,
+    done: &Done,
+    state: &M::State,
+    found: &mut BTreeSet<(Done, String)>,
+) {
+    let on_key = |id: &OperationId| key.is_none_or(|key| history.args(*id)[0] == key);
+    let ids = history.ids().filter(on_key);
+    let left: Vec<OperationId> = ids.filter(|id| !done.contains(id)).collect();
+    let ends_at = left.iter().map(|id| history.operation(*id).end).filter(|end| *end <= last);
+    let due = ends_at.min().unwrap_or(NEVER).min(last);
+    let mut is_last = true;
+    for id in left.into_iter().filter(|id| history.operation(*id).start <= due) {
+        let entry = history.entry(id);
+        let (op, status, args, results) = (entry.op, entry.status, entry.args, entry.results);
+        let call = Call { op, status, args, results, thread: id.thread, queue: None };
+        let mut next = Vec::new();
+        model.step(state, &call, &mut next);
+        for state in next {
+            is_last = false;
+            let mut done = done.clone();
+            done.insert(id);
+            ends((history, key), last, model, &done, &state, found);
+        }
+    }
+    if is_last {
+        found.insert((done.clone(), model.describe_state(state)));
+    }
+}
+
+fn enumerated(
+    history: (&History, Option<i64>),
+    last: u64,
+    spec: &Spec,
+) -> BTreeSet<(Done, String)> {
+    let mut found = BTreeSet::new();
+    let (f, none) = (&mut found, Done::new());
+    let initial = (spec.kind == Kind::Register).then_some(0);
+    let cells = Dictionary { initial };
+    match spec.kind {
+        Kind::Fifo | Kind::Lifo => ends(history, last, &Sequence, &none, &Sequence.init(), f),
+        Kind::Pool | Kind::PriorityQueue => ends(history, last, &Bag, &none, &Bag.init(), f),
+        Kind::Counter => ends(history, last, &Counter, &none, &Counter.init(), f),
+        Kind::Log => ends(history, last, &Log, &none, &Log.init(), f),
+        Kind::RangeSet => ends(history, last, &OrderedSet, &none, &OrderedSet.init(), f),
+        _ => ends(history, last, &cells, &none, &cells.init(), f),
+    }
+    // A set is shown by its keys.
+    let words =
+        |state: String| if spec.kind == Kind::Set { state.replace(": 1", "") } else { state };
+    found.into_iter().map(|(done, state)| (done, words(state))).collect()
+}
+
+/// What was known when the operation that none explains returned.
+fn known(history: &History, partials: &Partials) -> History {
+    let time = history.operation(partials.failed).end;
+    let mut known = History::default();
+    for thread in &history.threads {
+        known.threads.push(interlap::core::history::Thread::new(thread.client));
+    }
+    for id in history.ids() {
+        let mut entry = history.entry(id);
+        if entry.end > time {
+            (entry.status, entry.end) = (interlap::core::operation::Status::Pending, NEVER);
+            entry.results = &[];
+        }
+        if entry.start <= time {
+            known.threads[id.thread as usize].push(entry).expect("in order");
+        }
+    }
+    known
+}
+
+/// The key that all this is about, where it is about one.
+fn key(history: &History, partials: &Partials) -> Option<i64> {
+    partials.key.as_ref().map(|_| history.args(partials.failed)[0])
+}
+
+const SPECS: [&str; 10] = [
+    "set",
+    "map",
+    "register",
+    "counter",
+    "log",
+    "range-set",
+    "fifo",
+    "lifo",
+    "pool",
+    "priority-queue",
+];
+
+fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Partials)> {
+    let history = history(Shape { kind: spec.kind, ..shape }, random);
+    match check(&history, spec, &Limits::default()) {
+        Verdict::Violation(witness) => match partials(&history, spec, &witness) {
+            Ok(partials) => Some((history, partials)),
+            // Something is left over at the end, which is in no prefix.
+            Err(why) => {
+                assert!(history.drained, "{spec}: {why}: {history:?}");
+                None
+            }
+        },
+        _ => None,
+    }
+}
+
+#[test]
+fn all_partial_linearizations_of_small_histories_are_found() {
+    for (at, text) in SPECS.into_iter().enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let (mut random, mut compared) = (Random::new(700 + at as u64), 0);
+        // Full answers, which no step takes.
+        let shape = Shape { hides: 0, ..SMALL };
+        while compared < 1_000 {
+            let Some((history, partials)) = bad(&spec, shape, &mut random) else { continue };
+            // Only so many are kept.
+            if partials.more > 0 {
+                continue;
+            }
+            let found: BTreeSet<(Done, String)> = partials
+                .partials
+                .iter()
+                .map(|partial| {
+                    let done = partial.steps.iter().map(|step| step.operation).collect();
+                    let state = partial.steps.last().map(|step| &step.state);
+                    (done, state.unwrap_or(&partial.before).clone())
+                })
+                .collect();
+            let known = known(&history, &partials);
+            let known = (&known, key(&history, &partials));
+            let all = enumerated(known, history.operation(partials.last).end, &spec);
+            assert_eq!(found, all, "{text}: {history:?}");
+            let stuck = partials.partials.iter().all(|partial| {
+                !partial.stuck.is_empty() && partial.stuck.len() == partial.expected.len()
+            });
+            assert!(stuck, "{text}: {partials:?}");
+            assert!(partials.sentences(&history).lines().count() >= 2);
+            compared += 1;
+        }
+    }
+}
+
+/// Far from the beginning: what took effect is a history that some order explains.
+#[test]
+fn partial_linearizations_of_long_histories_are_right_near_the_end() {
+    for (at, text) in SPECS.into_iter().enumerate() {
+        let spec: Spec = text.parse().expect(text);
+        let (mut random, mut compared) = (Random::new(800 + at as u64), 0);
+        let shape = Shape {
+            threads: (2, 3),
+            operations: (60, 120),
+            corruptions: 2,
+            pending: 0,
+            hides: 0,
+            ..SMALL
+        };
+        let mut tried = 0;
+        while compared < 50 && tried < 2_000 {
+            tried += 1;
+            let Some((history, partials)) = bad(&spec, shape, &mut random) else { continue };
+            let known = known(&history, &partials);
+            for partial in &partials.partials {
+                let took = partial.steps.iter().map(|step| step.operation);
+                let took: Done = took.chain(partial.done_before.iter().copied()).collect();
+                let key = key(&history, &partials);
+                let on_key = |id| key.is_none_or(|key| known.args(id)[0] == key);
+                let settled = |id: &OperationId| !partials.near.contains(id) && on_key(*id);
+                let kept = |id: &OperationId| took.contains(id) || settled(id);
+                let ids: Vec<OperationId> = known.ids().filter(kept).collect();
+                let verdict = check(&known.only(&ids), &spec, &Limits::default());
+                assert_eq!(verdict, Verdict::Consistent, "{text}: {partial:?}: {history:?}");
+            }
+            compared += 1;
+        }
+        println!("{text}: {compared} of {tried}");
+        assert!(compared >= 20, "{text}: only {compared} of {tried}");
+    }
+}
