@@ -26,7 +26,7 @@ fn main() {
 /// The harness's C parts, and its symbols made visible to the targets it loads: nothing in the
 /// program itself calls them, so the linker must be told to keep them.
 fn compile_hooks(out: &Path) {
-    let folder = Path::new("harness/controlled");
+    let folder = Path::new("harness/controlled/interpose");
     println!("cargo::rerun-if-changed={}", folder.display());
     cc::Build::new()
         .files(

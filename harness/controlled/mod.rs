@@ -6,23 +6,11 @@
 //! A job comes in; rounds go out, through the record area's outbox. `engine` decides, `carrier`
 //! switches, `hooks`, `heap` and `environment` are where the target comes in.
 
-mod buffers;
-pub mod carrier;
-mod coverage;
-mod detect;
-pub mod engine;
-mod environment;
-mod gate;
-pub mod growth;
-mod heap;
-mod hooks;
-mod layout;
-mod leaks;
-mod libraries;
-mod round;
-mod storage;
-mod trail;
-mod watchdog;
+mod core;
+mod interpose;
+mod job;
+mod state;
+mod watch;
 
 use std::io;
 use std::path::Path;
@@ -36,13 +24,20 @@ use interlap::schedule::{Outlook, Policy, Spec};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{Bye, Frame, RoundEnd, RoundStart, Steps};
 
+use self::core::carrier::Carrier;
+pub use self::core::engine;
+use self::core::engine::Order;
+use self::core::layout;
 use crate::library::Target;
 use crate::record::{Area, Pipe};
 use crate::scenario;
 use crate::workload::Shape;
-use buffers::Delay;
-use carrier::Carrier;
-use engine::Order;
+use interpose::{environment, gate, hooks};
+use job::round;
+use state::buffers::Delay;
+pub use state::growth;
+use state::{buffers, globals_snapshot, heap, leaks};
+use watch::{coverage, detect, libraries, trail, watchdog};
 
 /// How a target says that this engine is not for it. The main program knows the words.
 pub const CANNOT: &str = "cannot control:";
@@ -151,7 +146,7 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), String
     }
     environment::settings::remember();
     environment::process::remember();
-    storage::remember().map_err(|what| format!("{CANNOT} {what}"))?;
+    globals_snapshot::remember().map_err(|what| format!("{CANNOT} {what}"))?;
     Ok((target, libraries::note_target(library)))
 }
 
@@ -276,7 +271,7 @@ fn one(
 ) -> Result<round::Done, String> {
     ROUND.store(shape.round, Ordering::Relaxed);
     let order = ready(job, shape, spec);
-    let reads_counter = storage::reads_counter();
+    let reads_counter = globals_snapshot::reads_counter();
     if reads_counter {
         environment::time_stamp::set_virtual(true);
     }
@@ -303,7 +298,7 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
     };
     *POLICY.lock().expect("no thread panics holding it") = Some(spec.clone());
     heap::reset(reuse);
-    storage::restore();
+    globals_snapshot::restore();
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
     let delay = delay_of(control.memory_model, part(OF_MEMORY));

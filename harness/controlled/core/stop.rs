@@ -1,0 +1,55 @@
+//! Where a debugger that asked for it stops in a round. Steps and switches come in; calls of
+//! `crate::marker`, with where the running thread stands in the target's code, go out.
+
+use std::cell::Cell;
+
+use super::engine::{ENGINE, here};
+use crate::controlled::{self, hooks};
+use crate::marker;
+
+/// The address of the number of the step under way, for debuggers to read.
+#[repr(transparent)]
+struct StepAddress(*const Cell<u64>);
+
+// SAFETY: nobody but a debugger uses it.
+unsafe impl Sync for StepAddress {}
+
+#[unsafe(no_mangle)]
+#[used]
+static interlap_step: StepAddress = StepAddress(&raw const ENGINE.step);
+
+/// The round begins.
+pub(super) fn round_begins() {
+    marker::interlap_round_begin(controlled::round());
+}
+
+/// Stops if this step is waited for.
+#[inline]
+pub(super) fn look(step: u64) {
+    if marker::is_awaited(step) {
+        at(step);
+    }
+}
+
+#[cold]
+fn at(step: u64) {
+    let controls = hooks::set_controls(false);
+    marker::interlap_stop(step, here() as u64);
+    hooks::set_controls(controls);
+}
+
+/// One thread gives way to another, although it could go on.
+#[inline]
+pub(super) fn preempted(from: usize, to: usize) {
+    if marker::wants_preemptions() {
+        tell_preemption(from, to);
+    }
+}
+
+#[cold]
+fn tell_preemption(from: usize, to: usize) {
+    let controls = hooks::set_controls(false);
+    let step = ENGINE.step.get();
+    marker::interlap_preempted(step, here() as u64, from as u64, to as u64);
+    hooks::set_controls(controls);
+}

@@ -1,0 +1,77 @@
+//! Who is next, and the way there: the policy is asked, the carrier switches, and who goes on takes
+//! the signals that were sent to it meanwhile.
+
+use interlap::schedule::{Place, View};
+
+use super::engine::{ENGINE, now};
+use super::{pace, recorder, waiting};
+use crate::controlled::interpose::environment::sending::{self, Taken};
+use crate::controlled::interpose::hooks;
+use crate::controlled::state::buffers;
+use crate::controlled::watch::{backtrace, detect};
+use crate::timebox::stop_if_forked;
+
+/// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
+/// it is a deadlock.
+pub(super) fn choose(yields: bool) -> usize {
+    let e = &ENGINE;
+    while e.runnable.get() == 0 {
+        let deadline = e.deadline_next.get();
+        if deadline == u64::MAX {
+            detect::deadlock();
+        }
+        e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
+        waiting::expire();
+    }
+    // SAFETY: nobody else uses them now; the policy calls nothing of ours.
+    let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
+    let current = e.current.get();
+    let own = &e.threads[current];
+    let view = View {
+        current,
+        runnable: e.runnable.get(),
+        yields,
+        step: e.step.get(),
+        place: Place {
+            call: own.boundaries.get(),
+            steps: own.call_steps.get() + pace::passed() as u32,
+            again: 0,
+        },
+        pending,
+    };
+    let next = policy.as_mut().expect("a round has a policy").next(&view);
+    recorder::note(&view, next);
+    next
+}
+
+/// Goes on with another thread. What comes back has taken its signals.
+pub(super) fn switch(from: usize, to: usize) -> Taken {
+    let e = &ENGINE;
+    note_switch(to);
+    let controls = hooks::set_controls(false);
+    e.carrier.get().switch(from, to);
+    backtrace::answer(from);
+    let taken = if sending::has_any(from) { take_signals(from) } else { Taken::Nothing };
+    hooks::set_controls(controls);
+    taken
+}
+
+/// Handlers are the target's code, whatever was interrupted.
+#[cold]
+pub(super) fn take_signals(thread: usize) -> Taken {
+    hooks::set_controls(true);
+    // Processors empty them before a handler runs.
+    buffers::drain();
+    sending::take(thread)
+}
+
+pub(super) fn note_switch(to: usize) {
+    // A child has the other fibers, too, and would go on as all of them.
+    stop_if_forked();
+    let e = &ENGINE;
+    e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));
+    e.current.set(to);
+    e.switches.set(e.switches.get() + 1);
+    let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
+    e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+}

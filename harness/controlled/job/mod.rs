@@ -1,0 +1,3 @@
+//! A job's rounds.
+
+pub mod round;
