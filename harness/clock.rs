@@ -17,7 +17,7 @@ use interlap::plan;
 use interlap::trace::frame::ClockInfo;
 use interlap::tsc;
 
-use crate::controlled::engine;
+use crate::controlled;
 
 /// A source of stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Clock {
                 arch::drain_stores();
                 stamp
             }
-            Clock::Steps => engine::tick(),
+            Clock::Steps => controlled::stamp(),
             Clock::Counter => count(),
         }
     }
@@ -96,7 +96,7 @@ impl Clock {
                 arch::drain_stores();
                 monotonic()
             }
-            Clock::Steps => engine::tick(),
+            Clock::Steps => controlled::stamp(),
             Clock::Counter => count(),
         }
     }

@@ -9,13 +9,14 @@
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use interlap::plan;
 use interlap::schedule::THREADS_MAX;
 
-use crate::controlled::core::layout;
-use crate::controlled::state::globals_snapshot;
+use super::callbacks::callbacks;
+use super::layout;
 
 /// The thread that starts rounds, outside of control.
 pub const OUTSIDE: usize = THREADS_MAX;
@@ -44,6 +45,9 @@ static CONTEXTS: [Context; THREADS_MAX + 1] = [const {
         heir: AtomicUsize::new(OUTSIDE),
     }
 }; THREADS_MAX + 1];
+
+/// What every thread runs, from the start of its stack.
+static FIRST: OnceLock<fn() -> !> = OnceLock::new();
 
 /// Threads that are parked so far.
 static PARKED: AtomicUsize = AtomicUsize::new(0);
@@ -84,8 +88,9 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// Fails where the processor or the kernel does not let programs set the fs base.
-    pub fn choose(wish: plan::Carrier) -> io::Result<Carrier> {
+    /// `first` is what every thread runs. Fails where the processor or the kernel does not let
+    /// programs set the fs base.
+    pub fn choose(wish: plan::Carrier, first: fn() -> !) -> io::Result<Carrier> {
         // Bit 1 of AT_HWCAP2: FSGSBASE is enabled (Documentation/arch/x86/x86_64/fsgs.rst).
         // SAFETY: getauxval only reads.
         let usable = unsafe { libc::getauxval(libc::AT_HWCAP2) } & 2 != 0;
@@ -93,6 +98,7 @@ impl Carrier {
             let what = "this kernel or processor has no FSGSBASE (Linux 5.9, Ivy Bridge)";
             return Err(io::Error::other(what));
         }
+        let _ = FIRST.set(first);
         let outside = &CONTEXTS[OUTSIDE];
         // SAFETY: pthread_self has no preconditions; on x86-64 it is the fs base.
         outside.fs.store(unsafe { libc::pthread_self() } as usize, Ordering::Relaxed);
@@ -107,7 +113,7 @@ impl Carrier {
         while PARKED.load(Ordering::Acquire) <= thread {
             park_another(self)?;
         }
-        globals_snapshot::renew(thread);
+        (callbacks().renew_variables)(thread);
         let top = layout::stack_end(thread) - 64;
         let frame = ptr::with_exposed_provenance_mut::<usize>(top - 7 * 8);
         // SAFETY: inside the thread's stack, which nobody runs on: it has not begun or has ended.
@@ -161,7 +167,7 @@ impl Carrier {
 /// The first function on a virtual thread's stack. An exception that nobody catches finds the end
 /// of the stack above it, and ends the process as on any thread.
 extern "C-unwind" fn entry() -> ! {
-    super::engine::run_thread()
+    FIRST.get().expect("a carrier was chosen")()
 }
 
 fn give_token(to: usize) {
@@ -231,7 +237,7 @@ fn name(thread: usize) {
 extern "C" fn wait_parked(argument: *mut c_void) -> *mut c_void {
     let (thread, runs) = (argument.addr() >> 1, argument.addr() & 1 != 0);
     let own = &CONTEXTS[thread];
-    globals_snapshot::touch(thread);
+    (callbacks().place_variables)(thread);
     // SAFETY: pthread_self has no preconditions.
     let pthread = unsafe { libc::pthread_self() } as usize;
     own.pthread.store(pthread, Ordering::Relaxed);

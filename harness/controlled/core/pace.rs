@@ -5,11 +5,25 @@
 
 use std::cell::Cell;
 
-use super::engine::{BUSY_FACTOR, CALL_STEPS_MAX, ENGINE, IDLE_STEPS_MAX, STEP_NANOSECONDS, now};
-use crate::controlled::interpose::hooks;
+use super::control;
+use super::variables::{ENGINE, STEP_NANOSECONDS, now};
 use crate::marker;
 
-pub(in crate::controlled) struct Pace {
+/// Steps in a row in which a thread changes nothing, after which it is taken to spin and lets
+/// others go first; then again after so many.
+pub(super) const IDLE_STEPS_MAX: u32 = 100;
+pub(super) const IDLE_STEPS_AGAIN: u32 = 20;
+
+/// Steps of one call after which its thread lets others go first now and then, even if it changes
+/// memory: what it waits for may be the work of a thread that the policy would never choose, and
+/// then the loop is the schedule's fault, not the target's.
+pub(super) const CALL_STEPS_MAX: u32 = 1_000;
+
+/// Calls may take so many times the steps that count as a livelock until one returns, if they
+/// change memory.
+pub(super) const BUSY_FACTOR: u64 = 100;
+
+struct Pace {
     /// Points that may still pass.
     free: Cell<u64>,
     /// Points that might when they were granted, without the stamps taken since.
@@ -22,17 +36,16 @@ pub(in crate::controlled) struct Pace {
     asks_at_each: Cell<bool>,
 }
 
-impl Pace {
-    pub const fn new() -> Pace {
-        Pace {
-            free: Cell::new(0),
-            granted: Cell::new(0),
-            idle_base: Cell::new(0),
-            asks: Cell::new(false),
-            asks_at_each: Cell::new(false),
-        }
-    }
-}
+// SAFETY: used like the engine's variables: by one thread at a time.
+unsafe impl Sync for Pace {}
+
+static PACE: Pace = Pace {
+    free: Cell::new(0),
+    granted: Cell::new(0),
+    idle_base: Cell::new(0),
+    asks: Cell::new(false),
+    asks_at_each: Cell::new(false),
+};
 
 /// Counts a step.
 #[inline(always)]
@@ -45,10 +58,10 @@ pub(super) fn next_step() -> u64 {
 /// Whether the point of this step may pass; if so, it has.
 #[inline(always)]
 pub(super) fn is_free(step: u64) -> bool {
-    let pace = &ENGINE.pace;
+    let pace = &PACE;
     let Some(free) = pace.free.get().checked_sub(1) else { return false };
     pace.free.set(free);
-    if hooks::take_changed() {
+    if control::take_changed() {
         pace.idle_base.set(free);
         ENGINE.changed_at.set(step);
     }
@@ -58,13 +71,13 @@ pub(super) fn is_free(step: u64) -> bool {
 /// Whether the policy is to be asked at points that may pass.
 #[inline(always)]
 pub(super) fn asks_at_each() -> bool {
-    ENGINE.pace.asks_at_each.get()
+    PACE.asks_at_each.get()
 }
 
 /// A step that is no point: limits are steps, so there is one point less.
 #[inline(always)]
 pub(super) fn tick() {
-    let pace = &ENGINE.pace;
+    let pace = &PACE;
     if pace.free.get() != 0 {
         for count in [&pace.free, &pace.granted, &pace.idle_base] {
             count.set(count.get() - 1);
@@ -75,21 +88,21 @@ pub(super) fn tick() {
 /// Points that have passed and are not booked.
 #[inline]
 pub(super) fn passed() -> u64 {
-    ENGINE.pace.granted.get() - ENGINE.pace.free.get()
+    PACE.granted.get() - PACE.free.get()
 }
 
 /// Books the points that have passed; the next one is looked at.
 #[inline]
 pub(super) fn settle() {
     book_passed();
-    ENGINE.pace.granted.set(0);
-    ENGINE.pace.free.set(0);
+    PACE.granted.set(0);
+    PACE.free.set(0);
 }
 
 /// Books the points that have passed; those that still may do so.
 #[inline]
 pub(super) fn book_passed() {
-    let pace = &ENGINE.pace;
+    let pace = &PACE;
     let free = pace.free.get();
     let passed = pace.granted.replace(free) - free;
     if passed != 0 {
@@ -102,15 +115,15 @@ pub(super) fn changed() {
     let e = &ENGINE;
     book_passed();
     e.threads[e.current.get()].idle.set(0);
-    e.pace.idle_base.set(e.pace.free.get());
+    PACE.idle_base.set(PACE.free.get());
 }
 
 fn book(passed: u64) {
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
     own.call_steps.set(own.call_steps.get() + passed as u32);
-    own.idle.set((e.pace.idle_base.get() - e.pace.free.get()) as u32);
-    if !e.pace.asks.get() {
+    own.idle.set((PACE.idle_base.get() - PACE.free.get()) as u32);
+    if !PACE.asks.get() {
         return;
     }
     // SAFETY: nobody else uses it now; see `Engine`.
@@ -139,11 +152,11 @@ pub(super) fn grant() {
     };
     if quiet != 0 {
         let free = quiet.min(of_limits());
-        e.pace.idle_base.set(u64::from(own.idle.get()) + free);
-        e.pace.asks.set(asks && !at_each);
-        e.pace.asks_at_each.set(at_each);
-        e.pace.free.set(free);
-        e.pace.granted.set(free);
+        PACE.idle_base.set(u64::from(own.idle.get()) + free);
+        PACE.asks.set(asks && !at_each);
+        PACE.asks_at_each.set(at_each);
+        PACE.free.set(free);
+        PACE.granted.set(free);
     }
 }
 

@@ -7,7 +7,7 @@ use std::cell::{Cell, UnsafeCell};
 use interlap::schedule::{Place, Spec, Switch, Tries, Turn, View, unprompted};
 use interlap::trace::frame::Schedule;
 
-use super::engine::has_ended;
+use super::variables::has_ended;
 
 /// Switches of a round; one with more is not recorded.
 const SWITCHES_MAX: usize = 1 << 16;
@@ -48,7 +48,7 @@ struct Recorder {
     tries: UnsafeCell<Tries>,
 }
 
-// SAFETY: used like `super::Engine`: by the thread that runs under control, or by the one outside
+// SAFETY: used like the engine's variables: by the thread that runs under control, or by the one outside
 // while none does.
 unsafe impl Sync for Recorder {}
 

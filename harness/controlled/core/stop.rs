@@ -3,8 +3,9 @@
 
 use std::cell::Cell;
 
-use super::engine::{ENGINE, here};
-use crate::controlled::{self, hooks};
+use super::callbacks::callbacks;
+use super::variables::ENGINE;
+use super::{control, current_round};
 use crate::marker;
 
 /// The address of the number of the step under way, for debuggers to read.
@@ -20,7 +21,7 @@ static interlap_step: StepAddress = StepAddress(&raw const ENGINE.step);
 
 /// The round begins.
 pub(super) fn round_begins() {
-    marker::interlap_round_begin(controlled::round());
+    marker::interlap_round_begin(current_round::number());
 }
 
 /// Stops if this step is waited for.
@@ -33,9 +34,9 @@ pub(super) fn look(step: u64) {
 
 #[cold]
 fn at(step: u64) {
-    let controls = hooks::set_controls(false);
-    marker::interlap_stop(step, here() as u64);
-    hooks::set_controls(controls);
+    let controls = control::set_controls(false);
+    marker::interlap_stop(step, (callbacks().here)() as u64);
+    control::set_controls(controls);
 }
 
 /// One thread gives way to another, although it could go on.
@@ -48,8 +49,8 @@ pub(super) fn preempted(from: usize, to: usize) {
 
 #[cold]
 fn tell_preemption(from: usize, to: usize) {
-    let controls = hooks::set_controls(false);
+    let controls = control::set_controls(false);
     let step = ENGINE.step.get();
-    marker::interlap_preempted(step, here() as u64, from as u64, to as u64);
-    hooks::set_controls(controls);
+    marker::interlap_preempted(step, (callbacks().here)() as u64, from as u64, to as u64);
+    control::set_controls(controls);
 }

@@ -3,13 +3,12 @@
 
 use interlap::schedule::{Place, View};
 
-use super::engine::{ENGINE, now};
-use super::{pace, recorder, waiting};
-use crate::controlled::interpose::environment::sending::{self, Taken};
-use crate::controlled::interpose::hooks;
-use crate::controlled::state::buffers;
-use crate::controlled::watch::{backtrace, detect};
-use crate::timebox::stop_if_forked;
+use super::access::Whose;
+use super::callbacks::callbacks;
+use super::variables::{ENGINE, now};
+use super::waits::Taken;
+use super::{asking, control, pace, recorder, waiting};
+use crate::forked::stop_if_forked;
 
 /// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
 /// it is a deadlock.
@@ -18,7 +17,7 @@ pub(super) fn choose(yields: bool) -> usize {
     while e.runnable.get() == 0 {
         let deadline = e.deadline_next.get();
         if deadline == u64::MAX {
-            detect::deadlock();
+            (callbacks().deadlock)();
         }
         e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
         waiting::expire();
@@ -48,21 +47,21 @@ pub(super) fn choose(yields: bool) -> usize {
 pub(super) fn switch(from: usize, to: usize) -> Taken {
     let e = &ENGINE;
     note_switch(to);
-    let controls = hooks::set_controls(false);
+    let controls = control::set_controls(false);
     e.carrier.get().switch(from, to);
-    backtrace::answer(from);
-    let taken = if sending::has_any(from) { take_signals(from) } else { Taken::Nothing };
-    hooks::set_controls(controls);
+    asking::answer(from);
+    let taken = if waiting::has_signal(from) { take_signals(from) } else { Taken::Nothing };
+    control::set_controls(controls);
     taken
 }
 
 /// Handlers are the target's code, whatever was interrupted.
 #[cold]
 pub(super) fn take_signals(thread: usize) -> Taken {
-    hooks::set_controls(true);
+    control::set_controls(true);
     // Processors empty them before a handler runs.
-    buffers::drain();
-    sending::take(thread)
+    (callbacks().settle)(Whose::Own);
+    (callbacks().take_signals)(thread)
 }
 
 pub(super) fn note_switch(to: usize) {

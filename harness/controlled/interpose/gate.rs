@@ -4,8 +4,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use crate::controlled::core::engine;
-use crate::controlled::interpose::hooks;
+use crate::controlled::core::{control, engine};
 use crate::library::{Functions, abi};
 
 static TARGET: OnceLock<Functions> = OnceLock::new();
@@ -27,9 +26,9 @@ fn target() -> &'static Functions {
 }
 
 fn controlled<T>(run: impl FnOnce() -> T) -> T {
-    hooks::set_controls(true);
+    control::set_controls(true);
     let made = run();
-    hooks::set_controls(false);
+    control::set_controls(false);
     made
 }
 

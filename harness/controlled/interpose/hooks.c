@@ -11,40 +11,36 @@
 #include <errno.h>
 #include <string.h>
 
-/* What il_note is told: as `interlap::trace::trail::Act::ALL`. */
+/* What il_made is told: as `interlap::trace::trail::Act::ALL`. */
 enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
-#define NOTE(ACT, P, BEFORE, AFTER)                                                                \
+#define MADE(ACT, P, BEFORE, AFTER)                                                                \
     do {                                                                                           \
-        if (UNLIKELY(il_trails)) {                                                                 \
-            il_note(ACT, (uintptr_t)(P), sizeof *(P), (uint64_t)(BEFORE), (uint64_t)(AFTER),       \
-                    CALLER);                                                                       \
+        if (UNLIKELY(il_wants_made)) {                                                             \
+            il_made(ACT, (uintptr_t)(P), sizeof *(P), (uint32_t)order, (uint64_t)(BEFORE),         \
+                    (uint64_t)(AFTER), CALLER);                                                    \
         }                                                                                          \
     } while (0)
 
-/* Owned by the engine: whether a store has changed memory since the last scheduling point; whether
- * what is done is to be told to il_note. */
+/* Owned by the engine: whether a store has changed memory since the last scheduling point. */
 extern uint8_t il_changed HIDDEN;
-extern uint8_t il_trails HIDDEN;
+/* Whether accesses that were made are to be reported (accesses.rs). */
+extern uint8_t il_wants_made HIDDEN;
 /* Whether stores may wait in store buffers (buffers.rs). */
 extern uint8_t il_buffers HIDDEN;
 
-/* An atomic or volatile access: a scheduling point. On return the access may be made. */
+/* An atomic access, a volatile one, a fence: scheduling points. On return it may be made. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
-void il_fence(uint32_t order, uintptr_t caller);
-/* A volatile access that is about to be made, after il_access. */
 void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+void il_fence(uint32_t order, uintptr_t caller);
 /* Whether a store waits in its thread's buffer; if not, it is to be made. */
 int il_buffer(uintptr_t address, uint32_t size, uint64_t value, uint32_t order, uintptr_t caller);
 /* What a load of up to 8 bytes finds. */
 uint64_t il_forwarded(uintptr_t address, uint32_t size);
-/* A volatile access that is about to be made. */
-void il_unbuffered(uintptr_t address, size_t size, uint32_t access);
+/* A load of 16 bytes is about to be made. */
+void il_load16(uintptr_t address);
 /* An atomic access that was made: what was there before and after (first 8 bytes). */
-void il_note(uint32_t act, uintptr_t address, uint32_t size, uint64_t before, uint64_t after,
-             uintptr_t caller);
-void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
-int il_release(void *block, uintptr_t caller);
-size_t il_block_size(const void *block);
+void il_made(uint32_t act, uintptr_t address, uint32_t size, uint32_t order, uint64_t before,
+             uint64_t after, uintptr_t caller);
 
 /* A conditional jump, to where it is anyway. rr lets another thread run only where it counts one:
  * so it can at each access. The form of 6 bytes is the one that rr counts even where the machine
@@ -55,10 +51,8 @@ static inline void countable(void) {
 
 static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {
     if (!il_controls) return countable();
-    il_access((uintptr_t)at, (uint32_t)size, access, __ATOMIC_RELAXED, caller);
-    if (UNLIKELY(il_buffers)) il_unbuffered((uintptr_t)at, size, access);
+    il_volatile((uintptr_t)at, size, access, caller);
     if (access == WRITE) il_changed = 1;
-    if (UNLIKELY(il_trails)) il_volatile((uintptr_t)at, size, access, caller);
 }
 
 /* ------------------------------------------------------------------------------ plain accesses */
@@ -132,7 +126,7 @@ static inline int waits(void) {
         do new = (T)(EXPRESSION);                                                                  \
         while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
         if (new != old) il_changed = 1;                                                            \
-        NOTE(EXCHANGE, p, old, new);                                                               \
+        MADE(EXCHANGE, p, old, new);                                                               \
         return old;                                                                                \
     }
 #define EXCHANGE_IF(B, T, STRENGTH)                                                                \
@@ -144,7 +138,7 @@ static inline int waits(void) {
         int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
                                                __ATOMIC_SEQ_CST);                                  \
         if (done && before != value) il_changed = 1;                                               \
-        NOTE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
+        MADE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
         return done;                                                                               \
     }
 #define ATOMIC(B, T)                                                                               \
@@ -152,7 +146,7 @@ static inline int waits(void) {
         atomic(p, sizeof(T), READ, order, CALLER);                                                 \
         T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
         if (waits()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                             \
-        NOTE(LOAD, p, value, value);                                                               \
+        MADE(LOAD, p, value, value);                                                               \
         return value;                                                                              \
     }                                                                                              \
     EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
@@ -161,7 +155,7 @@ static inline int waits(void) {
         T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
         if (before != value) il_changed = 1;                                                       \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
-        NOTE(STORE, p, before, value);                                                             \
+        MADE(STORE, p, before, value);                                                             \
     }                                                                                              \
     RMW(B, T, exchange, value)                                                                     \
     RMW(B, T, fetch_add, old + value)                                                              \
@@ -180,7 +174,7 @@ static inline int waits(void) {
         int done = __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,           \
                                                __ATOMIC_SEQ_CST);                                  \
         if (done && before != value) il_changed = 1;                                               \
-        NOTE(done ? SWAP : FAILED_SWAP, p, expected, done ? value : before);                       \
+        MADE(done ? SWAP : FAILED_SWAP, p, expected, done ? value : before);                       \
         return expected;                                                                           \
     }
 ATOMIC(8, uint8_t)
@@ -206,7 +200,7 @@ static inline uint128 load16(const volatile uint128 *p) {
             uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
             if (seen == old) {                                                                     \
                 if (new != old) il_changed = 1;                                                    \
-                NOTE(EXCHANGE, p, old, new);                                                       \
+                MADE(EXCHANGE, p, old, new);                                                       \
                 return old;                                                                        \
             }                                                                                      \
             old = seen;                                                                            \
@@ -222,21 +216,21 @@ RMW16(fetch_nand, ~(old & value))
 
 EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
     atomic(p, 16, READ, order, CALLER);
-    if (waits()) il_unbuffered((uintptr_t)p, 16, WRITE);
+    if (waits()) il_load16((uintptr_t)p);
     uint128 value = load16(p);
-    NOTE(LOAD, p, value, value);
+    MADE(LOAD, p, value, value);
     return value;
 }
 EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order) {
     __tsan_atomic128_exchange(p, value, order);
 }
 static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
-                                         uintptr_t caller) {
+                                         int order, uintptr_t caller) {
     uint128 seen = exchange16(p, expected, value);
     if (seen == expected && expected != value) il_changed = 1;
-    if (UNLIKELY(il_trails)) {
+    if (UNLIKELY(il_wants_made)) {
         int done = seen == expected;
-        il_note(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint64_t)seen,
+        il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)order, (uint64_t)seen,
                 (uint64_t)(done ? value : expected), caller);
     }
     return seen;
@@ -246,7 +240,7 @@ EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128
     (void)fail_order;
     atomic(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value, CALLER);
+    *expected = exchange16_counted(p, wanted, value, order, CALLER);
     return *expected == wanted;
 }
 EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
@@ -254,19 +248,19 @@ EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *
     (void)fail_order;
     atomic(p, 16, UPDATE, order, CALLER);
     uint128 wanted = *expected;
-    *expected = exchange16_counted(p, wanted, value, CALLER);
+    *expected = exchange16_counted(p, wanted, value, order, CALLER);
     return *expected == wanted;
 }
 EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
                                                      uint128 value, int order, int fail_order) {
     (void)fail_order;
     atomic(p, 16, UPDATE, order, CALLER);
-    return exchange16_counted(p, expected, value, CALLER);
+    return exchange16_counted(p, expected, value, order, CALLER);
 }
 
 EXPORT void __tsan_atomic_thread_fence(int order) {
     if (il_controls) il_fence((uint32_t)order, CALLER);
-    if (UNLIKELY(il_trails)) il_note(FENCE, 0, 0, 0, 0, CALLER);
+    if (UNLIKELY(il_wants_made)) il_made(FENCE, 0, 0, (uint32_t)order, 0, 0, CALLER);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

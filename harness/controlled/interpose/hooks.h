@@ -15,13 +15,13 @@
 /* UPDATE: an atomic access that reads and writes. */
 enum { READ = 1, WRITE = 2, UPDATE = 3 };
 
-/* Owned by the engine: whether the target's code runs under control; whether il_plain is to be
- * called. */
+/* Owned by the engine: whether the target's code runs under control; whether plain accesses are
+ * to be reported (accesses.rs). */
 extern uint8_t il_controls HIDDEN;
-extern uint8_t il_plain_calls HIDDEN;
+extern uint8_t il_wants_plain HIDDEN;
 
 /* The arena, and the state of each 16 bytes of it: 1 is allocated, 0x10 + n the first n of them (see
- * layout.rs and heap.rs). */
+ * core/layout.rs and state/heap.rs). */
 #define ARENA UINT64_C(0x100000000000)
 #define ARENA_SIZE UINT64_C(0x40000000)
 #define SHADOW ((const uint8_t *)UINT64_C(0x180000000000))
@@ -50,7 +50,7 @@ static inline int is_bad(uintptr_t address, size_t size) {
 /* By far the most calls end here: what is known without asking anybody comes first. */
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
     uintptr_t address = (uintptr_t)at;
-    if (UNLIKELY(il_plain_calls) && il_controls) il_plain(address, size, access, caller);
+    if (UNLIKELY(il_wants_plain) && il_controls) il_plain(address, size, access, caller);
     if (UNLIKELY(size && is_bad(address, size))) {
         il_bad_access(address, (uint32_t)size, access, caller);
     }

@@ -1,121 +1,81 @@
-//! Where instrumented code comes in (from hooks.c), and the switch that says whether it is under
-//! control: it is while the target's code runs on a virtual thread, not in the harness's own.
-//! The one place that sees address, size, kind and memory order of every access; in rounds with
-//! store buffers (`buffers`) it says when these are looked at, and emptied.
+//! The compiler's hooks, as hooks.c calls them: each is a source of accesses.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use interlap::trace::trail::Act;
 
-use interlap::schedule::Access;
-
-use crate::controlled::core::{engine, layout};
-use crate::controlled::state::{buffers, heap};
-use crate::controlled::watch::{coverage, trail};
-
-#[unsafe(no_mangle)]
-static il_controls: AtomicU8 = AtomicU8::new(0);
-/// A store has changed memory since the last scheduling point.
-#[unsafe(no_mangle)]
-static il_changed: AtomicU8 = AtomicU8::new(0);
-/// Plain accesses are scheduling points, too.
-static PLAIN_POINTS: AtomicBool = AtomicBool::new(false);
-/// [`il_plain`] is to be called at plain accesses.
-#[unsafe(no_mangle)]
-static il_plain_calls: AtomicU8 = AtomicU8::new(0);
-
-#[inline(always)]
-pub fn controls() -> bool {
-    il_controls.load(Ordering::Relaxed) != 0
-}
-
-/// Says whether the code that runs now is the target's, and so its memory the arena's; gives what
-/// it was.
-#[inline]
-pub fn set_controls(controls: bool) -> bool {
-    heap::set_allocates(controls);
-    let before = self::controls();
-    // Not a swap, which would lock the bus: only the thread that runs sets it.
-    il_controls.store(controls.into(), Ordering::Relaxed);
-    before
-}
-
-/// Whether plain accesses are scheduling points. To be called when the round has its trail and its
-/// store buffers, if it is to have them: these, too, are told of each.
-pub fn set_plain(points: bool) {
-    PLAIN_POINTS.store(points, Ordering::Relaxed);
-    let told = points || trail::is_wanted() || buffers::are_used();
-    il_plain_calls.store(told.into(), Ordering::Relaxed);
-}
-
-/// What waited in a store buffer has changed memory.
-pub fn set_changed() {
-    il_changed.store(1, Ordering::Relaxed);
-}
-
-#[inline(always)]
-pub fn take_changed() -> bool {
-    let changed = il_changed.load(Ordering::Relaxed) != 0;
-    if changed {
-        il_changed.store(0, Ordering::Relaxed);
-    }
-    changed
-}
+use crate::controlled::accesses;
+use crate::controlled::core::access::{AccessEvent, Class, Effect, Made, RELAXED};
+use crate::controlled::core::engine;
+use crate::controlled::state::heap;
 
 /// What hooks.h calls an access.
 const READ: u32 = 1;
 const UPDATE: u32 = 3;
 
-fn access_of(number: u32) -> Access {
-    if number == READ { Access::Read } else { Access::Write }
+#[inline(always)]
+fn effect_of(number: u32) -> Effect {
+    match number {
+        READ => Effect::Read,
+        UPDATE => Effect::Update,
+        _ => Effect::Write,
+    }
 }
 
-/// An atomic or volatile access; the caller makes it when this returns.
+/// An atomic access; the caller makes it when this returns.
 #[unsafe(no_mangle)]
-extern "C" fn il_access(address: usize, size: u32, access: u32, _order: u32, caller: usize) {
-    engine::count_atomic(caller);
-    point(address, access_of(access));
-    if !layout::is_stack(address) {
-        // Another thread may have freed it meanwhile.
-        if heap::is_bad(address, size as usize) {
-            heap::bad_access(address, size as usize, access != READ, caller);
-        }
-        if coverage::counts() {
-            coverage::access(address, access != READ, engine::current(), caller);
-        }
-    }
-    if access == UPDATE {
-        buffers::drain();
-    }
+extern "C" fn il_access(address: usize, size: u32, access: u32, order: u32, place: usize) {
+    let (thread, class, effect) = (engine::current(), Class::Atomic, effect_of(access));
+    let size = size as usize;
+    accesses::comes(&AccessEvent { thread, address, size, class, effect, order, place });
+}
+
+/// A volatile access, likewise.
+#[unsafe(no_mangle)]
+extern "C" fn il_volatile(address: usize, size: usize, access: u32, place: usize) {
+    accesses::comes(&of_memory(Class::Volatile, address, size, access, place));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn il_plain(address: usize, size: usize, access: u32, place: usize) {
+    accesses::comes(&of_memory(Class::Plain, address, size, access, place));
 }
 
 #[inline(always)]
-fn point(address: usize, access: Access) {
-    buffers::look();
-    engine::point(address, access);
-    buffers::look();
+fn of_memory(class: Class, address: usize, size: usize, access: u32, place: usize) -> AccessEvent {
+    let (thread, effect, order) = (engine::current(), effect_of(access), RELAXED);
+    AccessEvent { thread, address, size, class, effect, order, place }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn il_fence(order: u32, caller: usize) {
-    engine::count_atomic(caller);
-    point(0, Access::None);
-    if order == buffers::SEQ_CST {
-        buffers::drain();
-    }
+extern "C" fn il_fence(order: u32, place: usize) {
+    let event = AccessEvent::new(engine::current(), Class::Fence, Effect::None, 0);
+    accesses::comes(&AccessEvent { order, place, ..event });
 }
 
+/// An atomic access that was made: what was there before and after.
 #[unsafe(no_mangle)]
-extern "C" fn il_plain(address: usize, size: usize, access: u32, caller: usize) {
-    if PLAIN_POINTS.load(Ordering::Relaxed) && !layout::is_stack(address) {
-        engine::plain_point(address, access_of(access));
-    }
-    if buffers::are_used() {
-        buffers::il_unbuffered(address, size, access);
-    }
-    trail::plain(address, size, access != READ, caller);
+extern "C" fn il_made(
+    act: u32,
+    address: usize,
+    size: u32,
+    order: u32,
+    before: u64,
+    after: u64,
+    place: usize,
+) {
+    let act = Act::ALL[act as usize];
+    let (class, effect) = match act {
+        Act::Load => (Class::Atomic, Effect::Read),
+        Act::Store => (Class::Atomic, Effect::Write),
+        Act::Fence => (Class::Fence, Effect::None),
+        _ => (Class::Atomic, Effect::Update),
+    };
+    let (thread, size) = (engine::current(), size as usize);
+    let event = AccessEvent { thread, address, size, class, effect, order, place };
+    accesses::made(&event, Made { act, before, after });
 }
 
-/// A volatile access was permitted, and comes now.
+/// A plain access, which hooks.h has found to be of memory that is not allocated.
 #[unsafe(no_mangle)]
-extern "C" fn il_volatile(address: usize, size: usize, access: u32, caller: usize) {
-    trail::plain(address, size, access != READ, caller);
+extern "C" fn il_bad_access(address: usize, size: u32, access: u32, place: usize) {
+    heap::bad_access(&of_memory(Class::Plain, address, size as usize, access, place));
 }

@@ -14,12 +14,13 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use interlap::random::mix;
-use interlap::schedule::{Access, THREADS_MAX};
+use interlap::schedule::THREADS_MAX;
 use interlap::trace::trail::Act;
 
-use crate::controlled::core::{engine, layout};
-use crate::controlled::interpose::hooks;
-use crate::controlled::watch::trail;
+use crate::controlled::core::access::{
+    AccessEvent, Class, Effect, Listener, Made, RELAXED, SEQ_CST, Whose,
+};
+use crate::controlled::core::{control, engine, layout};
 
 /// Whether stores may wait. For hooks.c, too.
 #[unsafe(no_mangle)]
@@ -32,10 +33,6 @@ const ROOM: usize = 32;
 /// at which its thread accesses memory, so that others may or may not run between the access before
 /// it and its arrival in memory.
 const LOOKS_MAX: u32 = 64;
-
-/// `memory_order_seq_cst`, and what hooks.h calls a read.
-pub const SEQ_CST: u32 = 5;
-const READ: u32 = 1;
 
 /// How long stores wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +50,7 @@ struct Store {
     /// How many looks it still waits for.
     looks: u32,
     value: u64,
+    order: u32,
     code: usize,
 }
 
@@ -62,7 +60,7 @@ impl Store {
     }
 }
 
-const NONE: Store = Store { address: 0, size: 0, looks: 0, value: 0, code: 0 };
+const NONE: Store = Store { address: 0, size: 0, looks: 0, value: 0, order: RELAXED, code: 0 };
 
 struct Buffer {
     /// The oldest first.
@@ -101,40 +99,87 @@ pub fn begin(delay: Option<Delay>) {
 
 /// Whether the round has store buffers.
 #[inline(always)]
-pub fn are_used() -> bool {
+fn are_used() -> bool {
     il_buffers.load(Ordering::Relaxed) != 0
 }
 
-/// The running thread comes to a scheduling point, or has come back from it.
-#[inline(always)]
-pub fn look() {
-    if are_used() {
-        look_at(engine::current());
+/// Holds atomic stores back, and lets them go: at scheduling points as their time comes, and when
+/// an access or a fence of their thread must not overtake them.
+pub struct StoreBuffers;
+
+impl Listener for StoreBuffers {
+    #[inline(always)]
+    fn arrives(event: &AccessEvent) {
+        if are_used() && is_looked_at(event) {
+            look_at(event.thread);
+        }
+    }
+
+    #[inline(always)]
+    fn passes(event: &AccessEvent) {
+        if are_used() {
+            let_pass(event);
+        }
+    }
+
+    #[inline(always)]
+    fn holds_back() -> bool {
+        are_used() && BUFFERS.threads[engine::current()].count.get() != 0
+    }
+
+    #[inline(always)]
+    fn settles(whose: Whose) {
+        if are_used() {
+            match whose {
+                Whose::Own => drain_of(engine::current()),
+                // As what interrupts all processors does.
+                Whose::All => (0..THREADS_MAX).for_each(drain_of),
+            }
+        }
+    }
+
+    fn wants_plain() -> bool {
+        are_used()
     }
 }
 
-/// Empties the running thread's buffer, as a fence does.
 #[inline(always)]
-pub fn drain() {
-    if are_used() {
-        drain_of(engine::current());
+fn is_looked_at(event: &AccessEvent) -> bool {
+    matches!(event.class, Class::Atomic | Class::Volatile | Class::Fence)
+}
+
+#[cold]
+fn let_pass(event: &AccessEvent) {
+    if is_looked_at(event) {
+        look_at(event.thread);
+    }
+    match event.class {
+        Class::Plain | Class::Volatile => serve_from_memory(event),
+        Class::Atomic if event.effect == Effect::Update => drain_of(event.thread),
+        Class::Fence if event.order == SEQ_CST => drain_of(event.thread),
+        // Another thread may get the block at once.
+        Class::Allocate | Class::Free => drain_of(event.thread),
+        Class::Atomic | Class::Fence | Class::Lock | Class::Pause => {}
     }
 }
 
-/// The same, but others may run before: for what is no scheduling point of its own.
-#[inline(always)]
-pub fn drain_at_point() {
-    if are_used() && BUFFERS.threads[engine::current()].count.get() != 0 {
-        engine::point(0, Access::None);
-        drain();
+/// An access that memory serves, as it is plain or volatile. It must find what its thread stored; a
+/// write must not overtake that, but on the thread's own stack, where others look only at what a
+/// later store lets them.
+fn serve_from_memory(event: &AccessEvent) {
+    let AccessEvent { thread, address, size, .. } = *event;
+    let may_overtake = event.effect.writes() && !layout::is_stack_of(thread, address);
+    if may_overtake || newest_of(thread, address, size).is_some() {
+        drain_of(thread);
     }
 }
 
-/// Empties all buffers, as what interrupts all processors does.
-pub fn drain_all() {
-    if are_used() {
-        (0..THREADS_MAX).for_each(drain_of);
-    }
+/// The newest store that waits in the thread's buffer and is of some of these bytes.
+fn newest_of(thread: usize, address: usize, size: usize) -> Option<Store> {
+    let own = &BUFFERS.threads[thread];
+    // SAFETY: see Buffers.
+    let stores = unsafe { &(&*own.stores.get())[..own.count.get()] };
+    stores.iter().rfind(|store| store.overlaps(address, size)).copied()
 }
 
 #[cold]
@@ -167,10 +212,10 @@ fn drain_one(thread: usize) {
     let Store { address, size, value, .. } = store;
     let before = read(address, size);
     if before != value {
-        hooks::set_changed();
+        control::set_changed();
     }
     write(address, size, value);
-    trail::drained(thread, address, size as usize, (before, value), store.code);
+    tell(thread, Act::Drain, store, before);
 }
 
 /// For hooks.c: whether this store, which is permitted now, waits in the running thread's buffer;
@@ -193,10 +238,25 @@ extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code:
     let before = newest(thread, address, size).unwrap_or_else(|| read(address, size));
     // SAFETY: see Buffers.
     let stores = unsafe { &mut *own.stores.get() };
-    stores[own.count.get()] = Store { address, size, looks, value, code };
+    let store = Store { address, size, looks, value, order, code };
+    stores[own.count.get()] = store;
     own.count.set(own.count.get() + 1);
-    trail::note(Act::Buffer, address, size as usize, (before, value), code);
+    tell(thread, Act::Buffer, store, before);
     1
+}
+
+/// A store has come into its buffer, or has reached memory.
+fn tell(thread: usize, act: Act, store: Store, before: u64) {
+    let event = AccessEvent {
+        thread,
+        address: store.address,
+        size: store.size as usize,
+        class: Class::Atomic,
+        effect: Effect::Write,
+        order: store.order,
+        place: store.code,
+    };
+    engine::made(&event, Made { act, before, after: store.value });
 }
 
 /// How many looks a thread's store of this number waits for: none, a few, or as many as can be.
@@ -212,10 +272,7 @@ fn looks_of(thread: usize, number: u64) -> u32 {
 
 /// The value that the running thread sees of its own, if a store of exactly this waits.
 fn newest(thread: usize, address: usize, size: u32) -> Option<u64> {
-    let own = &BUFFERS.threads[thread];
-    // SAFETY: see Buffers.
-    let stores = unsafe { &(&*own.stores.get())[..own.count.get()] };
-    let last = stores.iter().rfind(|store| store.overlaps(address, size as usize))?;
+    let last = newest_of(thread, address, size as usize)?;
     if (last.address, last.size) == (address, size) {
         return Some(last.value);
     }
@@ -230,26 +287,19 @@ extern "C" fn il_forwarded(address: usize, size: u32) -> u64 {
     newest(engine::current(), address, size).unwrap_or_else(|| read(address, size))
 }
 
-/// For hooks.c, and for what it does in this program: an access that memory serves, as it is plain
-/// or volatile. It must find what its thread stored; a write must not overtake that, but on the
-/// thread's own stack, where others look only at what a later store lets them.
+/// For hooks.c: a load of 16 bytes, which no buffer serves, and which the processor carries out as a
+/// comparison that writes.
 #[unsafe(no_mangle)]
-pub extern "C" fn il_unbuffered(address: usize, size: usize, access: u32) {
-    let thread = engine::current();
-    let own = &BUFFERS.threads[thread];
-    // SAFETY: see Buffers.
-    let stores = unsafe { &(&*own.stores.get())[..own.count.get()] };
-    let may_overtake = access != READ && !layout::is_stack_of(thread, address);
-    if may_overtake || stores.iter().any(|store| store.overlaps(address, size)) {
-        drain_of(thread);
-    }
+extern "C" fn il_load16(address: usize) {
+    let event = AccessEvent::new(engine::current(), Class::Atomic, Effect::Update, address);
+    serve_from_memory(&AccessEvent { size: 16, ..event });
 }
 
 /// What is there, of a size that atomic accesses of up to 8 bytes have.
 fn read(address: usize, size: u32) -> u64 {
     let at = std::ptr::with_exposed_provenance::<u8>(address);
     // SAFETY: the target is accessing it, or has, atomically: it is aligned and mapped (see
-    // `drain_all` for what is unmapped).
+    // [`Whose::All`] for what is unmapped).
     unsafe {
         match size {
             1 => at.read_volatile().into(),

@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::schedule::THREADS_MAX;
 
-use crate::controlled::interpose::environment::mappings;
-use crate::controlled::state::heap;
+use super::heap;
 use crate::controlled::watch::libraries;
 
 /// System libraries that serve the target alone: part of the name.
@@ -66,18 +65,16 @@ impl Data {
 struct Found {
     locals: Vec<Local>,
     data: Vec<Data>,
-    /// Some code seems to read the processor's time stamp counter.
-    reads_counter: bool,
 }
 
 static TARGET: OnceLock<Found> = OnceLock::new();
 
-/// Takes note of the target, which has just been loaded, or says what stands in the way.
-pub fn remember() -> Result<(), String> {
+/// Takes note of the target, which has just been loaded, and of what it has mapped, or says what
+/// stands in the way.
+pub fn remember(mapped: impl IntoIterator<Item = (usize, usize)>) -> Result<(), String> {
     let mut found = Found::default();
     // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
-    let mapped = mappings::in_use();
     for (at, bytes) in heap::at_load().into_iter().chain(mapped) {
         found.data.push(Data::new(at, bytes));
     }
@@ -98,7 +95,6 @@ pub fn data() -> impl Iterator<Item = (usize, usize)> {
 /// as it was, and is not written, so that it takes less of the processor's cache.
 pub fn restore() {
     let Some(found) = TARGET.get() else { return };
-    mappings::reset(data());
     for data in &found.data {
         // SAFETY: writable memory of a library that stays loaded, or of the arena, as noted; no
         // code of the target runs now.
@@ -111,11 +107,6 @@ pub fn restore() {
             }
         }
     }
-}
-
-/// Whether the target's code has the bytes of an instruction that reads the time stamp counter.
-pub fn reads_counter() -> bool {
-    TARGET.get().is_some_and(|found| found.reads_counter)
 }
 
 unsafe extern "C" {
@@ -189,15 +180,6 @@ unsafe extern "C" fn note(
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
             found.data.push(Data::new(start, at + bytes - start));
-        } else if header.p_type == libc::PT_LOAD
-            && header.p_flags & libc::PF_X != 0
-            // Reads the counter for random numbers only, which come from the seed here.
-            && !is_cxx(&name)
-        {
-            // SAFETY: code of a library that stays loaded.
-            let code = unsafe { slice::from_raw_parts(ptr::with_exposed_provenance(at), bytes) };
-            found.reads_counter |=
-                crate::controlled::interpose::environment::time_stamp::is_read_by(code);
         }
     }
     0

@@ -7,11 +7,12 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-use crate::controlled;
 use interlap::plan::{Job, Plan};
 use interlap::trace::frame::{Bye, Frame, Growth};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
+
+use crate::controlled::core::current_round;
 
 /// Of what there is, a process takes one part in so many. With looks after 1, 2, 4, ... rounds,
 /// steady growth that a look just tolerates has at most doubled at the next.
@@ -86,7 +87,7 @@ pub fn look(rounds: u64) -> Option<Growth> {
 /// The process cannot go on: why, or if it has grown too much to be sure that this is the target's
 /// fault, that another is to carry out the round under way.
 pub fn problem(problem: String) -> Frame {
-    let round = controlled::round();
+    let round = current_round::number();
     let rounds = BOUNDS.get().map_or(0, |b| round.saturating_sub(b.round_first) / b.round_step);
     match grown(rounds).filter(|_| rounds > 0) {
         Some(growth) => Frame::Bye(Bye { next_round: Some(round), grown: Some(growth) }),

@@ -1,23 +1,19 @@
-//! The target's heap: an arena at a fixed address, taken anew for each round. Sizes come in,
-//! addresses go out that depend on nothing but the calls before. Each 16 bytes have a byte of
-//! shadow that says whether they are allocated, so that an access to freed memory, a second free
-//! and a free of something else are noticed at once. Knows nothing of schedules; what is wrong is
-//! told to `detect`.
+//! The target's heap: an arena at a fixed address, taken anew for each round. Its addresses depend on
+//! nothing but the calls before. Each 16 bytes have a byte of shadow that says whether they are
+//! allocated, so that an access to freed memory, a second free and a free of something else are
+//! noticed at once (`detect` reports them).
 
 use std::cell::Cell;
-use std::ffi::CStr;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use interlap::trace::trail::Act;
+use interlap::schedule::THREADS_MAX;
 
-use crate::controlled::core::engine;
+use crate::controlled::core::access::{AccessEvent, Class, Listener};
+use crate::controlled::core::control;
 use crate::controlled::core::layout::{
     self, ARENA, ARENA_BYTES, GRANULE, SHADOW, STORAGE, STORAGE_BYTES,
 };
-use crate::controlled::interpose::hooks;
-use crate::controlled::state::buffers;
-use crate::controlled::watch::{detect, trail};
+use crate::controlled::watch::{backtrace, detect};
 
 /// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
 /// same numbers.
@@ -39,16 +35,6 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// Whether `malloc` takes from the arena: not (0), where the target calls it (1), or even where
-/// the C library and the loader do, for themselves ([`ALL`]). Read by allocator.c.
-#[unsafe(no_mangle)]
-static il_allocates: AtomicU8 = AtomicU8::new(0);
-/// The C library's allocator is at work for the thread under control. Written by allocator.c.
-#[unsafe(no_mangle)]
-static il_in_libc: AtomicU8 = AtomicU8::new(0);
-
-const ALL: u8 = 2;
-
 /// What lies before each block.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -57,7 +43,7 @@ struct Head {
     size: usize,
     /// Bytes of the block, a multiple of 16.
     room: usize,
-    /// Who allocated it, and who freed it, as `detect::Actor` packs them, with the code's address.
+    /// Who allocated it, and who freed it.
     allocated: detect::Act,
     freed: detect::Act,
     /// The next free block of this class; of an allocated one, [`REACHED`] or nothing.
@@ -101,11 +87,6 @@ static HEAP: Arena = Arena {
     storage: Cell::new(0),
 };
 
-/// Whether what runs is within the C library's own allocator.
-pub fn is_in_libc() -> bool {
-    il_in_libc.load(Ordering::Relaxed) != 0
-}
-
 /// Blocks still allocated, and their bytes.
 pub fn live() -> (u64, u64) {
     (HEAP.live_blocks.get(), HEAP.live_bytes.get())
@@ -140,14 +121,6 @@ pub fn reach(address: usize) -> Option<(usize, usize)> {
     Some((block, reached.size))
 }
 
-/// Lets `malloc` take from the arena, or not; gives what it was.
-#[inline]
-pub fn set_allocates(allocates: bool) -> bool {
-    let before = il_allocates.load(Ordering::Relaxed) != 0;
-    il_allocates.store(allocates.into(), Ordering::Relaxed);
-    before
-}
-
 /// Everything that was allocated until now belongs to all rounds. Where it and its shadow are, and
 /// their sizes.
 pub fn at_load() -> [(usize, usize); 2] {
@@ -173,9 +146,7 @@ pub fn reset(reuse: bool) {
 /// beginning: see `globals_snapshot::touch`.
 pub fn in_storage(thread: usize, make: impl FnOnce()) {
     HEAP.storage.set(layout::storage(thread));
-    let before = il_allocates.swap(ALL, Ordering::Relaxed);
-    make();
-    il_allocates.store(before, Ordering::Relaxed);
+    control::with_all_from_arena(make);
     HEAP.storage.set(0);
 }
 
@@ -189,34 +160,36 @@ fn room_of(size: usize) -> (usize, usize) {
     (room * GRANULE, 33 + room.trailing_zeros() as usize)
 }
 
-/// For allocator.c: a block, or null where the arena is full.
-#[unsafe(no_mangle)]
-extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut u8 {
-    if HEAP.storage.get() != 0 {
-        return take_storage(size, alignment.max(64));
-    }
-    if size > ARENA_BYTES / 4 || alignment > ARENA_BYTES / 4 {
-        return refuse(size);
-    }
-    if hooks::controls() {
-        engine::point(0, interlap::schedule::Access::None);
-        buffers::drain();
-    }
+/// Whether `malloc` hands out thread-local storage now: see [`in_storage`].
+pub fn gives_storage() -> bool {
+    HEAP.storage.get() != 0
+}
+
+/// Whether a block is larger, or more aligned, than the arena may hold.
+pub fn is_too_large(size: usize, alignment: usize) -> bool {
+    size > ARENA_BYTES / 4 || alignment > ARENA_BYTES / 4
+}
+
+/// Whether the target may have more memory than the arena holds.
+pub fn has_promised(size: usize) -> bool {
+    size < HEAP.promised.get() && HEAP.promised.get() > ARENA_BYTES
+}
+
+/// A block for code that goes on at `place`; none where the arena is full.
+#[inline]
+pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     let (room, class) = room_of(size);
     let block = match HEAP.free[class].get() {
         block if block != 0 && alignment <= GRANULE => {
             HEAP.free[class].set(head(block).next);
             block
         }
-        _ => match take(room, alignment) {
-            Some(block) => block,
-            None => return refuse(size),
-        },
+        _ => take(room, alignment)?,
     };
     let new = Head {
         size,
         room,
-        allocated: detect::Act::now(caller),
+        allocated: detect::Act::now(place),
         freed: detect::Act::default(),
         next: 0,
         magic: BLOCK_MAGIC,
@@ -228,20 +201,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
     // SAFETY: a block of `room` bytes that belongs to nobody yet.
     unsafe { ptr::write_bytes(pointer, JUNK, room) };
-    trail::note(Act::Allocate, block, size, (0, 0), caller);
-    pointer
-}
-
-/// No memory; where there would be some without the engine, the run ends instead.
-#[cold]
-fn refuse(size: usize) -> *mut u8 {
-    if hooks::controls() && size < HEAP.promised.get() && HEAP.promised.get() > ARENA_BYTES {
-        engine::cannot_control(&match size > ARENA_BYTES / 4 {
-            true => format!("a block of {} MiB", size >> 20),
-            false => format!("more memory in a round than {} MiB", ARENA_BYTES >> 20),
-        });
-    }
-    ptr::null_mut()
+    Some(block)
 }
 
 /// New memory behind all blocks: room for the head, then the block.
@@ -255,8 +215,9 @@ fn take(room: usize, alignment: usize) -> Option<usize> {
     Some(block)
 }
 
-/// None where the thread's part is full, which the loader tells before it ends the process.
-fn take_storage(size: usize, alignment: usize) -> *mut u8 {
+/// Thread-local storage; null where the thread's part is full, which the loader tells before it ends
+/// the process.
+pub fn take_storage(size: usize, alignment: usize) -> *mut u8 {
     let from = HEAP.storage.get();
     let (at, part_end) =
         (from.next_multiple_of(alignment), (from + 1).next_multiple_of(STORAGE_BYTES));
@@ -267,33 +228,38 @@ fn take_storage(size: usize, alignment: usize) -> *mut u8 {
     ptr::with_exposed_provenance_mut(at)
 }
 
-/// For allocator.c: frees a block; 0 if it is none of the arena's.
-#[unsafe(no_mangle)]
-extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
-    let address = block.expose_provenance();
+/// Whose memory an address is.
+pub enum Memory {
+    Arena,
+    /// Thread-local storage that the loader made.
+    Storage,
+    Other,
+}
+
+#[inline]
+pub fn memory_of(address: usize) -> Memory {
     if HEAP.limit.get() == NO_ARENA {
-        return 0;
+        return Memory::Other;
     }
-    if address.wrapping_sub(STORAGE) < STORAGE_BYTES * 64 {
-        return 1;
+    if address.wrapping_sub(ARENA) < ARENA_BYTES {
+        return Memory::Arena;
     }
-    if address.wrapping_sub(ARENA) >= ARENA_BYTES {
-        return 0;
+    match address.wrapping_sub(STORAGE) < STORAGE_BYTES * THREADS_MAX {
+        true => Memory::Storage,
+        false => Memory::Other,
     }
-    if hooks::controls() {
-        engine::point(address, interlap::schedule::Access::Write);
-        // Another thread may get the block at once.
-        buffers::drain();
-        check_free(address, caller);
-        trail::note(Act::Free, address, head(address).size, (0, 0), caller);
-    }
+}
+
+/// Frees a block of the arena, for code that goes on at `place`.
+#[inline]
+pub fn release(address: usize, place: usize) {
     let mut freed = head(address);
     if freed.magic != BLOCK_MAGIC {
-        return 1;
+        return;
     }
     HEAP.live_blocks.set(HEAP.live_blocks.get().saturating_sub(1));
     HEAP.live_bytes.set(HEAP.live_bytes.get().saturating_sub(freed.size as u64));
-    freed.freed = detect::Act::now(caller);
+    freed.freed = detect::Act::now(place);
     freed.magic = FREED_MAGIC;
     mark(address, freed.room, FREED);
     let (_, class) = room_of(freed.room);
@@ -302,7 +268,11 @@ extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
         freed.next = HEAP.free[class].replace(address);
     }
     set_head(address, freed);
-    1
+}
+
+/// The size of a block of the arena, as it was asked for.
+pub fn size_of_block(address: usize) -> usize {
+    head(address).size
 }
 
 fn check_free(address: usize, caller: usize) {
@@ -315,30 +285,48 @@ fn check_free(address: usize, caller: usize) {
     }
 }
 
-/// For allocator.c: the size of a block of the arena.
-#[unsafe(no_mangle)]
-extern "C" fn il_block_size(block: *const u8) -> usize {
-    let address = block.expose_provenance();
-    let ours = HEAP.limit.get() != NO_ARENA && address.wrapping_sub(ARENA) < ARENA_BYTES;
-    if ours { head(address).size.max(1) } else { 0 }
+/// Checks that accessed memory is allocated, and that what is freed was. Under `reuse` a freed block
+/// may have been handed out again; then an access to it looks good, as it does without interlap.
+pub struct HeapChecks;
+
+impl Listener for HeapChecks {
+    /// Plain accesses are checked by hooks.h, inline, once all listeners have let them pass: most
+    /// are heard by nobody else.
+    #[inline(always)]
+    fn passes(event: &AccessEvent) {
+        match event.class {
+            // Another thread may have freed it meanwhile.
+            Class::Atomic | Class::Volatile | Class::Lock => {
+                if is_bad(event.address, event.size) {
+                    bad_access(event);
+                }
+            }
+            Class::Free => check_free(event.address, event.place),
+            Class::Plain | Class::Fence | Class::Allocate | Class::Pause => {}
+        }
+    }
 }
 
-/// For hooks.c: an access to arena memory that is not allocated. Under `reuse` the block may have
-/// been handed out again; then the access looks good, as it does without interlap.
-#[unsafe(no_mangle)]
-extern "C" fn il_bad_access(address: usize, size: u32, access: u32, caller: usize) {
-    bad_access(address, size as usize, access == 2, caller);
-}
-
-pub fn bad_access(address: usize, size: usize, write: bool, caller: usize) -> ! {
+/// Reports an access to arena memory that is not allocated.
+#[cold]
+pub fn bad_access(event: &AccessEvent) -> ! {
+    let (address, size, writes) = (event.address, event.size, event.effect.writes());
+    let place = match event.place {
+        // The unwinder takes a lock of its own, which is none of the target's.
+        0 => {
+            control::set_controls(false);
+            backtrace::here()
+        }
+        place => place,
+    };
     match freed_block(address).or_else(|| freed_block(address + size - 1)) {
-        Some(block) => detect::use_after_free(address, block, head(block).freed, write, caller),
+        Some(block) => detect::use_after_free(address, block, head(block).freed, writes, place),
         None => {
             // The byte that is wrong may be the last.
             let wrong = if is_bad(address, 1) { address } else { address + size - 1 };
             let near = block_before(wrong);
             let near = near.map(|block| (block, head(block).size, head(block).allocated));
-            detect::out_of_bounds(wrong, near, write, caller)
+            detect::out_of_bounds(wrong, near, writes, place)
         }
     }
 }
@@ -377,7 +365,7 @@ fn is_allocated(shadow: u8) -> bool {
 
 /// Whether the address is in the arena and not allocated.
 #[inline]
-pub fn is_bad(address: usize, size: usize) -> bool {
+fn is_bad(address: usize, size: usize) -> bool {
     let inside = address.wrapping_sub(ARENA) < ARENA_BYTES;
     let end = address + size - 1;
     let bad = |at| {
@@ -421,87 +409,4 @@ fn set_head(block: usize, value: Head) {
     let head: *mut Head = ptr::with_exposed_provenance_mut(block - HEAD);
     // SAFETY: as above; the bytes before a block are its head.
     unsafe { head.write(value) }
-}
-
-/// For allocator.c: what `operator new` does when there is no memory. The C++ library's own throws.
-#[unsafe(no_mangle)]
-extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
-    type New = extern "C-unwind" fn(usize) -> *mut u8;
-    // SAFETY: takes a handle of the C++ library, which the caller has loaded, and looks a name up.
-    let found = unsafe {
-        let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD;
-        let library = libc::dlopen(c"libstdc++.so.6".as_ptr(), flags);
-        libc::dlsym(library, c"_Znwm".as_ptr())
-    };
-    let new = match (!found.is_null()).then(|| found.expose_provenance()) {
-        // SAFETY: `operator new(size_t)` has this type.
-        Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
-        None => crate::record::abandon("out of memory".to_string()),
-    };
-    // The exception, too, goes back to code that is under control.
-    let _controls = Controls(hooks::set_controls(false));
-    // More than there can be, so that it throws std::bad_alloc.
-    new(isize::MAX as usize)
-}
-
-/// Sets control back to what it was, however the function is left.
-struct Controls(bool);
-
-impl Drop for Controls {
-    fn drop(&mut self) {
-        hooks::set_controls(self.0);
-    }
-}
-
-/// For allocator.c: `malloc_usable_size` of the C library.
-#[unsafe(no_mangle)]
-extern "C" fn il_libc_usable_size(block: *mut u8) -> usize {
-    match next(c"malloc_usable_size") {
-        Some(function) => {
-            // SAFETY: the function of this name has this type; `block` is the C library's.
-            unsafe {
-                let function =
-                    std::mem::transmute::<usize, extern "C" fn(*mut u8) -> usize>(function);
-                function(block)
-            }
-        }
-        None => 0,
-    }
-}
-
-/// The definition that ours hides.
-fn next(name: &CStr) -> Option<usize> {
-    // SAFETY: looks a name up, and changes nothing.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    (!found.is_null()).then(|| found.expose_provenance())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::c_void;
-
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-
-    use super::*;
-
-    unsafe extern "C" {
-        fn __tsan_write8(at: *mut c_void);
-    }
-
-    /// As under rr, which maps memory anywhere, while hooked code runs.
-    #[test]
-    fn without_an_arena_its_addresses_are_anybodys() {
-        let (at, bytes) = (ptr::with_exposed_provenance_mut(ARENA + GRANULE), 4096);
-        let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
-        let page = ptr::with_exposed_provenance_mut(ARENA);
-        // SAFETY: a new mapping where none is; the hook looks at no memory but the arena's shadow,
-        // which is what this is about.
-        unsafe {
-            mmap_anonymous(page, bytes, ProtFlags::READ | ProtFlags::WRITE, flags).expect("room");
-            __tsan_write8(at);
-        }
-        assert_eq!((il_release(at.cast(), 0), il_block_size(at.cast())), (0, 0));
-        // SAFETY: the mapping made above, of which nothing is left in use.
-        unsafe { munmap(page, bytes) }.expect("it is mapped");
-    }
 }

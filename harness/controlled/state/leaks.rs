@@ -3,7 +3,7 @@
 //! static object points at, directly or through other blocks, is kept, not lost; whatever looks
 //! like an address of a block is taken for one.
 
-use crate::controlled::state::{globals_snapshot, heap};
+use super::{globals_snapshot, heap};
 
 /// Blocks that are lost, and their bytes.
 pub fn lost() -> (u64, u64) {

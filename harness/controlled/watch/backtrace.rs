@@ -1,13 +1,10 @@
-//! Where each thread stands in the target's code, for reports. A thread that does not run is asked:
-//! it goes on for as long as it takes to look up its own stack, and gives control back. The
-//! unwinder's description of each frame comes in, one return address goes out.
+//! Backtraces: where each thread stands in the target's code, for reports. A thread that does not run
+//! is asked (`engine::ask`), and walks its own stack.
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
-use crate::controlled::core::carrier::OUTSIDE;
-use crate::controlled::core::engine::{ENGINE, State, Wait, current};
-use crate::controlled::watch::libraries;
+use super::libraries;
+use crate::controlled::core::engine::{self, Alive, Wait};
 
 /// Most frames that are looked at.
 const DEPTH_MAX: u32 = 64;
@@ -15,17 +12,6 @@ const DEPTH_MAX: u32 = 64;
 /// Answers to the unwinder.
 const GO_ON: c_int = 0;
 const STOP: c_int = 5;
-
-struct Question {
-    /// Who asks; [`OUTSIDE`]: nobody.
-    asker: Cell<usize>,
-    answer: Cell<usize>,
-}
-
-// SAFETY: as the engine: one thread at a time.
-unsafe impl Sync for Question {}
-
-static QUESTION: Question = Question { asker: Cell::new(OUTSIDE), answer: Cell::new(0) };
 
 unsafe extern "C" {
     /// Of the unwinder (Itanium C++ ABI, exception handling, 1.6).
@@ -112,31 +98,8 @@ extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
 }
 
 /// The same of any thread of the round.
-pub fn place_of(thread: usize) -> usize {
-    let (e, me) = (&ENGINE, current());
-    if thread == me {
-        return here();
-    }
-    if !e.threads[thread].begun.get() {
-        return 0;
-    }
-    QUESTION.answer.set(0);
-    QUESTION.asker.set(me);
-    e.carrier.get().switch(me, thread);
-    QUESTION.answer.get()
-}
-
-/// Called by a thread that goes on: answers as long as it is only asked.
-pub fn answer(me: usize) {
-    loop {
-        match QUESTION.asker.replace(OUTSIDE) {
-            OUTSIDE => return,
-            asker => {
-                QUESTION.answer.set(here());
-                ENGINE.carrier.get().switch(me, asker);
-            }
-        }
-    }
+fn place_of(thread: usize) -> usize {
+    engine::ask(thread, here).unwrap_or(0)
 }
 
 /// What a thread does. `place` is code of the target: where it stands, as a return address, or
@@ -149,20 +112,12 @@ pub struct Doing {
 
 /// Every thread that has begun and not ended.
 pub fn doing() -> Vec<Doing> {
-    let threads = ENGINE.threads.iter().enumerate();
-    let alive = threads.filter(|(_, thread)| thread.state.get() != State::None);
-    alive
-        .map(|(at, thread)| {
-            let waits = match thread.state.get() {
-                State::Blocked { on, why, .. } => Some((why, on)),
-                _ => None,
-            };
-            let last = if at == current() { ENGINE.place.get() } else { thread.place.get() };
-            let place = match place_of(at) {
-                0 => last,
-                place => place,
-            };
-            Doing { thread: at, waits, place }
-        })
-        .collect()
+    let alive = engine::alive().map(|Alive { thread, waits, place: last }| {
+        let place = match place_of(thread) {
+            0 => last,
+            place => place,
+        };
+        Doing { thread, waits, place }
+    });
+    alive.collect()
 }

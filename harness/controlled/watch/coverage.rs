@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use interlap::random::mix;
 
+use crate::controlled::core::access::{AccessEvent, Class, Listener};
 use crate::controlled::core::layout;
 
 const WRITERS_LOG: u32 = 9;
@@ -33,7 +34,7 @@ struct Writer {
     tail: u64,
 }
 
-struct Coverage {
+struct Pairs {
     round: Cell<u32>,
     counts: Cell<bool>,
     writers: UnsafeCell<[Writer; 1 << WRITERS_LOG]>,
@@ -43,9 +44,9 @@ struct Coverage {
 }
 
 // SAFETY: used by the thread that runs under control alone, as the engine.
-unsafe impl Sync for Coverage {}
+unsafe impl Sync for Pairs {}
 
-static COVERAGE: Coverage = Coverage {
+static COVERAGE: Pairs = Pairs {
     round: Cell::new(0),
     counts: Cell::new(false),
     writers: UnsafeCell::new([Writer { word: 0, tail: 0 }; 1 << WRITERS_LOG]),
@@ -72,10 +73,19 @@ pub fn begin(drawn: u64) {
     c.new_count.set(0);
 }
 
-/// Whether accesses of this round are to be told.
-#[inline(always)]
-pub fn counts() -> bool {
-    COVERAGE.counts.get()
+/// Counts pairs of places.
+pub struct Coverage;
+
+impl Listener for Coverage {
+    #[inline(always)]
+    fn passes(event: &AccessEvent) {
+        if matches!(event.class, Class::Atomic | Class::Volatile)
+            && COVERAGE.counts.get()
+            && !layout::is_stack(event.address)
+        {
+            access(event.address, event.effect.writes(), event.thread, event.place);
+        }
+    }
 }
 
 /// The pairs of this round that are new.
@@ -98,11 +108,11 @@ fn key(address: usize) -> Option<u64> {
 /// An access of shared memory by an instruction before `place`. Whether others wrote there last,
 /// and whether this is a write, changes from one access to the next, so nothing branches on it.
 #[inline]
-pub fn access(address: usize, write: bool, thread: usize, place: usize) {
+fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
     let Some(key) = key(address) else { return };
     let place = number_of(place);
-    // SAFETY: see Coverage.
+    // SAFETY: see Pairs.
     let (writers, seen) = unsafe { (&mut *c.writers.get(), &*c.seen.get()) };
     let writer = &mut writers[scatter(key, WRITERS_LOG)];
     let round = u64::from(c.round.get()) << 32;
@@ -146,7 +156,7 @@ fn note(places: u64, bit: usize) {
     let c = &COVERAGE;
     let at = c.new_count.get();
     if at < NEW_MAX {
-        // SAFETY: see Coverage.
+        // SAFETY: see Pairs.
         let (seen, new) = unsafe { (&mut *c.seen.get(), &mut *c.new.get()) };
         seen[bit / 64] |= 1 << (bit % 64);
         new[at] = mix(places);

@@ -5,10 +5,9 @@
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 use interlap::trace::trail::{AROUND_MAX, Act as Did};
 
-use crate::controlled;
+use super::{backtrace, coverage, libraries, trail};
 use crate::controlled::core::engine::{self, Wait};
-use crate::controlled::interpose::{environment, hooks};
-use crate::controlled::watch::{coverage, libraries, trail};
+use crate::controlled::core::{control, current_round};
 
 /// Something a thread did to a block of memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,9 +26,9 @@ impl Act {
     /// What the running thread does now, about to be reported.
     fn reported(code: usize) -> Act {
         let act = Act::now(code);
-        hooks::set_controls(false);
+        control::set_controls(false);
         // A call that came from a library's code: what led there is of more use.
-        let code = if libraries::is_target_code(code) { code } else { engine::here() };
+        let code = if libraries::is_target_code(code) { code } else { backtrace::here() };
         Act { code, ..act }
     }
 
@@ -64,7 +63,7 @@ fn place(what: String, code: usize) -> Place {
 
 /// What the running thread does, with the functions that it is in.
 fn place_now(what: String, code: usize) -> Place {
-    let around: [usize; AROUND_MAX] = engine::around(code);
+    let around: [usize; AROUND_MAX] = backtrace::around(code);
     Place { around: around.into_iter().filter_map(before).collect(), ..place(what, code) }
 }
 
@@ -151,10 +150,10 @@ pub fn deadlock() -> ! {
 
 /// What each thread does, this one first.
 fn everybody(first: usize) -> Vec<Place> {
-    hooks::set_controls(false);
-    let mut doing = engine::doing();
+    control::set_controls(false);
+    let mut doing = backtrace::doing();
     // Who made the structure waits for those that call it, which says nothing.
-    let is_idle = |doing: &engine::Doing| {
+    let is_idle = |doing: &backtrace::Doing| {
         let joins = matches!(doing.waits, Some((Wait::Join, _)));
         joins && doing.thread == engine::callers() && !libraries::is_target_code(doing.place)
     };
@@ -171,7 +170,7 @@ fn everybody(first: usize) -> Vec<Place> {
                 Some((Wait::Join, _)) => format!("{who} waits for a thread to end"),
                 Some((Wait::Signal, _)) => format!("{who} waits for a signal"),
                 Some((why, on)) => {
-                    let holder = environment::holder(why, on);
+                    let holder = engine::holder(why, on);
                     let held = holder.map(|holder| format!(", which thread {holder} holds"));
                     format!("{who} waits for {} at {on:#x}{}", name(why), held.unwrap_or_default())
                 }
@@ -201,10 +200,10 @@ fn name(why: Wait) -> &'static str {
 
 /// Tells the main program, and ends the process.
 fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
-    hooks::set_controls(false);
+    control::set_controls(false);
     crate::fault::note_growth();
     crate::marker::interlap_fault();
-    let round = controlled::round();
+    let round = current_round::number();
     let steps = Box::new(steps(&engine::counted()));
     let detected = Detected { kind, round, thread, places, steps };
     crate::record::send_last(&Frame::Fault(detected))
@@ -213,7 +212,7 @@ fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
 /// What a round counted, as it is sent. A round that a fault cut short has not leaked.
 pub fn steps(counted: &engine::Outcome) -> Steps {
     Steps {
-        policy: controlled::policy_name(),
+        policy: current_round::policy_name(),
         steps: counted.steps,
         switches: counted.switches,
         schedule: counted.schedule,

@@ -110,6 +110,18 @@ pub fn note_target(path: &Path) -> Vec<String> {
     named
 }
 
+/// The code of all libraries that are not the system's.
+pub fn code_beside_system() -> Vec<&'static [u8]> {
+    let loaded = loaded().into_iter().filter(|library| library.start < library.end);
+    let others = loaded.filter(|other| !other.path.is_empty() && !is_system(&other.path));
+    let code = others.map(|other| {
+        let start = ptr::with_exposed_provenance(other.start);
+        // SAFETY: the code of a library, which stays loaded.
+        unsafe { std::slice::from_raw_parts(start, other.end - other.start) }
+    });
+    code.collect()
+}
+
 fn loaded() -> Vec<Library> {
     let mut found: Vec<Library> = Vec::new();
     // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.

@@ -1,23 +1,22 @@
-//! The trail of a round, where the plan asks for one: accesses (from hooks.c), allocations and
-//! locks come in, events go out with the round. Decides nothing: a round is the same without.
+//! The trail: the events of a round, where the plan asks for them. Listens to accesses, and decides
+//! nothing: a round is the same without.
 
 use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use interlap::trace::trail::{AROUND_MAX, Act, EVENTS_FIRST, EVENTS_MAX, Event};
 
-use crate::controlled::core::{engine, layout};
-use crate::controlled::interpose::hooks;
-use crate::controlled::watch::coverage;
+use super::{backtrace, coverage};
+use crate::controlled::core::access::{AccessEvent, Class, Effect, Listener, Made};
+use crate::controlled::core::{control, engine, layout};
 
-/// Whether events are noted. For hooks.c, too.
-#[unsafe(no_mangle)]
-static il_trails: AtomicU8 = AtomicU8::new(0);
+/// Whether the plan asks for a trail.
+static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Nothing is mapped below.
 const PAGE: usize = 4096;
 
-struct Trail {
+struct Events {
     /// Those that are kept. The last ones are a ring, as soon as there are more.
     events: UnsafeCell<Vec<Event>>,
     noted: Cell<usize>,
@@ -26,14 +25,14 @@ struct Trail {
 }
 
 // SAFETY: used by the thread that runs under control alone, as the engine.
-unsafe impl Sync for Trail {}
+unsafe impl Sync for Events {}
 
-static TRAIL: Trail =
-    Trail { events: UnsafeCell::new(Vec::new()), noted: Cell::new(0), writes: Cell::new(false) };
+static TRAIL: Events =
+    Events { events: UnsafeCell::new(Vec::new()), noted: Cell::new(0), writes: Cell::new(false) };
 
 /// A round begins.
 pub fn begin(wanted: bool) {
-    il_trails.store(wanted.into(), Ordering::Relaxed);
+    WANTED.store(wanted, Ordering::Relaxed);
     TRAIL.noted.set(0);
     TRAIL.writes.set(false);
     // SAFETY: no thread of the target runs now.
@@ -46,7 +45,7 @@ pub fn begin(wanted: bool) {
 
 #[inline]
 pub fn is_wanted() -> bool {
-    il_trails.load(Ordering::Relaxed) != 0
+    WANTED.load(Ordering::Relaxed)
 }
 
 /// The round's events, if they were wanted.
@@ -70,20 +69,67 @@ fn place(number: usize) -> usize {
     }
 }
 
-/// An event at this place of the target's code, a return address.
-pub fn note(act: Act, address: usize, size: usize, (before, after): (u64, u64), code: usize) {
-    if is_wanted() && engine::controls() && !layout::is_stack(address) {
-        push(act, address, size, (before, after), code);
+/// Notes accesses as events of the round.
+pub struct Trail;
+
+impl Listener for Trail {
+    /// What is about to be accessed plainly: no hook says that it was.
+    #[inline(always)]
+    fn passes(event: &AccessEvent) {
+        if is_wanted() && matches!(event.class, Class::Plain | Class::Volatile) {
+            note_plain(event);
+        }
     }
+
+    #[inline(always)]
+    fn made(event: &AccessEvent, made: Made) {
+        if is_wanted() && !layout::is_stack(event.address) {
+            note_made(event, made);
+        }
+    }
+
+    fn wants_plain() -> bool {
+        is_wanted()
+    }
+
+    fn wants_made() -> bool {
+        is_wanted()
+    }
+}
+
+#[cold]
+fn note_plain(event: &AccessEvent) {
+    if control::controls() && !layout::is_stack(event.address) {
+        let now = bytes(event.address, event.size);
+        let act = if event.effect.writes() { Act::Write } else { Act::Read };
+        push(event, Made { act, before: now, after: now });
+    }
+}
+
+/// A store leaves its buffer whoever runs; all else is the target's own doing.
+#[cold]
+fn note_made(event: &AccessEvent, made: Made) {
+    if !control::controls() && made.act != Act::Drain {
+        return;
+    }
+    let place = match event.class {
+        Class::Lock => out_of_control(backtrace::here),
+        _ => event.place,
+    };
+    push(&AccessEvent { place, ..*event }, made);
+}
+
+fn out_of_control<T>(look: impl FnOnce() -> T) -> T {
+    let controls = control::set_controls(false);
+    let found = look();
+    control::set_controls(controls);
+    found
 }
 
 /// The functions around the event's, as far as the library's code goes. To look is slow: not for
 /// those that a loop without end makes.
 fn around(code: usize) -> [u64; AROUND_MAX] {
-    let controls = hooks::set_controls(false);
-    let around = engine::around(code).map(coverage::in_library);
-    hooks::set_controls(controls);
-    around
+    out_of_control(|| backtrace::around(code).map(coverage::in_library))
 }
 
 /// The functions around that in which this was last done to a block, by the call that returns to
@@ -92,7 +138,7 @@ pub fn around_last(act: Act, address: usize, code: usize) -> Option<[usize; AROU
     if !is_wanted() {
         return None;
     }
-    // SAFETY: see Trail.
+    // SAFETY: see Events.
     let events = unsafe { &*TRAIL.events.get() };
     let is_it = |event: &&Event| {
         (event.act, event.address, event.code) == (act, address as u64, coverage::in_library(code))
@@ -104,82 +150,42 @@ pub fn around_last(act: Act, address: usize, code: usize) -> Option<[usize; AROU
 /// The running thread ends the process, by this signal or 0.
 pub fn crash(signal: i32, address: usize, code: usize) {
     if is_wanted() {
-        push(Act::Crash, address, signal as usize, (0, 0), code);
+        let event = AccessEvent::new(engine::current(), Class::Pause, Effect::None, address);
+        let event = AccessEvent { size: signal as usize, place: code, ..event };
+        push(&event, Made::only(Act::Crash));
     }
 }
 
-/// What waited in this thread's store buffer is in memory now.
-pub fn drained(thread: usize, address: usize, size: usize, values: (u64, u64), code: usize) {
-    if is_wanted() && !layout::is_stack(address) {
-        push_of(thread, Act::Drain, address, size, values, code);
-    }
-}
-
-fn push(act: Act, address: usize, size: usize, values: (u64, u64), code: usize) {
-    push_of(engine::current(), act, address, size, values, code);
-}
-
-fn push_of(
-    thread: usize,
-    act: Act,
-    address: usize,
-    size: usize,
-    (before, after): (u64, u64),
-    code: usize,
-) {
+fn push(event: &AccessEvent, made: Made) {
     finish_write();
     let noted = TRAIL.noted.get();
+    let AccessEvent { thread, address, size, place: code, .. } = *event;
     let event = Event {
         step: engine::step(),
         thread: thread as u32,
         call: if thread <= engine::callers() { engine::calls(thread).0 } else { 0 },
-        act,
+        act: made.act,
         address: address as u64,
         size: size as u32,
-        before,
-        after,
+        before: made.before,
+        after: made.after,
         code: coverage::in_library(code),
         around: if noted < EVENTS_FIRST { around(code) } else { Default::default() },
     };
-    // SAFETY: see Trail; there is room, so nothing is allocated.
+    // SAFETY: see Events; there is room, so nothing is allocated.
     let events = unsafe { &mut *TRAIL.events.get() };
     match noted < EVENTS_MAX {
         true => events.push(event),
         false => events[place(noted)] = event,
     }
     TRAIL.noted.set(noted + 1);
-    TRAIL.writes.set(act == Act::Write);
-}
-
-/// A lock is asked for or released, or a thread blocks.
-pub fn note_lock(act: Act, address: usize) {
-    if is_wanted() && engine::controls() {
-        let controls = hooks::set_controls(false);
-        let here = engine::here();
-        hooks::set_controls(controls);
-        note(act, address, 0, (0, 0), here);
-    }
-}
-
-/// For hooks.c: an atomic access that was made.
-#[unsafe(no_mangle)]
-extern "C" fn il_note(act: u32, address: usize, size: u32, before: u64, after: u64, code: usize) {
-    note(Act::ALL[act as usize], address, size as usize, (before, after), code);
-}
-
-/// An access that is about to be made and is not atomic.
-pub fn plain(address: usize, size: usize, write: bool, code: usize) {
-    let act = if write { Act::Write } else { Act::Read };
-    if is_wanted() && !layout::is_stack(address) {
-        let now = bytes(address, size);
-        note(act, address, size, (now, now), code);
-    }
+    TRAIL.writes.set(made.act == Act::Write);
 }
 
 fn finish_write() {
     if TRAIL.writes.replace(false) {
         let last = place(TRAIL.noted.get() - 1);
-        // SAFETY: see Trail.
+        // SAFETY: see Events.
         let event = unsafe { &mut (&mut *TRAIL.events.get())[last] };
         event.after = bytes(event.address as usize, event.size as usize);
     }

@@ -6,15 +6,14 @@
 use std::ffi::c_void;
 use std::io;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use libc::c_int;
+use libc::{c_int, pthread_t};
 
-use crate::controlled;
-use crate::controlled::core::{carrier, engine};
-use crate::controlled::interpose::{environment, hooks};
-use crate::controlled::watch::detect;
+use super::{backtrace, detect};
+use crate::controlled::core::{control, current_round, engine};
 
 const SIGNAL: c_int = libc::SIGPROF;
 
@@ -28,8 +27,12 @@ static SINCE: AtomicU32 = AtomicU32::new(0);
 /// The main program has asked: the process uses no processor time.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
+static SIGNAL_CARRIER: OnceLock<fn(pthread_t, c_int)> = OnceLock::new();
+
 /// Begins to watch; `limit` of processor time without a step is a hang.
-pub fn start(limit: Duration) -> io::Result<()> {
+/// `signal` sends a signal to one of the carrier's threads.
+pub fn start(limit: Duration, signal: fn(pthread_t, c_int)) -> io::Result<()> {
+    let _ = SIGNAL_CARRIER.set(signal);
     let tick = limit / TICKS;
     // SAFETY: plain calls with structures made here; the handler calls nothing that is not safe
     // in one, until it ends the process.
@@ -59,8 +62,8 @@ pub fn start(limit: Duration) -> io::Result<()> {
 extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's.
     let asked = unsafe { (*info).si_code } == libc::SI_USER;
-    let now = controlled::round().rotate_left(40) ^ engine::step();
-    if !hooks::controls() || SEEN.swap(now, Relaxed) != now && !asked {
+    let now = current_round::number().rotate_left(40) ^ engine::step();
+    if !control::controls() || SEEN.swap(now, Relaxed) != now && !asked {
         SINCE.store(0, Relaxed);
         return;
     }
@@ -70,13 +73,13 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
     if asked {
         ASKED.store(true, Relaxed);
     }
-    let running = carrier::pthread(engine::current());
+    let running = engine::pthread(engine::current());
     // SAFETY: pthread_self has no preconditions.
     if unsafe { libc::pthread_self() } == running {
         // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
         let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
         let at = registers[libc::REG_RIP as usize] as usize;
-        if let Some(library) = engine::unhooked_here() {
+        if let Some(library) = backtrace::unhooked_here() {
             // It may wait for a thread that cannot be gone on with.
             engine::cannot_control(&format!(
                 "code of {library}, which has no hooks and does not come to an end"
@@ -89,7 +92,9 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         detect::hang();
     }
     SINCE.store(TICKS, Relaxed);
-    environment::sending::signal_carrier(running, SIGNAL);
+    if let Some(signal) = SIGNAL_CARRIER.get() {
+        signal(running, SIGNAL);
+    }
 }
 
 /// Whether a thread that goes on here comes out of a system call, or begins it again.

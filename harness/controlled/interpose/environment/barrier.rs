@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{PTHREAD_BARRIER_SERIAL_THREAD, c_int, pthread_barrier_t};
 
 use super::{before, before_meeting, engine, real};
-use engine::{Access, Wait};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
+use engine::Wait;
 
 /// `struct pthread_barrier` of glibc.
 #[repr(C)]
@@ -32,7 +34,7 @@ impl Barrier {
     }
 
     fn wait(&self) -> c_int {
-        before_meeting(self.address(), Access::Write);
+        before_meeting(self.address(), Effect::Write);
         let own = self.came.fetch_add(1, Relaxed) + 1;
         let last = own >= self.passed.load(Relaxed) + self.count;
         if last {
@@ -44,7 +46,7 @@ impl Barrier {
             engine::block(self.address(), Wait::Barrier, None);
         }
         self.leave();
-        engine::point(self.address(), Access::None);
+        accesses::pause(self.address(), Effect::None);
         if last { PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     }
 
@@ -71,7 +73,7 @@ unsafe extern "C" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
     outside_control!(pthread_barrier_destroy(barrier));
-    before(barrier.addr(), Access::Write);
+    before(barrier.addr(), Effect::Write);
     // SAFETY: the caller's barrier.
     let state = unsafe { Barrier::at(barrier) };
     while state.came.load(Relaxed) != 0 {

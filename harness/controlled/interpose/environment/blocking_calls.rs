@@ -14,8 +14,9 @@ use libc::{
 };
 
 use super::{before, engine, fails, random, real, time};
-use crate::controlled::state::buffers;
-use engine::{Access, Wait};
+use crate::controlled::accesses;
+use crate::controlled::core::access::{Effect, Whose};
+use engine::Wait;
 
 /// Sleeps between attempts of a call without a timeout; the last is the longest.
 const ATTEMPTS: u32 = 24;
@@ -24,7 +25,7 @@ const SLEEP_MIN: u64 = 1000;
 
 /// Makes an attempt until it gives something else than 0 or the deadline has come.
 fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int) -> c_int {
-    before(0, Access::None);
+    before(0, Effect::None);
     let mut sleeps = 0;
     loop {
         let answer = attempt();
@@ -44,7 +45,7 @@ fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int)
 /// Waits until a descriptor can be read, unless a read would not wait.
 fn readable(descriptor: c_int, what: &str) {
     // What is read may tell of what another thread has stored.
-    buffers::drain_all();
+    accesses::settle(Whose::All);
     // SAFETY: takes numbers; a wrong descriptor is refused.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
     if flags == -1 || flags & O_NONBLOCK != 0 {

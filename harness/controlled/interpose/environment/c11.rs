@@ -12,6 +12,8 @@ use libc::{
 
 use super::mutex::Mutex;
 use super::{condition, engine, keys, leaving, once, real, threads, time};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;
@@ -106,7 +108,7 @@ unsafe extern "C" fn thrd_create(
     let start = unsafe { transmute::<Start, threads::Start>(function) };
     // SAFETY: where the caller wants the descriptor.
     unsafe { *into = threads::start(start, argument, false) };
-    engine::point(0, engine::Access::None);
+    accesses::pause(0, Effect::None);
     SUCCESS
 }
 

@@ -11,7 +11,9 @@ use libc::{
 
 use super::mutex::Mutex;
 use super::{before_meeting, engine, real, time};
-use engine::{Access, Wait, Woken};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
+use engine::{Wait, Woken};
 
 /// The bit of glibc's word `__wrefs` that says that waits are measured by CLOCK_MONOTONIC.
 const MONOTONIC: u32 = 2;
@@ -25,7 +27,7 @@ pub(super) unsafe fn wait(
 ) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { Mutex::at(mutex) };
-    before_meeting(condition.addr(), Access::Write);
+    before_meeting(condition.addr(), Effect::Write);
     let released = mutex.release();
     if released != 0 {
         return released;
@@ -36,10 +38,10 @@ pub(super) unsafe fn wait(
 }
 
 pub(super) fn wake(condition: *mut pthread_cond_t, most: usize) -> c_int {
-    before_meeting(condition.addr(), Access::Write);
+    before_meeting(condition.addr(), Effect::Write);
     super::wake(condition.addr(), most);
     engine::changed();
-    engine::point(condition.addr(), Access::None);
+    accesses::pause(condition.addr(), Effect::None);
     0
 }
 

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::{engine, real};
-use crate::controlled::interpose::hooks;
+use crate::controlled::core::control;
 
 pub(super) type Handler = Option<unsafe extern "C" fn()>;
 
@@ -69,7 +69,7 @@ unsafe extern "C" fn fork() -> libc::pid_t {
     // SAFETY: has no preconditions.
     let process = unsafe { real::fork() };
     if process == 0 {
-        hooks::set_controls(false);
+        control::set_controls(false);
     }
     let which = if process == 0 { CHILD } else { PARENT };
     registered.iter().for_each(|handlers| call(handlers, which));

@@ -14,8 +14,9 @@ use libc::{
 use super::{
     THREADS, before_of_any, engine, fails, identity, machine, random, real, sending, time,
 };
-use crate::controlled::state::buffers;
-use engine::{Access, Wait, Woken};
+use crate::controlled::accesses;
+use crate::controlled::core::access::{Effect, Whose};
+use engine::{Wait, Woken};
 
 const ANY: u32 = u32::MAX;
 
@@ -60,7 +61,7 @@ unsafe extern "C" fn syscall(
         match number {
             libc::SYS_futex => {
                 // By the time the kernel has come to look, all of them have left.
-                buffers::drain_all();
+                accesses::settle(Whose::All);
                 futex(&[a, b, c, d, e, f])
             }
             libc::SYS_sched_yield => time::sched_yield().into(),
@@ -82,7 +83,7 @@ unsafe extern "C" fn syscall(
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
             _ => {
                 // It may be `membarrier`.
-                buffers::drain_all();
+                accesses::settle(Whose::All);
                 real::syscall(number, a, b, c, d, e, f)
             }
         }
@@ -118,14 +119,14 @@ unsafe fn futex(arguments: &Arguments) -> c_long {
             libc::FUTEX_WAKE_BITSET if bits != 0 => wake(address, most, bits),
             libc::FUTEX_REQUEUE => wake(address, most.saturating_add(fourth), ANY),
             libc::FUTEX_CMP_REQUEUE => {
-                before_of_any(address, Access::Read);
+                before_of_any(address, Effect::Read);
                 if word(address).load(Relaxed) != value_3 as u32 {
                     return fails(EAGAIN).into();
                 }
                 wake(address, most.saturating_add(fourth), ANY)
             }
             libc::FUTEX_WAKE_OP => {
-                before_of_any(address_2, Access::Write);
+                before_of_any(address_2, Effect::Write);
                 let also = change(word(address_2), value_3 as u32);
                 let woken = wake(address, most, ANY);
                 woken + if also { wake(address_2, fourth as u32 as usize, ANY) } else { 0 }
@@ -147,7 +148,7 @@ unsafe fn word<'a>(address: usize) -> &'a AtomicU32 {
 /// The arguments are those of a futex call that waits.
 unsafe fn wait(arguments: &Arguments, bits: u32) -> c_long {
     let [address, operation, value, until, ..] = *arguments;
-    before_of_any(address, Access::Read);
+    before_of_any(address, Effect::Read);
     // SAFETY: the caller's time and word.
     let (deadline, now) =
         unsafe { (wait_deadline(operation as c_int, until), word(address).load(Relaxed)) };
@@ -200,7 +201,7 @@ unsafe fn wait_deadline(operation: c_int, until: usize) -> Result<Option<u64>, c
 /// Wakes up to `most` threads that wait for `address` and one of `bits`. The kernel does not look
 /// at the word, which may be gone: whoever was let through by it may have freed it.
 fn wake(address: usize, most: usize, bits: u32) -> c_long {
-    before_of_any(address, Access::Write);
+    before_of_any(address, Effect::Write);
     let mut woken = super::wake(address, most);
     let waiting = WAITING.load(Relaxed);
     for (thread, waiter) in WAITERS.iter().enumerate().filter(|(t, _)| waiting >> t & 1 != 0) {
@@ -211,7 +212,7 @@ fn wake(address: usize, most: usize, bits: u32) -> c_long {
         }
     }
     engine::changed();
-    engine::point(address, Access::None);
+    accesses::pause(address, Effect::None);
     woken as c_long
 }
 

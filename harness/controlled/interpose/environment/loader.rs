@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::{engine, real};
-use crate::controlled::interpose::hooks;
+use crate::controlled::core::control;
 
 /// Memory allocators that libraries load if they are there, by a part of the name: they would have
 /// memory of their own, at other addresses in each process, where no late access is noticed. oneTBB
@@ -17,7 +17,7 @@ pub(super) type AtExit = unsafe extern "C" fn(*mut c_void);
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     outside_control!(dlopen(file, flags));
-    hooks::set_controls(false);
+    control::set_controls(false);
     // SAFETY: the caller's arguments; loads nothing.
     let mut library = unsafe { real::dlopen(file, flags | libc::RTLD_NOLOAD) };
     if library.is_null() {
@@ -31,7 +31,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
             }
         }
     }
-    hooks::set_controls(true);
+    control::set_controls(true);
     library
 }
 

@@ -14,8 +14,9 @@ use libc::{
 };
 
 use super::{engine, loads, real};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Whose;
 use crate::controlled::core::layout::{MAPPINGS, MAPPINGS_BYTES, is_mapping};
-use crate::controlled::state::buffers;
 
 const PAGE: usize = 4096;
 
@@ -104,7 +105,7 @@ fn chooses() -> bool {
 /// The target maps anew what is at this address, in one way or another.
 fn note_change(address: *mut c_void) {
     // No processor goes on with what it knew of the memory.
-    buffers::drain_all();
+    accesses::settle(Whose::All);
     let address = address.addr();
     if engine::controls() && is_mapping(address) && address < LOADED.load(Relaxed) {
         CHANGED.store(true, Relaxed);

@@ -47,10 +47,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use interlap::trace::trail::Act;
 use libc::c_int;
 
-use crate::controlled::core::engine::{self, Access};
-use crate::controlled::interpose::hooks;
-use crate::controlled::state::heap;
-use crate::controlled::watch::trail;
+use crate::controlled::accesses;
+use crate::controlled::core::access::{AccessEvent, Class, Effect, Made};
+use crate::controlled::core::engine;
 
 /// Virtual threads; the engine's limit.
 const THREADS: usize = 64;
@@ -103,43 +102,48 @@ fn identity(thread: usize) -> u32 {
 
 /// At the start of each function that acquires or waits: counts it, and lets others run first, who
 /// may free what is at the address.
-fn before(address: usize, access: Access) {
-    before_meeting(address, access);
+fn before(address: usize, effect: Effect) {
+    before_meeting(address, effect);
     if address != 0 {
-        trail::note_lock(Act::Acquire, address);
+        tell(Act::Acquire, address);
     }
 }
 
 /// The same where threads only meet, and there is nothing to acquire.
-fn before_meeting(address: usize, access: Access) {
-    before_of_any(address, access);
-    if heap::is_bad(address, WORD) {
-        // The unwinder takes a lock of its own, which is none of the target's.
-        let controls = hooks::set_controls(false);
-        let here = engine::here();
-        hooks::set_controls(controls);
-        heap::bad_access(address, WORD, access == Access::Write, here);
-    }
+fn before_meeting(address: usize, effect: Effect) {
+    before_point();
+    let event = AccessEvent::new(engine::current(), Class::Lock, effect, address);
+    accesses::comes(&AccessEvent { size: WORD, ..event });
 }
 
 /// The same where the address need not be that of living memory.
-fn before_of_any(address: usize, access: Access) {
+fn before_of_any(address: usize, effect: Effect) {
+    before_point();
+    accesses::pause(address, effect);
+}
+
+fn before_point() {
     engine::blocking_call();
     time::did_something();
-    engine::point(address, access);
+}
+
+/// What the running thread does with a lock, or what serves as one.
+fn tell(act: Act, address: usize) {
+    let event = AccessEvent::new(engine::current(), Class::Lock, Effect::None, address);
+    accesses::made(&event, Made::only(act));
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
 fn released(address: usize, most: usize) {
-    trail::note_lock(Act::Release, address);
+    tell(Act::Release, address);
     engine::wake(address, most);
     engine::changed();
-    engine::point(address, Access::None);
+    accesses::pause(address, Effect::None);
 }
 
 /// Wakes up to `most` of those that wait for `address`; how many.
 fn wake(address: usize, most: usize) -> usize {
-    trail::note_lock(Act::Wake, address);
+    tell(Act::Wake, address);
     engine::wake(address, most)
 }
 

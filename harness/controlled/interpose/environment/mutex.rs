@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
-use super::{Act, before, engine, identity, real, time, trail};
-use engine::{Access, Wait, Woken};
+use super::{Act, before, engine, identity, real, tell, time};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
+use engine::{Wait, Woken};
 
 const RECURSIVE: u32 = libc::PTHREAD_MUTEX_RECURSIVE as u32;
 const ERROR_CHECKING: u32 = libc::PTHREAD_MUTEX_ERRORCHECK as u32;
@@ -114,14 +116,14 @@ impl Mutex {
         for word in [&self.lock, &self.count, &self.owner, &self.users] {
             word.store(0, Relaxed);
         }
-        trail::note_lock(Act::Release, self.address());
+        tell(Act::Release, self.address());
         engine::wake(self.address(), 1);
         engine::changed();
         0
     }
 
     pub fn lock(&self, deadline: Option<u64>) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if !self.is_whole() {
             return EINVAL;
         }
@@ -129,7 +131,7 @@ impl Mutex {
     }
 
     pub fn try_lock(&self) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if !self.is_whole() {
             return EINVAL;
         }
@@ -145,12 +147,12 @@ impl Mutex {
     }
 
     pub fn unlock(&self) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if !self.is_whole() {
             return EINVAL;
         }
         let answer = self.release();
-        engine::point(self.address(), Access::None);
+        accesses::pause(self.address(), Effect::None);
         answer
     }
 }

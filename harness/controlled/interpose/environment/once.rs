@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::c_int;
 
 use super::{before, engine, real, released};
-use engine::{Access, Wait};
+use crate::controlled::core::access::Effect;
+use engine::Wait;
 
 const NEVER: u32 = 0;
 const RUNNING: u32 = 1;
@@ -30,7 +31,7 @@ impl Drop for Run<'_> {
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, routine: Routine) -> c_int {
     outside_control!(pthread_once(once, routine));
-    before(once.addr(), Access::Write);
+    before(once.addr(), Effect::Write);
     // SAFETY: the caller's control word, which only one thread at a time looks at.
     let state = unsafe { &*once.cast::<AtomicU32>() };
     while state.load(Relaxed) & RUNNING != 0 {

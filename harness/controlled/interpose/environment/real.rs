@@ -24,7 +24,7 @@ macro_rules! outside_control {
             // SAFETY: the caller's arguments, for the function that it meant to call.
             return unsafe { real::$function($($argument),*) };
         }
-        $crate::controlled::state::buffers::drain_at_point();
+        $crate::controlled::accesses::settle_at_point();
     };
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_rwlock_t, timespec};
 
 use super::{before, engine, identity, real, released, time};
-use engine::{Access, Wait, Woken};
+use crate::controlled::core::access::Effect;
+use engine::{Wait, Woken};
 
 /// Bits of `readers` beside the count: writers' turn, and held by a writer.
 const WRITE_PHASE: u32 = 1;
@@ -74,7 +75,7 @@ impl Lock {
     }
 
     fn lock(&self, mode: Mode, deadline: Option<u64>) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if self.has_writer() && self.writer.load(Relaxed) == identity(engine::current()) {
             return EDEADLK;
         }
@@ -89,7 +90,7 @@ impl Lock {
     }
 
     fn try_lock(&self, mode: Mode) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if !self.admits(mode) {
             return EBUSY;
         }
@@ -98,7 +99,7 @@ impl Lock {
     }
 
     fn unlock(&self) -> c_int {
-        before(self.address(), Access::Write);
+        before(self.address(), Effect::Write);
         if self.has_writer() {
             self.writer.store(0, Relaxed);
             self.write_locked.store(0, Relaxed);

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EAGAIN, EINTR, EOVERFLOW, ETIMEDOUT, c_int, clockid_t, sem_t, timespec};
 
 use super::{before, engine, fails, real, released, time};
-use engine::{Access, Wait, Woken};
+use crate::controlled::core::access::Effect;
+use engine::{Wait, Woken};
 
 const VALUE_MAX: u32 = i32::MAX as u32;
 
@@ -29,7 +30,7 @@ fn take(value: &AtomicU32) -> bool {
 
 fn wait(value: &AtomicU32, deadline: Option<u64>) -> c_int {
     let address = std::ptr::from_ref(value).addr();
-    before(address, Access::Write);
+    before(address, Effect::Write);
     while !take(value) {
         match engine::block(address, Wait::Semaphore, deadline) {
             Woken::Up => {}
@@ -61,7 +62,7 @@ unsafe extern "C" fn sem_wait(semaphore: *mut sem_t) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     outside_control!(sem_trywait(semaphore));
-    before(semaphore.addr(), Access::Write);
+    before(semaphore.addr(), Effect::Write);
     // SAFETY: the caller's semaphore.
     if take(unsafe { value(semaphore) }) { 0 } else { fails(EAGAIN) }
 }
@@ -87,7 +88,7 @@ unsafe extern "C" fn sem_clockwait(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
     outside_control!(sem_post(semaphore));
-    before(semaphore.addr(), Access::Write);
+    before(semaphore.addr(), Effect::Write);
     // SAFETY: the caller's semaphore.
     let value = unsafe { value(semaphore) };
     if value.load(Relaxed) >= VALUE_MAX {
@@ -101,7 +102,7 @@ unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_getvalue(semaphore: *mut sem_t, into: *mut c_int) -> c_int {
     outside_control!(sem_getvalue(semaphore, into));
-    before(semaphore.addr(), Access::Read);
+    before(semaphore.addr(), Effect::Read);
     // SAFETY: the caller's semaphore, and where it wants the value.
     unsafe { *into = value(semaphore).load(Relaxed) as c_int };
     0

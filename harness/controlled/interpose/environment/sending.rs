@@ -10,6 +10,9 @@ use libc::{EAGAIN, EINVAL, ESRCH, SIGKILL, SIGSTOP, c_int, c_long, pid_t, pthrea
 
 use super::queued::{self, Sent};
 use super::{THREADS, engine, fails, identity, real, row, signal_waits, signals};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
+use engine::Taken;
 
 /// Signals as bits: signal s is bit s - 1, as in the first word of a `sigset_t`.
 pub(super) type Set = u64;
@@ -19,16 +22,6 @@ struct Thread {
     pending: AtomicU64,
     /// Those that it waits for: blocked, but nobody else need be found for them.
     awaited: AtomicU64,
-}
-
-/// What a thread did with its signals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Taken {
-    /// No handler ran.
-    Nothing,
-    Handled,
-    /// One does not have calls that wait begun again.
-    Interrupted,
 }
 
 /// The last is the mask that libraries were loaded with: each round begins with it.
@@ -41,9 +34,6 @@ static OF_ANY: AtomicU64 = AtomicU64::new(0);
 
 /// To whom those are sent.
 const ANY: usize = THREADS;
-
-/// Bit t: thread t has a signal to take.
-static TO_TAKE: AtomicU64 = AtomicU64::new(0);
 
 const fn bit(signal: c_int) -> Set {
     1 << (signal - 1)
@@ -67,7 +57,7 @@ pub fn start() {
 
 pub(super) fn reset() {
     OF_ANY.store(0, Relaxed);
-    TO_TAKE.store(0, Relaxed);
+    engine::clear_signalled();
     queued::reset();
 }
 
@@ -79,12 +69,6 @@ pub fn thread_begins(thread: usize) {
     ALL[thread].awaited.store(0, Relaxed);
     queued::forget(thread);
     settle(thread);
-}
-
-/// Whether a thread has a signal to take.
-#[inline(always)]
-pub fn has_any(thread: usize) -> bool {
-    TO_TAKE.load(Relaxed) >> thread & 1 != 0
 }
 
 /// The running thread takes its signals.
@@ -104,10 +88,7 @@ fn takable(thread: usize) -> Set {
 }
 
 fn settle(thread: usize) {
-    match takable(thread) {
-        0 => TO_TAKE.fetch_and(!(1 << thread), Relaxed),
-        _ => TO_TAKE.fetch_or(1 << thread, Relaxed),
-    };
+    engine::set_signalled(thread, takable(thread) != 0);
 }
 
 /// Removes and gives the lowest signal of a set that was sent to the thread or to any.
@@ -169,7 +150,7 @@ fn post(thread: usize, sent: Sent) -> c_int {
     settle(thread);
     if thread == engine::current() {
         take(thread);
-    } else if has_any(thread) {
+    } else if engine::has_signal(thread) {
         engine::interrupt(thread);
     } else if own.awaited.load(Relaxed) & sent_bit != 0 {
         engine::wake(signal_waits::key(thread), 1);
@@ -181,7 +162,7 @@ fn post(thread: usize, sent: Sent) -> c_int {
 fn send(thread: usize, sent: Sent) -> c_int {
     let error = post(thread, sent);
     engine::changed();
-    engine::point(0, engine::Access::None);
+    accesses::pause(0, Effect::None);
     error
 }
 
@@ -194,7 +175,7 @@ fn send_if_living(thread: usize, sent: Sent) -> c_int {
     if let Some(error) = misfit(sent.signal) {
         return error;
     }
-    engine::point(0, engine::Access::None);
+    accesses::pause(0, Effect::None);
     match engine::has_ended(thread) {
         true => ESRCH,
         false if sent.signal == 0 => 0,
@@ -354,7 +335,7 @@ pub(super) fn replace_mask(mask: Set) -> (Set, Taken) {
     let me = engine::current();
     let before = ALL[me].blocked.swap(mask & !NEVER, Relaxed);
     settle(me);
-    let taken = if has_any(me) { take(me) } else { Taken::Nothing };
+    let taken = if engine::has_signal(me) { take(me) } else { Taken::Nothing };
     (before, taken)
 }
 

@@ -5,9 +5,10 @@
 use libc::{EAGAIN, EINTR, c_int, siginfo_t, sigset_t, timespec};
 
 use super::queued::Sent;
-use super::sending::{self, Set, Taken};
+use super::sending::{self, Set};
 use super::{THREADS, before, engine, fails, real, time};
-use engine::{Access, Wait, Woken};
+use crate::controlled::core::access::Effect;
+use engine::{Taken, Wait, Woken};
 
 /// Keys of these waits: one a thread, outside of all memory.
 const SIGNALS: usize = usize::MAX - 6 * THREADS;
@@ -18,7 +19,7 @@ pub(super) fn key(thread: usize) -> usize {
 
 /// Waits for a signal of the set and takes it, or gives an error.
 fn await_one(set: Set, deadline: Option<u64>) -> Result<Sent, c_int> {
-    before(0, Access::None);
+    before(0, Effect::None);
     let me = engine::current();
     loop {
         if let Some(sent) = sending::remove(me, set) {
@@ -111,7 +112,7 @@ fn await_handler(ran: bool) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
     outside_control!(sigsuspend(mask));
-    before(0, Access::None);
+    before(0, Effect::None);
     // SAFETY: the caller's set.
     let mask = unsafe { sending::word(mask).read() };
     let (old, taken) = sending::replace_mask(mask);
@@ -124,6 +125,6 @@ unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pause() -> c_int {
     outside_control!(pause());
-    before(0, Access::None);
+    before(0, Effect::None);
     await_handler(false)
 }

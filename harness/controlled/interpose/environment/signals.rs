@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, c_int, sighandler_t, siginfo_t};
 
-use super::sending::Taken;
 use super::{engine, fails, loads, real};
+use engine::Taken;
 
 const SIGNALS: usize = 65;
 

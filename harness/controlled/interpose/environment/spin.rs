@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libc::{EBUSY, c_int, pthread_spinlock_t};
 
 use super::{before, engine, real, released};
-use engine::{Access, Wait};
+use crate::controlled::core::access::Effect;
+use engine::Wait;
 
 /// In glibc, a lock that is free: on x86 it counts down from 1, elsewhere it is a flag.
 const FREE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 0 };
@@ -22,7 +23,7 @@ unsafe fn state<'a>(lock: *mut pthread_spinlock_t) -> &'a AtomicU32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     outside_control!(pthread_spin_lock(lock));
-    before(lock.addr(), Access::Write);
+    before(lock.addr(), Effect::Write);
     // SAFETY: the caller's lock.
     let state = unsafe { state(lock) };
     while state.load(Relaxed) != FREE {
@@ -36,7 +37,7 @@ unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
     outside_control!(pthread_spin_trylock(lock));
-    before(lock.addr(), Access::Write);
+    before(lock.addr(), Effect::Write);
     // SAFETY: the caller's lock.
     let state = unsafe { state(lock) };
     if state.load(Relaxed) != FREE {
@@ -50,7 +51,7 @@ unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_in
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
     outside_control!(pthread_spin_unlock(lock));
-    before(lock.addr(), Access::Write);
+    before(lock.addr(), Effect::Write);
     // SAFETY: the caller's lock.
     unsafe { state(lock) }.store(FREE, Relaxed);
     released(lock.addr(), 1);

@@ -13,8 +13,10 @@ use libc::{
 
 use super::keys;
 use super::{THREADS, before, engine, real, time};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
 use crate::controlled::core::layout::{self, STACK_BYTES};
-use engine::{Access, Wait, Woken};
+use engine::{Wait, Woken};
 
 pub(super) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
@@ -164,7 +166,7 @@ pub(super) fn leave_with(result: *mut c_void) -> Option<usize> {
 
 /// Starts a thread and gives its descriptor.
 pub(super) fn start(start: Start, argument: *mut c_void, detached: bool) -> pthread_t {
-    before(0, Access::None);
+    before(0, Effect::None);
     let Some(number) = engine::spawn(run, ptr::null_mut()) else {
         engine::cannot_control("more than 64 threads in a round");
     };
@@ -226,13 +228,13 @@ unsafe extern "C" fn pthread_create(
     unsafe { check_stack(attributes) };
     // SAFETY: the caller's attributes, and where it wants the descriptor, before the thread runs.
     unsafe { *into = start(function, argument, is_detached(attributes)) };
-    engine::point(0, Access::None);
+    accesses::pause(0, Effect::None);
     0
 }
 
 /// Waits for a thread's end and takes its result.
 fn wait_for(number: usize, deadline: Option<u64>) -> Result<*mut c_void, c_int> {
-    before(0, Access::None);
+    before(0, Effect::None);
     let thread = &ALL[number];
     if number == engine::current() {
         return Err(EDEADLK);
@@ -342,7 +344,7 @@ unsafe extern "C" fn pthread_tryjoin_np(pthread: pthread_t, into: *mut *mut c_vo
     outside_control!(pthread_tryjoin_np(pthread, into));
     match engine::thread_of(pthread).map(|number| &ALL[number]) {
         Some(thread) if thread.state.load(Relaxed) == JOINABLE => {
-            before(0, Access::None);
+            before(0, Effect::None);
             EBUSY
         }
         // SAFETY: where the caller wants the result.

@@ -10,7 +10,9 @@ use libc::{
 };
 
 use super::{THREADS, before, engine, fails, real};
-use engine::{Access, Wait};
+use crate::controlled::accesses;
+use crate::controlled::core::access::Effect;
+use engine::Wait;
 
 const SECOND: u64 = 1_000_000_000;
 /// When a round begins by the clocks of the day (in 2033) and by those that count from the boot:
@@ -99,7 +101,7 @@ pub(super) unsafe fn after_duration(duration: *const timespec) -> Result<Option<
 
 /// Waits until a deadline that nobody can bring forward.
 pub(super) fn sleep_until(deadline: Option<u64>, why: Wait) {
-    before(0, Access::None);
+    before(0, Effect::None);
     match deadline {
         Some(deadline) if deadline <= engine::now() => engine::yield_now(),
         _ => {
@@ -114,7 +116,7 @@ fn look(clock: clockid_t) -> Option<u64> {
     let start = start(clock)?;
     let looks = LOOKS[engine::current()].fetch_add(1, Relaxed);
     match looks.checked_sub(LOOKS_MAX) {
-        None => engine::point(0, Access::None),
+        None => accesses::pause(0, Effect::None),
         Some(more) => {
             let deadline = engine::now() + (1000 << (more / 8).min(20));
             engine::block(SLEEPS + engine::current(), Wait::Sleep, Some(deadline));

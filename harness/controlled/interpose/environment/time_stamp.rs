@@ -3,9 +3,13 @@
 //! does the instruction. Where the kernel refuses, targets read the true counter, and are not the
 //! same in each run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
 use super::engine;
+use crate::controlled::accesses;
+use crate::controlled::watch::libraries;
 use crate::fault;
 
 /// Of prctl(2).
@@ -56,8 +60,23 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     registers[libc::REG_RIP as usize] += length;
 }
 
+/// Some code of the target seems to read the counter. That of the C++ library does so for random
+/// numbers only, which come from the seed here.
+static IS_READ: AtomicBool = AtomicBool::new(false);
+
+/// Takes note of the target, which has just been loaded.
+pub fn remember() {
+    let is_read = libraries::code_beside_system().into_iter().any(is_read_by);
+    IS_READ.store(is_read, Ordering::Relaxed);
+}
+
+/// Whether the target's code has the bytes of an instruction that reads the counter.
+pub fn is_read() -> bool {
+    IS_READ.load(Ordering::Relaxed)
+}
+
 /// Whether these are the bytes of code that reads the counter; or of some that looks like it.
-pub fn is_read_by(code: &[u8]) -> bool {
+fn is_read_by(code: &[u8]) -> bool {
     code.windows(3).any(|bytes| matches!(bytes, [0x0f, 0x31, _] | [0x0f, 0x01, 0xf9]))
 }
 
@@ -82,7 +101,7 @@ fn reads_counter(at: i64) -> i64 {
 /// Nanoseconds of virtual time; the true counter for the harness's own code.
 fn counter() -> u64 {
     if engine::controls() {
-        engine::tick();
+        accesses::stamp();
         return engine::now();
     }
     set_virtual(false);
