@@ -1,7 +1,8 @@
-//! The stream of accesses. Every source of scheduling points (the compiler's hooks, copies, containers
-//! of the C++ library, the allocator, interposed calls) reports each access here as an `AccessEvent`;
-//! the listeners below hear it, in the order of their list. A source names no listener and a listener
-//! no source: another source calls [`comes`] and [`made`], another listener is a line in the list.
+//! The stream of accesses: every source of scheduling points (the compiler's hooks, copies,
+//! containers of the C++ library, the allocator, interposed calls) reports each access here as an
+//! `AccessEvent`, and the listeners hear it in the order of one list. A source names no listener,
+//! and a listener no source: a new source calls [`comes`] and [`made`], a new listener is a line in
+//! the list.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -20,8 +21,8 @@ static il_wants_plain: AtomicU8 = AtomicU8::new(0);
 #[unsafe(no_mangle)]
 static il_wants_made: AtomicU8 = AtomicU8::new(0);
 
-/// What is done to memory and time by all listeners, each in its turn. Static, so that a stage is as
-/// fast as if it were written out.
+/// The stages of an access, each as calls of all listeners in their order. Static, so that a stage
+/// is as fast as if it were written out by hand.
 macro_rules! listeners {
     ($($listener:ty),* $(,)?) => {
         /// An access is about to be made: when this returns, it may be.

@@ -1,6 +1,8 @@
 //! The rules of the house, held by the ordinary test run: which part may know which, how long
 //! functions, files and lines may be, what no source may contain.
 
+mod harness;
+
 use std::path::{Path, PathBuf};
 
 const LINE_COLUMNS_MAX: usize = 100;

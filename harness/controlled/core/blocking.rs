@@ -1,4 +1,5 @@
-//! How the running thread comes to wait, and goes on.
+//! Blocks the running thread until another wakes it, virtual time reaches a deadline, or a signal
+//! ends the wait.
 
 use interlap::trace::trail::Act;
 

@@ -3,8 +3,6 @@
 //! errno, exceptions and `pthread_self` are each thread's own. With fibers, one operating-system
 //! thread jumps from stack to stack; with threads, each parked thread wakes to run its own stack,
 //! holding the only token. The stacks are the same, so the addresses are, too.
-//!
-//! In comes which thread to go on with. Knows nothing of schedules.
 
 use std::ffi::c_void;
 use std::io;

@@ -1,6 +1,6 @@
-//! The engine's front, which all other rooms see: carries out a round, and gathers what the files
-//! beside this one offer. One thread of the target runs at a time; at each scheduling point a policy
-//! says who is next; time is the number of the step.
+//! Carries out a round, and gathers what other rooms may use of the files beside this one. One
+//! thread of the target runs at a time; at each scheduling point a policy says which is next; time
+//! is the number of the step.
 
 use std::ffi::c_void;
 

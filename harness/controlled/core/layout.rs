@@ -1,14 +1,14 @@
 //! Where things lie in memory: at fixed addresses, so that a round's addresses do not depend on the
 //! process (a thread's number in a library is often the address of a thread-local variable). One
 //! mapping each for the heap, its shadow, the fibers' stacks and the carriers' thread-local
-//! storage. Knows nothing of what is kept in them.
+//! storage.
 
 use std::io;
 
 use interlap::schedule::THREADS_MAX;
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// The heap of the target (see `heap`), and one byte of shadow for 16 of it. hooks.c has the same
+/// The heap of the target (see `state::heap`), and one byte of shadow for 16 of it. hooks.c has the same
 /// numbers.
 pub const ARENA: usize = 0x1000_0000_0000;
 pub const ARENA_BYTES: usize = 1 << 30;

@@ -1,5 +1,5 @@
-//! The engine: decides which thread of the target runs, and switches to it. Names no other room: what
-//! it needs of them it calls by `callbacks`, and what it is told of accesses comes as `access` says.
+//! The engine: decides which thread of the target runs, and switches to it. Names no other room: it
+//! calls them by `callbacks`, and hears of accesses as a listener (`points`).
 //!
 //! - `engine`: carries out a round; gathers what other rooms use of the files here
 //! - `access`: one access of the target, and who may listen

@@ -1,7 +1,7 @@
-//! How many scheduling points may pass without a look at anything: as long as the policy would let
-//! the thread go on and no limit is near, counting is all that a point does. What was counted is
-//! booked before anything that depends on it changes, so that rounds are the same as if every point
-//! had been looked at, as it is under a debugger. Knows nothing of why a point is one.
+//! How many scheduling points may pass uninspected: as long as the policy would let the thread go
+//! on and no limit is near, a point only counts. What was counted is booked before anything that
+//! depends on it changes, so that rounds are the same as if every point had been inspected, as it
+//! is under a debugger.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! Scheduling points: where the engine counts a step, looks at its limits and asks the policy who goes
-//! on. `pace` lets most points pass without that.
+//! Scheduling points: the engine counts a step, looks at its limits (a livelock is noticed here)
+//! and asks the policy which thread goes on. `pace` lets most points pass without that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,6 +1,6 @@
-//! The schedule of a round, recorded as a list of switches that repeats it, and as the turns that
-//! threads gave at places of their calls: every decision of the policy comes in, those that an
-//! empty list would not make are kept. Draws and decides nothing.
+//! Records the schedule of a round: as a list of switches that repeats it, and as the turns that
+//! threads gave at places of their calls. Of the policy's decisions it keeps those that an empty
+//! list would not make.
 
 use std::cell::{Cell, UnsafeCell};
 
@@ -48,8 +48,8 @@ struct Recorder {
     tries: UnsafeCell<Tries>,
 }
 
-// SAFETY: used like the engine's variables: by the thread that runs under control, or by the one outside
-// while none does.
+// SAFETY: used like the engine's variables: by the thread that runs under control, or by the one
+// outside while none does.
 unsafe impl Sync for Recorder {}
 
 static RECORDER: Recorder = Recorder {

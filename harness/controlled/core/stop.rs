@@ -1,5 +1,5 @@
-//! Where a debugger that asked for it stops in a round. Steps and switches come in; calls of
-//! `crate::marker`, with where the running thread stands in the target's code, go out.
+//! Where a debugger that asked for it stops in a round: at a step, or at a preemption. Each is a
+//! call of `crate::marker`, with the place of the running thread in the target's code.
 
 use std::cell::Cell;
 

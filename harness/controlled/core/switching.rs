@@ -1,5 +1,6 @@
-//! Who is next, and the way there: the policy is asked, the carrier switches, and who goes on takes
-//! the signals that were sent to it meanwhile.
+//! Asks the policy which thread is next, and switches to it. A deadlock is noticed here: no thread
+//! is runnable, and none waits for a deadline. The thread that goes on first takes the signals that
+//! were sent to it meanwhile.
 
 use interlap::schedule::{Place, View};
 

@@ -1,5 +1,5 @@
-//! Threads that wait: for each other, for a lock of the environment's, for virtual time. A thread
-//! that is not runnable is known to the policy no more until somebody wakes it.
+//! Wakes threads that wait: by another thread, by virtual time, or for a signal. The policy does
+//! not see a thread that waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

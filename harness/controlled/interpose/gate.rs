@@ -1,5 +1,4 @@
-//! The way into the target and out of it: its functions, wrapped so that the target's code is under
-//! control and ours is not. In come and out go the functions of `il_target`.
+//! Wraps the functions of `il_target`, so that the target's code is under control and ours is not.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;

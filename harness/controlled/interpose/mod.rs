@@ -1,5 +1,5 @@
-//! Where the target's code comes in: each call here is a source of accesses, of waits, or of what must
-//! not differ from run to run.
+//! Where the target's code comes in: each call here is a source of accesses, of waits, or of what
+//! must not differ from run to run.
 //!
 //! - `hooks` (hooks.c, hooks.h): what the compiler calls at each access
 //! - containers.c: lists and trees of the C++ library, with hooks in them

@@ -1,4 +1,5 @@
-//! The end of a process under control: what the round came to so far is sent before the process goes.
+//! The end of a process under control: what the round came to so far is sent before the process
+//! goes.
 
 use interlap::trace::frame::Frame;
 

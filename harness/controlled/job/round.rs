@@ -1,6 +1,5 @@
 //! One round under control: a virtual thread creates the structure, starts the callers, waits for
-//! them, drains and destroys. A shape comes in, the calls go into the record area. Like
-//! `crate::native`, but the threads are the engine's.
+//! them, drains and destroys. Like `crate::native`, but the threads are the engine's.
 
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -1,6 +1,6 @@
-//! The rounds of a job, one after the other, each from the same state; they are sent through the record
-//! area's outbox. What differs from round to round (policy, heap, plain points, store buffers) is
-//! drawn from the plan's seed and the round's number.
+//! The rounds of a job, one after the other, each from the same state; they are sent through the
+//! record area's outbox. What differs from round to round (policy, heap, plain points, store
+//! buffers) is drawn from the plan's seed and the round's number.
 
 use std::io;
 use std::time::Duration;

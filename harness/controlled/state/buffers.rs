@@ -287,8 +287,8 @@ extern "C" fn il_forwarded(address: usize, size: u32) -> u64 {
     newest(engine::current(), address, size).unwrap_or_else(|| read(address, size))
 }
 
-/// For hooks.c: a load of 16 bytes, which no buffer serves, and which the processor carries out as a
-/// comparison that writes.
+/// For hooks.c: a load of 16 bytes, which no buffer serves, and which the processor carries out as
+/// a comparison that writes.
 #[unsafe(no_mangle)]
 extern "C" fn il_load16(address: usize) {
     let event = AccessEvent::new(engine::current(), Class::Atomic, Effect::Update, address);

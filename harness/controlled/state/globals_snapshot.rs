@@ -1,8 +1,8 @@
-//! The target's variables: what libraries keep in thread-local storage and in their writable data.
-//! Both are put back as they were when the target had been loaded, at the start of each round (and
-//! thread), so that no round leaves anything to the next. The C library's and our own are left
-//! alone: they serve the harness as well. What the C library allocates for itself (the buffer of
-//! a stream) must then outlive the round, too, and does not come from the arena.
+//! A snapshot of the target's variables: what libraries keep in thread-local storage and in their
+//! writable data. Both are put back as they were when the target had been loaded, at the start of
+//! each round (and thread), so that no round leaves anything to the next. The C library's and our
+//! own are left alone: they serve the harness as well. What the C library allocates for itself (the
+//! buffer of a stream) must then outlive the round, too, and does not come from the arena.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;

@@ -1,8 +1,8 @@
-//! What the target keeps in the process from round to round: memory it mapped, files it opened. Its
-//! variables are put back for each round, so what it maps or opens once and for good, at first use,
-//! it maps or opens in every round. Before that exhausts anything the process ends between two
-//! rounds, and another goes on with the next: which one carries a round out makes no difference.
-//! What the kernel says of the process comes in; whether it has grown too much goes out.
+//! Measures what the target keeps in the process from round to round: memory it mapped, files it
+//! opened. Its variables are put back for each round, so what it maps or opens once and for good,
+//! at first use, it maps or opens in every round. Before that exhausts anything the process ends
+//! between two rounds, and another goes on with the next: which one carries a round out makes no
+//! difference.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
-//! The target's heap: an arena at a fixed address, taken anew for each round. Its addresses depend on
-//! nothing but the calls before. Each 16 bytes have a byte of shadow that says whether they are
+//! The target's heap: an arena at a fixed address, taken anew for each round. Its addresses depend
+//! on nothing but the calls before. Each 16 bytes have a byte of shadow that says whether they are
 //! allocated, so that an access to freed memory, a second free and a free of something else are
-//! noticed at once (`detect` reports them).
+//! noticed at once, here; `watch::detect` reports them.
 
 use std::cell::Cell;
 use std::ptr;
@@ -215,8 +215,8 @@ fn take(room: usize, alignment: usize) -> Option<usize> {
     Some(block)
 }
 
-/// Thread-local storage; null where the thread's part is full, which the loader tells before it ends
-/// the process.
+/// Thread-local storage; null where the thread's part is full, which the loader reports before it
+/// ends the process.
 pub fn take_storage(size: usize, alignment: usize) -> *mut u8 {
     let from = HEAP.storage.get();
     let (at, part_end) =
@@ -285,8 +285,9 @@ fn check_free(address: usize, caller: usize) {
     }
 }
 
-/// Checks that accessed memory is allocated, and that what is freed was. Under `reuse` a freed block
-/// may have been handed out again; then an access to it looks good, as it does without interlap.
+/// Checks that accessed memory is allocated, and that what is freed was. Under `reuse` a freed
+/// block may have been handed out again; then an access to it looks good, as it does without
+/// interlap.
 pub struct HeapChecks;
 
 impl Listener for HeapChecks {

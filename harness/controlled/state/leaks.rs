@@ -1,7 +1,7 @@
-//! What a round leaves allocated and nothing can reach any more. Comes in: the heap after the
-//! structure was destroyed; goes out: blocks and bytes. As LeakSanitizer does it: memory that a
-//! static object points at, directly or through other blocks, is kept, not lost; whatever looks
-//! like an address of a block is taken for one.
+//! Counts leaks: blocks that are still allocated when the structure was destroyed and that nothing
+//! can reach any more. As in LeakSanitizer, memory that a static object points at, directly or
+//! through other blocks, is kept, not lost; whatever looks like an address of a block is taken for
+//! one.
 
 use super::{globals_snapshot, heap};
 

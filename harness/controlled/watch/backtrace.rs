@@ -1,5 +1,5 @@
-//! Backtraces: where each thread stands in the target's code, for reports. A thread that does not run
-//! is asked (`engine::ask`), and walks its own stack.
+//! Backtraces: where each thread stands in the target's code, for reports. A thread that does not
+//! run is asked (`engine::ask`), and walks its own stack.
 
 use std::ffi::{c_int, c_void};
 

@@ -1,7 +1,6 @@
-//! What has been exercised: pairs of a place in the target's code that wrote and a place that read
-//! what it wrote, on two threads. Accesses come in; pairs not seen before in this process go out
-//! with the round. A pair's number is the same in all processes: places count from where the
-//! library lies.
+//! Coverage: pairs of a place in the target's code that wrote and a place that read what it wrote,
+//! on two threads. Pairs not seen before in this process go out with the round. A pair's number is
+//! the same in all processes: places count from where the library lies.
 
 use std::cell::{Cell, UnsafeCell};
 use std::hint::select_unpredictable;

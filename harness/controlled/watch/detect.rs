@@ -1,6 +1,6 @@
-//! Faults that the engine sees before they do harm: what a thread was about to do comes in, a frame
-//! for the main program goes out, and the process ends. What was recorded so far is in the record
-//! area.
+//! Reports faults that others notice before they do harm (`state::heap` bad accesses and frees,
+//! `core::switching` deadlocks, `core::points` livelocks, `watchdog` hangs): sends a frame to the
+//! main program, and ends the process. What was recorded so far is in the record area.
 
 use interlap::trace::frame::{Detected, DetectedKind, Frame, Place, Steps};
 use interlap::trace::trail::{AROUND_MAX, Act as Did};

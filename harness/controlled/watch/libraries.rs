@@ -1,5 +1,5 @@
-//! What is loaded into this process. The loader's list comes in; whose code an address is, which
-//! libraries are the system's, and which of the target's have no hooks in them go out.
+//! The libraries loaded into this process: whose code an address is, which libraries are the
+//! system's, and which of the target's are uninstrumented.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::path::Path;

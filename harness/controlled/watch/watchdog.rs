@@ -1,7 +1,7 @@
-//! A thread that computes for ever without a scheduling point would never give control back. The
+//! Notices a hang: a thread that computes without a scheduling point never gives control back. The
 //! process's clock of processor time ticks here as a signal; when several ticks in a row have found
 //! the target at the same step, it hangs: a fault. A target that waits in the kernel uses no time:
-//! the main program notices, and asks with the same signal where it stands.
+//! the main program notices that, and asks with the same signal where it stands.
 
 use std::ffi::c_void;
 use std::io;

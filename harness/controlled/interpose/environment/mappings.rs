@@ -1,8 +1,8 @@
 //! Memory that the target maps itself: while it is loaded and under control, where the kernel would
 //! choose the place, it is chosen here, so that it is the same in all processes. What a round has
 //! left mapped is gone when the next one begins; what was mapped while the target was loaded stays,
-//! and holds again what it held then (`storage` has the pages that were in use). Where a round has
-//! changed that mapping itself, its process ends. Pages between two mappings fault.
+//! and holds again what it held then (`globals_snapshot` has the pages that were in use). Where a
+//! round has changed that mapping itself, its process ends. Pages between two mappings fault.
 
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;

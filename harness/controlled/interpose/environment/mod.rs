@@ -2,16 +2,26 @@
 //! threads meet, wait, start, end, sleep, or learn what is not the same in each run. The linker
 //! prefers the definitions here to those of the C library, for targets and for the C++ library
 //! alike (the harness is linked with -rdynamic). Outside of control each calls the function that it
-//! hides (`real`).
+//! replaces (`real`).
 //!
-//! Calls of the target come in; scheduling points, waits and wakes go to the engine. A lock keeps
-//! its state where glibc keeps it, in its own memory, so static initialisers, copies and memory
-//! used again need no care, and what is here holds no list of locks. Nothing here depends on an
-//! address, on real time, or on what carries the threads. Knows nothing of schedules.
+//! A lock keeps its state where glibc keeps it, in its own memory, so static initialisers, copies
+//! and memory used again need no care, and nothing here holds a list of locks. Nothing here depends
+//! on an address, on real time, or on what carries the threads.
 //!
 //! A thread runs alone between two scheduling points, so what follows a point is one atomic step.
 //! Each acquisition has one point before it; each release one before it, so that others see the
 //! lock held, and one after it, so that they see what the caller does next.
+//!
+//! - Locks: `mutex`, `rwlock`, `spin`, `semaphore`, `condition`, `barrier`, `once`, `futex`
+//! - Threads: `threads` (start, join, end), `c11` (the same of C11), `leaving` (`pthread_exit`),
+//!   `keys` (values of each thread), `forking`
+//! - Signals: `sending` (masks, who gets one), `signals` (handlers), `signal_waits`, `queued` (what
+//!   they carry)
+//! - Time and chance: `time`, `time_stamp` (the processor's counter), `random`
+//! - The process: `mappings` (memory), `loader` (libraries), `process` (directory, file mask,
+//!   locale), `settings` (environment variables), `machine` (processors, resources)
+//! - `blocking_calls`: system calls that wait for a file or a socket
+//! - `real`: the functions that those here replace
 
 #[macro_use]
 mod real;
