@@ -8,8 +8,8 @@ use std::io;
 use interlap::schedule::THREADS_MAX;
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// The heap of the target (see `state::heap`), and one byte of shadow for 16 of it. hooks.c has the same
-/// numbers.
+/// The heap of the target (see `state::heap`), and one byte of shadow for 16 of it. hooks.h has the
+/// same numbers.
 pub const ARENA: usize = 0x1000_0000_0000;
 pub const ARENA_BYTES: usize = 1 << 30;
 pub const SHADOW: usize = 0x1800_0000_0000;

@@ -1,5 +1,6 @@
-/* The hooks: what code compiled with -fsanitize=thread calls at each access. Each first reports the access (hooks.rs)
- * and then does what was asked, plainly: one thread runs at a time, so nothing can come in between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
+/* The hooks: what code compiled with -fsanitize=thread calls at each access. Each first reports the
+ * access (hooks.rs) and then does what was asked, plainly: one thread runs at a time, so nothing can
+ * come in between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
  *
  * The interface is that of LLVM's compiler-rt (lib/tsan/rtl/tsan_interface.h and
  * tsan_interface_atomic.h); GCC calls the same functions. Memory orders are those of <stdatomic.h>.
