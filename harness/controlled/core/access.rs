@@ -90,7 +90,8 @@ impl Made {
 }
 
 /// Something that follows the accesses of a round. All listeners hear each stage in one order, that
-/// of the list in `accesses`.
+/// of the list in `accesses`. A stage is inlined; what is rare it leaves to a function that takes
+/// the event by value, so that the event itself need not be in memory.
 pub trait Listener {
     /// The thread is about to make the access. Other threads may run during this stage.
     #[inline(always)]

@@ -3,8 +3,6 @@
 //! depends on it changes, so that rounds are the same as if every point had been inspected, as it
 //! is under a debugger.
 
-use std::cell::Cell;
-
 use super::control;
 use super::variables::{ENGINE, STEP_NANOSECONDS, now};
 use crate::marker;
@@ -23,30 +21,6 @@ pub(super) const CALL_STEPS_MAX: u32 = 1_000;
 /// change memory.
 pub(super) const BUSY_FACTOR: u64 = 100;
 
-struct Pace {
-    /// Points that may still pass.
-    free: Cell<u64>,
-    /// Points that might when they were granted, without the stamps taken since.
-    granted: Cell<u64>,
-    /// The thread's idle points so far are this less those that may still pass.
-    idle_base: Cell<u64>,
-    /// The policy would have been asked at each of them.
-    asks: Cell<bool>,
-    /// It still is, but nothing else is looked at.
-    asks_at_each: Cell<bool>,
-}
-
-// SAFETY: used like the engine's variables: by one thread at a time.
-unsafe impl Sync for Pace {}
-
-static PACE: Pace = Pace {
-    free: Cell::new(0),
-    granted: Cell::new(0),
-    idle_base: Cell::new(0),
-    asks: Cell::new(false),
-    asks_at_each: Cell::new(false),
-};
-
 /// Counts a step.
 #[inline(always)]
 pub(super) fn next_step() -> u64 {
@@ -58,7 +32,7 @@ pub(super) fn next_step() -> u64 {
 /// Whether the point of this step may pass; if so, it has.
 #[inline(always)]
 pub(super) fn is_free(step: u64) -> bool {
-    let pace = &PACE;
+    let pace = &ENGINE.pace;
     let Some(free) = pace.free.get().checked_sub(1) else { return false };
     pace.free.set(free);
     if control::take_changed() {
@@ -71,13 +45,13 @@ pub(super) fn is_free(step: u64) -> bool {
 /// Whether the policy is to be asked at points that may pass.
 #[inline(always)]
 pub(super) fn asks_at_each() -> bool {
-    PACE.asks_at_each.get()
+    ENGINE.pace.asks_at_each.get()
 }
 
 /// A step that is no point: limits are steps, so there is one point less.
 #[inline(always)]
 pub(super) fn tick() {
-    let pace = &PACE;
+    let pace = &ENGINE.pace;
     if pace.free.get() != 0 {
         for count in [&pace.free, &pace.granted, &pace.idle_base] {
             count.set(count.get() - 1);
@@ -88,21 +62,21 @@ pub(super) fn tick() {
 /// Points that have passed and are not booked.
 #[inline]
 pub(super) fn passed() -> u64 {
-    PACE.granted.get() - PACE.free.get()
+    ENGINE.pace.granted.get() - ENGINE.pace.free.get()
 }
 
 /// Books the points that have passed; the next one is looked at.
 #[inline]
 pub(super) fn settle() {
     book_passed();
-    PACE.granted.set(0);
-    PACE.free.set(0);
+    ENGINE.pace.granted.set(0);
+    ENGINE.pace.free.set(0);
 }
 
 /// Books the points that have passed; those that still may do so.
 #[inline]
 pub(super) fn book_passed() {
-    let pace = &PACE;
+    let pace = &ENGINE.pace;
     let free = pace.free.get();
     let passed = pace.granted.replace(free) - free;
     if passed != 0 {
@@ -115,15 +89,15 @@ pub(super) fn changed() {
     let e = &ENGINE;
     book_passed();
     e.threads[e.current.get()].idle.set(0);
-    PACE.idle_base.set(PACE.free.get());
+    ENGINE.pace.idle_base.set(ENGINE.pace.free.get());
 }
 
 fn book(passed: u64) {
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
     own.call_steps.set(own.call_steps.get() + passed as u32);
-    own.idle.set((PACE.idle_base.get() - PACE.free.get()) as u32);
-    if !PACE.asks.get() {
+    own.idle.set((ENGINE.pace.idle_base.get() - ENGINE.pace.free.get()) as u32);
+    if !ENGINE.pace.asks.get() {
         return;
     }
     // SAFETY: nobody else uses it now; see `Engine`.
@@ -152,11 +126,11 @@ pub(super) fn grant() {
     };
     if quiet != 0 {
         let free = quiet.min(of_limits());
-        PACE.idle_base.set(u64::from(own.idle.get()) + free);
-        PACE.asks.set(asks && !at_each);
-        PACE.asks_at_each.set(at_each);
-        PACE.free.set(free);
-        PACE.granted.set(free);
+        ENGINE.pace.idle_base.set(u64::from(own.idle.get()) + free);
+        ENGINE.pace.asks.set(asks && !at_each);
+        ENGINE.pace.asks_at_each.set(at_each);
+        ENGINE.pace.free.set(free);
+        ENGINE.pace.granted.set(free);
     }
 }
 

@@ -150,7 +150,7 @@ fn gets_on(step: u64, since: u64) -> bool {
 }
 
 /// A point at which nothing but the policy is to be asked.
-#[inline]
+#[inline(never)]
 fn ask(pending: Pending) {
     let e = &ENGINE;
     let me = e.current.get();

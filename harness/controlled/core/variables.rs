@@ -49,6 +49,20 @@ pub(super) struct Thread {
     pub(super) place: Cell<usize>,
 }
 
+/// How many scheduling points may pass: `pace` changes these.
+pub(super) struct Pace {
+    /// Points that may still pass.
+    pub(super) free: Cell<u64>,
+    /// Points that might when they were granted, without the stamps taken since.
+    pub(super) granted: Cell<u64>,
+    /// The thread's idle points so far are this less those that may still pass.
+    pub(super) idle_base: Cell<u64>,
+    /// The policy would have been asked at each of them.
+    pub(super) asks: Cell<bool>,
+    /// It still is, but nothing else is looked at.
+    pub(super) asks_at_each: Cell<bool>,
+}
+
 pub(super) struct Engine {
     pub(super) carrier: Cell<Carrier>,
     pub(super) threads: [Thread; THREADS_MAX],
@@ -58,6 +72,7 @@ pub(super) struct Engine {
     /// Code of the current thread's last scheduling point.
     pub(super) place: Cell<usize>,
     pub(super) step: Cell<u64>,
+    pub(super) pace: Pace,
     pub(super) switches: Cell<u64>,
     pub(super) schedule: Cell<u64>,
     /// Step of the last change of memory by any thread.
@@ -112,6 +127,13 @@ pub(super) static ENGINE: Engine = Engine {
     current: Cell::new(OUTSIDE),
     place: Cell::new(0),
     step: Cell::new(0),
+    pace: Pace {
+        free: Cell::new(0),
+        granted: Cell::new(0),
+        idle_base: Cell::new(0),
+        asks: Cell::new(false),
+        asks_at_each: Cell::new(false),
+    },
     switches: Cell::new(0),
     schedule: Cell::new(0),
     changed_at: Cell::new(0),

@@ -77,5 +77,5 @@ extern "C" fn il_made(
 /// A plain access, which hooks.h has found to be of memory that is not allocated.
 #[unsafe(no_mangle)]
 extern "C" fn il_bad_access(address: usize, size: u32, access: u32, place: usize) {
-    heap::bad_access(&of_memory(Class::Plain, address, size as usize, access, place));
+    heap::bad_access(of_memory(Class::Plain, address, size as usize, access, place));
 }

@@ -118,7 +118,7 @@ impl Listener for StoreBuffers {
     #[inline(always)]
     fn passes(event: &AccessEvent) {
         if are_used() {
-            let_pass(event);
+            let_pass(*event);
         }
     }
 
@@ -149,12 +149,12 @@ fn is_looked_at(event: &AccessEvent) -> bool {
 }
 
 #[cold]
-fn let_pass(event: &AccessEvent) {
-    if is_looked_at(event) {
+fn let_pass(event: AccessEvent) {
+    if is_looked_at(&event) {
         look_at(event.thread);
     }
     match event.class {
-        Class::Plain | Class::Volatile => serve_from_memory(event),
+        Class::Plain | Class::Volatile => serve_from_memory(&event),
         Class::Atomic if event.effect == Effect::Update => drain_of(event.thread),
         Class::Fence if event.order == SEQ_CST => drain_of(event.thread),
         // Another thread may get the block at once.
@@ -215,7 +215,7 @@ fn drain_one(thread: usize) {
         control::set_changed();
     }
     write(address, size, value);
-    tell(thread, Act::Drain, store, before);
+    report(thread, Act::Drain, store, before);
 }
 
 /// For hooks.c: whether this store, which is permitted now, waits in the running thread's buffer;
@@ -241,12 +241,12 @@ extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code:
     let store = Store { address, size, looks, value, order, code };
     stores[own.count.get()] = store;
     own.count.set(own.count.get() + 1);
-    tell(thread, Act::Buffer, store, before);
+    report(thread, Act::Buffer, store, before);
     1
 }
 
 /// A store has come into its buffer, or has reached memory.
-fn tell(thread: usize, act: Act, store: Store, before: u64) {
+fn report(thread: usize, act: Act, store: Store, before: u64) {
     let event = AccessEvent {
         thread,
         address: store.address,

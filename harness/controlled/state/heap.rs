@@ -299,7 +299,7 @@ impl Listener for HeapChecks {
             // Another thread may have freed it meanwhile.
             Class::Atomic | Class::Volatile | Class::Lock => {
                 if is_bad(event.address, event.size) {
-                    bad_access(event);
+                    bad_access(*event);
                 }
             }
             Class::Free => check_free(event.address, event.place),
@@ -310,7 +310,7 @@ impl Listener for HeapChecks {
 
 /// Reports an access to arena memory that is not allocated.
 #[cold]
-pub fn bad_access(event: &AccessEvent) -> ! {
+pub fn bad_access(event: AccessEvent) -> ! {
     let (address, size, writes) = (event.address, event.size, event.effect.writes());
     let place = match event.place {
         // The unwinder takes a lock of its own, which is none of the target's.

@@ -131,12 +131,12 @@ fn access(address: usize, write: bool, thread: usize, place: usize) {
 }
 
 /// The place as an address in the library's file; 0 where it is not in it.
-pub fn in_library(place: usize) -> u64 {
+pub fn address_in_file(place: usize) -> u64 {
     number_of(place).into()
 }
 
 /// The place that has this address in the library's file; 0 of 0.
-pub fn of_library(address: u64) -> usize {
+pub fn address_from_file(address: u64) -> usize {
     match address {
         0 => 0,
         address => BASE.load(Ordering::Relaxed) + address as usize,

@@ -77,14 +77,14 @@ impl Listener for Trail {
     #[inline(always)]
     fn passes(event: &AccessEvent) {
         if is_wanted() && matches!(event.class, Class::Plain | Class::Volatile) {
-            note_plain(event);
+            note_plain(*event);
         }
     }
 
     #[inline(always)]
     fn made(event: &AccessEvent, made: Made) {
         if is_wanted() && !layout::is_stack(event.address) {
-            note_made(event, made);
+            note_made(*event, made);
         }
     }
 
@@ -98,7 +98,7 @@ impl Listener for Trail {
 }
 
 #[cold]
-fn note_plain(event: &AccessEvent) {
+fn note_plain(event: AccessEvent) {
     if control::controls() && !layout::is_stack(event.address) {
         let now = bytes(event.address, event.size);
         let act = if event.effect.writes() { Act::Write } else { Act::Read };
@@ -108,7 +108,7 @@ fn note_plain(event: &AccessEvent) {
 
 /// A store leaves its buffer whoever runs; all else is the target's own doing.
 #[cold]
-fn note_made(event: &AccessEvent, made: Made) {
+fn note_made(event: AccessEvent, made: Made) {
     if !control::controls() && made.act != Act::Drain {
         return;
     }
@@ -116,7 +116,7 @@ fn note_made(event: &AccessEvent, made: Made) {
         Class::Lock => out_of_control(backtrace::here),
         _ => event.place,
     };
-    push(&AccessEvent { place, ..*event }, made);
+    push(AccessEvent { place, ..event }, made);
 }
 
 fn out_of_control<T>(look: impl FnOnce() -> T) -> T {
@@ -129,7 +129,7 @@ fn out_of_control<T>(look: impl FnOnce() -> T) -> T {
 /// The functions around the event's, as far as the library's code goes. To look is slow: not for
 /// those that a loop without end makes.
 fn around(code: usize) -> [u64; AROUND_MAX] {
-    out_of_control(|| backtrace::around(code).map(coverage::in_library))
+    out_of_control(|| backtrace::around(code).map(coverage::address_in_file))
 }
 
 /// The functions around that in which this was last done to a block, by the call that returns to
@@ -141,10 +141,11 @@ pub fn around_last(act: Act, address: usize, code: usize) -> Option<[usize; AROU
     // SAFETY: see Events.
     let events = unsafe { &*TRAIL.events.get() };
     let is_it = |event: &&Event| {
-        (event.act, event.address, event.code) == (act, address as u64, coverage::in_library(code))
+        (event.act, event.address, event.code)
+            == (act, address as u64, coverage::address_in_file(code))
     };
     let found = events.iter().filter(is_it).max_by_key(|event| event.step)?;
-    Some(found.around.map(coverage::of_library))
+    Some(found.around.map(coverage::address_from_file))
 }
 
 /// The running thread ends the process, by this signal or 0.
@@ -152,14 +153,14 @@ pub fn crash(signal: i32, address: usize, code: usize) {
     if is_wanted() {
         let event = AccessEvent::new(engine::current(), Class::Pause, Effect::None, address);
         let event = AccessEvent { size: signal as usize, place: code, ..event };
-        push(&event, Made::only(Act::Crash));
+        push(event, Made::only(Act::Crash));
     }
 }
 
-fn push(event: &AccessEvent, made: Made) {
+fn push(event: AccessEvent, made: Made) {
     finish_write();
     let noted = TRAIL.noted.get();
-    let AccessEvent { thread, address, size, place: code, .. } = *event;
+    let AccessEvent { thread, address, size, place: code, .. } = event;
     let event = Event {
         step: engine::step(),
         thread: thread as u32,
@@ -169,7 +170,7 @@ fn push(event: &AccessEvent, made: Made) {
         size: size as u32,
         before: made.before,
         after: made.after,
-        code: coverage::in_library(code),
+        code: coverage::address_in_file(code),
         around: if noted < EVENTS_FIRST { around(code) } else { Default::default() },
     };
     // SAFETY: see Events; there is room, so nothing is allocated.
