@@ -1,6 +1,5 @@
 //! The clock of timeboxes: a fenced time stamp counter, CLOCK_MONOTONIC where the counter cannot
-//! be trusted, or under rr a number that every stamp raises. A plan's wish comes in, stamps go out.
-//! Knows nothing of what happens in the box.
+//! be trusted, or under rr a number that every stamp raises.
 //!
 //! A box may be too wide, never too narrow. So the opening stamp is read before any memory access
 //! of the call (`rdtsc; lfence`), and the closing one after all of its stores are visible to other

@@ -1,6 +1,6 @@
 //! One recorded call: open the box, call the structure, close the box, record. This is the only
 //! code that runs while a box is open; it allocates nothing, locks nothing and makes no system
-//! call. Arguments come in already drawn; what the call answered goes out, and into the records.
+//! call. Arguments are drawn before.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

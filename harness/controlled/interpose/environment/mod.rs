@@ -115,7 +115,7 @@ fn identity(thread: usize) -> u32 {
 fn before(address: usize, effect: Effect) {
     before_meeting(address, effect);
     if address != 0 {
-        tell(Act::Acquire, address);
+        report_lock(Act::Acquire, address);
     }
 }
 
@@ -138,14 +138,14 @@ fn before_point() {
 }
 
 /// What the running thread does with a lock, or what serves as one.
-fn tell(act: Act, address: usize) {
+fn report_lock(act: Act, address: usize) {
     let event = AccessEvent::new(engine::current(), Class::Lock, Effect::None, address);
     accesses::made(&event, Made::only(act));
 }
 
 /// After a release: wakes up to `most` of those that wait for `address`, and lets others run.
 fn released(address: usize, most: usize) {
-    tell(Act::Release, address);
+    report_lock(Act::Release, address);
     engine::wake(address, most);
     engine::changed();
     accesses::pause(address, Effect::None);
@@ -153,7 +153,7 @@ fn released(address: usize, most: usize) {
 
 /// Wakes up to `most` of those that wait for `address`; how many.
 fn wake(address: usize, most: usize) -> usize {
-    tell(Act::Wake, address);
+    report_lock(Act::Wake, address);
     engine::wake(address, most)
 }
 

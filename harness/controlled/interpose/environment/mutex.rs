@@ -1,5 +1,5 @@
 //! `pthread_mutex_*`: normal, recursive, error-checking and adaptive mutexes; robust ones as normal
-//! ones. Calls come in, waits go to the engine. Does not know which waiting thread is next.
+//! ones. The engine decides which waiting thread is next.
 //!
 //! Unlocking a mutex that is not locked does nothing, and anyone may unlock a normal one: what
 //! glibc does, or what it leaves undefined.
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
-use super::{Act, before, engine, identity, real, tell, time};
+use super::{Act, before, engine, identity, real, report_lock, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
 use engine::{Wait, Woken};
@@ -116,7 +116,7 @@ impl Mutex {
         for word in [&self.lock, &self.count, &self.owner, &self.users] {
             word.store(0, Relaxed);
         }
-        tell(Act::Release, self.address());
+        report_lock(Act::Release, self.address());
         engine::wake(self.address(), 1);
         engine::changed();
         0

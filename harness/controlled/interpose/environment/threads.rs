@@ -32,7 +32,7 @@ const NOBODY: usize = usize::MAX;
 
 /// What is known of a thread's end.
 #[repr(u8)]
-enum State {
+enum JoinState {
     /// The target did not start it, or it is over and done with.
     Unknown,
     Joinable,
@@ -41,10 +41,10 @@ enum State {
     Ended,
 }
 
-const UNKNOWN: u8 = State::Unknown as u8;
-const JOINABLE: u8 = State::Joinable as u8;
-const DETACHED: u8 = State::Detached as u8;
-const ENDED: u8 = State::Ended as u8;
+const UNKNOWN: u8 = JoinState::Unknown as u8;
+const JOINABLE: u8 = JoinState::Joinable as u8;
+const DETACHED: u8 = JoinState::Detached as u8;
+const ENDED: u8 = JoinState::Ended as u8;
 
 struct Thread {
     state: AtomicU8,

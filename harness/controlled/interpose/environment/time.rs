@@ -1,7 +1,6 @@
 //! Time under control: it passes with the steps of a round and jumps to the next deadline when
 //! nobody can run, so sleeping costs nothing and a timeout is one more thing the seed decides.
-//! Sleeps and readings of clocks come in; waits with deadlines go to the engine. All clocks count
-//! from fixed instants, anew in each round.
+//! All clocks count from fixed instants, anew in each round.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
