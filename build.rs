@@ -26,13 +26,15 @@ fn main() {
 /// The harness's C parts, and its symbols made visible to the targets it loads: nothing in the
 /// program itself calls them, so the linker must be told to keep them.
 fn compile_hooks(out: &Path) {
-    let folder = Path::new("harness/controlled");
-    println!("cargo::rerun-if-changed={}", folder.display());
+    let folder = Path::new("harness/controlled/interpose");
+    let sources =
+        ["hooks.c", "containers.c", "allocator.c", "annotations.c"].map(|name| folder.join(name));
+    // Not the whole folder: this runs, and the library is compiled anew, when one has changed.
+    for file in sources.iter().chain([&folder.join("hooks.h")]) {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     cc::Build::new()
-        .files(
-            ["hooks.c", "containers.c", "allocator.c", "annotations.c"]
-                .map(|name| folder.join(name)),
-        )
+        .files(sources)
         .flags(["-std=gnu11", "-mcx16", "-fno-builtin", "-fno-strict-aliasing"])
         .opt_level(2)
         .force_frame_pointer(false)

@@ -1,5 +1,5 @@
-//! What a timebox costs: the same calls of a target with and without a box, on one thread. A
-//! library comes in, nanoseconds per call go out. `benches/native.rs` starts it.
+//! Measures what a timebox costs: the same calls of a target with and without a box, on one thread,
+//! in nanoseconds per call. `benches/native.rs` starts it.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -42,7 +42,7 @@ struct Samples {
 }
 
 impl Samples {
-    fn of(mut samples: Vec<f64>) -> Samples {
+    fn from_nanoseconds(mut samples: Vec<f64>) -> Samples {
         samples.sort_by(f64::total_cmp);
         Samples { min: samples[0], median: samples[samples.len() / 2] }
     }
@@ -64,7 +64,8 @@ pub fn run(library: &Path) -> Result<(), String> {
         bare.push(time(|| bare_calls(&target, &structure, &local, op)));
         recorded.push(recorded_calls(&target, &structure, &local, op, clock, &mut bytes)?);
     }
-    let [bare, recorded, stamps, marked] = [bare, recorded, stamps, marked].map(Samples::of);
+    let [bare, recorded, stamps, marked] =
+        [bare, recorded, stamps, marked].map(Samples::from_nanoseconds);
     let (markers, timebox) = (marked.min - stamps.min, recorded.min - bare.min);
     let clock = info.clock;
     let figures = Figures { clock, bare, recorded, stamps, marked, markers, timebox };

@@ -1,6 +1,5 @@
 //! The clock of timeboxes: a fenced time stamp counter, CLOCK_MONOTONIC where the counter cannot
-//! be trusted, or under rr a number that every stamp raises. A plan's wish comes in, stamps go out.
-//! Knows nothing of what happens in the box.
+//! be trusted, or under rr a number that every stamp raises.
 //!
 //! A box may be too wide, never too narrow. So the opening stamp is read before any memory access
 //! of the call (`rdtsc; lfence`), and the closing one after all of its stores are visible to other
@@ -17,7 +16,7 @@ use interlap::core::plan;
 use interlap::core::tsc;
 use interlap::trace::frame::ClockInfo;
 
-use crate::controlled::engine;
+use crate::controlled;
 
 /// A source of stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +80,7 @@ impl Clock {
                 arch::drain_stores();
                 stamp
             }
-            Clock::Steps => engine::tick(),
+            Clock::Steps => controlled::stamp(),
             Clock::Counter => count(),
         }
     }
@@ -96,7 +95,7 @@ impl Clock {
                 arch::drain_stores();
                 monotonic()
             }
-            Clock::Steps => engine::tick(),
+            Clock::Steps => controlled::stamp(),
             Clock::Counter => count(),
         }
     }

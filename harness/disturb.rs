@@ -2,7 +2,7 @@
 //! and a thread is hardly ever stopped in the middle of one. So in some rounds a thread of ours
 //! sends signals to the callers, and one that is hit inside a call stalls there for a while, as if
 //! the kernel had taken its processor away, while the others go on. Nothing happens that could not
-//! happen by itself. Comes in: who calls; nothing goes out. Knows nothing of calls and records.
+//! happen by itself.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};

@@ -1,5 +1,4 @@
-//! The drain: after all threads are done, one reads all that is left, so that loss shows. What a
-//! call is comes in; whether the structure was emptied goes out.
+//! The drain: after all threads are done, one thread reads all that is left, so that loss shows.
 
 use interlap::core::operation::{Op, Status};
 
@@ -30,7 +29,7 @@ enum Drain {
 }
 
 impl Drain {
-    fn of(operations: &[(Op, Role)]) -> Drain {
+    fn from_operations(operations: &[(Op, Role)]) -> Drain {
         let offers = |op: &Op| operations.iter().any(|(offered, _)| offered == op);
         use Op::*;
         let removers = [Dequeue, Pop, DequeTake, DequeSteal, PriorityPoll, DequeueBulk];
@@ -53,7 +52,7 @@ impl Drain {
 
 /// The thread that may empty a structure while the others of a round wait, if any may.
 pub fn emptier(operations: &[(Op, Role)], threads: u32) -> Option<u32> {
-    let Drain::UntilEmpty(removes) = Drain::of(operations) else { return None };
+    let Drain::UntilEmpty(removes) = Drain::from_operations(operations) else { return None };
     let of_it = operations.iter().filter(|(op, _)| *op == removes);
     of_it.flat_map(|(_, role)| (0..threads).find(|thread| role.admits(*thread))).next()
 }
@@ -61,7 +60,9 @@ pub fn emptier(operations: &[(Op, Role)], threads: u32) -> Option<u32> {
 /// The thread that may read all that a store holds in one transaction, if any may and there is not
 /// too much.
 pub fn teller(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
-    if !matches!(Drain::of(operations), Drain::InTransaction) || shape.keys() > TOLD_MAX {
+    if !matches!(Drain::from_operations(operations), Drain::InTransaction)
+        || shape.keys() > TOLD_MAX
+    {
         return None;
     }
     let wanted = [Op::StoreBegin, Op::StoreRead, Op::StoreCommit];
@@ -78,7 +79,7 @@ pub fn drain(
     added: u64,
     call: &mut dyn FnMut(Op, &[i64]) -> Outcome,
 ) -> bool {
-    match Drain::of(operations) {
+    match Drain::from_operations(operations) {
         Drain::UntilEmpty(op) => {
             let most = [shape.values_per_call() as i64];
             let args = if op == Op::DequeueBulk { &most[..] } else { &[] };

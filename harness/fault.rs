@@ -72,7 +72,7 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
 /// The target is about to send SIGKILL to its own process, which no handler sees. What a child that
 /// it forked does to itself is not noted: the header is its parent's, too, which goes on.
 pub fn note_own_kill() {
-    if !crate::timebox::is_forked() {
+    if !crate::forked::is_forked() {
         note_signal(libc::SIGKILL, 0, 0);
         note_growth();
         crate::marker::interlap_fault();

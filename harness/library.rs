@@ -1,6 +1,6 @@
-//! A target: a shared library that follows `ffi/interlap.h`. A path comes in; safe handles on the
-//! target, a structure and a thread's local state go out, each released when dropped. The generated
-//! bindings and every call into C stay in this file and in [`crate::timebox`].
+//! A target: a shared library that follows `ffi/interlap.h`, with safe handles on it, on a
+//! structure and on a thread's local state, each released when dropped. The generated bindings and
+//! every call into C stay in this file and in [`crate::timebox`].
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;

@@ -13,6 +13,7 @@ mod controlled;
 mod disturb;
 mod drain;
 mod fault;
+mod forked;
 mod library;
 mod marker;
 mod native;
@@ -161,7 +162,7 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     let reserved = if controlled { controlled::RESERVED_MIB } else { 0 };
     fault::limit(job.plan.memory_mib_max + reserved);
     fault::install();
-    timebox::watch_for_forks();
+    forked::watch();
     let target = match controlled {
         true => controlled::load(&job.library, &job.plan),
         false => {

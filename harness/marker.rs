@@ -1,6 +1,5 @@
-//! Where debuggers stop: functions that do nothing but have a name and a few numbers. What happens
-//! comes in; nothing goes out. Knows of no debugger; the scripts that use these names are made by
-//! `src/replay/gdb.rs`.
+//! Where debuggers stop: functions that do nothing but have a name and a few numbers. The scripts
+//! that use these names are made by `src/replay/gdb.rs`.
 //!
 //! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
 //! every engine. Both take, in the registers of the System V ABI, each as a `u64`:

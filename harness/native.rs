@@ -1,7 +1,5 @@
 //! The native engine: operating-system threads, bound to processors, started together; under rr,
-//! which lets one of them run at a time, they sleep where they would else spin. A round's shape
-//! comes in; its calls go into the record area. Knows nothing of frames, and of the workload only
-//! that a `Caller` gives the next call.
+//! which lets one of them run at a time, they sleep where they would else spin.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! Long rounds in parts: after so many calls of each thread all of them meet, one sends what all
 //! recorded, and they go on with the same structure, which it may have emptied. So the main program
 //! judges a round while it goes on, and neither its records nor the structure grow without bounds.
-//! What was recorded comes in; frames go out. Knows nothing of calls.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};

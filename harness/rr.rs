@@ -1,6 +1,6 @@
 //! Whether rr records or replays this process, and its end with the main program, which rr stands
-//! in front of. Comes in: the kernel's answer, or rr's; goes out: yes or no. The environment
-//! variable that rr sets can be set by anyone, so it is not asked.
+//! in front of. Asks the kernel, or rr itself: the environment variable that rr sets can be set by
+//! anyone.
 
 /// rr's own system call `SYS_rrcall_check_presence` (preload/rrcalls.h, since rr 5.4.0), which
 /// answers 0 under rr; no kernel has it.

@@ -1,5 +1,5 @@
-//! Whether a target can be called as a plan's scenario says: a stored plan may have been changed,
-//! and so may the target. Plan and the target's operations come in, what is wrong goes out.
+//! Checks that a target can be called as a plan's scenario says: a stored plan may have been
+//! changed, and so may the target.
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{BULK_MAX, Plan, Scenario};

@@ -1,8 +1,8 @@
 //! One recorded call: open the box, call the structure, close the box, record. This is the only
 //! code that runs while a box is open; it allocates nothing, locks nothing and makes no system
-//! call. Arguments come in already drawn; what the call answered goes out, and into the records.
+//! call. Arguments are drawn before.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::BULK_MAX;
@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::clock::Clock;
 use crate::disturb;
+use crate::forked;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::record::abandon;
@@ -145,7 +146,7 @@ impl<'a> Timebox<'a> {
         let end = clock.close();
         disturb::set_inside(false);
         self.call.ends(end);
-        stop_if_forked();
+        forked::stop_if_forked();
         self.record(before, start, end)
     }
 
@@ -218,30 +219,4 @@ pub unsafe extern "C" fn box_close(call: *mut abi::il_call) {
     let call = unsafe { &mut *call };
     call.call.end = call.clock.close();
     call.ends(call.call.end);
-}
-
-static FORKED: AtomicBool = AtomicBool::new(false);
-
-/// Notices a target that forks: the child has one thread only and must not go on as a harness.
-pub fn watch_for_forks() {
-    unsafe extern "C" fn in_child() {
-        FORKED.store(true, Ordering::Relaxed);
-    }
-    // SAFETY: the handler only stores to an atomic.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-}
-
-/// Whether this is a child that the target forked.
-#[inline(always)]
-pub fn is_forked() -> bool {
-    FORKED.load(Ordering::Relaxed)
-}
-
-/// Ends a child that the target forked before it does what is the parent's to do.
-#[inline(always)]
-pub fn stop_if_forked() {
-    if is_forked() {
-        // SAFETY: ends the child at once, without running the parent's exit handlers in it.
-        unsafe { libc::_exit(0) }
-    }
 }

@@ -1,7 +1,7 @@
-//! The workload: a plan's seed comes in, the shape of each round and every thread's calls go out.
+//! The workload: draws the shape of each round and every thread's calls from a plan's seed.
 //! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
 //! of a compare-exchange, and where a log is read, depend on what the thread has seen. Where the
-//! plan has a scenario, its calls come instead of drawn ones. Knows nothing of time and memory.
+//! plan has a scenario, its calls come instead of drawn ones.
 
 mod transaction;
 
@@ -316,7 +316,7 @@ struct Table(Vec<(Op, [u64; MIXES.len()])>);
 
 impl Table {
     /// What this thread may do.
-    fn of(shape: &Shape, thread: u32) -> Table {
+    fn for_caller(shape: &Shape, thread: u32) -> Table {
         let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
         let mut table = Vec::with_capacity(shape.weights.len());
         let mut sums = [0; MIXES.len()];
@@ -386,7 +386,7 @@ impl<'a> Caller<'a> {
         Caller {
             scenario: shape.scenario.map(|scenario| scenario.threads[thread as usize].iter()),
             random: Random::derived(seed, &[shape.round, 1 + u64::from(thread)]),
-            table: Table::of(shape, thread),
+            table: Table::for_caller(shape, thread),
             phase: Phase::Balanced,
             phase_calls: 0,
             keys: shape.keys,

@@ -3,6 +3,7 @@
 
 mod documents;
 mod facts;
+mod harness;
 
 use std::path::{Path, PathBuf};
 

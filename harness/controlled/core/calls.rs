@@ -1,0 +1,42 @@
+//! Calls of the structure that the engine is told of: where each begins and ends.
+
+use interlap::schedule::{Access, Pending};
+
+use super::pace;
+use super::points::{changed, point, take_step};
+use super::variables::{ENGINE, current};
+
+/// Between two calls of the structure.
+pub fn boundary() {
+    changed();
+    let own = &ENGINE.threads[current()];
+    own.call_steps.set(0);
+    own.boundaries.set(own.boundaries.get() + 1);
+    ENGINE.boundary_at.set(ENGINE.step.get());
+    if ENGINE.whole_calls.get() {
+        pace::settle();
+        let step = pace::next_step();
+        return take_step(step, Pending::default(), false, true);
+    }
+    point(0, Access::None);
+}
+
+pub fn call_begins() {
+    let calls = &ENGINE.threads[current()].calls;
+    calls.set(calls.get() + 1);
+}
+
+pub fn call_ends() {
+    // SAFETY: nobody else uses it now; see `Engine`.
+    let policy = || unsafe { &mut *ENGINE.policy.get() }.as_mut();
+    if policy().is_some_and(|policy| policy.uses_operations()) {
+        pace::settle();
+        policy().into_iter().for_each(|policy| policy.operation_ended(current()));
+    }
+}
+
+/// How many calls of the structure a thread has begun, and whether it is in the latest.
+pub fn calls(thread: usize) -> (u32, bool) {
+    let thread = &ENGINE.threads[thread];
+    (thread.calls.get(), thread.boundaries.get() == thread.calls.get())
+}

@@ -1,0 +1,191 @@
+//! Scheduling points: the engine counts a step, looks at its limits (a livelock is noticed here)
+//! and asks the policy which thread goes on. `pace` lets most points pass without that.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use interlap::schedule::{Access, Pending};
+
+use super::access::{AccessEvent, Class, Listener, Whose};
+use super::callbacks::callbacks;
+use super::pace::{BUSY_FACTOR, CALL_STEPS_MAX, IDLE_STEPS_AGAIN, IDLE_STEPS_MAX};
+use super::switching::{choose, switch};
+use super::variables::{ENGINE, now};
+use super::{control, layout, pace, stop, waiting};
+
+/// Plain accesses of a round that are scheduling points, where they are: filling a table takes a
+/// step for each, and nobody is to be accused of that.
+const PLAIN_MAX: u64 = 1 << 20;
+
+/// Blocks of memory that a thread which gets nowhere does not gain or lose on balance.
+const BLOCKS_MIN: u64 = 64;
+
+/// Plain accesses are scheduling points, too.
+static PLAIN_POINTS: AtomicBool = AtomicBool::new(false);
+
+/// Before a round: whether plain accesses are scheduling points in it.
+pub fn set_plain_points(points: bool) {
+    PLAIN_POINTS.store(points, Ordering::Relaxed);
+}
+
+/// Makes each access a scheduling point: the policy says who goes on.
+pub struct Points;
+
+impl Listener for Points {
+    #[inline(always)]
+    fn arrives(event: &AccessEvent) {
+        let access = event.effect.pending();
+        match event.class {
+            Class::Plain => {
+                if PLAIN_POINTS.load(Ordering::Relaxed) && !layout::is_stack(event.address) {
+                    plain_point(event.address, access);
+                }
+                return;
+            }
+            Class::Atomic | Class::Volatile | Class::Fence => {
+                ENGINE.atomics.set(ENGINE.atomics.get() + 1);
+                ENGINE.place.set(event.place);
+            }
+            Class::Allocate | Class::Free | Class::Lock | Class::Pause => {}
+        }
+        point(event.address, access);
+    }
+
+    fn wants_plain() -> bool {
+        PLAIN_POINTS.load(Ordering::Relaxed)
+    }
+}
+
+/// A scheduling point before an access.
+#[inline(always)]
+pub(super) fn point(address: usize, access: Access) {
+    let step = pace::next_step();
+    let pending = || Pending { address: address as u64, access };
+    if !pace::is_free(step) {
+        take_step(step, pending(), false, false);
+    } else if pace::asks_at_each() {
+        ask(pending());
+    }
+}
+
+/// A scheduling point before a plain access, unless there were very many. It is work, not waiting:
+/// its step does not count towards a livelock.
+fn plain_point(address: usize, access: Access) {
+    let e = &ENGINE;
+    if e.plain.get() == PLAIN_MAX {
+        return;
+    }
+    for count in [&e.plain, &e.changed_at, &e.boundary_at] {
+        count.set(count.get() + 1);
+    }
+    point(address, access);
+}
+
+/// A scheduling point at which the others go first.
+pub fn yield_now() {
+    let step = pace::next_step();
+    take_step(step, Pending::default(), true, false);
+}
+
+pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool) {
+    let e = &ENGINE;
+    pace::settle();
+    stop::look(step);
+    let me = e.current.get();
+    let own = &e.threads[me];
+    if control::take_changed() {
+        own.idle.set(0);
+        e.changed_at.set(step);
+    } else {
+        own.idle.set(own.idle.get() + 1);
+        if own.idle.get() > IDLE_STEPS_MAX {
+            own.idle.set(IDLE_STEPS_MAX - IDLE_STEPS_AGAIN);
+            yields = true;
+        }
+    }
+    own.call_steps.set(own.call_steps.get() + 1);
+    yields |= own.call_steps.get() > CALL_STEPS_MAX && gives_way();
+    if yields {
+        // Stores leave sooner than anybody has waited.
+        (callbacks().settle)(Whose::All);
+    }
+    // A signal handler may have taken later steps since this one was counted.
+    let idle_steps = step.saturating_sub(e.changed_at.get());
+    let busy_steps = step.saturating_sub(e.boundary_at.get());
+    if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
+        && !gets_on(step, idle_steps.max(busy_steps))
+    {
+        (callbacks().livelock)(step);
+    }
+    if now() >= e.deadline_next.get() {
+        waiting::expire();
+    }
+    // SAFETY: nobody else uses it now; see `Engine`.
+    unsafe { (*e.pending.get())[me] = pending };
+    let holds = e.whole_calls.get() && !between_calls && !yields;
+    if e.runnable.get() != 1 << me && !holds {
+        let next = choose(yields);
+        if next != me {
+            if !yields {
+                stop::preempted(me, next);
+            }
+            switch(me, next);
+        }
+    }
+    pace::grant();
+}
+
+/// Whether what looks like a livelock is none: blocks were allocated or freed on balance, as where
+/// a large table is filled before anybody sees it; or who creates, drains or destroys has no other
+/// thread to wait for, and takes its time.
+#[cold]
+fn gets_on(step: u64, since: u64) -> bool {
+    let e = &ENGINE;
+    let blocks = (callbacks().live_blocks)();
+    if e.blocks.replace(blocks).abs_diff(blocks) >= BLOCKS_MIN {
+        e.changed_at.set(step);
+        e.boundary_at.set(step);
+        return true;
+    }
+    e.current.get() == e.callers.get() && since <= e.steps_max.get() * BUSY_FACTOR
+}
+
+/// A point at which nothing but the policy is to be asked.
+#[inline(never)]
+fn ask(pending: Pending) {
+    let e = &ENGINE;
+    let me = e.current.get();
+    // SAFETY: nobody else uses it now; see `Engine`.
+    unsafe { (*e.pending.get())[me] = pending };
+    if e.runnable.get() == 1 << me || e.whole_calls.get() {
+        return;
+    }
+    let next = choose(false);
+    if next != me {
+        pace::settle();
+        stop::preempted(me, next);
+        switch(me, next);
+        pace::grant();
+    }
+}
+
+/// Whether a thread whose call takes long lets others go first now: at random, because threads that
+/// try, fail and undo in turn could stay in step for ever if all turns were equally long.
+#[cold]
+fn gives_way() -> bool {
+    // SAFETY: nobody else uses it now; see `Engine`.
+    let random = unsafe { &mut *ENGINE.wakes.get() };
+    random.as_mut().is_some_and(|random| random.one_in(IDLE_STEPS_AGAIN.into()))
+}
+
+/// Memory that others may wait for has changed.
+pub fn changed() {
+    control::take_changed();
+    pace::changed();
+    ENGINE.changed_at.set(ENGINE.step.get());
+}
+
+/// Lets no other thread run at scheduling points, or does again; gives what it was.
+pub fn hold(whole: bool) -> bool {
+    pace::settle();
+    ENGINE.whole_calls.replace(whole)
+}

@@ -1,0 +1,77 @@
+//! Asks the policy which thread is next, and switches to it. A deadlock is noticed here: no thread
+//! is runnable, and none waits for a deadline. The thread that goes on first takes the signals that
+//! were sent to it meanwhile.
+
+use interlap::schedule::{Position, View};
+
+use super::access::Whose;
+use super::callbacks::callbacks;
+use super::variables::{ENGINE, now};
+use super::waits::Taken;
+use super::{asking, control, pace, recorder, waiting};
+use crate::forked::stop_if_forked;
+
+/// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
+/// it is a deadlock.
+pub(super) fn choose(yields: bool) -> usize {
+    let e = &ENGINE;
+    while e.runnable.get() == 0 {
+        let deadline = e.deadline_next.get();
+        if deadline == u64::MAX {
+            (callbacks().deadlock)();
+        }
+        e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
+        waiting::expire();
+    }
+    // SAFETY: nobody else uses them now; the policy calls nothing of ours.
+    let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
+    let current = e.current.get();
+    let own = &e.threads[current];
+    let view = View {
+        current,
+        runnable: e.runnable.get(),
+        yields,
+        step: e.step.get(),
+        position: Position {
+            call: own.boundaries.get(),
+            steps: own.call_steps.get() + pace::passed() as u32,
+            repeats: 0,
+        },
+        pending,
+    };
+    let next = policy.as_mut().expect("a round has a policy").next(&view);
+    recorder::note(&view, next);
+    next
+}
+
+/// Goes on with another thread. What comes back has taken its signals.
+pub(super) fn switch(from: usize, to: usize) -> Taken {
+    let e = &ENGINE;
+    note_switch(to);
+    let controls = control::set_controls(false);
+    e.carrier.get().switch(from, to);
+    asking::answer(from);
+    let taken = if waiting::has_signal(from) { take_signals(from) } else { Taken::Nothing };
+    control::set_controls(controls);
+    taken
+}
+
+/// Handlers are the target's code, whatever was interrupted.
+#[cold]
+pub(super) fn take_signals(thread: usize) -> Taken {
+    control::set_controls(true);
+    // Processors empty them before a handler runs.
+    (callbacks().settle)(Whose::Own);
+    (callbacks().take_signals)(thread)
+}
+
+pub(super) fn note_switch(to: usize) {
+    // A child has the other fibers, too, and would go on as all of them.
+    stop_if_forked();
+    let e = &ENGINE;
+    e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));
+    e.current.set(to);
+    e.switches.set(e.switches.get() + 1);
+    let mixed = e.schedule.get() ^ (e.step.get() << 6 | to as u64);
+    e.schedule.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+}

@@ -1,0 +1,179 @@
+//! The engine's variables: what it knows of the round under way, and of each of its threads. The
+//! files beside this one change them; none of the target's code reads them.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_void;
+
+use interlap::core::random::Random;
+use interlap::schedule::{Access, Pending, Policy, THREADS_MAX};
+
+use super::carrier::{Carrier, OUTSIDE};
+use super::waits::{Wait, Woken};
+
+/// Virtual time of one step, in nanoseconds.
+pub(super) const STEP_NANOSECONDS: u64 = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// Not begun, or ended.
+    None,
+    Runnable,
+    Blocked {
+        on: usize,
+        why: Wait,
+        deadline: Option<u64>,
+    },
+}
+
+/// The first function of a thread.
+pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+pub(super) struct Thread {
+    pub(super) status: Cell<Status>,
+    pub(super) woken: Cell<Woken>,
+    pub(super) start: Cell<Option<Start>>,
+    pub(super) argument: Cell<*mut c_void>,
+    /// Its first function has been entered.
+    pub(super) begun: Cell<bool>,
+    /// The target's own thread, as opposed to one that the harness calls it from.
+    pub(super) of_target: Cell<bool>,
+    /// Steps since it last changed memory.
+    pub(super) idle: Cell<u32>,
+    /// Steps since its last operation boundary.
+    pub(super) call_steps: Cell<u32>,
+    /// Calls of the structure it has begun.
+    pub(super) calls: Cell<u32>,
+    /// Operation boundaries it has come to.
+    pub(super) boundaries: Cell<u32>,
+    /// Code of its last scheduling point, while it does not run.
+    pub(super) place: Cell<usize>,
+}
+
+/// How many scheduling points may pass: `pace` changes these.
+pub(super) struct Pace {
+    /// Points that may still pass.
+    pub(super) free: Cell<u64>,
+    /// Points that might when they were granted, without the stamps taken since.
+    pub(super) granted: Cell<u64>,
+    /// The thread's idle points so far are this less those that may still pass.
+    pub(super) idle_base: Cell<u64>,
+    /// The policy would have been asked at each of them.
+    pub(super) asks: Cell<bool>,
+    /// It still is, but nothing else is looked at.
+    pub(super) asks_at_each: Cell<bool>,
+}
+
+pub(super) struct Engine {
+    pub(super) carrier: Cell<Carrier>,
+    pub(super) threads: [Thread; THREADS_MAX],
+    pub(super) runnable: Cell<u64>,
+    pub(super) blocked: Cell<u64>,
+    pub(super) current: Cell<usize>,
+    /// Code of the current thread's last scheduling point.
+    pub(super) place: Cell<usize>,
+    pub(super) step: Cell<u64>,
+    pub(super) pace: Pace,
+    pub(super) switches: Cell<u64>,
+    pub(super) schedule: Cell<u64>,
+    /// Step of the last change of memory by any thread.
+    pub(super) changed_at: Cell<u64>,
+    /// Step of the last operation boundary of any thread.
+    pub(super) boundary_at: Cell<u64>,
+    /// Plain accesses that were scheduling points.
+    pub(super) plain: Cell<u64>,
+    /// What blocked threads skipped, in virtual nanoseconds.
+    pub(super) skipped: Cell<u64>,
+    pub(super) deadline_next: Cell<u64>,
+    pub(super) steps_max: Cell<u64>,
+    /// Live blocks of memory when it was last asked whether the target gets on.
+    pub(super) blocks: Cell<u64>,
+    /// Only operation boundaries are scheduling points: calls do not overlap. Signal handlers of
+    /// the target are run like this, too.
+    pub(super) whole_calls: Cell<bool>,
+    pub(super) pending: UnsafeCell<[Pending; THREADS_MAX]>,
+    pub(super) policy: UnsafeCell<Option<Policy>>,
+    pub(super) wakes: UnsafeCell<Option<Random>>,
+    /// Where callers end and the target's own threads begin.
+    pub(super) callers: Cell<usize>,
+    /// Every round starts with this many or more threads ended.
+    pub(super) next_thread: Cell<usize>,
+    pub(super) atomics: Cell<u64>,
+    pub(super) blocking: Cell<u64>,
+}
+
+// SAFETY: used by the thread that runs under control, or by the one outside while none does: never
+// by two at a time, and passed on with release and acquire where these are two real threads.
+unsafe impl Sync for Engine {}
+
+pub(super) static ENGINE: Engine = Engine {
+    carrier: Cell::new(Carrier::Fiber),
+    threads: [const {
+        Thread {
+            status: Cell::new(Status::None),
+            woken: Cell::new(Woken::Up),
+            start: Cell::new(None),
+            argument: Cell::new(std::ptr::null_mut()),
+            begun: Cell::new(false),
+            of_target: Cell::new(false),
+            idle: Cell::new(0),
+            call_steps: Cell::new(0),
+            calls: Cell::new(0),
+            boundaries: Cell::new(0),
+            place: Cell::new(0),
+        }
+    }; THREADS_MAX],
+    runnable: Cell::new(0),
+    blocked: Cell::new(0),
+    current: Cell::new(OUTSIDE),
+    place: Cell::new(0),
+    step: Cell::new(0),
+    pace: Pace {
+        free: Cell::new(0),
+        granted: Cell::new(0),
+        idle_base: Cell::new(0),
+        asks: Cell::new(false),
+        asks_at_each: Cell::new(false),
+    },
+    switches: Cell::new(0),
+    schedule: Cell::new(0),
+    changed_at: Cell::new(0),
+    boundary_at: Cell::new(0),
+    plain: Cell::new(0),
+    skipped: Cell::new(0),
+    deadline_next: Cell::new(u64::MAX),
+    steps_max: Cell::new(0),
+    blocks: Cell::new(0),
+    whole_calls: Cell::new(false),
+    pending: UnsafeCell::new([Pending { address: 0, access: Access::None }; THREADS_MAX]),
+    policy: UnsafeCell::new(None),
+    wakes: UnsafeCell::new(None),
+    callers: Cell::new(0),
+    next_thread: Cell::new(0),
+    atomics: Cell::new(0),
+    blocking: Cell::new(0),
+};
+
+#[inline(always)]
+pub fn current() -> usize {
+    ENGINE.current.get()
+}
+
+/// The number of the step under way.
+pub fn step() -> u64 {
+    ENGINE.step.get()
+}
+
+/// Virtual nanoseconds since the round began.
+pub fn now() -> u64 {
+    ENGINE.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
+}
+
+/// Which threads call; the next makes, drains and destroys.
+pub fn callers() -> usize {
+    ENGINE.callers.get()
+}
+
+/// Whether a thread has ended.
+pub fn has_ended(thread: usize) -> bool {
+    ENGINE.threads[thread].status.get() == Status::None
+}

@@ -1,0 +1,356 @@
+//! System calls that wait for a file or a socket. The kernel would stop every virtual
+//! thread with the one that calls, so each call is first made so that it cannot wait, and again
+//! after virtual sleeps in which the others may bring about what it waits for. What does not come
+//! in that way comes from outside of the process, or never: this engine cannot control it. Files
+//! are always ready and pass. Writes pass too: standard error is a pipe that is read for certain.
+
+use std::ffi::{c_char, c_void};
+use std::ptr;
+
+use libc::{
+    EINVAL, EWOULDBLOCK, MSG_DONTWAIT, O_NONBLOCK, POLLIN, c_int, c_long, c_uint, epoll_event,
+    fd_set, msghdr, nfds_t, pollfd, sigset_t, size_t, sockaddr, socklen_t, ssize_t, timespec,
+    timeval,
+};
+
+use super::{before, engine, fails, random, real, time};
+use crate::controlled::accesses;
+use crate::controlled::core::access::{Effect, Whose};
+use engine::Wait;
+
+/// Sleeps between attempts of a call without a timeout; the last is the longest.
+const ATTEMPTS: u32 = 24;
+/// The shortest sleep, in nanoseconds; each is twice as long as the one before.
+const SLEEP_MIN: u64 = 1000;
+
+/// Makes an attempt until it gives something else than 0 or the deadline has come.
+fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int) -> c_int {
+    before(0, Effect::None);
+    let mut sleeps = 0;
+    loop {
+        let answer = attempt();
+        let now = engine::now();
+        if answer != 0 || deadline.is_some_and(|deadline| deadline <= now) {
+            return answer;
+        }
+        if deadline.is_none() && sleeps == ATTEMPTS {
+            engine::cannot_control(what);
+        }
+        let next = now + (SLEEP_MIN << sleeps.min(ATTEMPTS));
+        time::sleep_until(Some(deadline.map_or(next, |d| d.min(next))), Wait::Other);
+        sleeps += 1;
+    }
+}
+
+/// Waits until a descriptor can be read, unless a read would not wait.
+fn readable(descriptor: c_int, what: &str) {
+    // What is read may tell of what another thread has stored.
+    accesses::settle(Whose::All);
+    // SAFETY: takes numbers; a wrong descriptor is refused.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    if flags == -1 || flags & O_NONBLOCK != 0 {
+        return;
+    }
+    let mut entry = pollfd { fd: descriptor, events: POLLIN, revents: 0 };
+    // SAFETY: one entry, and no waiting.
+    repeat(None, what, || unsafe { real::poll(&mut entry, 1, 0) });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -> ssize_t {
+    if engine::controls() {
+        readable(descriptor, "a blocking read");
+        let part = libc::iovec { iov_base: into, iov_len: bytes };
+        // SAFETY: the caller's room.
+        if let Some(bytes) = unsafe { random::read(descriptor, &[part]) } {
+            return bytes;
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::read(descriptor, into, bytes) }
+}
+
+/// The C library's own reads without asking for `read`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn eventfd_read(descriptor: c_int, into: *mut u64) -> c_int {
+    // SAFETY: the caller's room for one number.
+    let bytes = unsafe { read(descriptor, into.cast(), size_of::<u64>()) };
+    if bytes == size_of::<u64>() as ssize_t { 0 } else { -1 }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(descriptor: c_int, into: *const libc::iovec, count: c_int) -> ssize_t {
+    if engine::controls() {
+        readable(descriptor, "a blocking readv");
+        // SAFETY: the caller's room.
+        let all = unsafe { std::slice::from_raw_parts(into, count.max(0) as usize) };
+        // SAFETY: as above.
+        if let Some(bytes) = unsafe { random::read(descriptor, all) } {
+            return bytes;
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::readv(descriptor, into, count) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(
+    socket: c_int,
+    into: *mut c_void,
+    bytes: size_t,
+    flags: c_int,
+) -> ssize_t {
+    if engine::controls() && flags & MSG_DONTWAIT == 0 {
+        readable(socket, "a blocking recv");
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::recv(socket, into, bytes, flags) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvfrom(
+    socket: c_int,
+    into: *mut c_void,
+    bytes: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_bytes: *mut socklen_t,
+) -> ssize_t {
+    if engine::controls() && flags & MSG_DONTWAIT == 0 {
+        readable(socket, "a blocking recvfrom");
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::recvfrom(socket, into, bytes, flags, from, from_bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvmsg(socket: c_int, into: *mut msghdr, flags: c_int) -> ssize_t {
+    if engine::controls() && flags & MSG_DONTWAIT == 0 {
+        readable(socket, "a blocking recvmsg");
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::recvmsg(socket, into, flags) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn accept(
+    socket: c_int,
+    from: *mut sockaddr,
+    from_bytes: *mut socklen_t,
+) -> c_int {
+    if engine::controls() {
+        readable(socket, "a blocking accept");
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::accept(socket, from, from_bytes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn accept4(
+    socket: c_int,
+    from: *mut sockaddr,
+    from_bytes: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    if engine::controls() {
+        readable(socket, "a blocking accept4");
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::accept4(socket, from, from_bytes, flags) }
+}
+
+/// The deadline of a timeout in milliseconds; negative: none.
+fn after_milliseconds(timeout: c_int) -> Option<u64> {
+    u64::try_from(timeout).ok().and_then(|timeout| time::after(timeout * 1_000_000))
+}
+
+/// The deadline of a timeout; null: none. Or EINVAL.
+///
+/// # Safety
+/// `timeout` is null or points to a time.
+unsafe fn after_timeout(timeout: *const timespec) -> Result<Option<u64>, c_int> {
+    // SAFETY: the caller's time.
+    if timeout.is_null() { Ok(None) } else { unsafe { time::after_duration(timeout) } }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn poll(entries: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    outside_control!(poll(entries, count, timeout));
+    // SAFETY: the caller's entries, and no waiting.
+    let attempt = || unsafe { real::poll(entries, count, 0) };
+    repeat(after_milliseconds(timeout), "a poll without a timeout", attempt)
+}
+
+/// The mask is left out: under control nobody sends signals.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ppoll(
+    entries: *mut pollfd,
+    count: nfds_t,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    outside_control!(ppoll(entries, count, timeout, mask));
+    // SAFETY: the caller's time.
+    let Ok(deadline) = (unsafe { after_timeout(timeout) }) else { return fails(EINVAL) };
+    // SAFETY: the caller's entries, and no waiting.
+    let attempt = || unsafe { real::poll(entries, count, 0) };
+    repeat(deadline, "a ppoll without a timeout", attempt)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+) -> c_int {
+    outside_control!(epoll_wait(epoll, events, most, timeout));
+    // SAFETY: the caller's room for events, and no waiting.
+    let attempt = || unsafe { real::epoll_wait(epoll, events, most, 0) };
+    repeat(after_milliseconds(timeout), "an epoll_wait without a timeout", attempt)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    outside_control!(epoll_pwait(epoll, events, most, timeout, mask));
+    // SAFETY: the caller's room for events, and no waiting.
+    let attempt = || unsafe { real::epoll_wait(epoll, events, most, 0) };
+    repeat(after_milliseconds(timeout), "an epoll_pwait without a timeout", attempt)
+}
+
+/// # Safety
+/// Each of `sets` is null or points to a set.
+unsafe fn select_until(count: c_int, sets: [*mut fd_set; 3], deadline: Option<u64>) -> c_int {
+    // A select that finds nothing empties its sets.
+    // SAFETY: the caller's sets.
+    let wanted = sets.map(|set| unsafe { set.as_ref() }.copied());
+    let attempt = || {
+        for (set, wanted) in sets.iter().zip(wanted) {
+            if let Some(wanted) = wanted {
+                // SAFETY: not null, or there would be nothing wanted.
+                unsafe { **set = wanted };
+            }
+        }
+        let mut at_once = timeval { tv_sec: 0, tv_usec: 0 };
+        // SAFETY: the caller's sets, and no waiting.
+        unsafe { real::select(count, sets[0], sets[1], sets[2], &mut at_once) }
+    };
+    repeat(deadline, "a select without a timeout", attempt)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn select(
+    count: c_int,
+    reads: *mut fd_set,
+    writes: *mut fd_set,
+    exceptions: *mut fd_set,
+    timeout: *mut timeval,
+) -> c_int {
+    outside_control!(select(count, reads, writes, exceptions, timeout));
+    // SAFETY: the caller's time.
+    let timeout = unsafe { timeout.as_ref() };
+    let timeout = timeout.map(|timeout| timespec {
+        tv_sec: timeout.tv_sec + timeout.tv_usec / 1_000_000,
+        tv_nsec: (timeout.tv_usec % 1_000_000) as c_long * 1000,
+    });
+    let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the caller's sets.
+    unsafe {
+        match after_timeout(timeout) {
+            Ok(deadline) => select_until(count, [reads, writes, exceptions], deadline),
+            Err(error) => fails(error),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pselect(
+    count: c_int,
+    reads: *mut fd_set,
+    writes: *mut fd_set,
+    exceptions: *mut fd_set,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    outside_control!(pselect(count, reads, writes, exceptions, timeout, mask));
+    // SAFETY: the caller's time and sets.
+    unsafe {
+        match after_timeout(timeout) {
+            Ok(deadline) => select_until(count, [reads, writes, exceptions], deadline),
+            Err(error) => fails(error),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn flock(descriptor: c_int, operation: c_int) -> c_int {
+    outside_control!(flock(descriptor, operation));
+    let waits = operation & libc::LOCK_NB == 0;
+    let mut answer = 0;
+    let attempt = || {
+        // SAFETY: takes numbers.
+        answer = unsafe { real::flock(descriptor, operation | libc::LOCK_NB) };
+        let held = std::io::Error::last_os_error().raw_os_error() == Some(EWOULDBLOCK);
+        c_int::from(!waits || answer == 0 || !held)
+    };
+    repeat(None, "a blocking flock", attempt);
+    answer
+}
+
+/// Calls that wait for a message from outside, or have signals come when real time has
+/// passed, which no seed says: they are not made under control.
+macro_rules! uncontrollable {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $answer {
+            outside_control!($name($($argument),*));
+            engine::cannot_control(stringify!($name))
+        }
+    )*};
+}
+
+/// Zero only takes back an alarm, and there never is one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
+    outside_control!(alarm(seconds));
+    if seconds == 0 { 0 } else { engine::cannot_control("alarm") }
+}
+
+uncontrollable! {
+    fn setitimer(
+        which: c_int,
+        new: *const libc::itimerval,
+        old: *mut libc::itimerval
+    ) -> c_int;
+    fn timer_create(
+        clock: libc::clockid_t,
+        event: *mut libc::sigevent,
+        timer: *mut libc::timer_t
+    ) -> c_int;
+    fn mq_receive(
+        queue: libc::mqd_t,
+        into: *mut c_char,
+        bytes: size_t,
+        priority: *mut c_uint
+    ) -> ssize_t;
+    fn mq_timedreceive(
+        queue: libc::mqd_t,
+        into: *mut c_char,
+        bytes: size_t,
+        priority: *mut c_uint,
+        until: *const timespec
+    ) -> ssize_t;
+    fn msgrcv(
+        queue: c_int,
+        into: *mut c_void,
+        bytes: size_t,
+        kind: c_long,
+        flags: c_int
+    ) -> ssize_t;
+}

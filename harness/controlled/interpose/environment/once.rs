@@ -1,0 +1,48 @@
+//! `pthread_once`, and through it `std::call_once`. State is kept as glibc keeps it: 0, 1 while the
+//! routine runs (with the count of forks above), 2 once it has run.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use libc::c_int;
+
+use super::{before, engine, real, released};
+use crate::controlled::core::access::Effect;
+use engine::Wait;
+
+const NEVER: u32 = 0;
+const RUNNING: u32 = 1;
+const DONE: u32 = 2;
+
+pub(super) type Routine = extern "C-unwind" fn();
+
+/// Sets the state when the routine has run; forgets that it began if an exception left it.
+struct Run<'a> {
+    state: &'a AtomicU32,
+    becomes: u32,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.state.store(self.becomes, Relaxed);
+        released(std::ptr::from_ref(self.state).addr(), usize::MAX);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn pthread_once(once: *mut c_int, routine: Routine) -> c_int {
+    outside_control!(pthread_once(once, routine));
+    before(once.addr(), Effect::Write);
+    // SAFETY: the caller's control word, which only one thread at a time looks at.
+    let state = unsafe { &*once.cast::<AtomicU32>() };
+    while state.load(Relaxed) & RUNNING != 0 {
+        engine::block(once.addr(), Wait::Once, None);
+    }
+    if state.load(Relaxed) == NEVER {
+        state.store(RUNNING, Relaxed);
+        engine::changed();
+        let mut run = Run { state, becomes: NEVER };
+        routine();
+        run.becomes = DONE;
+    }
+    0
+}

@@ -1,0 +1,59 @@
+//! `pthread_spin_*`. Whoever finds the lock held waits instead of spinning: to others that is the
+//! same, and a deadlock is seen at once. State as in glibc, whose `pthread_spin_init` stays.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use libc::{EBUSY, c_int, pthread_spinlock_t};
+
+use super::{before, engine, real, released};
+use crate::controlled::core::access::Effect;
+use engine::Wait;
+
+/// In glibc, a lock that is free: on x86 it counts down from 1, elsewhere it is a flag.
+const FREE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 0 };
+const HELD: u32 = 1 - FREE;
+
+/// # Safety
+/// `lock` points to an initialised spin lock.
+unsafe fn state<'a>(lock: *mut pthread_spinlock_t) -> &'a AtomicU32 {
+    // SAFETY: a spin lock is one word, which only one thread at a time looks at.
+    unsafe { &*lock.cast::<AtomicU32>() }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_lock(lock));
+    before(lock.addr(), Effect::Write);
+    // SAFETY: the caller's lock.
+    let state = unsafe { state(lock) };
+    while state.load(Relaxed) != FREE {
+        engine::block(lock.addr(), Wait::Other, None);
+    }
+    state.store(HELD, Relaxed);
+    engine::changed();
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_trylock(lock));
+    before(lock.addr(), Effect::Write);
+    // SAFETY: the caller's lock.
+    let state = unsafe { state(lock) };
+    if state.load(Relaxed) != FREE {
+        return EBUSY;
+    }
+    state.store(HELD, Relaxed);
+    engine::changed();
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
+    outside_control!(pthread_spin_unlock(lock));
+    before(lock.addr(), Effect::Write);
+    // SAFETY: the caller's lock.
+    unsafe { state(lock) }.store(FREE, Relaxed);
+    released(lock.addr(), 1);
+    0
+}

@@ -1,0 +1,265 @@
+/* The hooks: what code compiled with -fsanitize=thread calls at each access. Each first reports the
+ * access (hooks.rs) and then does what was asked, plainly: one thread runs at a time, so nothing can
+ * come in between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
+ *
+ * The interface is that of LLVM's compiler-rt (lib/tsan/rtl/tsan_interface.h and
+ * tsan_interface_atomic.h); GCC calls the same functions. Memory orders are those of <stdatomic.h>.
+ */
+#include "hooks.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What il_made is told: as `interlap::trace::trail::Act::ALL`. */
+enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
+#define MADE(ACT, P, BEFORE, AFTER)                                                                \
+    do {                                                                                           \
+        if (UNLIKELY(il_wants_made)) {                                                             \
+            il_made(ACT, (uintptr_t)(P), sizeof *(P), (uint32_t)order, (uint64_t)(BEFORE),         \
+                    (uint64_t)(AFTER), CALLER);                                                    \
+        }                                                                                          \
+    } while (0)
+
+/* Owned by the engine: whether a store has changed memory since the last scheduling point. */
+extern uint8_t il_changed HIDDEN;
+/* Whether accesses that were made are to be reported (accesses.rs). */
+extern uint8_t il_wants_made HIDDEN;
+/* Whether stores may wait in store buffers (buffers.rs). */
+extern uint8_t il_buffers HIDDEN;
+
+/* An atomic access, a volatile one, a fence: scheduling points. On return it may be made. */
+void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
+void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
+void il_fence(uint32_t order, uintptr_t caller);
+/* Whether a store waits in its thread's buffer; if not, it is to be made. */
+int il_buffer(uintptr_t address, uint32_t size, uint64_t value, uint32_t order, uintptr_t caller);
+/* What a load of up to 8 bytes finds. */
+uint64_t il_forwarded(uintptr_t address, uint32_t size);
+/* A load of 16 bytes is about to be made. */
+void il_load16(uintptr_t address);
+/* An atomic access that was made: what was there before and after (first 8 bytes). */
+void il_made(uint32_t act, uintptr_t address, uint32_t size, uint32_t order, uint64_t before,
+             uint64_t after, uintptr_t caller);
+
+/* A conditional jump, to where it is anyway. rr lets another thread run only where it counts one:
+ * so it can at each access. The form of 6 bytes is the one that rr counts even where the machine
+ * has no counters. */
+static inline void countable(void) {
+    __asm__ volatile(".byte 0x0f, 0x84, 0, 0, 0, 0");
+}
+
+static inline void volatile_access(void *at, size_t size, uint32_t access, uintptr_t caller) {
+    if (!il_controls) return countable();
+    il_volatile((uintptr_t)at, size, access, caller);
+    if (access == WRITE) il_changed = 1;
+}
+
+/* ------------------------------------------------------------------------------ plain accesses */
+
+#define PLAIN(N)                                                                                   \
+    EXPORT void __tsan_read##N(void *p) { plain(p, N, READ, CALLER); }                             \
+    EXPORT void __tsan_write##N(void *p) { plain(p, N, WRITE, CALLER); }                           \
+    EXPORT void __tsan_read_write##N(void *p) { plain(p, N, WRITE, CALLER); }                      \
+    EXPORT void __tsan_unaligned_read##N(void *p) { plain(p, N, READ, CALLER); }                   \
+    EXPORT void __tsan_unaligned_write##N(void *p) { plain(p, N, WRITE, CALLER); }                 \
+    EXPORT void __tsan_unaligned_read_write##N(void *p) { plain(p, N, WRITE, CALLER); }            \
+    EXPORT void __tsan_volatile_read##N(void *p) { volatile_access(p, N, READ, CALLER); }          \
+    EXPORT void __tsan_volatile_write##N(void *p) { volatile_access(p, N, WRITE, CALLER); }        \
+    EXPORT void __tsan_unaligned_volatile_read##N(void *p) {                                       \
+        volatile_access(p, N, READ, CALLER);                                                       \
+    }                                                                                              \
+    EXPORT void __tsan_unaligned_volatile_write##N(void *p) {                                      \
+        volatile_access(p, N, WRITE, CALLER);                                                      \
+    }
+PLAIN(1) PLAIN(2) PLAIN(4) PLAIN(8) PLAIN(16)
+
+EXPORT void __tsan_read_range(void *p, size_t size) { plain(p, size, READ, CALLER); }
+EXPORT void __tsan_write_range(void *p, size_t size) { plain(p, size, WRITE, CALLER); }
+EXPORT void __tsan_vptr_update(void **p, void *value) { (void)value, plain(p, 8, WRITE, CALLER); }
+EXPORT void __tsan_vptr_read(void **p) { plain(p, 8, READ, CALLER); }
+EXPORT void __tsan_func_entry(void *pc) { (void)pc; }
+EXPORT void __tsan_func_exit(void) {}
+EXPORT void __tsan_init(void) {}
+
+EXPORT void *__tsan_memcpy(void *to, const void *from, size_t size) {
+    plain((void *)from, size, READ, CALLER);
+    plain(to, size, WRITE, CALLER);
+    return memcpy(to, from, size);
+}
+EXPORT void *__tsan_memmove(void *to, const void *from, size_t size) {
+    plain((void *)from, size, READ, CALLER);
+    plain(to, size, WRITE, CALLER);
+    return memmove(to, from, size);
+}
+EXPORT void *__tsan_memset(void *to, int value, size_t size) {
+    plain(to, size, WRITE, CALLER);
+    return memset(to, value, size);
+}
+
+/* What calls of these functions become where the target is linked (src/compile/command.rs): GCC has
+ * no hooks for them. */
+EXPORT void *__wrap_memcpy(void *, const void *, size_t) __attribute__((alias("__tsan_memcpy")));
+EXPORT void *__wrap_memmove(void *, const void *, size_t) __attribute__((alias("__tsan_memmove")));
+EXPORT void *__wrap_memset(void *, int, size_t) __attribute__((alias("__tsan_memset")));
+
+/* ----------------------------------------------------------------------------- atomic accesses */
+
+static inline void atomic(volatile const void *at, uint32_t size, uint32_t access, int order,
+                          uintptr_t caller) {
+    if (!il_controls) return countable();
+    il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
+}
+
+/* Whether stores wait in buffers: where threads are under control, in some rounds. */
+static inline int waits(void) {
+    return UNLIKELY(il_buffers) && il_controls;
+}
+
+/* Outside of control (constructors that run when the target is loaded, the rr engine) other
+ * threads may run, so these are true atomic operations; seq_cst is as strong as any order. 16 bytes
+ * are done in two halves under control and by libatomic's way (a lock-free cmpxchg16b) outside. */
+#define RMW(B, T, NAME, EXPRESSION)                                                                \
+    EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
+        T old = __atomic_load_n(p, __ATOMIC_RELAXED), new;                                         \
+        do new = (T)(EXPRESSION);                                                                  \
+        while (!__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+        if (new != old) il_changed = 1;                                                            \
+        MADE(EXCHANGE, p, old, new);                                                               \
+        return old;                                                                                \
+    }
+#define EXCHANGE_IF(B, T, STRENGTH)                                                                \
+    EXPORT int __tsan_atomic##B##_compare_exchange_##STRENGTH(volatile T *p, T *expected, T value, \
+                                                              int order, int fail_order) {         \
+        (void)fail_order;                                                                          \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
+        T before = *expected;                                                                      \
+        int done = __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST,            \
+                                               __ATOMIC_SEQ_CST);                                  \
+        if (done && before != value) il_changed = 1;                                               \
+        MADE(done ? SWAP : FAILED_SWAP, p, *expected, done ? value : before);                      \
+        return done;                                                                               \
+    }
+#define ATOMIC(B, T)                                                                               \
+    EXPORT T __tsan_atomic##B##_load(const volatile T *p, int order) {                             \
+        atomic(p, sizeof(T), READ, order, CALLER);                                                 \
+        T value = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                            \
+        if (waits()) value = (T)il_forwarded((uintptr_t)p, sizeof(T));                             \
+        MADE(LOAD, p, value, value);                                                               \
+        return value;                                                                              \
+    }                                                                                              \
+    EXPORT void __tsan_atomic##B##_store(volatile T *p, T value, int order) {                      \
+        atomic(p, sizeof(T), WRITE, order, CALLER);                                                \
+        if (waits() && il_buffer((uintptr_t)p, sizeof(T), value, (uint32_t)order, CALLER)) return; \
+        T before = __atomic_load_n(p, __ATOMIC_RELAXED);                                           \
+        if (before != value) il_changed = 1;                                                       \
+        __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                              \
+        MADE(STORE, p, before, value);                                                             \
+    }                                                                                              \
+    RMW(B, T, exchange, value)                                                                     \
+    RMW(B, T, fetch_add, old + value)                                                              \
+    RMW(B, T, fetch_sub, old - value)                                                              \
+    RMW(B, T, fetch_and, old & value)                                                              \
+    RMW(B, T, fetch_or, old | value)                                                               \
+    RMW(B, T, fetch_xor, old ^ value)                                                              \
+    RMW(B, T, fetch_nand, ~(old & value))                                                          \
+    EXCHANGE_IF(B, T, strong)                                                                      \
+    EXCHANGE_IF(B, T, weak)                                                                        \
+    EXPORT T __tsan_atomic##B##_compare_exchange_val(volatile T *p, T expected, T value,           \
+                                                     int order, int fail_order) {                  \
+        (void)fail_order;                                                                          \
+        atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
+        T before = expected;                                                                       \
+        int done = __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST,           \
+                                               __ATOMIC_SEQ_CST);                                  \
+        if (done && before != value) il_changed = 1;                                               \
+        MADE(done ? SWAP : FAILED_SWAP, p, expected, done ? value : before);                       \
+        return expected;                                                                           \
+    }
+ATOMIC(8, uint8_t)
+ATOMIC(16, uint16_t)
+ATOMIC(32, uint32_t)
+ATOMIC(64, uint64_t)
+
+typedef unsigned __int128 uint128;
+
+/* The one instruction there is for 16 bytes: compares and, if equal, exchanges. The processor
+ * demands alignment of 16, as the types have. */
+static inline uint128 exchange16(volatile uint128 *p, uint128 expected, uint128 value) {
+    return __sync_val_compare_and_swap(p, expected, value);
+}
+static inline uint128 load16(const volatile uint128 *p) {
+    return exchange16((volatile uint128 *)p, 0, 0);
+}
+
+#define RMW16(NAME, EXPRESSION)                                                                    \
+    EXPORT uint128 __tsan_atomic128_##NAME(volatile uint128 *p, uint128 value, int order) {        \
+        atomic(p, 16, UPDATE, order, CALLER);                                                      \
+        for (uint128 old = load16(p);;) {                                                          \
+            uint128 new = (EXPRESSION), seen = exchange16(p, old, new);                            \
+            if (seen == old) {                                                                     \
+                if (new != old) il_changed = 1;                                                    \
+                MADE(EXCHANGE, p, old, new);                                                       \
+                return old;                                                                        \
+            }                                                                                      \
+            old = seen;                                                                            \
+        }                                                                                          \
+    }
+RMW16(exchange, value)
+RMW16(fetch_add, old + value)
+RMW16(fetch_sub, old - value)
+RMW16(fetch_and, old & value)
+RMW16(fetch_or, old | value)
+RMW16(fetch_xor, old ^ value)
+RMW16(fetch_nand, ~(old & value))
+
+EXPORT uint128 __tsan_atomic128_load(const volatile uint128 *p, int order) {
+    atomic(p, 16, READ, order, CALLER);
+    if (waits()) il_load16((uintptr_t)p);
+    uint128 value = load16(p);
+    MADE(LOAD, p, value, value);
+    return value;
+}
+EXPORT void __tsan_atomic128_store(volatile uint128 *p, uint128 value, int order) {
+    __tsan_atomic128_exchange(p, value, order);
+}
+static inline uint128 exchange16_counted(volatile uint128 *p, uint128 expected, uint128 value,
+                                         int order, uintptr_t caller) {
+    uint128 seen = exchange16(p, expected, value);
+    if (seen == expected && expected != value) il_changed = 1;
+    if (UNLIKELY(il_wants_made)) {
+        int done = seen == expected;
+        il_made(done ? SWAP : FAILED_SWAP, (uintptr_t)p, 16, (uint32_t)order, (uint64_t)seen,
+                (uint64_t)(done ? value : expected), caller);
+    }
+    return seen;
+}
+EXPORT int __tsan_atomic128_compare_exchange_strong(volatile uint128 *p, uint128 *expected,
+                                                    uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, UPDATE, order, CALLER);
+    uint128 wanted = *expected;
+    *expected = exchange16_counted(p, wanted, value, order, CALLER);
+    return *expected == wanted;
+}
+EXPORT int __tsan_atomic128_compare_exchange_weak(volatile uint128 *p, uint128 *expected,
+                                                  uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, UPDATE, order, CALLER);
+    uint128 wanted = *expected;
+    *expected = exchange16_counted(p, wanted, value, order, CALLER);
+    return *expected == wanted;
+}
+EXPORT uint128 __tsan_atomic128_compare_exchange_val(volatile uint128 *p, uint128 expected,
+                                                     uint128 value, int order, int fail_order) {
+    (void)fail_order;
+    atomic(p, 16, UPDATE, order, CALLER);
+    return exchange16_counted(p, expected, value, order, CALLER);
+}
+
+EXPORT void __tsan_atomic_thread_fence(int order) {
+    if (il_controls) il_fence((uint32_t)order, CALLER);
+    if (UNLIKELY(il_wants_made)) il_made(FENCE, 0, 0, (uint32_t)order, 0, 0, CALLER);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+EXPORT void __tsan_atomic_signal_fence(int order) { (void)order; }

@@ -1,0 +1,16 @@
+//! A job under control, from the loading of the target to the process's last words. The only room
+//! that may name all others: it registers them with the engine.
+//!
+//! - `load`: loads the target, registers what the engine calls
+//! - `rounds`: the rounds of a job, each from the same state
+//! - `round`: one round: create, call, drain, destroy
+//! - `last_words`: what is sent before a process under control ends
+
+mod last_words;
+mod load;
+mod round;
+mod rounds;
+
+pub use last_words::{is_stack_used_up, last_words, release};
+pub use load::{load, warning};
+pub use rounds::rounds;

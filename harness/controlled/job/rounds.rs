@@ -1,0 +1,206 @@
+//! The rounds of a job, one after the other, each from the same state; they are sent through the
+//! record area's outbox. What differs from round to round (policy, heap, plain points, store
+//! buffers) is drawn from the plan's seed and the round's number.
+
+use std::io;
+use std::time::Duration;
+
+use interlap::core::plan::{Heap, Job, MemoryModel, PlainPoints, Plan};
+use interlap::core::random::{Random, mix};
+use interlap::schedule::{Policy, RoundSize, Spec};
+use interlap::trace::area::Stage;
+use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps};
+
+use super::round;
+use crate::controlled::accesses;
+use crate::controlled::core::engine::Order;
+use crate::controlled::core::{current_round, points};
+use crate::controlled::interpose::environment;
+use crate::controlled::state::buffers::{self, Delay};
+use crate::controlled::state::{globals_snapshot, growth, heap, leaks};
+use crate::controlled::watch::{coverage, detect, libraries, trail, watchdog};
+use crate::library::Target;
+use crate::record::{Area, Pipe};
+use crate::scenario;
+use crate::workload::Shape;
+
+/// Parts of a round's seed.
+const OF_POLICY: u64 = 1 << 40;
+const OF_HEAP: u64 = OF_POLICY + 1;
+const OF_WAKES: u64 = OF_POLICY + 2;
+const OF_PLAIN: u64 = OF_POLICY + 3;
+const OF_MEMORY: u64 = OF_POLICY + 4;
+
+/// Carries out the rounds of the job; gives the last frame.
+pub fn rounds(
+    job: &Job,
+    target: &Target,
+    base: u64,
+    area: &mut Area,
+    pipe: &mut Pipe,
+) -> io::Result<Frame> {
+    coverage::set_library(base as usize, libraries::target_last());
+    let limit = Duration::from_millis(job.hang_milliseconds);
+    if let Err(error) = watchdog::start(limit, environment::sending::signal_carrier) {
+        let what = format!("no clock of processor time: {error}");
+        return Ok(Frame::Problem(Problem::uncontrolled(what)));
+    }
+    let schedules = match Schedules::new(&job.plan) {
+        Ok(schedules) => schedules,
+        Err(error) => return Ok(Frame::Problem(format!("policy: {error}").into())),
+    };
+    if let Err(what) = scenario::check(&job.plan, &target.operations) {
+        return Ok(Frame::Problem(what.into()));
+    }
+    let mut frames = Vec::new();
+    environment::sending::start();
+    growth::begin(job);
+    let numbers =
+        (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
+    for (rounds, number) in (1..).zip(numbers) {
+        let shape = Shape::draw(&job.plan, &target.operations, &target.info, number);
+        let spec = schedules.of_round(number);
+        let done = match one(job, target, area, &shape, &spec) {
+            Ok(done) => done,
+            Err(problem) => {
+                area.flush(pipe)?;
+                return Ok(growth::problem(problem.into()));
+            }
+        };
+        area.set_stage(Stage::Sent);
+        write_round(&shape, &done, area, &mut frames)?;
+        area.post(&mut frames, pipe)?;
+        let grown = growth::look(rounds);
+        // Threads that outlive their round would be in the way of the next, and so would be what it
+        // did to memory that was mapped before.
+        let outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
+        if outlived || grown.is_some() {
+            area.flush(pipe)?;
+            return Ok(Frame::Bye(Bye { next_round: Some(number + job.round_step), grown }));
+        }
+    }
+    area.flush(pipe)?;
+    Ok(Frame::Bye(Bye { next_round: None, grown: None }))
+}
+
+/// How the rounds of a plan are scheduled.
+struct Schedules {
+    seed: u64,
+    policy: Option<Spec>,
+    /// Of each scenario.
+    own: Vec<Option<Spec>>,
+}
+
+impl Schedules {
+    fn new(plan: &Plan) -> Result<Schedules, String> {
+        let parse = |text: Option<&str>| text.map(str::parse::<Spec>).transpose();
+        let own = plan.scenarios.iter().map(|scenario| parse(scenario.schedule.as_deref()));
+        let own = own.collect::<Result<_, _>>()?;
+        Ok(Schedules { seed: plan.seed, policy: parse(plan.control.policy.as_deref())?, own })
+    }
+
+    fn of_round(&self, round: u64) -> Spec {
+        let turn = round.checked_rem(self.own.len() as u64);
+        let own = turn.and_then(|turn| self.own[turn as usize].as_ref());
+        match self.policy.as_ref().or(own) {
+            Some(spec) => spec.for_round(self.seed, round),
+            None => Spec::drawn(self.seed, round),
+        }
+    }
+}
+
+/// One round.
+fn one(
+    job: &Job,
+    target: &Target,
+    area: &mut Area,
+    shape: &Shape,
+    spec: &Spec,
+) -> Result<round::Done, String> {
+    current_round::set(shape.round, spec);
+    let order = ready(job, shape, spec);
+    let reads_counter = environment::time_stamp::is_read();
+    if reads_counter {
+        environment::time_stamp::set_virtual(true);
+    }
+    let done = round::run(target, area, shape, &job.directory, order);
+    if reads_counter {
+        environment::time_stamp::set_virtual(false);
+    }
+    done
+}
+
+/// Puts everything back to how each round finds it; how this one is to be scheduled.
+fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
+    let control = &job.plan.control;
+    let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
+    let reuse = match control.heap {
+        Heap::Reuse => true,
+        Heap::Keep => false,
+        Heap::Some => Random::new(part(OF_HEAP)).one_in(2),
+    };
+    let plain_points = match control.plain_points {
+        PlainPoints::All => true,
+        PlainPoints::None => false,
+        PlainPoints::Some => Random::new(part(OF_PLAIN)).one_in(8),
+    };
+    heap::reset(reuse);
+    environment::mappings::reset(globals_snapshot::data());
+    globals_snapshot::restore();
+    environment::reset(part(OF_WAKES));
+    trail::begin(control.trail);
+    let delay = delay_of(control.memory_model, part(OF_MEMORY));
+    buffers::begin(delay.filter(|_| !shape.sequential && libraries::all_have_hooks()));
+    points::set_plain_points(plain_points);
+    coverage::begin(part(OF_WAKES));
+    accesses::round_begins();
+    let callers = shape.threads as usize;
+    let outlook = RoundSize { threads: callers, operations: shape.operations() };
+    Order {
+        policy: Policy::new(spec, part(OF_POLICY), &outlook),
+        seed: part(OF_WAKES),
+        callers,
+        steps_max: control.steps_max,
+        whole_calls: shape.sequential,
+        records: control.records,
+    }
+}
+
+/// How long stores wait in store buffers in a round, if it has any. `drawn` is the round's.
+fn delay_of(model: MemoryModel, drawn: u64) -> Option<Delay> {
+    let mut random = Random::new(drawn);
+    match model {
+        MemoryModel::Sc => None,
+        MemoryModel::Some if !random.one_in(8) => None,
+        MemoryModel::TsoLate => Some(Delay::Late),
+        MemoryModel::Some | MemoryModel::Tso => {
+            Some(if random.one_in(2) { Delay::Late } else { Delay::Drawn(random.bits()) })
+        }
+    }
+}
+
+fn write_round(
+    shape: &Shape,
+    done: &round::Done,
+    area: &mut Area,
+    frames: &mut Vec<u8>,
+) -> io::Result<()> {
+    let start = Frame::Round(RoundStart {
+        round: shape.round,
+        threads: shape.threads,
+        calls: shape.calls,
+        sequential: shape.sequential,
+        fresh: true,
+    });
+    interlap::trace::frame::write(frames, &start)?;
+    area.write_records(frames)?;
+    // A thread that still runs may hold memory where nobody looks.
+    let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
+        0 => leaks::lost(),
+        _ => (0, 0),
+    };
+    let steps = Steps { leaked_blocks, leaked_bytes, ..detect::steps(&done.counted) };
+    let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
+    let end = RoundEnd { round, drained, fault: None, steps };
+    interlap::trace::frame::write(frames, &Frame::End(end))
+}

@@ -1,0 +1,324 @@
+//! Store buffers, in the rounds that have them. A thread's atomic store comes in and waits, seen by
+//! that thread alone, until it is its turn to reach memory, as on x86 processors. Source: Sewell,
+//! Sarkar, Owens, Zappa Nardelli, Myreen: x86-TSO, a rigorous and usable programmer's model for x86
+//! multiprocessors, CACM 2010, section 3.2: stores leave in order, loads look at their own buffer
+//! first, locked instructions and fences empty it.
+//!
+//! A thread's stores also leave before it writes plainly (those writes cannot wait here, and must
+//! not overtake), before it calls the C library or frees memory, and at the latest after some
+//! accesses. And they leave in bounded time: all of them before any thread goes to sleep, yields,
+//! or has looked for so long in vain that it is taken to wait. How long a store waits depends on
+//! the seed, the thread and how many it made before; on other threads only where they wait.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use interlap::core::random::mix;
+use interlap::schedule::THREADS_MAX;
+use interlap::trace::trail::Act;
+
+use crate::controlled::core::access::{
+    AccessEvent, Class, Effect, Listener, Made, RELAXED, SEQ_CST, Whose,
+};
+use crate::controlled::core::{control, engine, layout};
+
+/// Whether stores may wait. For hooks.c, too.
+#[unsafe(no_mangle)]
+static il_buffers: AtomicU8 = AtomicU8::new(0);
+
+/// Stores that wait in one buffer at most: x86 processors have room for 42 and more.
+const ROOM: usize = 32;
+
+/// A store waits for so many looks at most: there is one before and one after each scheduling point
+/// at which its thread accesses memory, so that others may or may not run between the access before
+/// it and its arrival in memory.
+const LOOKS_MAX: u32 = 64;
+
+/// How long stores wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Delay {
+    /// As long as can be.
+    Late,
+    /// Each as this seed says.
+    Drawn(u64),
+}
+
+#[derive(Clone, Copy)]
+struct Store {
+    address: usize,
+    size: u32,
+    /// How many looks it still waits for.
+    looks: u32,
+    value: u64,
+    order: u32,
+    code: usize,
+}
+
+impl Store {
+    fn overlaps(&self, address: usize, size: usize) -> bool {
+        self.address < address + size && address < self.address + self.size as usize
+    }
+}
+
+const NONE: Store = Store { address: 0, size: 0, looks: 0, value: 0, order: RELAXED, code: 0 };
+
+struct Buffer {
+    /// The oldest first.
+    stores: UnsafeCell<[Store; ROOM]>,
+    count: Cell<usize>,
+    /// Stores of the thread so far, in buffers or not.
+    made: Cell<u64>,
+}
+
+struct Buffers {
+    delay: Cell<Delay>,
+    threads: [Buffer; THREADS_MAX],
+}
+
+// SAFETY: used by the thread that runs under control alone, as the engine.
+unsafe impl Sync for Buffers {}
+
+static BUFFERS: Buffers = Buffers {
+    delay: Cell::new(Delay::Late),
+    threads: [const {
+        Buffer { stores: UnsafeCell::new([NONE; ROOM]), count: Cell::new(0), made: Cell::new(0) }
+    }; THREADS_MAX],
+};
+
+/// A round begins, with store buffers or without.
+pub fn begin(delay: Option<Delay>) {
+    il_buffers.store(delay.is_some().into(), Ordering::Relaxed);
+    if let Some(delay) = delay {
+        BUFFERS.delay.set(delay);
+        for buffer in &BUFFERS.threads {
+            buffer.count.set(0);
+            buffer.made.set(0);
+        }
+    }
+}
+
+/// Whether the round has store buffers.
+#[inline(always)]
+fn are_used() -> bool {
+    il_buffers.load(Ordering::Relaxed) != 0
+}
+
+/// Holds atomic stores back, and lets them go: at scheduling points as their time comes, and when
+/// an access or a fence of their thread must not overtake them.
+pub struct StoreBuffers;
+
+impl Listener for StoreBuffers {
+    #[inline(always)]
+    fn arrives(event: &AccessEvent) {
+        if are_used() && is_looked_at(event) {
+            look_at(event.thread);
+        }
+    }
+
+    #[inline(always)]
+    fn passes(event: &AccessEvent) {
+        if are_used() {
+            let_pass(*event);
+        }
+    }
+
+    #[inline(always)]
+    fn holds_back() -> bool {
+        are_used() && BUFFERS.threads[engine::current()].count.get() != 0
+    }
+
+    #[inline(always)]
+    fn settles(whose: Whose) {
+        if are_used() {
+            match whose {
+                Whose::Own => drain_of(engine::current()),
+                // As what interrupts all processors does.
+                Whose::All => (0..THREADS_MAX).for_each(drain_of),
+            }
+        }
+    }
+
+    fn wants_plain() -> bool {
+        are_used()
+    }
+}
+
+#[inline(always)]
+fn is_looked_at(event: &AccessEvent) -> bool {
+    matches!(event.class, Class::Atomic | Class::Volatile | Class::Fence)
+}
+
+#[cold]
+fn let_pass(event: AccessEvent) {
+    if is_looked_at(&event) {
+        look_at(event.thread);
+    }
+    match event.class {
+        Class::Plain | Class::Volatile => serve_from_memory(&event),
+        Class::Atomic if event.effect == Effect::Update => drain_of(event.thread),
+        Class::Fence if event.order == SEQ_CST => drain_of(event.thread),
+        // Another thread may get the block at once.
+        Class::Allocate | Class::Free => drain_of(event.thread),
+        Class::Atomic | Class::Fence | Class::Lock | Class::Pause => {}
+    }
+}
+
+/// An access that memory serves, as it is plain or volatile. It must find what its thread stored; a
+/// write must not overtake that, but on the thread's own stack, where others look only at what a
+/// later store lets them.
+fn serve_from_memory(event: &AccessEvent) {
+    let AccessEvent { thread, address, size, .. } = *event;
+    let may_overtake = event.effect.writes() && !layout::is_stack_of(thread, address);
+    if may_overtake || newest_of(thread, address, size).is_some() {
+        drain_of(thread);
+    }
+}
+
+/// The newest store that waits in the thread's buffer and is of some of these bytes.
+fn newest_of(thread: usize, address: usize, size: usize) -> Option<Store> {
+    let own = &BUFFERS.threads[thread];
+    // SAFETY: see Buffers.
+    let stores = unsafe { &(&*own.stores.get())[..own.count.get()] };
+    stores.iter().rfind(|store| store.overlaps(address, size)).copied()
+}
+
+#[cold]
+fn look_at(thread: usize) {
+    let own = &BUFFERS.threads[thread];
+    // SAFETY: see Buffers.
+    let stores = unsafe { &mut (&mut *own.stores.get())[..own.count.get()] };
+    stores.iter_mut().for_each(|store| store.looks = store.looks.saturating_sub(1));
+    // They leave in order, however long the others would wait.
+    let due = stores.iter().take_while(|store| store.looks == 0).count();
+    (0..due).for_each(|_| drain_one(thread));
+}
+
+#[cold]
+fn drain_of(thread: usize) {
+    while BUFFERS.threads[thread].count.get() != 0 {
+        drain_one(thread);
+    }
+}
+
+/// The oldest store of a thread's buffer reaches memory.
+fn drain_one(thread: usize) {
+    let own = &BUFFERS.threads[thread];
+    let count = own.count.get();
+    // SAFETY: see Buffers.
+    let stores = unsafe { &mut *own.stores.get() };
+    let store = stores[0];
+    stores.copy_within(1..count, 0);
+    own.count.set(count - 1);
+    let Store { address, size, value, .. } = store;
+    let before = read(address, size);
+    if before != value {
+        control::set_changed();
+    }
+    write(address, size, value);
+    report(thread, Act::Drain, store, before);
+}
+
+/// For hooks.c: whether this store, which is permitted now, waits in the running thread's buffer;
+/// if not, it is to be made.
+#[unsafe(no_mangle)]
+extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code: usize) -> i32 {
+    let thread = engine::current();
+    // Who creates, drains and destroys has nobody to hide its stores from.
+    let is_delayed = order != SEQ_CST && engine::controls() && thread != engine::callers();
+    let own = &BUFFERS.threads[thread];
+    let looks = if is_delayed { looks_of(thread, own.made.get()) } else { 0 };
+    own.made.set(own.made.get() + 1);
+    if !is_delayed || (looks == 0 && own.count.get() == 0) {
+        drain_of(thread);
+        return 0;
+    }
+    if own.count.get() == ROOM {
+        drain_one(thread);
+    }
+    let before = newest(thread, address, size).unwrap_or_else(|| read(address, size));
+    // SAFETY: see Buffers.
+    let stores = unsafe { &mut *own.stores.get() };
+    let store = Store { address, size, looks, value, order, code };
+    stores[own.count.get()] = store;
+    own.count.set(own.count.get() + 1);
+    report(thread, Act::Buffer, store, before);
+    1
+}
+
+/// A store has come into its buffer, or has reached memory.
+fn report(thread: usize, act: Act, store: Store, before: u64) {
+    let event = AccessEvent {
+        thread,
+        address: store.address,
+        size: store.size as usize,
+        class: Class::Atomic,
+        effect: Effect::Write,
+        order: store.order,
+        place: store.code,
+    };
+    engine::made(&event, Made { act, before, after: store.value });
+}
+
+/// How many looks a thread's store of this number waits for: none, a few, or as many as can be.
+fn looks_of(thread: usize, number: u64) -> u32 {
+    let Delay::Drawn(seed) = BUFFERS.delay.get() else { return LOOKS_MAX };
+    let drawn = mix(seed ^ mix(number << 8 | thread as u64));
+    match drawn % 4 {
+        0 => 0,
+        1 => 1 + (drawn >> 8) as u32 % 8,
+        _ => LOOKS_MAX,
+    }
+}
+
+/// The value that the running thread sees of its own, if a store of exactly this waits.
+fn newest(thread: usize, address: usize, size: u32) -> Option<u64> {
+    let last = newest_of(thread, address, size as usize)?;
+    if (last.address, last.size) == (address, size) {
+        return Some(last.value);
+    }
+    // Parts of it: processors wait, too, until these are in memory.
+    drain_of(thread);
+    None
+}
+
+/// For hooks.c: what the running thread loads.
+#[unsafe(no_mangle)]
+extern "C" fn il_forwarded(address: usize, size: u32) -> u64 {
+    newest(engine::current(), address, size).unwrap_or_else(|| read(address, size))
+}
+
+/// For hooks.c: a load of 16 bytes, which no buffer serves, and which the processor carries out as
+/// a comparison that writes.
+#[unsafe(no_mangle)]
+extern "C" fn il_load16(address: usize) {
+    let event = AccessEvent::new(engine::current(), Class::Atomic, Effect::Update, address);
+    serve_from_memory(&AccessEvent { size: 16, ..event });
+}
+
+/// What is there, of a size that atomic accesses of up to 8 bytes have.
+fn read(address: usize, size: u32) -> u64 {
+    let at = std::ptr::with_exposed_provenance::<u8>(address);
+    // SAFETY: the target is accessing it, or has, atomically: it is aligned and mapped (see
+    // [`Whose::All`] for what is unmapped).
+    unsafe {
+        match size {
+            1 => at.read_volatile().into(),
+            2 => at.cast::<u16>().read_volatile().into(),
+            4 => at.cast::<u32>().read_volatile().into(),
+            _ => at.cast::<u64>().read_volatile(),
+        }
+    }
+}
+
+fn write(address: usize, size: u32, value: u64) {
+    let at = std::ptr::with_exposed_provenance_mut::<u8>(address);
+    // SAFETY: as in `read`; the target has written there by now, as far as it knows.
+    unsafe {
+        match size {
+            1 => at.write_volatile(value as u8),
+            2 => at.cast::<u16>().write_volatile(value as u16),
+            4 => at.cast::<u32>().write_volatile(value as u32),
+            _ => at.cast::<u64>().write_volatile(value),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A snapshot of the target's variables: what libraries keep in thread-local storage and in their
+//! writable data. Both are put back as they were when the target had been loaded, at the start of
+//! each round (and thread), so that no round leaves anything to the next. The C library's and our
+//! own are left alone: they serve the harness as well. What the C library allocates for itself (the
+//! buffer of a stream) must then outlive the round, too, and does not come from the arena.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use interlap::schedule::THREADS_MAX;
+
+use super::heap;
+use crate::controlled::watch::libraries;
+
+/// System libraries that serve the target alone: part of the name.
+const CXX: [&str; 2] = ["libstdc++", "libc++"];
+
+/// More writable data than this cannot be put back for each round: it would take much longer than
+/// the round. Left as it is, it would point into the heap of the round before.
+const DATA_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes that are put back together.
+const CHUNK: usize = 1024;
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+/// Thread-local variables of one library.
+struct Local {
+    /// The loader's number for it.
+    module: usize,
+    /// What they are at first; zeros follow.
+    image: &'static [u8],
+    bytes: usize,
+    /// Where each thread's lie.
+    at: [AtomicUsize; THREADS_MAX],
+}
+
+/// A stretch of writable memory, and what it held when the target had been loaded.
+struct Data {
+    at: usize,
+    image: Box<[u8]>,
+    /// Of each chunk whether it was all zeros.
+    zeros: Box<[bool]>,
+}
+
+impl Data {
+    /// As it is now.
+    fn new(at: usize, bytes: usize) -> Data {
+        let image = copy(at, bytes);
+        let zeros = image.chunks(CHUNK).map(|chunk| *chunk == ZEROS[..chunk.len()]).collect();
+        Data { at, image, zeros }
+    }
+
+    /// What each chunk held. All chunks of zeros are the same memory: what is looked at here leaves
+    /// less of the processor's nearest cache to the round.
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let chunks = self.image.chunks(CHUNK).zip(&self.zeros);
+        chunks.map(|(chunk, zero)| if *zero { &ZEROS[..chunk.len()] } else { chunk })
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    locals: Vec<Local>,
+    data: Vec<Data>,
+}
+
+static TARGET: OnceLock<Found> = OnceLock::new();
+
+/// Takes note of the target, which has just been loaded, and of what it has mapped, or says what
+/// stands in the way.
+pub fn remember(mapped: impl IntoIterator<Item = (usize, usize)>) -> Result<(), String> {
+    let mut found = Found::default();
+    // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    for (at, bytes) in heap::at_load().into_iter().chain(mapped) {
+        found.data.push(Data::new(at, bytes));
+    }
+    let bytes: usize = found.data.iter().map(|data| data.image.len()).sum();
+    if bytes > DATA_BYTES_MAX {
+        return Err(format!("a target with {} MiB of static data", bytes >> 20));
+    }
+    let _ = TARGET.set(found);
+    Ok(())
+}
+
+/// Where static data lies, and what the target allocated while it was loaded; their sizes.
+pub fn data() -> impl Iterator<Item = (usize, usize)> {
+    TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
+}
+
+/// Puts static data and what the target allocated or mapped while it was loaded back. Most of it is
+/// as it was, and is not written, so that it takes less of the processor's cache.
+pub fn restore() {
+    let Some(found) = TARGET.get() else { return };
+    for data in &found.data {
+        // SAFETY: writable memory of a library that stays loaded, or of the arena, as noted; no
+        // code of the target runs now.
+        let now = unsafe {
+            slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(data.at), data.image.len())
+        };
+        for (now, image) in now.chunks_mut(CHUNK).zip(data.chunks()) {
+            if now != image {
+                now.copy_from_slice(image);
+            }
+        }
+    }
+}
+
+unsafe extern "C" {
+    /// Of the loader: where the calling thread's variables of a library are; made if need be.
+    fn __tls_get_addr(index: *const [usize; 2]) -> *mut c_void;
+}
+
+/// Has the calling thread, the carrier of `thread`, get its storage now, at a fixed address: the
+/// loader would otherwise take it from the heap when the target first asks.
+pub fn touch(thread: usize) {
+    let Some(found) = TARGET.get() else { return };
+    // All at once: that of one library lies behind that of another.
+    heap::in_storage(thread, || {
+        for local in &found.locals {
+            // SAFETY: the module is loaded and stays so.
+            let at = unsafe { __tls_get_addr(&[local.module, 0]) };
+            local.at[thread].store(at.expose_provenance(), Ordering::Release);
+        }
+    });
+}
+
+/// Makes the thread-local variables of `thread` as they are in a new thread.
+pub fn renew(thread: usize) {
+    let Some(found) = TARGET.get() else { return };
+    for local in &found.locals {
+        let at = local.at[thread].load(Ordering::Acquire);
+        let pointer: *mut u8 = ptr::with_exposed_provenance_mut(at);
+        // SAFETY: `touch` got the address for `bytes` bytes; the thread has not begun or has
+        // ended, so nobody uses them.
+        unsafe {
+            ptr::copy_nonoverlapping(local.image.as_ptr(), pointer, local.image.len());
+            ptr::write_bytes(pointer.add(local.image.len()), 0, local.bytes - local.image.len());
+        }
+    }
+}
+
+fn is_cxx(name: &str) -> bool {
+    CXX.iter().any(|cxx| name.contains(cxx))
+}
+
+fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
+    // SAFETY: the loader's table of this length.
+    unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+}
+
+/// Notes one library, if it is the target's.
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call; `found` as given to
+    // dl_iterate_phdr.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
+    // SAFETY: a string of the loader; empty for the program itself.
+    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
+    if name.is_empty() || libraries::is_system(&name) && !is_cxx(&name) {
+        return 0;
+    }
+    let headers = headers(info);
+    let base = info.dlpi_addr as usize;
+    let protected = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
+    let protected_end =
+        protected.map_or(0, |header| (base + (header.p_vaddr + header.p_memsz) as usize) & !4095);
+    for header in headers {
+        let at = base + header.p_vaddr as usize;
+        let bytes = header.p_memsz as usize;
+        if header.p_type == libc::PT_TLS {
+            found.locals.push(local(info, at, header.p_filesz as usize, bytes));
+        } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
+            // What lies before `protected_end` was made read-only after relocation.
+            let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
+            found.data.push(Data::new(start, at + bytes - start));
+        }
+    }
+    0
+}
+
+fn local(info: &libc::dl_phdr_info, image: usize, image_bytes: usize, bytes: usize) -> Local {
+    let image = ptr::with_exposed_provenance(image);
+    // SAFETY: the segment lies in a library that is never unloaded, and is not written.
+    let image = unsafe { slice::from_raw_parts(image, image_bytes) };
+    let at = [const { AtomicUsize::new(0) }; THREADS_MAX];
+    Local { module: info.dlpi_tls_modid, image, bytes, at }
+}
+
+fn copy(at: usize, bytes: usize) -> Box<[u8]> {
+    let pointer: *const u8 = ptr::with_exposed_provenance(at);
+    let mut image = vec![0; bytes];
+    // SAFETY: mapped, readable memory of that length: a library's segment or the arena's start.
+    unsafe { ptr::copy_nonoverlapping(pointer, image.as_mut_ptr(), bytes) };
+    image.into_boxed_slice()
+}

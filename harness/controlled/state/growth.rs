@@ -1,0 +1,157 @@
+//! Measures what the target keeps in the process from round to round: memory it mapped, files it
+//! opened. Its variables are put back for each round, so what it maps or opens once and for good,
+//! at first use, it maps or opens in every round. Before that exhausts anything the process ends
+//! between two rounds, and another goes on with the next: which one carries a round out makes no
+//! difference.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::OnceLock;
+
+use interlap::core::plan::{Job, Plan};
+use interlap::trace::frame::{Bye, Frame, Growth, Problem};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, getrlimit};
+
+use crate::controlled::core::current_round;
+
+/// Of what there is, a process takes one part in so many. With looks after 1, 2, 4, ... rounds,
+/// steady growth that a look just tolerates has at most doubled at the next.
+const PART: u64 = 4;
+/// Most rounds between two looks: one takes as long as a few short rounds.
+const ROUNDS_MAX: u64 = 4096;
+
+/// The harness itself takes some more memory after its first look.
+const BYTES_MIN: u64 = 16 << 20;
+/// Where every user may open very many files, the whole system may not.
+const DESCRIPTORS_MAX: u64 = 1 << 16;
+/// Of the processor.
+const ADDRESSES: u64 = 1 << 47;
+/// vm.max_map_count, where it cannot be read.
+const MAPPINGS_MAX: u64 = 65_530;
+
+/// What a process has.
+#[derive(Clone, Copy, Default)]
+struct Holdings {
+    /// Address space, whatever it is for.
+    mapped: u64,
+    /// What its limit counts (writable and its own, touched or not; the stacks of threads, too),
+    /// and what it has touched of memory that is not its own.
+    bytes: u64,
+    /// The lowest number that a file could be opened under.
+    descriptors: u64,
+}
+
+struct Bounds {
+    round_first: u64,
+    round_step: u64,
+    start: Holdings,
+    /// How much more is too much.
+    more: Holdings,
+    /// Mappings that are too many.
+    mappings: u64,
+}
+
+static BOUNDS: OnceLock<Bounds> = OnceLock::new();
+
+/// The target is loaded, no round has begun.
+pub fn begin(job: &Job) {
+    let (round_first, round_step) = (job.round_first, job.round_step);
+    let (start, more, mappings) = (Holdings::now(), most(&job.plan), mappings_max() / PART);
+    let _ = BOUNDS.set(Bounds { round_first, round_step, start, more, mappings });
+}
+
+fn most(plan: &Plan) -> Holdings {
+    let addresses = getrlimit(Resource::As).current.unwrap_or(ADDRESSES);
+    Holdings {
+        mapped: addresses.min(ADDRESSES) / PART,
+        bytes: ((plan.memory_mib_max << 20) / PART).max(BYTES_MIN),
+        descriptors: descriptors_max() / PART,
+    }
+}
+
+fn descriptors_max() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX)
+}
+
+fn mappings_max() -> u64 {
+    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    said.and_then(|said| said.trim().parse().ok()).unwrap_or(MAPPINGS_MAX)
+}
+
+/// After this many rounds of the process: how much it has grown, if that is too much to go on.
+pub fn look(rounds: u64) -> Option<Growth> {
+    let due = rounds.is_power_of_two() || rounds.is_multiple_of(ROUNDS_MAX);
+    if due { grown(rounds) } else { None }
+}
+
+/// The process cannot go on: why, or if it has grown too much to be sure that this is the target's
+/// fault, that another is to carry out the round under way.
+pub fn problem(problem: Problem) -> Frame {
+    let round = current_round::number();
+    let rounds = BOUNDS.get().map_or(0, |b| round.saturating_sub(b.round_first) / b.round_step);
+    match grown(rounds).filter(|_| rounds > 0) {
+        Some(growth) => Frame::Bye(Bye { next_round: Some(round), grown: Some(growth) }),
+        None => Frame::Problem(problem),
+    }
+}
+
+/// Whether the process has grown too much to be sure that what goes wrong is the target's fault.
+/// May be called by a signal handler: makes plain calls of the kernel, and allocates nothing.
+pub fn is_grown() -> bool {
+    grown(0).is_some()
+}
+
+fn grown(rounds: u64) -> Option<Growth> {
+    let bounds = BOUNDS.get()?;
+    let (now, start, more) = (Holdings::now(), &bounds.start, &bounds.more);
+    let mapped = now.mapped.saturating_sub(start.mapped);
+    let bytes = now.bytes.saturating_sub(start.bytes);
+    let descriptors = now.descriptors.saturating_sub(start.descriptors);
+    let page = rustix::param::page_size() as u64;
+    // None is smaller than a page; to count them takes long where they are many.
+    let mappings = if mapped / page > bounds.mappings { mappings() } else { 0 };
+    let too_much = mapped > more.mapped
+        || bytes > more.bytes
+        || descriptors > more.descriptors
+        || mappings > bounds.mappings;
+    let bytes = if mapped > more.mapped { mapped } else { bytes };
+    too_much.then_some(Growth { bytes, descriptors, rounds })
+}
+
+impl Holdings {
+    fn now() -> Holdings {
+        let statm = match open(c"/proc/self/statm") {
+            Ok(statm) => statm,
+            Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                return Holdings { descriptors: descriptors_max(), ..Holdings::default() };
+            }
+            Err(_) => return Holdings::default(),
+        };
+        // The kernel hands out the lowest free number.
+        let descriptors = statm.as_raw_fd() as u64;
+        let mut room = [0; 256];
+        let read = rustix::io::read(&statm, &mut room).unwrap_or(0);
+        let text = std::str::from_utf8(&room[..read]).unwrap_or_default();
+        let page = rustix::param::page_size() as u64;
+        let mut sizes = [0; 6];
+        for (size, word) in sizes.iter_mut().zip(text.split_ascii_whitespace()) {
+            *size = word.parse().unwrap_or(0) * page;
+        }
+        let [mapped, _, shared, _, _, data] = sizes;
+        Holdings { mapped, bytes: data + shared, descriptors }
+    }
+}
+
+fn mappings() -> u64 {
+    let Ok(maps) = open(c"/proc/self/maps") else { return 0 };
+    let (mut lines, mut room) = (0, [0; 1024]);
+    while let Ok(read @ 1..) = rustix::io::read(&maps, &mut room) {
+        lines += room[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+    lines
+}
+
+/// The kernel's own call: those of the C library are the target's here.
+fn open(path: &std::ffi::CStr) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}

@@ -1,0 +1,215 @@
+//! Reports faults that others notice before they do harm (`state::heap` bad accesses and frees,
+//! `core::switching` deadlocks, `core::points` livelocks, `watchdog` hangs): sends a frame to the
+//! main program, and ends the process. What was recorded so far is in the record area.
+
+use std::cmp::Ordering;
+
+use interlap::trace::frame::{
+    Awaited, Deed, Detected, DetectedKind, Frame, Place, Steps, Wait as Waits, When, Who,
+};
+use interlap::trace::trail::{AROUND_MAX, Act as Did};
+
+use super::{backtrace, coverage, libraries, trail};
+use crate::controlled::core::engine::{self, Wait};
+use crate::controlled::core::{control, current_round};
+
+/// Something a thread did to a block of memory.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Act {
+    /// Address of the code.
+    code: usize,
+    thread: u16,
+    /// Whether it was in a call of the structure.
+    calling: bool,
+    /// How many of these it had begun.
+    call: u32,
+}
+
+impl Act {
+    /// What the running thread does now, about to be reported.
+    fn reported(code: usize) -> Act {
+        let act = Act::now(code);
+        control::set_controls(false);
+        // A call that came from a library's code: what led there is of more use.
+        let code = if libraries::is_target_code(code) { code } else { backtrace::here() };
+        Act { code, ..act }
+    }
+
+    /// What the running thread does now.
+    pub fn now(code: usize) -> Act {
+        let thread = engine::current();
+        let of_caller = thread < engine::callers() + 1;
+        let (call, calling) = if of_caller { engine::calls(thread) } else { (0, false) };
+        Act { code, thread: thread as u16, calling, call }
+    }
+
+    fn who(self) -> Who {
+        who(self.thread.into(), self.call, self.calling)
+    }
+}
+
+fn who(thread: usize, call: u32, calling: bool) -> Who {
+    let when = match thread.cmp(&engine::callers()) {
+        Ordering::Less if call == 0 => When::BeforeCalls,
+        Ordering::Less if calling => When::InCall(call),
+        Ordering::Less => When::AfterCall(call),
+        Ordering::Equal => When::Keeper,
+        Ordering::Greater => When::OfTarget,
+    };
+    Who { thread: thread as u32, when }
+}
+
+/// `code` is a return address: the call before it is meant.
+fn place(who: Who, deed: Deed, code: usize) -> Place {
+    Place { who, deed, code: before(code), around: Vec::new() }
+}
+
+/// What the running thread does, with the functions that it is in.
+fn place_now(act: Act, deed: Deed) -> Place {
+    let around: [usize; AROUND_MAX] = backtrace::around(act.code);
+    let around = around.into_iter().filter_map(before).collect();
+    Place { around, ..place(act.who(), deed, act.code) }
+}
+
+/// What some thread did to the block: the trail, if there is one, knows in which functions.
+fn place_then(act: Act, deed: Deed, (did, block): (Did, usize)) -> Place {
+    let around = trail::around_last(did, block, act.code);
+    let around = around.unwrap_or_default().into_iter().filter_map(before).collect();
+    Place { around, ..place(act.who(), deed, act.code) }
+}
+
+fn before(code: usize) -> Option<u64> {
+    (code != 0).then(|| code as u64 - 1)
+}
+
+pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
+    let now = Act::reported(code);
+    let (address, offset) = (address as u64, (address - block) as u64);
+    let places = vec![
+        place_now(now, Deed::AccessedFreed { writes: write, address, offset }),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
+    ];
+    fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
+}
+
+pub fn double_free(block: usize, freed: Act, code: usize) -> ! {
+    let now = Act::reported(code);
+    let places = vec![
+        place_now(now, Deed::FreedAgain { block: block as u64 }),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
+    ];
+    fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
+}
+
+pub fn bad_free(address: usize, code: usize) -> ! {
+    let now = Act::reported(code);
+    let deed = Deed::FreedNoBlock { address: address as u64 };
+    fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place_now(now, deed)])
+}
+
+/// `near`: the block before the address, its size and who allocated it.
+pub fn out_of_bounds(
+    address: usize,
+    near: Option<(usize, usize, Act)>,
+    write: bool,
+    code: usize,
+) -> ! {
+    let now = Act::reported(code);
+    let places = match near {
+        Some((block, size, allocated)) => {
+            let (offset, bytes) = ((address - block) as u64, size as u64);
+            let deed = Deed::AccessedBehind { writes: write, offset, bytes };
+            let before = Deed::HadAllocated { block: block as u64 };
+            vec![place_now(now, deed), place_then(allocated, before, (Did::Allocate, block))]
+        }
+        None => vec![place_now(now, Deed::AccessedBetween { writes: write })],
+    };
+    fault(DetectedKind::OutOfBounds, Some(now.thread.into()), places)
+}
+
+pub fn livelock(_step: u64) -> ! {
+    fault(DetectedKind::Livelock, None, everybody(0))
+}
+
+/// The running thread computes without end. Called by a signal handler.
+pub fn hang() -> ! {
+    let me = engine::current();
+    fault(DetectedKind::Hang, Some(me as u32), everybody(me))
+}
+
+pub fn deadlock() -> ! {
+    fault(DetectedKind::Deadlock, None, everybody(0))
+}
+
+/// What each thread does, this one first.
+fn everybody(first: usize) -> Vec<Place> {
+    control::set_controls(false);
+    let mut doing = backtrace::doing();
+    // Who made the structure waits for those that call it, which says nothing.
+    let is_idle = |doing: &backtrace::Doing| {
+        let joins = matches!(doing.waits, Some((Wait::Join, _)));
+        joins && doing.thread == engine::callers() && !libraries::is_target_code(doing.place)
+    };
+    if !doing.iter().all(is_idle) {
+        doing.retain(|doing| !is_idle(doing));
+    }
+    doing.sort_by_key(|doing| (doing.thread != first, doing.thread));
+    let doing = doing.into_iter();
+    doing
+        .map(|doing| {
+            let (call, calling) = engine::calls(doing.thread);
+            let who = who(doing.thread, call, calling);
+            let deed = doing.waits.map_or(Deed::Runs, |(why, on)| {
+                let holder = engine::holder(why, on).map(|holder| holder as u32);
+                Deed::Waits(Waits { on: awaited(why), address: on as u64, holder })
+            });
+            place(who, deed, doing.place)
+        })
+        .collect()
+}
+
+fn awaited(why: Wait) -> Awaited {
+    match why {
+        Wait::Mutex => Awaited::Mutex,
+        Wait::ReadLock => Awaited::ReadLock,
+        Wait::WriteLock => Awaited::WriteLock,
+        Wait::Condition => Awaited::Condition,
+        Wait::Semaphore => Awaited::Semaphore,
+        Wait::Barrier => Awaited::Barrier,
+        Wait::Once => Awaited::Once,
+        Wait::Futex => Awaited::Futex,
+        Wait::Join => Awaited::Join,
+        Wait::Sleep => Awaited::Time,
+        Wait::Signal => Awaited::Signal,
+        Wait::Other => Awaited::Other,
+    }
+}
+
+/// Tells the main program, and ends the process.
+fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
+    control::set_controls(false);
+    crate::fault::note_growth();
+    crate::marker::interlap_fault();
+    let round = current_round::number();
+    let steps = Box::new(steps(&engine::counted()));
+    let detected = Detected { kind, round, thread, places, steps };
+    crate::record::send_last(&Frame::Fault(detected))
+}
+
+/// What a round counted, as it is sent. A round that a fault cut short has not leaked.
+pub fn steps(counted: &engine::Outcome) -> Steps {
+    Steps {
+        policy: current_round::policy_name(),
+        steps: counted.steps,
+        switches: counted.switches,
+        schedule: counted.schedule,
+        atomics: counted.atomics,
+        blocking: counted.blocking,
+        pairs: coverage::new_pairs(),
+        leaked_blocks: 0,
+        leaked_bytes: 0,
+        recorded: engine::recorded(),
+        trail: trail::taken(),
+    }
+}

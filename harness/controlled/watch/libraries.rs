@@ -1,0 +1,213 @@
+//! The libraries loaded into this process: whose code an address is, which libraries are the
+//! system's, and which of the target's are uninstrumented.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Libraries that are not the target's: how their files' names begin.
+const SYSTEM: [&str; 12] = [
+    "libc.so",
+    "libstdc++",
+    "libc++",
+    "ld-linux",
+    "libm.so",
+    "libmvec.so",
+    "libgcc_s",
+    "libpthread",
+    "librt.so",
+    "libdl.so",
+    "libatomic",
+    "linux-vdso",
+];
+
+/// Start and end of the code of the C library, of the loader, and of the compiler's own library;
+/// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
+#[unsafe(no_mangle)]
+static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
+/// Start and end of the adapter's code.
+static TARGET_CODE: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+static TARGET_LAST: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a library of this name (or path) is the system's.
+pub fn is_system(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or_default();
+    SYSTEM.iter().any(|system| file.starts_with(system))
+}
+
+/// Libraries beside the adapter that have no hooks and are not the system's.
+static UNHOOKED: OnceLock<Vec<Library>> = OnceLock::new();
+
+/// Whether there are none of these, so that every access of the target is seen.
+pub fn all_have_hooks() -> bool {
+    UNHOOKED.get().is_none_or(Vec::is_empty)
+}
+
+/// The name of the library without hooks in whose code the address lies.
+pub fn unhooked_at(address: usize) -> Option<&'static str> {
+    let mut unhooked = UNHOOKED.get()?.iter();
+    let library = unhooked.find(|library| (library.start..library.end).contains(&address))?;
+    library.path.rsplit('/').next()
+}
+
+/// Whether the address lies in the adapter's code.
+pub fn is_target_code(address: usize) -> bool {
+    (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
+}
+
+/// One past all that the adapter's library has in memory.
+pub fn target_last() -> usize {
+    TARGET_LAST.load(Relaxed)
+}
+
+/// A loaded library.
+#[derive(Debug)]
+struct Library {
+    path: String,
+    /// Of its code.
+    start: usize,
+    end: usize,
+    /// One past all that it has in memory.
+    last: usize,
+    /// Libraries that it asks for itself, by name.
+    needs: Vec<String>,
+    /// It names a hook.
+    hooked: bool,
+}
+
+/// Takes note of the C library, before a target is loaded.
+pub fn note_system() {
+    let mut at = 0;
+    for library in loaded() {
+        let keeps = ["/libc.so", "/ld-linux", "/libgcc_s.so"];
+        let of_system = keeps.iter().any(|part| library.path.contains(part));
+        if of_system && at < il_system_code.len() {
+            il_system_code[at].store(library.start, Relaxed);
+            il_system_code[at + 1].store(library.end, Relaxed);
+            at += 2;
+        }
+    }
+}
+
+/// Takes note of the target, which lies at `path`; gives the names of the libraries that it is
+/// linked with and that have no hooks in them.
+pub fn note_target(path: &Path) -> Vec<String> {
+    let all = loaded();
+    let Some(target) = all.iter().find(|library| Path::new(&library.path) == path) else {
+        return Vec::new();
+    };
+    TARGET_CODE[0].store(target.start, Relaxed);
+    TARGET_CODE[1].store(target.end, Relaxed);
+    TARGET_LAST.store(target.last, Relaxed);
+    let hooked = |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.hooked);
+    let needs = target.needs.iter();
+    let named = needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect();
+    let others = all.into_iter().filter(|other| !other.path.is_empty() && !other.hooked);
+    let _ = UNHOOKED.set(others.filter(|other| !is_system(&other.path)).collect());
+    named
+}
+
+/// The code of all libraries that are not the system's.
+pub fn code_beside_system() -> Vec<&'static [u8]> {
+    let loaded = loaded().into_iter().filter(|library| library.start < library.end);
+    let others = loaded.filter(|other| !other.path.is_empty() && !is_system(&other.path));
+    let code = others.map(|other| {
+        let start = ptr::with_exposed_provenance(other.start);
+        // SAFETY: the code of a library, which stays loaded.
+        unsafe { std::slice::from_raw_parts(start, other.end - other.start) }
+    });
+    code.collect()
+}
+
+fn loaded() -> Vec<Library> {
+    let mut found: Vec<Library> = Vec::new();
+    // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    found
+}
+
+unsafe extern "C" fn note(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    found: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader's description, valid during the call; `found` as given to
+    // dl_iterate_phdr.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<Library>>()) };
+    // SAFETY: a string of the loader; empty for the program itself.
+    let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    // SAFETY: the loader's table of this length.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let base = info.dlpi_addr as usize;
+    let mut library = Library { path, start: 0, end: 0, last: 0, needs: Vec::new(), hooked: false };
+    for header in headers {
+        let at = base + header.p_vaddr as usize;
+        if header.p_type == libc::PT_LOAD {
+            library.last = library.last.max(at + header.p_memsz as usize);
+        }
+        if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+            (library.start, library.end) = (at, at + header.p_memsz as usize);
+        } else if header.p_type == libc::PT_DYNAMIC {
+            library.read_dynamic(at);
+        }
+    }
+    found.push(library);
+    0
+}
+
+impl Library {
+    /// Reads the dynamic section at this address: see elf(5).
+    fn read_dynamic(&mut self, section: usize) {
+        const DT_NEEDED: u64 = 1;
+        const DT_STRTAB: u64 = 5;
+        const DT_STRSZ: u64 = 10;
+        let mut entry: *const [u64; 2] = ptr::with_exposed_provenance(section);
+        let (mut needed, mut strings, mut bytes) = (Vec::new(), 0, 0);
+        loop {
+            // SAFETY: the loaded library's dynamic section, which ends with a tag of 0.
+            let [tag, value] = unsafe { entry.read() };
+            match tag {
+                0 => break,
+                DT_NEEDED => needed.push(value as usize),
+                DT_STRTAB => strings = value as usize,
+                DT_STRSZ => bytes = value as usize,
+                _ => {}
+            }
+            // SAFETY: the last entry was not reached.
+            entry = unsafe { entry.add(1) };
+        }
+        // The kernel's own page keeps an offset here, not an address.
+        if strings < 4096 {
+            return;
+        }
+        // SAFETY: the library's table of names, which the loader has made an address of.
+        let names: &[u8] =
+            unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(strings), bytes) };
+        let name = |at: &usize| {
+            let name = CStr::from_bytes_until_nul(names.get(*at..)?).ok()?;
+            Some(name.to_string_lossy().into_owned())
+        };
+        self.needs = needed.iter().filter_map(name).collect();
+        self.hooked = names.windows(7).any(|part| part == b"__tsan_");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaded_libraries_are_read() {
+        let all = loaded();
+        let own = all.first().expect("this program");
+        assert!(own.needs.iter().any(|name| name.starts_with("libc.so")), "{:?}", own.needs);
+        let code = loaded as fn() -> Vec<Library> as usize;
+        assert!((own.start..own.end).contains(&code));
+        let libc = all.iter().find(|library| library.path.contains("/libc.so")).expect("linked");
+        assert!(is_system(&libc.path) && !libc.hooked && libc.start < libc.end);
+        assert!(!is_system("libcds.so.2.3.3") && !is_system("/usr/lib/libwiredtiger.so"));
+    }
+}

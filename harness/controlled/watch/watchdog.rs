@@ -1,0 +1,107 @@
+//! Notices a hang: a thread that computes without a scheduling point never gives control back. The
+//! process's clock of processor time ticks here as a signal; when several ticks in a row have found
+//! the target at the same step, it hangs: a fault. A target that waits in the kernel uses no time:
+//! the main program notices that, and asks with the same signal where it stands.
+
+use std::ffi::c_void;
+use std::io;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use libc::{c_int, pthread_t};
+
+use super::{backtrace, detect};
+use crate::controlled::core::{control, current_round, engine};
+
+const SIGNAL: c_int = libc::SIGPROF;
+
+/// Ticks without a step that make a hang.
+const TICKS: u32 = 5;
+
+/// Round and step at the last tick, and ticks since they changed.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+static SINCE: AtomicU32 = AtomicU32::new(0);
+
+/// The main program has asked: the process uses no processor time.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+static SIGNAL_CARRIER: OnceLock<fn(pthread_t, c_int)> = OnceLock::new();
+
+/// Begins to watch; `limit` of processor time without a step is a hang.
+/// `signal` sends a signal to one of the carrier's threads.
+pub fn start(limit: Duration, signal: fn(pthread_t, c_int)) -> io::Result<()> {
+    let _ = SIGNAL_CARRIER.set(signal);
+    let tick = limit / TICKS;
+    // SAFETY: plain calls with structures made here; the handler calls nothing that is not safe
+    // in one, until it ends the process.
+    let done = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = look as *const () as usize;
+        action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+        libc::sigemptyset(&mut action.sa_mask);
+        let mut event: libc::sigevent = std::mem::zeroed();
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = SIGNAL;
+        let every = libc::timespec {
+            tv_sec: tick.as_secs() as libc::time_t,
+            tv_nsec: tick.subsec_nanos().into(),
+        };
+        let times = libc::itimerspec { it_interval: every, it_value: every };
+        let mut timer = std::mem::zeroed();
+        libc::sigaction(SIGNAL, &action, ptr::null_mut()) == 0
+            && libc::timer_create(libc::CLOCK_PROCESS_CPUTIME_ID, &mut event, &mut timer) == 0
+            && libc::timer_settime(timer, 0, &times, ptr::null_mut()) == 0
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A tick, or a question. The kernel chooses the thread that takes it; a hang is told by the one
+/// that hangs.
+extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's.
+    let asked = unsafe { (*info).si_code } == libc::SI_USER;
+    let now = current_round::number().rotate_left(40) ^ engine::step();
+    if !control::controls() || SEEN.swap(now, Relaxed) != now && !asked {
+        SINCE.store(0, Relaxed);
+        return;
+    }
+    if SINCE.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
+        return;
+    }
+    if asked {
+        ASKED.store(true, Relaxed);
+    }
+    let running = engine::pthread(engine::current());
+    // SAFETY: pthread_self has no preconditions.
+    if unsafe { libc::pthread_self() } == running {
+        // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        let at = registers[libc::REG_RIP as usize] as usize;
+        if let Some(library) = backtrace::unhooked_here() {
+            // It may wait for a thread that cannot be gone on with.
+            engine::cannot_control(&format!(
+                "code of {library}, which has no hooks and does not come to an end"
+            ));
+        }
+        if ASKED.load(Relaxed) && is_system_call(at) {
+            // Only a thread that cannot be gone on with could end what the kernel waits for.
+            engine::cannot_control("a system call that waits in the kernel and that has no hook");
+        }
+        detect::hang();
+    }
+    SINCE.store(TICKS, Relaxed);
+    if let Some(signal) = SIGNAL_CARRIER.get() {
+        signal(running, SIGNAL);
+    }
+}
+
+/// Whether a thread that goes on here comes out of a system call, or begins it again.
+fn is_system_call(at: usize) -> bool {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    // SAFETY: code is read where the thread was interrupted: an instruction lies there, in a
+    // mapping of whole pages of which it is neither the first nor the last one.
+    let code: [u8; 4] = unsafe { ptr::with_exposed_provenance::<[u8; 4]>(at - 2).read() };
+    code[..2] == SYSCALL || code[2..] == SYSCALL
+}
