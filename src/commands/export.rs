@@ -14,9 +14,8 @@ use crate::availability::{installed, packages_in_use};
 use crate::cli;
 use crate::commands::fuzz::rerun;
 use crate::compile::{Language, Request, needs_libatomic};
-use crate::export::{Build, Material, Tried, Versions, Written, search};
+use crate::export::{Build, FILE, Material, Seen, Tried, Versions, Written, search};
 use crate::finding::Stored;
-use crate::interleaving::Interleaving;
 use crate::machine::Machine;
 use crate::plan::{Engine, quoted};
 use crate::report::progress::Progress;
@@ -41,9 +40,9 @@ pub fn run(args: &cli::Export) -> Result<Outcome> {
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
     let known = own(&into)?;
     let workshop = Workshop::open()?;
-    let table = table(&stored, args)?;
+    let seen = seen_again(&stored, args)?;
     let request = request(&workshop, &stored)?;
-    let material = Material::new(&stored, table.as_ref(), build(&workshop, &stored, &request)?)?;
+    let material = Material::new(&stored, seen.as_ref(), build(&workshop, &stored, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if let Some(budget) = budget.filter(|_| !args.format.json) {
         let seconds = budget.as_secs();
@@ -61,14 +60,14 @@ pub fn run(args: &cli::Export) -> Result<Outcome> {
         let reproduces = matches!(tried, Tried::Runs { .. }).then(|| tried.is_shown());
         print_json(&Json { directory: &into, files: names, reproduces, words: tried.words() })?;
     } else {
-        tell(&into, &material, &tried);
+        tell(&into, &tried);
     }
     Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn tell(into: &Path, material: &Material, tried: &Tried) {
+fn tell(into: &Path, tried: &Tried) {
     let at = |name: &str| quoted(&into.join(name).display().to_string());
-    println!("{}  # the program: {}", at(material.file()), tried.words());
+    println!("{}  # the program: {}", at(FILE), tried.words());
     println!("{}  # how to compile and run it, what to expect", at("README.md"));
     println!("{}  # to paste into an issue", at("report.md"));
     match tried {
@@ -86,17 +85,17 @@ fn tell(into: &Path, material: &Material, tried: &Tried) {
     }
 }
 
-/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced, and
-/// that is told.
-fn table(stored: &Stored, args: &cli::Export) -> Result<Option<Interleaving>> {
+/// What the threads did, as it is seen again. Without it the order cannot be forced, and that is
+/// told.
+fn seen_again(stored: &Stored, args: &cli::Export) -> Result<Option<Seen>> {
     let finding = &stored.finding;
-    if stored.interleaving.is_some() || finding.plan.engine != Engine::Controlled {
-        return Ok(stored.interleaving.clone());
+    if finding.plan.engine != Engine::Controlled {
+        return Ok(None);
     }
     let run = cli::Run { duration: args.try_for, hang: args.hang, format: args.format };
     let options = rerun(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
-    match explain::table(stored, &options) {
-        Ok(table) => Ok(Some(table)),
+    match explain::table_and_trail(stored, &options) {
+        Ok((table, trail)) => Ok(Some(Seen { table, trail })),
         Err(error) => {
             eprintln!("warning: the order is not forced: {error:#}");
             Ok(None)
@@ -125,17 +124,15 @@ fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
 
 fn build(workshop: &Workshop, stored: &Stored, request: &Request) -> Result<Build> {
     let toolchain = workshop.toolchain();
-    // Its own flags are read from the source again.
-    let search_path = toolchain.search_path(&Request { flags: Vec::new(), ..request.clone() })?;
     // What does not compile any more is found out below.
     let library = workshop.compile(&stored.finding.plan).ok();
     Ok(Build {
         needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
         adapter: request.source.clone(),
         include_dirs: request.include_dirs.clone(),
-        search_path,
         flags: request.flags.clone(),
         libraries: request.libraries.clone(),
+        hooks: toolchain.compiler(Language::of(&request.source)?)?.hooks(),
         contract: toolchain.tree().ffi(),
     })
 }

@@ -38,7 +38,7 @@ const HOOKED: [&str; 7] = [
 ];
 /// Functions that use memory and are called by code with hooks: the harness has others in their
 /// place, which look first.
-const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
+pub const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
 
 impl Flavour {
     fn name(self) -> &'static str {
@@ -215,6 +215,12 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-fno-partial-inlining",
         ],
     }
+}
+
+/// The flags of hooks, for a program of its own.
+pub(super) fn hooks(clang: bool) -> Vec<&'static str> {
+    let of_all = HOOKED.into_iter().filter(|flag| !["-O2", DEBUG, "-fno-plt"].contains(flag));
+    of_all.chain(hooked(clang).iter().copied()).collect()
 }
 
 fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {

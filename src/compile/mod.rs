@@ -21,6 +21,7 @@ use crate::cache::{Cache, IoError};
 use crate::head::Head;
 use crate::sources::{Sources, Tree};
 use command::Commands;
+pub use command::WRAPPED;
 pub use compiler::{Compiler, Language};
 pub use error::Error;
 pub use flags::words as flag_words;
