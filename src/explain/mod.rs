@@ -61,6 +61,14 @@ pub fn interleaving(
     Some(Interleaving { rows, cut: trail.len() >= crate::trace::trail::EVENTS_MAX })
 }
 
+/// A trail of the stored finding's round, each event with whether other threads could notice it.
+pub fn marked(stored: &Stored, trail: &[Event]) -> Vec<(Event, bool)> {
+    let trail = written::settled(&delayed::noticed(trail));
+    let under_way = Story { stored, trail: &trail }.under_way();
+    let matters = matters::of(&trail, &under_way).into_iter().map(|mark| mark.matters);
+    trail.iter().copied().zip(matters).collect()
+}
+
 /// Rows in order: of one step a call comes before what it does, and an answer behind.
 type At = (u64, u8, usize);
 

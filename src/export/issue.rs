@@ -103,7 +103,7 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
     text += &explanation(stored);
     text += "\n## What is called\n\n";
     text += &scenario(stored);
-    if let Some(table) = material.table {
+    if let Some(table) = material.seen.map(|seen| &seen.table) {
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
                  happened.";
         if table.names_blocks() {
@@ -190,18 +190,10 @@ fn scenario(stored: &Stored) -> String {
 }
 
 fn reproduce(material: &Material, draft: &Draft, tried: &Tried) -> String {
-    let hooked = match draft.headers.is_empty() {
-        true => "",
-        false => {
-            " and the directory `hooked/`, copies of the headers in which calls are stopped at \
-                  certain lines"
-        }
-    };
-    let command = readme::shell(&draft.command);
     let mut text = format!(
-        "With the attached `{}`{hooked}, which needs nothing but a compiler and the library:\n\n\
-         ```sh\n{command}\n./reproducer\n```\n\n",
-        material.file()
+        "With the attached directory, which needs nothing but a compiler and the library:\n\n\
+         ```sh\n{}\n./reproducer\n```\n\n",
+        draft.command
     );
     text += &readme::outcome(material, draft, tried);
     let found = match material.stored.finding.plan.engine {

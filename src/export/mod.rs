@@ -1,43 +1,34 @@
-//! A finding as a program that needs no interlap. A stored finding, the table of what its threads
-//! did and the adapter's code come in; a reproducer, what is to be known about it and a report for
-//! the library's authors go out as texts. [`search`] finds out what reproduces; nothing is written
+//! A finding as a program that needs no interlap. A stored finding, what its threads did and the
+//! adapter's code come in; a reproducer, what is to be known about it and a report for the
+//! library's authors go out as texts. [`search`] finds out what reproduces; nothing is written
 //! where the user sees it.
 //!
-//! - `calls`: Calls in words and in C++: the operations of a history come in; what they are called,
-//!   what they answered, and the functions that make them go out.
-//! - `forced`: The orders that a program can force: a stored finding and the table of what its
-//!   threads did come in; scripts in turns go out, each with the points at which its threads may
-//!   have to be stopped.
-//! - `halts`: Where in the code a thread can be stopped as it was in the finding.
-//! - `headers`: Copies of a library's headers with points in them.
+//! The adapter and the library are compiled as they are, with hooks at each access; the program's
+//! own runtime (`code/schedule.c`) stops threads there, so that it runs as well against a library
+//! that somebody has changed.
+//!
+//! - `calls`: Calls in words and in C: the operations of a history come in; what they are called,
+//!   what they answered, and the code that makes them go out.
 //! - `issue`: A bug report for the library's authors: a finding, what became of its reproducer and
 //!   the versions come in; Markdown to be pasted into an issue goes out.
-//! - `outline`: What a reproducer does, in words: a program comes in; its head, and who calls what
-//!   when, go out.
-//! - `program`: The reproducer: a program in one file.
+//! - `program`: The reproducer: a program in C that calls the structure as the finding did.
 //! - `readme`: The README of an export: a draft and what became of it come in; Markdown goes out,
 //!   for people who know neither interlap nor the library.
-//! - `script`: What the threads of a reproducer do, in order.
 //! - `search`: Which program reproduces a finding: what can be tried comes in, is compiled and run,
 //!   all within one limit of time; the best draft goes out, with what became of it.
-//! - `source`: The adapter as one text.
-//! - `statements`: Where a call can be put into C or C++ code.
+//! - `source`: The adapter and the headers beside it, to be copied as they are.
 //! - `trial`: Whether a reproducer reproduces: a directory with the program and the command that
 //!   compiles it come in, what became of some runs goes out.
+//! - `turns`: The order in which a program makes the threads of a finding run.
 
 mod calls;
-mod forced;
-mod halts;
-mod headers;
 mod issue;
-mod outline;
 mod program;
 mod readme;
-mod script;
 pub mod search;
 mod source;
-mod statements;
 mod trial;
+mod turns;
 
 use std::path::{Path, PathBuf};
 
@@ -46,34 +37,46 @@ use anyhow::{Result, bail};
 pub use issue::Versions;
 pub use search::Tried;
 
-use crate::adapter::compile::Language;
+use crate::adapter::compile::{Language, WRAPPED};
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::interleaving::Interleaving;
 use crate::finding::{Stored, What};
 use crate::process::fault::FaultKind;
-use halts::Halt;
-use headers::Header;
-use program::{Binding, Program, Sign};
-use script::Script;
+use crate::trace::trail::Event;
+use program::{Program, Sign};
 use source::Source;
+use turns::Schedule;
+
+/// The program's file.
+pub const FILE: &str = "reproducer.c";
+/// Where the headers of the contract are put.
+const CONTRACT: &str = "interlap";
 
 /// Most calls of a round that is exported.
 const CALLS_MAX: usize = 5_000;
+
+/// What a round's threads did.
+pub struct Seen {
+    pub table: Interleaving,
+    /// Each event, with whether other threads could notice it.
+    pub trail: Vec<(Event, bool)>,
+}
 
 /// What is needed besides the finding.
 pub struct Material<'a> {
     pub stored: &'a Stored,
     /// What its threads did, if that is known.
-    pub table: Option<&'a Interleaving>,
+    pub seen: Option<&'a Seen>,
     source: Source,
     language: Language,
-    /// Directories of headers, the first one found wins.
-    roots: Vec<PathBuf>,
-    /// What the compiler is told besides, for the compiler and for the linker.
+    /// What the compiler is told besides, and the linker.
     flags: Vec<String>,
+    link_flags: Vec<String>,
+    /// The flags for code that calls hooks.
+    hooks: Vec<&'static str>,
     compiler: String,
     /// The headers of the contract.
-    contract: String,
+    contract: Vec<Written>,
     title: String,
 }
 
@@ -81,12 +84,12 @@ pub struct Material<'a> {
 pub struct Build {
     pub adapter: PathBuf,
     pub include_dirs: Vec<PathBuf>,
-    /// Where the compiler looks for headers, in order.
-    pub search_path: Vec<PathBuf>,
     pub flags: Vec<String>,
     pub libraries: Vec<String>,
     /// Whether its atomics are calls of a library that only the engine's hooks spare.
     pub needs_libatomic: bool,
+    /// The flags for code that calls hooks.
+    pub hooks: Vec<&'static str>,
     /// The directory of interlap.h and interlap.hpp.
     pub contract: PathBuf,
 }
@@ -94,23 +97,18 @@ pub struct Build {
 /// A way to reproduce the finding, as texts.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    script: Script,
-    halts: Vec<Halt>,
-    reuses_memory: bool,
-    headers: Vec<Header>,
-    command: Vec<String>,
-    text: String,
+    /// None: all threads run at once.
+    schedule: Option<Schedule>,
+    /// Compiles it: run by a shell.
+    command: String,
+    files: Vec<Written>,
 }
 
 /// A file to be written, by its path in the export's directory.
 pub type Written = (PathBuf, String);
 
 impl<'a> Material<'a> {
-    pub fn new(
-        stored: &'a Stored,
-        table: Option<&'a Interleaving>,
-        build: Build,
-    ) -> Result<Material<'a>> {
+    pub fn new(stored: &'a Stored, seen: Option<&'a Seen>, build: Build) -> Result<Material<'a>> {
         let calls = stored.round.history.len();
         if calls == 0 {
             bail!("{} has no calls, so that there is nothing to call again", stored.finding.name);
@@ -134,72 +132,72 @@ impl<'a> Material<'a> {
         }
         let language = Language::of(&build.adapter)?;
         let source = Source::read(&build.adapter)?;
-        let contract = |name: &str| std::fs::read_to_string(build.contract.join(name));
-        let mut headers = contract("interlap.h")?;
-        if language == Language::Cpp && source.includes_contract("interlap.hpp") {
-            headers += &contract("interlap.hpp")?;
-        }
+        let contract = ["interlap.h", "interlap.hpp"].map(|name| -> Result<Written> {
+            let text = std::fs::read_to_string(build.contract.join(name))?;
+            Ok((Path::new(CONTRACT).join(name), text))
+        });
+        let (flags, link_flags) = flags(&build, &source);
         Ok(Material {
             stored,
-            table,
+            seen,
             language,
-            flags: flags(&build, &source),
-            roots: build.search_path,
+            flags,
+            link_flags,
+            hooks: build.hooks,
             compiler: compiler(language),
-            contract: source::contract(&headers),
+            contract: contract.into_iter().collect::<Result<_>>()?,
             title: issue::title(stored),
             source,
         })
     }
 
-    /// The name of the program's file.
-    pub fn file(&self) -> &'static str {
-        if self.language == Language::C { "reproducer.c" } else { "reproducer.cpp" }
-    }
-
-    fn draft(
-        &self,
-        script: &Script,
-        halts: &[Halt],
-        binding: Binding,
-        reuses_memory: bool,
-    ) -> Draft {
-        let halts = halts::named(halts.to_vec());
-        let headers = headers::hooked(&halts, &self.source, &self.roots);
-        let command = self.command(!headers.is_empty());
+    fn draft(&self, schedule: Option<Schedule>) -> Draft {
+        let command = self.command(schedule.is_some());
         let program = Program {
             stored: self.stored,
-            source: &self.source,
-            language: self.language,
-            binding,
-            contract: &self.contract,
-            script,
-            halts: &halts,
-            command: &readme::shell(&command),
-            reuses_memory,
+            schedule: schedule.as_ref(),
+            table: self.seen.map(|seen| &seen.table),
+            command: &command,
             title: &self.title,
         };
-        let text = program.text();
-        let script = script.clone();
-        Draft { script, halts, reuses_memory, headers, command, text }
+        let mut files = vec![(PathBuf::from(FILE), program.text())];
+        if schedule.is_some() {
+            let runtime = include_str!("code/schedule.c");
+            files.push((PathBuf::from("schedule.c"), runtime.to_string()));
+        }
+        files.extend(self.source.copies().into_iter().chain(self.contract.iter().cloned()));
+        Draft { schedule, command, files }
     }
 
-    fn command(&self, is_hooked: bool) -> Vec<String> {
-        let standard = if self.language == Language::C { "-std=gnu11" } else { "-std=c++17" };
-        let mut words = vec![self.compiler.clone()];
+    /// The adapter and the library with hooks, the program without; linked without the library of
+    /// hooks that the compiler has.
+    fn command(&self, is_scheduled: bool) -> String {
+        let mut of_all = vec!["-O2", "-g", "-pthread"];
+        if self.wants_sanitizer() && !is_scheduled {
+            of_all.push("-fsanitize=address");
+        }
+        let include = format!("-I{CONTRACT}");
+        let adapter = self.source.adapter().display().to_string();
+        let mut words = vec![&self.compiler[..]];
         if !self.flags.iter().any(|flag| flag.starts_with("-std=")) {
-            words.push(standard.to_string());
+            words.push(if self.language == Language::C { "-std=gnu11" } else { "-std=c++17" });
         }
-        words.extend(["-O2", "-g", "-pthread"].map(str::to_string));
-        if self.wants_sanitizer() {
-            words.push("-fsanitize=address".to_string());
+        words.extend(of_all.iter());
+        if is_scheduled {
+            words.extend(self.hooks.iter());
         }
-        if is_hooked {
-            words.push(format!("-I{}", headers::DIRECTORY));
-        }
-        words.extend([self.file(), "-o", "reproducer"].map(str::to_string));
-        words.extend(self.flags.iter().cloned());
-        words
+        words.extend(self.flags.iter().map(String::as_str));
+        words.extend([&include[..], "-c", &adapter, "-o", "adapter.o"]);
+        let mut own = vec![&self.compiler[..]];
+        own.extend(of_all.iter());
+        own.extend(is_scheduled.then_some("-mcx16"));
+        own.extend([&include[..], "-x", "c", "-c", FILE, "-o", "reproducer.o"]);
+        let mut link = vec![&self.compiler[..]];
+        link.extend(of_all[2..].iter());
+        link.extend(is_scheduled.then_some(WRAPPED));
+        link.extend(["adapter.o", "reproducer.o", "-o", "reproducer"]);
+        link.extend(self.link_flags.iter().map(String::as_str));
+        [words, own, link].map(|words| readme::shell(&words)).join(" && ")
     }
 
     /// Of wrong uses of memory a process may take no notice.
@@ -218,12 +216,9 @@ impl<'a> Material<'a> {
 
     /// All files of an export.
     pub fn files(&self, draft: &Draft, tried: &Tried, versions: &Versions) -> Vec<Written> {
-        let mut files = vec![
-            (PathBuf::from(self.file()), draft.text.clone()),
-            (PathBuf::from("README.md"), readme::text(self, draft, tried)),
-            (PathBuf::from("report.md"), issue::text(self, draft, tried, versions)),
-        ];
-        files.extend(headers::files(&draft.headers));
+        let mut files = draft.files.clone();
+        files.push((PathBuf::from("README.md"), readme::text(self, draft, tried)));
+        files.push((PathBuf::from("report.md"), issue::text(self, draft, tried, versions)));
         files
     }
 }
@@ -234,32 +229,39 @@ fn controlled(stored: &Stored) -> String {
     Plan { engine, scenarios: Vec::new(), ..stored.finding.plan.clone() }.to_string()
 }
 
-/// What follows the program's name on the command line.
-fn flags(build: &Build, source: &Source) -> Vec<String> {
-    let mut flags: Vec<String> = Vec::new();
+/// What the compiler is told besides, and what the linker is.
+fn flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
+    let (mut compile, mut link): (Vec<String>, Vec<String>) = Default::default();
     let folder = build.adapter.parent().unwrap_or(Path::new("."));
     let beside = source.names_in(folder).then(|| folder.to_path_buf());
     for dir in build.include_dirs.iter().chain(&beside) {
-        flags.push(format!("-I{}", dir.display()));
+        compile.push(format!("-I{}", dir.display()));
     }
     let mut words = build.flags.iter();
     while let Some(word) = words.next() {
-        let word = if word == "-L" || word == "-I" {
-            format!("{word}{}", words.next().map_or("", |path| path))
-        } else {
-            word.clone()
+        let takes_next = ["-L", "-I", "-l", "-Xlinker"].contains(&&word[..]);
+        let next = words.clone().next().filter(|_| takes_next);
+        let joint = if word == "-Xlinker" { "-Wl," } else { word };
+        let word = match next {
+            Some(next) => {
+                words.next();
+                format!("{joint}{next}")
+            }
+            None => word.clone(),
         };
         if let Some(dir) = word.strip_prefix("-L") {
-            flags.push(format!("-Wl,-rpath,{dir}"));
+            link.push(format!("-Wl,-rpath,{dir}"));
         }
-        flags.push(word);
+        let is_file = !word.starts_with('-');
+        let of_linker = ["-l", "-L", "-Wl,"].iter().any(|prefix| word.starts_with(prefix));
+        if is_file || of_linker { link.push(word) } else { compile.push(word) }
     }
-    flags.extend(build.libraries.iter().map(|library| format!("-l{library}")));
+    link.extend(build.libraries.iter().map(|library| format!("-l{library}")));
     let atomics = "-latomic".to_string();
-    if build.needs_libatomic && !flags.contains(&atomics) {
-        flags.push(atomics);
+    if build.needs_libatomic && !link.contains(&atomics) {
+        link.push(atomics);
     }
-    flags
+    (compile, link)
 }
 
 /// `g++`, or `gcc` for C, which is what is meant by a plain compiler; where there is none, that of

@@ -5,25 +5,24 @@ use std::fmt::Write;
 
 use super::program::Sign;
 use super::search::Tried;
-use super::{Draft, Material, controlled, headers};
+use super::{Draft, FILE, Material, controlled};
 use crate::core::plan::{Engine, quoted};
-use crate::finding::interleaving::Interleaving;
 use crate::finding::{Stored, What};
 
 /// The words of a command as a shell needs them.
-pub fn shell(words: &[String]) -> String {
+pub fn shell(words: &[&str]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 pub fn text(material: &Material, draft: &Draft, tried: &Tried) -> String {
     let mut text = format!("# {}\n\n", material.title);
-    let file = material.file();
-    writeln!(
+    write!(
         text,
-        "`{file}` is a program that shows the bug. It needs a compiler and the library, nothing \
-         else. `report.md` is a report to send to the library's authors.\n\n\
-         ## Compile and run\n\n```sh\n{}\n./reproducer\n```\n",
-        shell(&draft.command)
+        "`{FILE}` is a program that shows the bug. It needs a compiler and the library, nothing \
+         else: the library's headers are compiled as they are installed. `adapter/` says how the \
+         library is called. `report.md` is a report to send to the library's authors.\n\n\
+         ## Compile and run\n\n```sh\n{}\n./reproducer\n```\n\n",
+        draft.command
     )
     .expect("writing to a string");
     text += &outcome(material, draft, tried);
@@ -31,9 +30,6 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried) -> String {
     text += &expect(material, draft);
     text += "\n## What is forced, and how\n\n";
     text += &forced(material, draft);
-    if !draft.headers.is_empty() {
-        text += &hooks(draft);
-    }
     text += "\n## With interlap\n\n";
     text + &again(material.stored)
 }
@@ -78,11 +74,11 @@ fn instead(material: &Material, draft: &Draft, tried: &Tried) -> String {
         return format!("To try more of them: `interlap export {directory} --try-for 5m`.");
     }
     if stored.finding.plan.engine == Engine::Controlled {
-        return "What decides it lies inside of single statements, in code that is not compiled \
-                here, or in how memory is handed out. `interlap replay` shows it each time (below)."
+        return "What decides it is done by code that is not compiled here, or by threads of the \
+                library's own. `interlap replay` shows it each time (below)."
             .to_string();
     }
-    let way = if draft.script.has_turns {
+    let way = if draft.schedule.is_some() {
         ""
     } else {
         "The moments at which threads were \
@@ -97,112 +93,75 @@ fn instead(material: &Material, draft: &Draft, tried: &Tried) -> String {
 }
 
 fn expect(material: &Material, draft: &Draft) -> String {
-    let seconds = if draft.script.has_turns { 10 } else { 60 };
+    let is_scheduled = draft.schedule.is_some();
+    let otherwise = match is_scheduled {
+        true => {
+            "`not reproduced: the schedule could be followed to step N of M`: the library has \
+             taken another way at that step, or has done the same and answered rightly. Status 0"
+        }
+        false => "`not seen in N rounds`, with status 0",
+    };
     match material.sign() {
         Sign::Answers => format!(
-            "It prints each call with its answer. When all answers are those of the finding, \
-            the last \
-             line says `REPRODUCED` and the exit status is 1. If they are not after {seconds} \
-             seconds \
-             (or as many as the argument says: `./reproducer 30`), it says `not seen in N \
-             rounds` and \
-             the status is 0; what differs is marked. Correct code cannot give these answers, \
-             as the \
-             calls follow each other at least as strictly as they did when the bug was found.\n"
+            "It prints each call with its answer. When all answers are those of the finding, the \
+             last line says `REPRODUCED` and the exit status is 1. Otherwise it says {otherwise}; \
+             answers that differ are marked. Correct code cannot give these answers, as the calls \
+             follow each other at least as strictly as they did when the bug was found.\n"
         ),
-        Sign::Crash if material.wants_sanitizer() => {
-            "AddressSanitizer, a part of the compiler, ends the program with an error, and \
-            status 1, \
-             where the memory is used wrongly. Without `-fsanitize=address` it may well go \
-             unnoticed. \
-             If it ends with `not seen in N rounds`, and status 0, nothing went wrong.\n"
-                .to_string()
-        }
-        Sign::Crash => "It crashes, or ends itself, in one of its calls. If it ends with `not \
-        seen in N \
-                        rounds`, and status 0, it did not.\n"
-            .to_string(),
-        Sign::Hang => "Calls never return; after some seconds the program says `REPRODUCED` and \
-        ends \
-                       with status 1. If it ends with `not seen in N rounds`, and status 0, they \
-                       returned.\n"
-            .to_string(),
+        Sign::Crash if material.wants_sanitizer() && is_scheduled => format!(
+            "It says `REPRODUCED`, and ends with status 1, at the access that uses memory \
+             wrongly: a breakpoint on `wrong` stops there. Otherwise it says {otherwise}.\n"
+        ),
+        Sign::Crash if material.wants_sanitizer() => format!(
+            "AddressSanitizer, a part of the compiler, ends the program with an error, and status \
+             1, where the memory is used wrongly. Without `-fsanitize=address` it may well go \
+             unnoticed. Otherwise it says {otherwise}.\n"
+        ),
+        Sign::Crash => format!(
+            "It crashes, or ends itself, in one of its calls. Otherwise it says {otherwise}.\n"
+        ),
+        Sign::Hang => format!(
+            "Calls never return; after some seconds the program says `REPRODUCED` and ends with \
+             status 1. Otherwise it says {otherwise}.\n"
+        ),
     }
 }
 
 fn forced(material: &Material, draft: &Draft) -> String {
-    let mut text = String::new();
-    if !draft.script.has_turns {
-        text += "Threads start together and run at once; nobody knows which of them goes first. \
-                 A call waits only for those calls that had returned before it began in the \
-                 finding. Each thread dawdles for a random short time before its calls, so that \
-                 rounds differ.";
-        text += match material.table.is_some_and(Interleaving::has_delays) {
-            true => {
-                " What is to happen is a store that stays in a processor's store buffer for a \
-                 moment: threads must run on processors that are free.\n"
-            }
-            false => "\n",
-        };
-    } else {
-        text += "One thread at a time runs, in turns that the program numbers (`my_turn`, \
-        `end_turn`):\n\n";
-        for line in draft.text.lines().skip_while(|line| *line != "// The threads:").skip(1) {
-            let Some(line) = line.strip_prefix("//   ") else { break };
-            writeln!(text, "- {line}").expect("writing to a string");
-        }
+    let Some(schedule) = &draft.schedule else {
+        let mut text = "Threads start together and run at once; nobody knows which of them goes \
+                        first. A call waits only for those calls that had returned before it began \
+                        in the finding. Each thread dawdles for a random short time before its \
+                        calls, so that rounds differ."
+            .to_string();
+        let has_delays = material.seen.is_some_and(|seen| seen.table.has_delays());
+        text += if has_delays { IN_BUFFERS } else { "\n" };
+        return text;
+    };
+    let mut text = format!(
+        "One thread at a time runs, in {} turns that `{FILE}` lists (`turns`): a thread goes on \
+         until one of its calls is about to do what its turn ends at, say the second 8-byte \
+         `SWAP` (compare and exchange); then the thread of the next turn does. The adapter and \
+         the library's headers are compiled with `-fsanitize=thread`, so that they call a \
+         function before each access; these functions are in `schedule.c`, not those of \
+         ThreadSanitizer. Nothing is changed in the library: edit it, compile again, and see \
+         whether the same order still shows the bug. Accesses are counted by kind and size \
+         within a call, so that most changes leave the turns where they are.\n",
+        schedule.turns.len()
+    );
+    if !schedule.held.is_empty() {
+        text += "\nStores that `held` lists stay in their thread's store buffer until a turn \
+                 `DRAIN`, as they may on x86 until a fence or a locked instruction.\n";
     }
-    if !draft.halts.is_empty() {
-        text += "\nA call is left in the middle at a point in the code, `REPRODUCER_POINT(name)`; \
-                 `stop_at(name, n, turn)` says that the next call of the thread stops when it \
-                 comes \
-                 there for the n-th time, until that turn. Everybody else passes it as if it \
-                 was not \
-                 there. A debugger, or a call of `sleep` there, would do the same.\n\n\
-                 | point | where | thread | for the n-th time |\n|---|---|---|---|\n";
-        for (halt, stop) in draft.halts.iter().zip(&draft.script.stops) {
-            let (line, code) = halt.hook.line(&material.source);
-            let history = &material.stored.round.history;
-            let call = super::calls::call(history, stop.call);
-            writeln!(
-                text,
-                "| `{}` | {line}, at `{}` | {}, in `{call}` | {} |",
-                halt.hook.name,
-                code.replace('|', "\\|"),
-                stop.thread,
-                halt.pass
-            )
-            .expect("writing to a string");
-        }
-    }
-    if draft.reuses_memory {
-        text += "\nMemory that is freed is handed out again at once, to any thread (`operator \
-        new` in \
-                 the program): allocators may do that at any time, and the bug depends on it.\n";
+    if schedule.reuses_memory {
+        text += "\nMemory that is freed is handed out again at once, to any thread (`malloc` in \
+                 `schedule.c`): allocators may do that at any time.\n";
     }
     text
 }
 
-fn hooks(draft: &Draft) -> String {
-    let mut text = format!(
-        "\nThe points lie in the library's headers. `{}/` has copies of them, with the points \
-        put in; \
-         the compiler looks there first. Without `-I{}` the program compiles, too, but nothing \
-         stops \
-         where it should. These lines differ:\n\n```diff\n",
-        headers::DIRECTORY,
-        headers::DIRECTORY
-    );
-    for header in &draft.headers {
-        let (path, name) = (header.path.display(), header.name.display());
-        write!(text, "--- {path}\n+++ {}/{name}\n", headers::DIRECTORY)
-            .expect("writing to a string");
-        for (line, was, is) in &header.changes {
-            write!(text, "@@ -{line} @@\n-{was}\n+{is}\n").expect("writing to a string");
-        }
-    }
-    text + "```\n"
-}
+const IN_BUFFERS: &str = " What is to happen is a store that stays in a processor's store buffer \
+                          for a moment: threads must run on processors that are free.\n";
 
 /// How to see it again with interlap.
 pub fn again(stored: &Stored) -> String {

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::forced::{self, Forced};
-use super::program::{Binding, Sign};
-use super::script;
+use super::program::Sign;
 use super::trial::{self, Limits};
-use super::{Draft, Material, headers};
-use crate::adapter::compile::Language;
+use super::turns::{Plan, Schedule};
+use super::{Draft, Material};
+use crate::finding::What;
+use crate::process::fault::FaultKind;
+use crate::trace::frame::DetectedKind;
+use crate::trace::trail::{Act, EVENTS_MAX};
 
 /// Runs of a program that is said to reproduce in every run.
 pub const RUNS: usize = 20;
@@ -25,8 +27,8 @@ const LONG_SECONDS: [f64; 2] = [1.0, 6.0];
 const FORCED_PERCENT: u32 = 70;
 /// How long a compiler may take with what has to be compiled.
 const COMPILE_MAX: Duration = Duration::from_secs(180);
-/// The likeliest program gets so much time, however little is left.
-const LIKELIEST_MIN: Duration = Duration::from_secs(10);
+/// The first program gets so much time, however little is left.
+const FIRST_MIN: Duration = Duration::from_secs(10);
 
 /// What became of a draft.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,49 +129,61 @@ pub fn search(
     limit: Option<Duration>,
     tell: &mut dyn FnMut(String),
 ) -> Result<(Draft, Tried)> {
+    let schedules = schedules(material);
     let Some(limit) = limit else {
-        let forced = forced::forced(material).into_iter().find(|forced| forced.count() > 0);
-        let draft = forced.and_then(|forced| forced.drafts(material, binding_of(material)).next());
-        let free = || free(material, binding_of(material));
-        return Ok((draft.unwrap_or_else(free), Tried::No));
+        return Ok((material.draft(schedules.into_iter().next()), Tried::No));
     };
     let started = Instant::now();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let effort = Effort { limit, ..Effort::default() };
+    let effort = Effort { limit, of: schedules.len(), ..Effort::default() };
     let end = started + limit;
     let directory = scratch.path();
-    let mut probe = Probe { material, directory, started, end, effort, compiled: None, tell };
-    probe.tell("compiling it");
-    let all = forced::forced(material);
-    probe.effort.of = all.iter().map(Forced::count).sum();
-    let binding = match probe.binding(&all)? {
-        Ok(binding) => binding,
-        Err(words) => {
-            return Ok((free(material, binding_of(material)), Tried::DoesNotCompile(words)));
-        }
-    };
-    match probe.forced(&all, binding)? {
+    let mut probe = Probe { material, directory, started, end, effort, tell };
+    match probe.forced(schedules)? {
         Some(found) => Ok(found),
-        None => probe.chance(free(material, binding)),
+        None => probe.chance(material.draft(None)),
     }
 }
 
-/// A C adapter, and one that gives its table itself, has no class.
-fn binding_of(material: &Material) -> Binding {
-    let has_class = material.source.all().contains("INTERLAP_TARGET(");
-    match material.language {
-        Language::Cpp if has_class => Binding::Class,
-        _ => Binding::Table,
-    }
-}
-
-fn free(material: &Material, binding: Binding) -> Draft {
+/// Whether the calls followed each other: no two threads had a part in it.
+fn is_in_order(material: &Material) -> bool {
     let (round, history) = (&material.stored.round.start, &material.stored.round.history);
-    let script = match forced::is_in_order(material) {
-        true => script::in_order(history, round.threads),
-        false => script::at_once(history, round.threads),
+    let callers = history.threads.iter().filter(|thread| thread.client < round.threads);
+    round.sequential || callers.filter(|t| !t.operations().is_empty()).count() <= 1
+}
+
+/// The orders that can be forced, the simplest first: of what others can notice, then of all.
+fn schedules(material: &Material) -> Vec<Schedule> {
+    let Some(seen) = material.seen.filter(|_| !is_in_order(material)) else { return Vec::new() };
+    if seen.trail.is_empty() || seen.trail.len() >= EVENTS_MAX {
+        return Vec::new();
+    }
+    let stored = material.stored;
+    let plan = Plan {
+        history: &stored.round.history,
+        threads: stored.round.start.threads,
+        trail: &seen.trail,
+        hangs: material.sign() == Sign::Hang,
     };
-    material.draft(&script, &[], binding, false)
+    let livelock = FaultKind::Detected(DetectedKind::Livelock);
+    let is_livelock = matches!(&stored.finding.what, What::Fault { kind, .. } if *kind == livelock);
+    let ends = match is_livelock {
+        true => vec![
+            plan.last_new(|event| !matches!(event.act, Act::Load | Act::Read | Act::FailedSwap)),
+            plan.last_new(|_| true),
+        ],
+        false => vec![usize::MAX],
+    };
+    let mut schedules: Vec<Schedule> = Vec::new();
+    for keeps_all in [false, true] {
+        for end in &ends {
+            let schedule = plan.schedule(keeps_all, *end);
+            if !schedules.contains(&schedule) {
+                schedules.push(schedule);
+            }
+        }
+    }
+    schedules
 }
 
 struct Probe<'a> {
@@ -178,8 +192,6 @@ struct Probe<'a> {
     started: Instant,
     end: Instant,
     effort: Effort,
-    /// The program that was compiled last, if it compiles.
-    compiled: Option<String>,
     tell: &'a mut dyn FnMut(String),
 }
 
@@ -189,44 +201,26 @@ impl Probe<'_> {
         (self.tell)(format!("exporting: {what} ({spent} of {limit} s)"));
     }
 
-    /// With which binding it compiles, or what the compiler says. The likeliest program is compiled
-    /// first, for it is often the last.
-    fn binding(&mut self, all: &[Forced]) -> Result<Result<Binding, String>> {
-        let binding = binding_of(self.material);
-        let likeliest = all.iter().find_map(|of| of.drafts(self.material, binding).next());
-        if let Some(draft) = likeliest
-            && self.compile(&draft, COMPILE_MAX)?.is_ok()
-        {
-            self.compiled = Some(draft.text);
-            return Ok(Ok(binding));
-        }
-        let words = match self.compile(&free(self.material, binding), COMPILE_MAX)? {
-            Ok(()) => return Ok(Ok(binding)),
-            Err(words) => words,
-        };
-        let table = free(self.material, Binding::Table);
-        if binding == Binding::Table || self.compile(&table, COMPILE_MAX)?.is_err() {
-            return Ok(Err(words));
-        }
-        Ok(Ok(Binding::Table))
-    }
-
     /// The first program that forces the order and shows the finding each time, else one that does
     /// sometimes.
-    fn forced(&mut self, all: &[Forced], binding: Binding) -> Result<Option<(Draft, Tried)>> {
+    fn forced(&mut self, schedules: Vec<Schedule>) -> Result<Option<(Draft, Tried)>> {
         let mut best: Option<(Draft, Tried)> = None;
         let until = self.started + self.effort.limit * FORCED_PERCENT / 100;
-        for draft in all.iter().flat_map(|forced| forced.drafts(self.material, binding)) {
-            // The likeliest one is tried however slow the machine is.
-            let is_likeliest = self.effort.forced == 0;
-            if !is_likeliest && Instant::now() > until {
+        for schedule in schedules {
+            // The simplest one is tried however slow the machine is.
+            let is_first = self.effort.forced == 0;
+            if !is_first && Instant::now() > until {
                 break;
             }
             self.effort.forced += 1;
             let Effort { forced, of, .. } = self.effort;
-            self.tell(&format!("program {forced} of {of} that may force the order"));
-            let least = if is_likeliest { LIKELIEST_MIN } else { Duration::ZERO };
-            if self.compile(&draft, self.left().max(least))?.is_err() || !self.shows(0.0, least)? {
+            self.tell(&format!("program {forced} of {of} that forces the order"));
+            let draft = self.material.draft(Some(schedule));
+            let [least, compile] = match is_first {
+                true => [FIRST_MIN, COMPILE_MAX],
+                false => [Duration::ZERO, self.left()],
+            };
+            if self.compile(&draft, compile)?.is_err() || !self.shows(0.0, least)? {
                 continue;
             }
             let hangs = self.material.sign() == Sign::Hang;
@@ -262,19 +256,14 @@ impl Probe<'_> {
     }
 
     fn compile(&mut self, draft: &Draft, limit: Duration) -> Result<Result<(), String>> {
-        if self.compiled.as_ref() == Some(&draft.text) {
-            return Ok(Ok(()));
-        }
-        self.compiled = None;
-        let mut files = headers::files(&draft.headers);
-        files.push((self.material.file().into(), draft.text.clone()));
-        for (name, text) in files {
+        for (name, text) in &draft.files {
             let path = self.directory.join(name);
             let parent = path.parent().unwrap_or(self.directory);
             std::fs::create_dir_all(parent).context("cannot make a temporary directory")?;
             std::fs::write(&path, text).context("cannot write a temporary file")?;
         }
-        trial::compile(&draft.command, self.directory, limit)
+        let command = ["sh", "-c", &draft.command].map(str::to_string);
+        trial::compile(&command, self.directory, limit)
     }
 
     /// Whether one run shows it, which has the time that is left, and at least so much.

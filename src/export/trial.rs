@@ -16,7 +16,7 @@ use crate::trace::frame::DetectedKind;
 /// Added to what a run was given.
 const RUN_MORE: Duration = Duration::from_secs(30);
 /// Seconds after which calls count as hanging, in trials.
-const HANG_SECONDS: u32 = 3;
+const HANG_SECONDS: u32 = 4;
 
 /// What a run may take.
 #[derive(Clone, Copy)]
@@ -66,8 +66,8 @@ pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
             FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
             FaultKind::Hang => status.code() == Some(1) && said("REPRODUCED"),
             FaultKind::Detected(kind) => match sanitizers(*kind) {
-                Some(name) => said("ERROR: AddressSanitizer") && said(name),
-                None => status.code() == Some(1) && said("REPRODUCED"),
+                Some(name) if said("ERROR: AddressSanitizer") => said(name),
+                _ => status.code() == Some(1) && said("REPRODUCED"),
             },
         },
     })

@@ -34,7 +34,7 @@ const HOOKED: [&str; 7] = [
 ];
 /// Functions that access memory, when called by code with hooks: the harness wraps them to see the
 /// accesses.
-const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
+pub const WRAPPED: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset";
 
 impl Flavour {
     fn name(self) -> &'static str {
@@ -211,6 +211,12 @@ fn hooked(clang: bool) -> &'static [&'static str] {
             "-fno-partial-inlining",
         ],
     }
+}
+
+/// The flags of hooks, for a program of its own.
+pub(super) fn hooks(clang: bool) -> Vec<&'static str> {
+    let of_all = HOOKED.into_iter().filter(|flag| !["-O2", "-g", "-fno-plt"].contains(flag));
+    of_all.chain(hooked(clang).iter().copied()).collect()
 }
 
 fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {

@@ -110,6 +110,12 @@ impl Compiler {
         &self.environment
     }
 
+    /// The flags with which it compiles code that calls hooks, without those that concern the
+    /// library as a whole.
+    pub fn hooks(&self) -> Vec<&'static str> {
+        super::command::hooks(self.is_clang())
+    }
+
     pub(super) fn is_clang(&self) -> bool {
         self.tool.is_like_clang()
     }

@@ -28,6 +28,7 @@ use super::cache::{Cache, IoError};
 use super::head::Head;
 use super::sources::{Sources, Tree};
 use command::Commands;
+pub use command::WRAPPED;
 pub use compiler::{Compiler, Language};
 pub use error::Error;
 pub use flags::words as flag_words;

@@ -11,11 +11,12 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::explain;
 use crate::finding::interleaving::Interleaving;
-use crate::finding::{Finding, Stored, What};
+use crate::finding::{Stored, What};
 use crate::fuzz::{self, Options, Sighting};
 use crate::report::directory;
 use crate::report::output::Output;
 use crate::report::{interleaving, text};
+use crate::trace::trail::Event;
 
 pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
     let mut stored = Stored::load(&args.finding)?;
@@ -70,6 +71,7 @@ fn is_livelock(stored: &Stored) -> bool {
 /// Adds to a finding what its threads did, and to a fault's places what only that run could see.
 pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
     let (table, seen) = told(stored, options)?;
+    let seen = seen.finding;
     stored.interleaving = Some(table);
     if let What::Fault { places, .. } = &mut stored.finding.what
         && let What::Fault { places: seen_places, .. } = seen.what
@@ -80,13 +82,19 @@ pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What the threads of a finding's round did, if it goes as it went and does not end the process.
-pub fn table(stored: &Stored, options: &Options) -> Result<Interleaving> {
-    told(stored, options).map(|(table, _)| table)
+/// What the threads of a finding's round did, if it goes as it went and does not end the process:
+/// as a table, and each event with whether other threads could notice it.
+pub fn table_and_trail(
+    stored: &Stored,
+    options: &Options,
+) -> Result<(Interleaving, Vec<(Event, bool)>)> {
+    let (table, seen) = told(stored, options)?;
+    let trail = seen.round.end.steps.and_then(|steps| steps.trail).unwrap_or_default();
+    Ok((table, explain::marked(stored, &trail)))
 }
 
-/// The same, with the finding as it was seen then.
-fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Finding)> {
+/// The table, with the round and the finding as they were seen then.
+fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Sighting)> {
     let name = &stored.finding.name;
     let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     options.plan.control.trail = true;
@@ -119,5 +127,5 @@ fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Finding)> {
             stored.directory.display()
         )
     })?;
-    Ok((table, same.finding))
+    Ok((table, same))
 }

@@ -17,9 +17,8 @@ use crate::cli::arguments;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
-use crate::export::{Build, Material, Tried, Versions, Written, search};
+use crate::export::{Build, FILE, Material, Seen, Tried, Versions, Written, search};
 use crate::finding::Stored;
-use crate::finding::interleaving::Interleaving;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 
@@ -43,9 +42,9 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
     let known = own(&into)?;
     let workshop = Workshop::open()?;
-    let table = table(&stored, args)?;
+    let seen = seen_again(&stored, args)?;
     let request = request(&workshop, &stored)?;
-    let material = Material::new(&stored, table.as_ref(), build(&workshop, &stored, &request)?)?;
+    let material = Material::new(&stored, seen.as_ref(), build(&workshop, &stored, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if let Some(budget) = budget.filter(|_| !args.format.json) {
         let seconds = budget.as_secs();
@@ -66,14 +65,14 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
             &Json { directory: &into, files: names, reproduces, words: tried.words() },
         )?;
     } else {
-        tell(&into, &material, &tried, out);
+        tell(&into, &tried, out);
     }
     Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn tell(into: &Path, material: &Material, tried: &Tried, out: &mut Output) {
+fn tell(into: &Path, tried: &Tried, out: &mut Output) {
     let at = |name: &str| quoted(&into.join(name).display().to_string());
-    writeln!(out, "{}  # the program: {}", at(material.file()), tried.words());
+    writeln!(out, "{}  # the program: {}", at(FILE), tried.words());
     writeln!(out, "{}  # how to compile and run it, what to expect", at("README.md"));
     writeln!(out, "{}  # to paste into an issue", at("report.md"));
     match tried {
@@ -94,18 +93,17 @@ fn tell(into: &Path, material: &Material, tried: &Tried, out: &mut Output) {
     }
 }
 
-/// What the threads did: as it was kept, or seen again. Without it the order cannot be forced, and
-/// that is told.
-fn table(stored: &Stored, args: &arguments::Export) -> Result<Option<Interleaving>> {
+/// What the threads did, seen once more. Without it the order cannot be forced, which is said.
+fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>> {
     let finding = &stored.finding;
-    if stored.interleaving.is_some() || finding.plan.engine != Engine::Controlled {
-        return Ok(stored.interleaving.clone());
+    if finding.plan.engine != Engine::Controlled {
+        return Ok(None);
     }
     let run = arguments::Run { duration: args.try_for, hang: args.hang, format: args.format };
     let options =
         rerun_options(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
-    match explain::table(stored, &options) {
-        Ok(table) => Ok(Some(table)),
+    match explain::table_and_trail(stored, &options) {
+        Ok((table, trail)) => Ok(Some(Seen { table, trail })),
         Err(error) => {
             warning!("the order is not forced: {error:#}");
             Ok(None)
@@ -134,17 +132,15 @@ fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
 
 fn build(workshop: &Workshop, stored: &Stored, request: &Request) -> Result<Build> {
     let toolchain = workshop.toolchain();
-    // Its own flags are read from the source again.
-    let search_path = toolchain.search_path(&Request { flags: Vec::new(), ..request.clone() })?;
     // What does not compile any more is found out below.
     let library = workshop.compile(&stored.finding.plan).ok();
     Ok(Build {
         needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
         adapter: request.source.clone(),
         include_dirs: request.include_dirs.clone(),
-        search_path,
         flags: request.flags.clone(),
         libraries: request.libraries.clone(),
+        hooks: toolchain.compiler(Language::of(&request.source)?)?.hooks(),
         contract: toolchain.tree().ffi(),
     })
 }

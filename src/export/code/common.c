@@ -7,7 +7,7 @@ struct note {
 };
 static struct note notes[CALLS + 1];
 static int note_count, differences, returned[THREADS + 1];
-static int out_of_turn; // threads did not go in the order of the finding: answers prove nothing
+static int out_of_order; // calls did not follow each other as in the finding: answers prove nothing
 
 static void tell_note(const struct note *note) {
     int same = strcmp(note->answer, note->expected) == 0;
@@ -18,6 +18,7 @@ static void tell_note(const struct note *note) {
 }
 static void tell(void) {
     for (int at = 0; at < note_count && at < CALLS; at++) tell_note(&notes[at]);
+    fflush(stdout);
 }
 
 // A call has returned: notes what it answered, and whether that is what the finding has. No thread
@@ -35,7 +36,7 @@ static void check(int thread, const char *call, const char *answer, const char *
     has_returned(thread);
 }
 
-static double now(void) {
+static double seconds(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;

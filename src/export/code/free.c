@@ -19,7 +19,11 @@ static void meet(void) {
     }
     while (__atomic_load_n(&meetings, __ATOMIC_SEQ_CST) == meeting) look_again(&looks);
 }
-static void ready(void) { meet(); }
+static __thread int own_thread;
+static void ready(int thread) {
+    own_thread = thread;
+    meet();
+}
 static void done(void) { meet(); }
 
 static void has_returned(int thread) {
@@ -33,8 +37,9 @@ __attribute__((unused)) static void after(int thread, int calls) {
 }
 
 // Waits for a short time, or not at all.
-static void dawdle(int thread) {
-    if (dice == 0) dice = (unsigned)(now() * 1e6) * 2u + (unsigned)thread * 7919u + 1u;
+static void next_call(int call) {
+    (void)call;
+    if (dice == 0) dice = (unsigned)(seconds() * 1e6) * 2u + (unsigned)own_thread * 7919u + 1u;
     dice = dice * 1664525u + 1013904223u;
     unsigned what = dice >> 22;
     if (what == 0) usleep(1 + (dice >> 12) % 100);

@@ -1,9 +1,21 @@
 // All of it over and over, each time with a structure of its own. The threads are new ones now and
 // then: in some code that matters, and to start them takes longer than all they do.
 enum { LAPS = 1000 };
+static const double SECONDS = 60; // how long to try, if not told
 static unsigned long rounds;
 static int finished, is_over, is_shown;
 static double end_of_time;
+
+static void hangs(void) {
+    tell();
+    puts(HANGS);
+    fflush(stdout);
+    _exit(status_of_hang);
+}
+static void reset(void) {
+    differences = note_count = 0;
+    memset(returned, 0, sizeof returned);
+}
 
 static void *start(void *number) {
     int me = *(int *)number;
@@ -13,7 +25,7 @@ static void *start(void *number) {
             at_the_end();
             destroy_structure();
             is_shown = WANTS_ANSWERS && differences == 0;
-            is_over = is_shown || lap == LAPS || now() >= end_of_time;
+            is_over = is_shown || lap == LAPS || seconds() >= end_of_time;
         }
         if (me == 0 && !is_over) {
             reset();
@@ -35,7 +47,7 @@ static int shows_it(double end) {
         reset();
         make_structure();
         unsigned long last = __atomic_add_fetch(&rounds, 1, __ATOMIC_SEQ_CST);
-        double since = now();
+        double since = seconds();
         is_over = finished = 0;
         for (int thread = 0; thread < THREADS; thread++) {
             numbers[thread] = thread;
@@ -44,11 +56,24 @@ static int shows_it(double end) {
         while (__atomic_load_n(&finished, __ATOMIC_SEQ_CST) < THREADS) {
             usleep(500);
             unsigned long round = __atomic_load_n(&rounds, __ATOMIC_SEQ_CST);
-            if (round != last) last = round, since = now();
-            if (now() > since + hang_seconds) hangs();
+            if (round != last) last = round, since = seconds();
+            if (seconds() > since + hang_seconds) hangs();
         }
         for (int thread = 0; thread < THREADS; thread++) pthread_join(threads[thread], NULL);
-    } while (!is_shown && now() < end);
+    } while (!is_shown && seconds() < end);
     return is_shown;
 }
 
+
+int main(int argc, char **argv) {
+    if (argc > 2) hang_seconds = atoi(argv[2]);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (shows_it(seconds() + (argc > 1 ? atof(argv[1]) : SECONDS))) {
+        tell();
+        printf("REPRODUCED in round %lu: %s\n", rounds, FINDING);
+        return 1;
+    }
+    if (!TELL_AT_ONCE) tell();
+    printf("not seen in %lu round%s (the last one is above)\n", rounds, rounds == 1 ? "" : "s");
+    return 0;
+}

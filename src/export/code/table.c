@@ -35,7 +35,8 @@ static const char *word_for(uint32_t op, uint32_t status) {
 
 // Makes a call with `count` arguments and gives what it answered, in words.
 static const char *call(int thread, void *local, uint32_t op, uint32_t count, ...) {
-    static __thread int64_t values[VALUES], results[VALUES];
+    static __thread int64_t results[VALUES];
+    int64_t values[VALUES]; // on the stack, where nobody else looks
     static __thread char words[VALUES * 24];
     va_list list;
     va_start(list, count);

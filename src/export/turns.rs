@@ -1,0 +1,419 @@
+//! The order in which a program makes the threads of a finding run. What the threads did comes in,
+//! each event with whether others could notice it; turns go out, each a thread and what it is about
+//! to do when its turn ends. Writes no code.
+//!
+//! Calls are made narrower on the way: one begins right before the first thing that others can
+//! notice, and returns right after the last. That orders more calls than were ordered before, so
+//! the same answers are at least as impossible.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::core::history::{History, NEVER, OperationId};
+use crate::core::operation::Status;
+use crate::trace::trail::{Act, Event};
+
+/// What a turn may end at, as `schedule.c` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Point {
+    Call,
+    Load,
+    Store,
+    Exchange,
+    Swap,
+    Fence,
+    Read,
+    Write,
+    Allocate,
+    Free,
+    Acquire,
+    Release,
+    Wait,
+    Wake,
+    /// About to wait.
+    Ask,
+    Any,
+    Drain,
+    Done,
+}
+
+impl Point {
+    pub fn name(self) -> String {
+        format!("{self:?}").to_uppercase()
+    }
+
+    fn of(act: Act) -> Option<Point> {
+        Some(match act {
+            Act::Load => Point::Load,
+            Act::Store | Act::Buffer => Point::Store,
+            Act::Exchange => Point::Exchange,
+            Act::Swap | Act::FailedSwap => Point::Swap,
+            Act::Fence => Point::Fence,
+            Act::Read => Point::Read,
+            Act::Write => Point::Write,
+            Act::Allocate => Point::Allocate,
+            Act::Free => Point::Free,
+            Act::Acquire => Point::Acquire,
+            Act::Release => Point::Release,
+            Act::Block => Point::Wait,
+            Act::Wake => Point::Wake,
+            Act::Crash | Act::Drain => return None,
+        })
+    }
+
+    /// Whether it is counted by its size.
+    fn has_size(self) -> bool {
+        use Point::{Exchange, Load, Read, Store, Swap, Write};
+        matches!(self, Load | Store | Exchange | Swap | Read | Write)
+    }
+
+    /// How little its number depends on the compiler and the C library: more is better.
+    fn certainty(self) -> u32 {
+        match self {
+            Point::Call => 4,
+            Point::Load | Point::Store | Point::Exchange | Point::Swap | Point::Fence => 3,
+            Point::Acquire | Point::Release | Point::Wait | Point::Wake => 2,
+            Point::Read | Point::Write => 1,
+            Point::Allocate | Point::Free => 0,
+            Point::Ask | Point::Any | Point::Drain | Point::Done => 0,
+        }
+    }
+}
+
+/// A thread goes on until its call number `call`, from 1, is about to do this for the `count`-th
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    pub thread: u32,
+    pub call: u32,
+    pub point: Point,
+    pub size: u32,
+    pub count: u32,
+    /// The step of the finding at which it was done, to look up its place.
+    pub step: Option<u64>,
+}
+
+/// Turns, and the stores that wait in store buffers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    pub turns: Vec<Turn>,
+    pub held: Vec<Turn>,
+    pub reuses_memory: bool,
+}
+
+/// What a thread did, in the order in which it did it.
+struct Done {
+    turn: Turn,
+    /// Its number in the trail.
+    at: usize,
+    /// A store that waits in its thread's buffer.
+    is_held: bool,
+}
+
+/// A thing that others may notice.
+struct Atom {
+    thread: u32,
+    call: u32,
+    /// Place among what its thread did; none of the end of a call that nobody noticed.
+    own: Option<usize>,
+    /// A store of the thread arrives in memory.
+    drains: bool,
+}
+
+/// What the schedule is made of.
+pub struct Plan<'a> {
+    pub history: &'a History,
+    pub threads: u32,
+    /// Events, with whether others could notice them.
+    pub trail: &'a [(Event, bool)],
+    /// At the end all threads run at once, for ever.
+    pub hangs: bool,
+}
+
+impl Plan<'_> {
+    /// Turns that keep the order of what others could notice, or of all; up to this event.
+    pub fn schedule(&self, keeps_all: bool, until: usize) -> Schedule {
+        let own: Vec<Vec<Done>> = (0..self.threads).map(|thread| self.done_by(thread)).collect();
+        let atoms = self.atoms(&own, keeps_all, until);
+        let mut turns = Vec::new();
+        for at in 0..atoms.len() {
+            let atom = &atoms[at];
+            if atom.drains {
+                turns.push(bare(atom.thread, 0, Point::Drain));
+                continue;
+            }
+            let goes_on = |next: &Atom| next.thread == atom.thread && !next.drains;
+            if atoms.get(at + 1).is_some_and(goes_on) {
+                continue;
+            }
+            let next = atoms[at + 1..].iter().find(|next| goes_on(next));
+            let until_next = atoms[at + 1..].iter().take_while(|next| !goes_on(next));
+            let own = &own[atom.thread as usize];
+            turns.push(match { until_next }.any(|of| of.drains && of.thread == atom.thread) {
+                // Whatever it did next would have let its stores go.
+                true => at_once(atom, own),
+                false => self.end_of_turn(atom, next, own),
+            });
+        }
+        if self.hangs {
+            turns.truncate(turns.len() - turns.iter().rev().take_while(is_done).count());
+        } else {
+            for thread in (0..self.threads).rev() {
+                if !turns.iter().any(|turn| turn.thread == thread && is_done(&turn)) {
+                    turns.push(bare(thread, 0, Point::Done));
+                }
+            }
+        }
+        let held = own.iter().flatten().filter(|done| done.is_held);
+        let held = held.map(|done| done.turn).collect();
+        Schedule { turns, held, reuses_memory: self.reuses_memory() }
+    }
+
+    /// Where a thread stops behind this, if what it does next that others notice is `next`.
+    fn end_of_turn(&self, atom: &Atom, next: Option<&Atom>, own: &[Done]) -> Turn {
+        let thread = atom.thread;
+        let last = atom.own.map(|at| &own[at]);
+        if let Some(wait) = last.filter(|done| done.turn.point == Point::Wait) {
+            return wait.turn;
+        }
+        let first = behind(atom, own);
+        let Some(next) = next else {
+            return match self.is_pending(thread, atom.call) {
+                true => at_once(atom, own),
+                false => bare(thread, 0, Point::Done),
+            };
+        };
+        if next.call > atom.call {
+            return bare(thread, next.call, Point::Call);
+        }
+        let end = next.own.map_or(first, |at| at + 1).max(first);
+        let between = own[first..end].iter().filter(|done| done.turn.point != Point::Wait);
+        let best = between.max_by_key(|done| done.turn.point.certainty());
+        // Nothing comes before it but that it waits.
+        let count = own.get(end - 1).map_or(1, |done| done.turn.count);
+        let waits = Turn { count, ..bare(thread, next.call, Point::Ask) };
+        best.map_or(waits, |done| done.turn)
+    }
+
+    fn done_by(&self, thread: u32) -> Vec<Done> {
+        let mut counts: HashMap<(u32, Point, u32), u32> = HashMap::new();
+        let mut done: Vec<Done> = Vec::new();
+        for (at, (event, _)) in self.trail.iter().enumerate() {
+            let Some(point) = Point::of(event.act).filter(|_| event.thread == thread) else {
+                continue;
+            };
+            let before = done.last().map(|before| before.turn.point);
+            // A lock is asked for when it can be had: its thread does not wait for it.
+            if point == Point::Wait && matches!(before, Some(Point::Acquire | Point::Wait)) {
+                continue;
+            }
+            let size = if point.has_size() { event.size } else { 0 };
+            let count = counts.entry((event.call, point, class(size))).or_default();
+            *count += 1;
+            let turn = Turn {
+                thread,
+                call: event.call,
+                point,
+                size,
+                count: *count,
+                step: Some(event.step),
+            };
+            done.push(Done { turn, at, is_held: event.act == Act::Buffer });
+        }
+        done
+    }
+
+    fn atoms(&self, own: &[Vec<Done>], keeps_all: bool, until: usize) -> Vec<Atom> {
+        // By step, kind, and number in the trail.
+        let mut atoms: Vec<((u64, u8, usize), Atom)> = Vec::new();
+        let mut noticed: HashSet<(u32, u32)> = HashSet::new();
+        for (at, (event, matters)) in self.trail.iter().enumerate().take(until) {
+            if event.act == Act::Drain && event.thread < self.threads {
+                let (thread, call) = (event.thread, event.call);
+                let atom = Atom { thread, call, own: None, drains: true };
+                atoms.push(((event.step, 1, at), atom));
+            }
+            if !(*matters || keeps_all) || event.thread >= self.threads {
+                continue;
+            }
+            let done = &own[event.thread as usize];
+            let Ok(place) = done.binary_search_by_key(&at, |done| done.at) else { continue };
+            let Done { turn, .. } = done[place];
+            let Some(when) = self.when(at) else { continue };
+            noticed.insert((turn.thread, turn.call));
+            let (thread, call) = (turn.thread, turn.call);
+            atoms.push((when, Atom { thread, call, own: Some(place), drains: false }));
+        }
+        for id in self.history.ids() {
+            let (thread, call) = (self.history.threads[id.thread as usize].client, id.index + 1);
+            let operation = self.history.operation(id);
+            let is_told = thread >= self.threads || noticed.contains(&(thread, call));
+            if !is_told && operation.end != NEVER {
+                let atom = Atom { thread, call, own: None, drains: false };
+                atoms.push(((operation.end, 2, 0), atom));
+            }
+        }
+        atoms.sort_by_key(|(when, _)| *when);
+        atoms.into_iter().map(|(_, atom)| atom).collect()
+    }
+
+    /// When this was done: a lock that its thread had to wait for, when it had it; none if never.
+    fn when(&self, at: usize) -> Option<(u64, u8, usize)> {
+        let event = &self.trail[at].0;
+        let own = self.trail[at + 1..].iter().map(|(event, _)| event).enumerate();
+        let mut own = own.filter(|(_, other)| other.thread == event.thread);
+        let next = own.next();
+        match next {
+            Some((_, next)) if event.act == Act::Acquire && next.act == Act::Block => {
+                let (later, after) = own.find(|(_, other)| other.act != Act::Block)?;
+                Some((after.step, 1, at + later))
+            }
+            _ => Some((event.step, 1, at)),
+        }
+    }
+
+    fn is_pending(&self, thread: u32, call: u32) -> bool {
+        let place = self.history.threads.iter().position(|of| of.client == thread);
+        let Some((place, index)) = place.zip(call.checked_sub(1)) else { return false };
+        let known = self.history.threads[place].operations().len() > index as usize;
+        let id = OperationId { thread: place as u32, index };
+        known && self.history.operation(id).status == Status::Pending
+    }
+
+    fn reuses_memory(&self) -> bool {
+        let mut freed: HashSet<u64> = HashSet::new();
+        self.trail.iter().any(|(event, _)| match event.act {
+            Act::Free => {
+                freed.insert(event.address);
+                false
+            }
+            Act::Allocate => freed.contains(&event.address),
+            _ => false,
+        })
+    }
+
+    /// Behind the last event, of those that `counts` takes, that its thread has not done before at
+    /// this place: from there on a livelock goes round.
+    pub fn last_new(&self, counts: impl Fn(&Event) -> bool) -> usize {
+        let (mut known, mut behind) = (HashSet::new(), 0);
+        for (at, (event, _)) in self.trail.iter().enumerate() {
+            if counts(event) && known.insert((event.thread, event.act as u32, event.code)) {
+                behind = at + 1;
+            }
+        }
+        behind
+    }
+}
+
+/// Place of the next thing that its thread did.
+fn behind(atom: &Atom, own: &[Done]) -> usize {
+    let later = |done: &Done| done.turn.call > atom.call;
+    atom.own.map_or_else(|| own.iter().position(later).unwrap_or(own.len()), |at| at + 1)
+}
+
+/// The thread stops before whatever it does next.
+fn at_once(atom: &Atom, own: &[Done]) -> Turn {
+    let count = own.iter().filter(|done| done.turn.call == atom.call).count() as u32 + 1;
+    let any = Turn { count, ..bare(atom.thread, atom.call, Point::Any) };
+    own.get(behind(atom, own)).map_or(any, |done| done.turn)
+}
+
+fn is_done(turn: &&Turn) -> bool {
+    turn.point == Point::Done
+}
+
+fn bare(thread: u32, call: u32, point: Point) -> Turn {
+    Turn { thread, call, point, size: 0, count: 1, step: None }
+}
+
+/// Sizes that `schedule.c` counts as one.
+fn class(size: u32) -> u32 {
+    if matches!(size, 1 | 2 | 4 | 8 | 16) { size } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::history::Entry;
+    use crate::core::operation::Op;
+
+    fn event(step: u64, thread: u32, act: Act, address: u64) -> (Event, bool) {
+        let (call, size, before, after) = (1, 8, 0, 0);
+        let event = Event {
+            step,
+            thread,
+            call,
+            act,
+            address,
+            size,
+            before,
+            after,
+            code: 0,
+            around: [0; 4],
+        };
+        (event, true)
+    }
+
+    /// One call of each of two threads, both under way for the whole round.
+    fn history() -> History {
+        let mut history = History::default();
+        for thread in 0..2 {
+            let (op, status) = (Op::CounterRead, Status::Ok);
+            let entry = Entry { op, status, start: 1, end: 100, args: &[], results: &[0] };
+            history.push(thread, entry).expect("fits");
+        }
+        history
+    }
+
+    fn turns(trail: &[(Event, bool)]) -> Vec<(u32, Point, u32)> {
+        let history = history();
+        let plan = Plan { history: &history, threads: 2, trail, hangs: false };
+        let turns = plan.schedule(false, usize::MAX).turns;
+        turns.into_iter().map(|turn| (turn.thread, turn.point, turn.count)).collect()
+    }
+
+    #[test]
+    fn a_turn_ends_before_what_its_thread_does_next() {
+        let trail = [
+            event(2, 0, Act::Load, 0x100),
+            event(3, 1, Act::Load, 0x100),
+            event(4, 1, Act::Swap, 0x100),
+            event(5, 0, Act::FailedSwap, 0x100),
+            event(6, 0, Act::Load, 0x100),
+            event(7, 1, Act::Load, 0x100),
+        ];
+        use Point::{Done, Load, Swap};
+        assert_eq!(turns(&trail), [(0, Swap, 1), (1, Load, 2), (0, Done, 1), (1, Done, 1)]);
+    }
+
+    #[test]
+    fn a_lock_is_asked_for_when_it_can_be_had() {
+        let trail = [
+            event(2, 0, Act::Acquire, 0x100),
+            event(3, 1, Act::Acquire, 0x100),
+            event(4, 1, Act::Block, 0x100),
+            event(5, 0, Act::Acquire, 0x100),
+            event(5, 0, Act::Release, 0x100),
+            event(6, 1, Act::Load, 0x200),
+        ];
+        assert_eq!(turns(&trail), [(0, Point::Done, 1), (1, Point::Done, 1)]);
+    }
+
+    #[test]
+    fn a_store_that_waits_reaches_memory_in_a_turn_of_its_own() {
+        let trail = [
+            event(2, 0, Act::Buffer, 0x100),
+            event(3, 0, Act::Load, 0x200),
+            event(4, 1, Act::Load, 0x100),
+            event(5, 0, Act::Drain, 0x100),
+            event(6, 1, Act::Load, 0x100),
+        ];
+        use Point::{Any, Done, Drain, Load};
+        let expected = [(0, Any, 3), (1, Load, 2), (0, Drain, 1), (1, Done, 1), (0, Done, 1)];
+        assert_eq!(turns(&trail), expected);
+        let history = history();
+        let plan = Plan { history: &history, threads: 2, trail: &trail, hangs: false };
+        let held = plan.schedule(false, usize::MAX).held;
+        assert_eq!(held.len(), 1);
+        assert_eq!((held[0].thread, held[0].point, held[0].count), (0, Point::Store, 1));
+    }
+}
