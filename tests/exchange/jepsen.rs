@@ -200,5 +200,5 @@ fn errors_name_their_line_and_what_was_expected() {
     let kind = error(&(invoke.to_string() + "{:process 0, :type :done, :f :write, :value 3}"));
     assert!(kind.contains("expected :invoke, :ok, :fail or :info"), "{kind}");
     let log = log("INFO  jepsen.util - x :invoke :read nil").expect_err("no process");
-    assert!(log.contains("line 1: 'x' is no process; expected INFO"), "{log}");
+    assert!(log.contains("line 1: 'x' is not a process; expected INFO"), "{log}");
 }

@@ -135,14 +135,14 @@ fn errors_name_their_file_and_record() {
         (vec![record("KVErase", (1, 2), json!({"key": 3}))], "KVErase without result"),
         (
             vec![record("KVContains", (1, 2), json!({"key": 3, "result": 1}))],
-            "result is no boolean",
+            "result is not of the expected type, boolean",
         ),
         (
             vec![contains((1, 2)), record("Inc", (3, 4), json!({"prev_x": 1}))],
             "Inc in a log of a set",
         ),
         (vec![json!({"operation": {}})], "record 1: missing field `operation_name`"),
-        (vec![record("__AbortThread", (1, 2), json!({"signal": "SIGSEGV"}))], "cannot be judged"),
+        (vec![record("__AbortThread", (1, 2), json!({"signal": "SIGSEGV"}))], "cannot be checked"),
         (vec![end()], "records after __TerminateThread"),
     ];
     for (records, expected) in cases {

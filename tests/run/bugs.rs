@@ -87,7 +87,7 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     saved_as(&stored, "variant", |_| {});
     let answer = tool
         .call("triage")
-        .expect(1, &["also seen as not-linearizable of variant", "most likely 1 bug."]);
+        .expect(1, &["also seen as variant of pop", "most likely 1 bug."]);
     answer.expect(1, &["2 distinct, 2 new"]);
     // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another.
     saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));

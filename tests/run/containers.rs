@@ -166,7 +166,7 @@ fn races_in_lists_and_trees_are_found() {
     let freed = ["use after free", "Set::contains at tree.cpp:15"];
     for (name, adapter, said) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
         let tool = Tool::new();
-        let run = tool.fuzz_text(name, adapter).controlled().rounds(100_000).findings(1);
+        let run = tool.fuzz_text(name, adapter).controlled().jobs(1).rounds(100_000).findings(1);
         run.shrinking("0s").expect(1, &["Reproduced in a fresh process"]).expect(1, said);
         let finding = tool.only_finding();
         tool.explain(finding).with("--all").expect(1, &["BUG: "]);

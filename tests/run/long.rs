@@ -160,8 +160,8 @@ fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
 mod timing {
     use super::*;
 
-    /// Nothing is kept of transactions but what they left behind, so that nothing is left to judge when
-    /// the time is over: without it, judging takes minutes.
+    /// Nothing is kept of transactions but what they left behind, so that nothing is left to check
+    /// when the time is over: without it, checking takes minutes.
     #[test]
     #[ignore = "asserts a time: make test-timing"]
     fn long_rounds_of_transactions_end_in_time() {

@@ -37,6 +37,8 @@ static const struct held held[];
 static const int turn_count, held_count, reuses_memory;
 static const char *const wrong_use; // of memory, that the finding is about; "" for none
 
+static int out_of_order; // calls did not follow each other as in the finding: answers prove nothing
+
 enum { BUFFER = 32 };
 struct waiting_store {
     volatile void *at;
