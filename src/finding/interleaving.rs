@@ -134,6 +134,8 @@ pub fn in_short(rows: &[Row]) -> Vec<Row> {
     matter.chunk_by(goes_on).map(whole).map(placed).collect()
 }
 
+/// What a row tells. Nearly all rows are acts, so a smaller value would save nothing.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {

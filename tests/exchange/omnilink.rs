@@ -126,8 +126,8 @@ fn boxes_are_closed() {
 fn errors_name_their_file_and_record() {
     let contains = |stamps| record("KVContains", stamps, json!({"key": 3, "result": true}));
     let cases = [
-        (vec![contains((5, 9)), contains((9, 12))], "record 2: box [9, 12] after an operation"),
-        (vec![contains((9, 5))], "record 1: box [9, 5]"),
+        (vec![contains((5, 9)), contains((9, 12))], "record 2: timebox [9, 12] after an operation"),
+        (vec![contains((9, 5))], "record 1: timebox [9, 5]"),
         (
             vec![record("Put", (1, 2), json!({}))],
             "record 1: operation Put; expected one of KVContains",

@@ -85,9 +85,8 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     let stored = run.findings(1).shrinking("8s").expect(1, &[]).stored();
     assert!(stored.interleaving.is_some(), "it is shrunk");
     saved_as(&stored, "variant", |_| {});
-    let answer = tool
-        .call("triage")
-        .expect(1, &["also seen as variant of pop", "most likely 1 bug."]);
+    let answer =
+        tool.call("triage").expect(1, &["also seen as variant of pop", "most likely 1 bug."]);
     answer.expect(1, &["2 distinct, 2 new"]);
     // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another.
     saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));

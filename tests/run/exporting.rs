@@ -321,7 +321,7 @@ fn in_how_many_runs_findings_reproduce() {
             let said = [&output.stdout[..], &output.stderr].concat();
             let said = String::from_utf8_lossy(&said).into_owned();
             let reproduced = said.contains("REPRODUCED") || said.contains("AddressSanitizer");
-            output.status.code().map_or(true, |status| status == 1 && reproduced)
+            output.status.code().is_none_or(|status| status == 1 && reproduced)
         };
         let shown = (0..20).filter(is_shown).count();
         println!("{target}: reproduces in {shown} of 20 runs");

@@ -54,8 +54,8 @@ Examples:
   interlap export findings/treiber_aba-91c2 --into ~/bug-17
   interlap export findings/treiber_aba-91c2 --no-try          compile and run nothing
 
-Writes reproducer.cpp (reproducer.c for an adapter in C), which a plain g++ compiles, README.md,
-which says how and what to expect, and report.md, to paste into an issue. The order of threads is
+Writes reproducer.c with its runtime schedule.c and the adapter, which plain g++ compiles, README.md
+with the command and what to expect, and report.md, to paste into an issue. The order of threads is
 forced as far as it is known: shrink a finding of the controlled engine first. What is written is
 tried, and said to reproduce only as far as it did. docs/exporting.md has more.
 
