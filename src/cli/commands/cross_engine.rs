@@ -1,7 +1,6 @@
-//! What rr recorded, looked for with engines whose rounds cost little, by `interlap shrink` and by
-//! what `interlap fuzz --engine rr` does at its end. A stored finding comes in; what was shown goes
-//! to a directory inside of its own, and each of the two says so of the other. The recording stays
-//! as it is.
+//! Looks for a finding that rr recorded with the other engines, whose rounds cost less.
+//! The smaller finding is written to a directory inside the recording's, and each of the two names
+//! the other. The recording is not changed.
 
 use std::time::{Duration, Instant};
 

@@ -4,8 +4,8 @@
 //! - `ci`: Known issues and the reports for continuous integration, as several commands have them:
 //!   options come in, files go out.
 //! - `convert`: `interlap convert`: a recorded history, written down in another format.
-//! - `cross_engine`: What rr recorded, looked for with engines whose rounds cost little, by
-//!   `interlap shrink` and by what `interlap fuzz --engine rr` does at its end.
+//! - `cross_engine`: Looks for a finding that rr recorded with the other engines, whose rounds cost
+//!   less.
 //! - `debug`: `interlap replay --gdb`: a finding's round under gdb, which takes this process's
 //!   place and so has its terminal.
 //! - `explain`: `interlap explain`: a stored finding comes in, its round is run once more, and what
@@ -22,9 +22,8 @@
 //!   with the history, or opened in a debugger, which takes this process's place and so has its
 //!   terminal.
 //! - `replay`: `interlap replay` and `interlap show`: a stored finding, seen again.
-//! - `shrink`: `interlap shrink`, and what `interlap fuzz` does with what it found: a stored
-//!   finding comes in, the smallest one that was found in the given time takes its place on disk;
-//!   of a recording by rr, its place beside it (see [`elsewhere`]).
+//! - `shrink`: `interlap shrink`, and what `interlap fuzz` does with its findings: makes them
+//!   smaller.
 //! - `source`: A recorded history, from a file of any format.
 //! - `triage`: `interlap triage`: findings on disk come in, each bug once goes out, with the known
 //!   ones named.

@@ -1,6 +1,6 @@
-//! `interlap shrink`, and what `interlap fuzz` does with what it found: a stored finding comes in,
-//! the smallest one that was found in the given time takes its place on disk; of a recording by rr,
-//! its place beside it (see [`elsewhere`]).
+//! `interlap shrink`, and what `interlap fuzz` does with its findings: makes them smaller.
+//! The smallest finding takes the place of the stored one. A recording of rr is not changed: the
+//! smaller finding is written beside it (see [`cross_engine`]).
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
