@@ -21,7 +21,7 @@ fn fuzz<'a>(tool: &'a Tool, name: &str) -> Call<'a> {
 fn clean(names: &[&str]) {
     let tool = Tool::new();
     for name in names {
-        for (carrier, rounds) in [("fiber", 1500), ("thread", 200)] {
+        for (carrier, rounds) in [("fiber", 500), ("thread", 70)] {
             let run = fuzz(&tool, name).carrier(carrier).rounds(rounds);
             run.expect(0, &[name, "Nothing found."]).lacks("warning");
         }

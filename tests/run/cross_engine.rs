@@ -157,7 +157,7 @@ fn a_recording_that_no_other_engine_shows_stands() {
 
 #[test]
 fn native_threads_shrink_a_recording_that_cannot_be_controlled() {
-    let found = Found::with("// A register.\n// Engine: native\n", "--shrink 30s");
+    let found = Found::with("// A register.\n// Engine: native\n", "--shrink 15s");
     found.answer.expect(1, &["Shrunk to"]);
     let elsewhere = found.recorded().finding.elsewhere.expect("it was looked for");
     let trouble = elsewhere.tried[0].trouble.clone().expect("no hooks");

@@ -103,9 +103,7 @@ fn gdb_stops_at_every_operation_of_every_twin() {
         ("range_set_torn_count", "locked_range_set.hpp"),
     ] {
         let tool = Tool::new();
-        for finding in findings(&tool, twin, "") {
-            all_commands(&tool, &finding, source);
-        }
+        all_commands(&tool, &tool.twin(twin), source);
     }
 }
 
@@ -177,7 +175,7 @@ fn gdb_stops_at_faults() {
     ] {
         let text = adapters::enqueue(code);
         let line = text.lines().position(|line| line.contains(code)).expect("the line") + 1;
-        let more = if name == "hang" { "--hang 4s" } else { "" };
+        let more = if name == "hang" { "--hang 2s" } else { "" };
         let place = format!("{name}.cpp:{line}");
         stops_at_fault(&format!("{name}.cpp"), &text, more, &[said, &place]);
     }

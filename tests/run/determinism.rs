@@ -148,7 +148,7 @@ fn answers_of_the_machine_are_the_same_everywhere() {
 /// As of allocators, which begin when they are loaded.
 #[test]
 fn memory_that_is_mapped_while_the_target_is_loaded_is_put_back() {
-    repeats(data("determinism/maps_at_load.cpp"), 200);
+    repeats(data("determinism/maps_at_load.cpp"), 50);
 }
 
 /// A late dlopen could not be undone.

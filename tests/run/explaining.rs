@@ -1,6 +1,8 @@
 //! `interlap explain`: what is told of the broken twins names the line of the bug, and is the same
 //! when it is asked for again.
 
+use std::path::Path;
+
 use interlap::finding::What;
 
 use super::tool::{Tool, read};
@@ -23,11 +25,9 @@ const TWINS: [(&str, &str); 14] = [
     ("versioned_store_lost_update", "versions[change.first].push_back({now, change.second});"),
 ];
 
-/// What is stored with the finding of this twin, and what is told of it.
-fn explained(tool: &Tool, twin: &str) -> (String, String) {
-    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("4s");
-    let finding = run.expect(1, &["Reproduced in a fresh process"]).finding();
-    let answer = tool.explain(&finding).expect(1, &[twin]);
+/// What is stored with the finding of this twin, and what `explain` prints of it.
+fn explained(tool: &Tool, finding: &Path, twin: &str) -> (String, String) {
+    let answer = tool.explain(finding).expect(1, &[twin]);
     (read(finding.join("report.txt")), answer.out)
 }
 
@@ -35,7 +35,7 @@ fn explained(tool: &Tool, twin: &str) -> (String, String) {
 fn the_line_of_the_bug_is_named() {
     for (twin, line) in TWINS {
         let tool = Tool::new();
-        let (report, told) = explained(&tool, twin);
+        let (report, told) = explained(&tool, &tool.twin(twin), twin);
         assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
         // Of transactions, whole calls of two clients take turns.
         let stops = told.contains("is stopped inside of") || twin == "versioned_store_lost_update";
@@ -52,12 +52,12 @@ fn the_line_of_the_bug_is_named() {
 #[test]
 fn a_shrunk_finding_has_its_table() {
     let tool = Tool::new();
-    let (report, told) = explained(&tool, "atomic_register_split_cas");
+    let name = &tool.twin("atomic_register_split_cas");
+    let (report, told) = explained(&tool, name, "atomic_register_split_cas");
     assert!(report.contains("How it went"), "{report}");
     let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
     let last = table.iter().rev().take(20);
     assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
-    let name = &tool.only_finding();
     let all = tool.explain(name).with("--all").run();
     assert!(all.out.lines().count() > told.lines().count(), "{}", all.all());
     let json = tool.explain(name).json(1);

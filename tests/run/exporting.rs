@@ -36,7 +36,8 @@ fn compile(directory: &Path) {
 /// Compiles, runs it three times, and gives what it printed last.
 pub fn compiled_and_run(directory: &Path) -> Output {
     compile(directory);
-    let outputs = [(); 3].map(|()| run("./reproducer", &["20"], directory));
+    // For 20 seconds at most; calls that have not returned for two seconds hang.
+    let outputs = [(); 3].map(|()| run("./reproducer", &["20", "2"], directory));
     let codes: Vec<Option<i32>> = outputs.iter().map(|output| output.status.code()).collect();
     assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
     outputs.into_iter().next_back().expect("three runs")
@@ -49,9 +50,8 @@ fn program(export: &Path) -> String {
 /// A twin's reproducer shows its bug in every run.
 fn shown(twin: &str) -> String {
     let tool = Tool::new();
-    let finding = shrunk(&tool, twin, &[]);
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)", "report.md"]);
+    let finding = tool.twin(twin);
+    tool.export(&finding).expect(1, &["reproduces in every run (20 of 20)", "report.md"]);
     let export = finding.join("export");
     let output = compiled_and_run(&export);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
@@ -270,7 +270,7 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     let limits = ["--findings", "1", "--calls", "6", "--threads", "2"];
     tool.run(&[&command[..], &limits].concat()).expect(1, &["Finding"]);
     let finding = tool.only_finding();
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--json"]);
+    let answer = tool.export(&finding).with("--try-for 4s --json").run();
     let json = answer.json();
     let reproduces = json["reproduces"].as_bool().expect("it was tried");
     assert_eq!(answer.status, if reproduces { 1 } else { 3 }, "{json}");
@@ -282,6 +282,7 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     compile(&export);
     let output = run("./reproducer", &["1"], &export);
     assert!(text(&output).contains("thread 1"), "{}", text(&output));
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", text(&output));
 }
 
 /// Bundled libraries in which something is found in a minute.
@@ -332,7 +333,7 @@ fn in_how_many_runs_findings_reproduce() {
 fn what_somebody_wrote_is_not_overwritten() {
     let tool = Tool::new();
     tool.run(&["export", "findings/none"]).expect(2, &["name a directory that `interlap fuzz`"]);
-    let finding = shrunk(&tool, "atomic_register_split_cas", &[]);
+    let finding = tool.twin("atomic_register_split_cas");
     let finding = finding.to_str().expect("UTF-8");
     let export = ["export", finding, "--no-try", "--into", "out"];
     tool.run(&export).expect(3, &["not tried"]);

@@ -25,7 +25,7 @@ fn correct_structures_are_not_accused_in_long_rounds() {
         "locked_kv",
     ] {
         // Long enough for several parts.
-        let run = tool.fuzz(target).native().calls(500_000).threads(2).rounds(18);
+        let run = tool.fuzz(target).native().calls(200_000).threads(2).rounds(18);
         let statistics = run.json(0);
         let rounds = statistics["rounds"].as_u64().expect("a number");
         let undecided = statistics["inconclusive"].as_object().map_or(0, |all| all.len());

@@ -43,7 +43,7 @@ fn every_shape_that_x86_shows_is_seen() {
             run.with(format!("--cflag -DSHAPE={number}"))
         };
         fuzz("tso").rounds(200_000).expect(1, &[shape, "1 preemption;"]);
-        fuzz("sc").rounds(20_000).expect(0, &["Nothing found."]);
+        fuzz("sc").rounds(5_000).expect(0, &["Nothing found."]);
     }
 }
 
@@ -64,7 +64,7 @@ fn store_buffers_are_emptied_by_what_empties_real_ones() {
 fn no_store_waits_while_others_go_to_sleep() {
     for model in ["tso", "tso-late"] {
         let tool = Tool::new();
-        let run = fuzz(&tool, "store_and_notify", model).calls(1).threads(4).rounds(150_000);
+        let run = fuzz(&tool, "store_and_notify", model).calls(1).threads(4).rounds(50_000);
         run.with("--weight read=0 --cflag -std=c++20").expect(0, &["Nothing found."]);
     }
 }

@@ -50,7 +50,7 @@ fn adapter(tool: &Tool) -> String {
 fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let answer = tool.fuzz_text("lossy.cpp", &text).findings(1).run();
+    let answer = tool.fuzz_text("lossy.cpp", &text).findings(1).within("60s").run();
     let words = ["next to no access", "liblossy.so's", "going on with native threads"];
     answer.expect(1, &words).expect(1, &["--engine native", "Reproduce with"]);
 }
