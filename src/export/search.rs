@@ -49,7 +49,7 @@ pub enum TrialResult {
 pub struct Effort {
     /// How many programs that force an order were tried, and how many there are.
     pub forced: usize,
-    pub of: usize,
+    pub total: usize,
     /// The time limit of the search.
     pub limit: Duration,
 }
@@ -57,16 +57,16 @@ pub struct Effort {
 impl Effort {
     /// What was tried without success, in two sentences.
     fn words(&self) -> String {
-        let Effort { forced, of, limit } = *self;
+        let Effort { forced, total, limit } = *self;
         let seconds = limit.as_secs();
-        let orders = match (forced, of) {
+        let orders = match (forced, total) {
             (_, 0) => "No order of its threads can be forced; they were left to chance".to_string(),
             (1, 1) => "One program that forces the order was tried, which did not show it".into(),
-            (_, _) if forced == of => {
-                format!("All {of} programs that may force the order were tried; none showed it")
+            (_, _) if forced == total => {
+                format!("All {total} programs that may force the order were tried; none showed it")
             }
             _ => format!(
-                "{forced} of {of} programs that may force the order were tried in the time that \
+                "{forced} of {total} programs that may force the order were tried in the time that \
                  was given for all trials ({seconds} s, `--try-for`); none showed it"
             ),
         };
@@ -87,7 +87,7 @@ impl TrialResult {
 
     /// Whether programs were left to try.
     pub fn is_cut_short(&self) -> bool {
-        matches!(self, TrialResult::Runs { effort, .. } if effort.forced < effort.of)
+        matches!(self, TrialResult::Runs { effort, .. } if effort.forced < effort.total)
     }
 
     /// What was tried without success; none if the finding was shown, or nothing was tried.
@@ -121,12 +121,12 @@ impl TrialResult {
     }
 }
 
-/// The best draft that is found within `limit`; without a limit, the likeliest one, untried. `tell`
-/// gets lines of progress.
+/// The best draft that is found within `limit`; without a limit, the likeliest one, untried.
+/// `progress` gets lines of progress.
 pub fn search(
     material: &Material,
     limit: Option<Duration>,
-    tell: &mut dyn FnMut(String),
+    progress: &mut dyn FnMut(String),
 ) -> Result<(Draft, TrialResult)> {
     let schedules = schedules(material);
     let Some(limit) = limit else {
@@ -134,13 +134,13 @@ pub fn search(
     };
     let started = Instant::now();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let effort = Effort { limit, of: schedules.len(), ..Effort::default() };
+    let effort = Effort { limit, total: schedules.len(), ..Effort::default() };
     let end = started + limit;
     let directory = scratch.path();
-    let mut probe = Probe { material, directory, started, end, effort, tell };
-    match probe.forced(schedules)? {
+    let mut probe = Probe { material, directory, started, end, effort, progress };
+    match probe.try_forced(schedules)? {
         Some(found) => Ok(found),
-        None => probe.free_running(material.draft(None)),
+        None => probe.try_free_running(material.draft(None)),
     }
 }
 
@@ -195,18 +195,18 @@ struct Probe<'a> {
     started: Instant,
     end: Instant,
     effort: Effort,
-    tell: &'a mut dyn FnMut(String),
+    progress: &'a mut dyn FnMut(String),
 }
 
 impl Probe<'_> {
-    fn tell(&mut self, what: &str) {
+    fn report_progress(&mut self, what: &str) {
         let (spent, limit) = (self.started.elapsed().as_secs(), self.effort.limit.as_secs());
-        (self.tell)(format!("exporting: {what} ({spent} of {limit} s)"));
+        (self.progress)(format!("exporting: {what} ({spent} of {limit} s)"));
     }
 
     /// The first program that forces an order and shows the finding in every run, else one that
     /// shows it in some.
-    fn forced(&mut self, schedules: Vec<Schedule>) -> Result<Option<(Draft, TrialResult)>> {
+    fn try_forced(&mut self, schedules: Vec<Schedule>) -> Result<Option<(Draft, TrialResult)>> {
         let mut best: Option<(Draft, TrialResult)> = None;
         let until = self.started + self.effort.limit * FORCED_PERCENT / 100;
         for schedule in schedules {
@@ -216,8 +216,8 @@ impl Probe<'_> {
                 break;
             }
             self.effort.forced += 1;
-            let Effort { forced, of, .. } = self.effort;
-            self.tell(&format!("program {forced} of {of} that forces the order"));
+            let Effort { forced, total, .. } = self.effort;
+            self.report_progress(&format!("program {forced} of {total} that forces the order"));
             let draft = self.material.draft(Some(schedule));
             let [least, compile] = match is_first {
                 true => [FIRST_MIN, COMPILE_MAX],
@@ -237,7 +237,7 @@ impl Probe<'_> {
     }
 
     /// Runs a program whose threads run at once, for the rest of the time.
-    fn free_running(&mut self, draft: Draft) -> Result<(Draft, TrialResult)> {
+    fn try_free_running(&mut self, draft: Draft) -> Result<(Draft, TrialResult)> {
         let limit = COMPILE_MAX;
         if let Err(words) = self.compile(&draft, limit)? {
             return Ok((draft, TrialResult::DoesNotCompile(words)));
@@ -246,7 +246,7 @@ impl Probe<'_> {
         let seconds = (self.left().as_secs_f64() / LONG_RUNS as f64).clamp(least, most).floor();
         let (mut shown, mut runs) = (0, 0);
         while runs == 0 || runs < LONG_RUNS && self.left().as_secs_f64() >= seconds {
-            self.tell(&format!("run {} of a program that is left to chance", runs + 1));
+            self.report_progress(&format!("run {} of a program that is left to chance", runs + 1));
             shown += usize::from(self.shows(seconds, Duration::from_secs_f64(seconds))?);
             runs += 1;
         }
@@ -279,7 +279,7 @@ impl Probe<'_> {
     fn repeat(&mut self, most: usize) -> Result<TrialResult> {
         let (mut shown, mut runs) = (1, 1);
         while runs < most && !self.left().is_zero() {
-            self.tell(&format!("it was shown, again in {shown} of {runs} runs"));
+            self.report_progress(&format!("it was shown, again in {shown} of {runs} runs"));
             let is_shown = self.shows(0.0, Duration::ZERO)?;
             // A run that was cut off says nothing.
             if !is_shown && self.left().is_zero() {

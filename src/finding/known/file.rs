@@ -78,7 +78,7 @@ impl TryFrom<String> for Operation {
     type Error = String;
 
     fn try_from(text: String) -> Result<Operation, String> {
-        Glob::of_operation(&text).map(Operation)
+        Glob::operation_name(&text).map(Operation)
     }
 }
 
@@ -86,7 +86,7 @@ impl TryFrom<String> for FaultName {
     type Error = String;
 
     fn try_from(text: String) -> Result<FaultName, String> {
-        Glob::of_fault(&text).map(FaultName)
+        Glob::fault_name(&text).map(FaultName)
     }
 }
 

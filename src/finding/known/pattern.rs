@@ -149,7 +149,7 @@ impl Glob {
 
     /// # Errors
     /// If no fault has such a name. Dashes may stand for spaces.
-    pub fn of_fault(text: &str) -> Result<Glob, String> {
+    pub fn fault_name(text: &str) -> Result<Glob, String> {
         let glob = Glob::new(&text.replace('-', " "))?;
         let names = crate::process::fault::names();
         if names.iter().any(|name| glob.fits(name)) || text.starts_with("exit(") {
@@ -160,7 +160,7 @@ impl Glob {
 
     /// # Errors
     /// If no operation has such a name.
-    pub fn of_operation(text: &str) -> Result<Glob, String> {
+    pub fn operation_name(text: &str) -> Result<Glob, String> {
         let glob = Glob::new(text)?;
         let mut names: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
         if names.iter().any(|name| glob.fits(name)) {
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused() {
-        assert!(Glob::of_fault("use-after-free").is_ok_and(|glob| glob.fits("use after free")));
-        assert!(Glob::of_fault("SIG*").is_ok_and(|glob| glob.fits("SIGBUS")));
-        assert!(Glob::of_fault("exit(3)").is_ok_and(|glob| glob.fits("exit(3)")));
-        assert!(Glob::of_fault("uaf").is_err_and(|why| why.contains("double free")));
-        assert!(Glob::of_operation("enqueue*").is_ok_and(|glob| glob.fits("enqueue_bulk")));
-        assert!(Glob::of_operation("enqeue").is_err_and(|why| why.contains("enqueue")));
+        assert!(Glob::fault_name("use-after-free").is_ok_and(|glob| glob.fits("use after free")));
+        assert!(Glob::fault_name("SIG*").is_ok_and(|glob| glob.fits("SIGBUS")));
+        assert!(Glob::fault_name("exit(3)").is_ok_and(|glob| glob.fits("exit(3)")));
+        assert!(Glob::fault_name("uaf").is_err_and(|why| why.contains("double free")));
+        assert!(Glob::operation_name("enqueue*").is_ok_and(|glob| glob.fits("enqueue_bulk")));
+        assert!(Glob::operation_name("enqeue").is_err_and(|why| why.contains("enqueue")));
     }
 }

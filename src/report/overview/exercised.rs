@@ -164,12 +164,12 @@ pub fn arguments(exercise: &Exercise, offer: &Offer) -> Option<Section> {
         (Measure::Position, "Calls by position"),
         (Measure::Amount, "Calls by amount"),
     ];
-    let tables = kinds.map(|(kind, caption)| of_measure(exercise, offer, kind, caption));
+    let tables = kinds.map(|(kind, caption)| argument_table(exercise, offer, kind, caption));
     let html = tables.concat();
     (!html.is_empty()).then_some(Section { id: "arguments", title: "Arguments", html })
 }
 
-fn of_measure(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &str) -> String {
+fn argument_table(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &str) -> String {
     let ops = offer.operations.iter().copied();
     let ops: Vec<Op> = ops.filter(|op| measure(*op) == Some(kind)).collect();
     let of_kind = exercise.arguments.iter().filter(|a| ops.contains(&a.op));
