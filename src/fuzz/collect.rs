@@ -19,7 +19,7 @@ use super::{
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
-use crate::finding::known::Judgement;
+use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
 
 use crate::model::Spec;
@@ -215,14 +215,14 @@ impl<'a> Collector<'a> {
     /// Whether a finding is known. One that is seen without any threads ends the run if it is not:
     /// what comes behind it says little.
     fn judge(&mut self, stored: &mut Stored, is_alone: bool) {
-        match self.options.known.judge(stored) {
-            Judgement::Known(known) => {
+        match self.options.known.classify(stored) {
+            Classification::Known(known) => {
                 stored.finding.known = Some(known);
                 self.counting.statistics.known += 1;
                 return;
             }
-            Judgement::New => self.new += 1,
-            Judgement::Open => {}
+            Classification::New => self.new += 1,
+            Classification::Open => {}
         }
         self.end_if_alone(is_alone);
     }
@@ -267,7 +267,7 @@ impl<'a> Collector<'a> {
     fn explain(&self, stored: &mut Stored) {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
-        stored.finding.explain(|witness| check::partials(history, model, witness).ok());
+        stored.finding.add_partials(|witness| check::partials(history, model, witness).ok());
     }
 
     /// Keeps the finding's recording with it.

@@ -53,7 +53,7 @@ use tempfile::TempDir;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::model::Spec;
 use crate::trace::frame::Hello;
@@ -89,7 +89,7 @@ pub struct Options {
     /// Time without any progress that counts as a hang.
     pub hang_max: Duration,
     /// What is known already; empty if nothing is.
-    pub known: Known,
+    pub known: KnownIssues,
     /// Where findings go, a directory each.
     pub directory: PathBuf,
     /// File for the record of every round.

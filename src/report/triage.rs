@@ -1,19 +1,20 @@
-//! Findings side by side, in words: groups come in, a table goes out.
+//! The table of `interlap triage`: a line for each group of findings, with the groups of one bug
+//! below each other.
 
 use std::fmt::Write;
 
 use crate::campaign::triage::{Group, first_line, same_bug};
 use crate::finding::Stored;
-use crate::finding::known::Seen;
+use crate::finding::known::IssueCount;
 
 const HEAD: [&str; 8] =
     ["issue", "target", "finding", "seen", "runs", "smallest", "where", "directory"];
-/// What comes before the words for a finding that is most likely the bug of the one above.
+/// Prefix of a group that is most likely the bug of the line above.
 const ALSO: &str = "also seen as ";
-/// The columns of numbers, which stand to the right.
+/// The columns of numbers, which are aligned to the right.
 const NUMBERS: std::ops::Range<usize> = 3..5;
 
-/// A line for each group; behind the first of those that are most likely one bug, the others.
+/// A line for each group; those that are most likely one bug follow its first one.
 pub fn table(groups: &[Group], bugs: &[Vec<usize>]) -> String {
     let head = HEAD.map(str::to_string);
     let of_bug = bugs.iter().flat_map(|bug| {
@@ -38,15 +39,15 @@ pub fn table(groups: &[Group], bugs: &[Vec<usize>]) -> String {
     text
 }
 
-fn row(group: &Group, as_what: &str) -> [String; 8] {
+fn row(group: &Group, prefix: &str) -> [String; 8] {
     let (stored, finding) = (&group.best, &group.best.finding);
     let known = finding.known.as_ref().map_or("new", |known| &known.name);
     let unsure = if finding.confirmed == Some(false) { " (not reproduced)" } else { "" };
     [
         known.to_string(),
         finding.plan.target_name().to_string(),
-        // The lines of a fault have a column of their own.
-        format!("{as_what}{}{unsure}", finding.signature.without_site()),
+        // The site of a fault has its own column.
+        format!("{prefix}{}{unsure}", finding.signature.without_site()),
         finding.sightings.to_string(),
         group.runs.len().to_string(),
         group.size().to_string(),
@@ -65,8 +66,9 @@ fn place(group: &Group) -> String {
     }
 }
 
-/// Findings, each with the first of those that are most likely the same bug, if it is not that.
-pub fn with_first(findings: Vec<&Stored>) -> Vec<(&Stored, Option<&Stored>)> {
+/// Findings, each with the first of the others that are most likely the same bug, if one comes
+/// before it.
+pub fn pair_with_first(findings: Vec<&Stored>) -> Vec<(&Stored, Option<&Stored>)> {
     let numbers = same_bug::numbers(&same_bug::group(&findings));
     let first = |at: usize| numbers.iter().position(|number| *number == numbers[at]);
     let first = |at: usize| first(at).filter(|first| *first != at).map(|first| findings[first]);
@@ -74,15 +76,15 @@ pub fn with_first(findings: Vec<&Stored>) -> Vec<(&Stored, Option<&Stored>)> {
 }
 
 /// ", most likely the same bug as treiber_aba-7dac".
-pub fn also(first: Option<&Stored>) -> String {
+pub fn same_bug_note(first: Option<&Stored>) -> String {
     first.map_or(String::new(), |first| {
         format!(", most likely the same bug as {}", first.finding.name)
     })
 }
 
 /// "known: ABA in pop (https://...): 2 findings, seen 31 times".
-pub fn seen(seen: &Seen) -> String {
-    let Seen { known, findings, sightings } = seen;
+pub fn issue_line(count: &IssueCount) -> String {
+    let IssueCount { known, findings, sightings } = count;
     let s = if *findings == 1 { "" } else { "s" };
     format!("known: {known}: {findings} finding{s}, seen {}", times(*sightings))
 }

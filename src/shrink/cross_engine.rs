@@ -14,7 +14,7 @@ use super::search::{Search, Shown};
 use super::short_rounds::ShortRounds;
 use super::{Smallest, controlled, excerpts, native, replaced, sequential};
 use crate::core::plan::{Engine, Plan, Scenario};
-use crate::finding::cross_engine::{RecordedAs, SMALLER, Tried};
+use crate::finding::cross_engine::{Attempt, RecordedAs, SMALLER};
 use crate::finding::{Size, Stored};
 use crate::fuzz::Options;
 
@@ -33,7 +33,7 @@ const STEPS_MIN: u64 = 20_000;
 
 /// The result of a search with other engines.
 pub struct CrossEngineResult {
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Attempt>,
     /// The finding as an engine showed it, with a name and a directory of its own.
     pub shown: Option<Stored>,
 }
@@ -48,7 +48,7 @@ pub fn with_other_engines(
 ) -> CrossEngineResult {
     let (mut tried, mut left) = (Vec::new(), budget);
     for engine in ENGINES {
-        let mut attempt = Tried { engine, rounds: 0, seconds: 0.0, trouble: None };
+        let mut attempt = Attempt { engine, rounds: 0, seconds: 0.0, trouble: None };
         let found = as_found_by(engine, stored);
         let searched = prepared(engine).and_then(|options| {
             let options = Options { plan: found.finding.plan.clone(), ..options };

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use interlap::finding::What;
+use interlap::finding::Failure;
 
 use super::tool::{Tool, read};
 
@@ -266,7 +266,7 @@ INTERLAP_TARGET(Map)
     let stored = run.rounds(100_000).expect(1, &["Shrunk to"]).stored();
     let report = read(stored.directory.join("report.txt"));
     let history = &stored.round.history;
-    let idle: Vec<_> = history.ids().filter(|id| stored.says_nothing(*id)).collect();
+    let idle: Vec<_> = history.ids().filter(|id| stored.is_uninformative(*id)).collect();
     assert!(!idle.is_empty() && history.len() <= 12, "another seed is needed: {report}");
     assert!(stored.shown().iter().all(|id| !idle.contains(id)));
     for id in idle {
@@ -281,6 +281,6 @@ fn a_single_operation_is_shown_with_what_came_before_it() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(2).findings(1).shrinking("0s");
     let stored = run.expect(1, &["What is said above is about "]).stored();
-    let What::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
+    let Failure::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
     assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
 }

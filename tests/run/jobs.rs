@@ -8,7 +8,7 @@ use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
-use interlap::finding::{Stored, What};
+use interlap::finding::{Failure, Stored};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
 use interlap::trace::frame::{Deed, Detected, DetectedKind, Frame, Place, Problem, When, Who};
 
@@ -75,7 +75,7 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     }
     let loaded = Stored::load(&stored.directory).expect("as it was written");
     assert_eq!(loaded.finding, stored.finding);
-    let What::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
+    let Failure::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
     assert_eq!(places.len(), 2);
 }
 

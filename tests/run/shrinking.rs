@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use interlap::core::operation::Op;
-use interlap::finding::{Size, Stored, What};
+use interlap::finding::{Failure, Size, Stored};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::tool::{Tool, data};
@@ -50,14 +50,14 @@ fn found_and_shrunk(
 #[track_caller]
 pub fn is_the_same(found: &Stored, shrunk: &Stored) {
     match (&found.finding.what, &shrunk.finding.what) {
-        (What::Violation { rule, .. }, What::Violation { rule: after, .. }) => {
+        (Failure::Violation { rule, .. }, Failure::Violation { rule: after, .. }) => {
             assert_eq!(rule, after);
             let named = |stored: &Stored| -> BTreeSet<Op> {
                 stored.finding.signature.operations().iter().copied().collect()
             };
             assert!(named(shrunk).is_subset(&named(found)));
         }
-        (What::Fault { .. }, What::Fault { .. }) => {
+        (Failure::Fault { .. }, Failure::Fault { .. }) => {
             assert_eq!(found.finding.signature, shrunk.finding.signature);
         }
         (before, after) => panic!("{before:?} became {after:?}"),

@@ -1,7 +1,7 @@
 //! What shows with one call at a time becomes small, too, with either engine.
 
 use interlap::core::operation::Op;
-use interlap::finding::{Stored, What};
+use interlap::finding::{Failure, Stored};
 
 use super::tool::Tool;
 
@@ -41,7 +41,9 @@ fn becomes_four_calls(engine: &str) {
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(shrunk.finding.signature, found.finding.signature);
     assert!(shrunk.round.start.sequential, "it is judged as it was");
-    assert!(matches!(&shrunk.finding.what, What::Violation { rule, .. } if rule == "sequential"));
+    assert!(
+        matches!(&shrunk.finding.what, Failure::Violation { rule, .. } if rule == "sequential")
+    );
     let calls = &shrunk.finding.plan.scenarios[0].threads[0];
     let pushed = calls.iter().filter(|call| call.op == Op::Push).map(|call| call.args[0]);
     assert_eq!(pushed.collect::<Vec<_>>(), [1, 2, 3, 4]);

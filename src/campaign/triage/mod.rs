@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::ledger::{LEDGER_FILE, Ledger};
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, ORIGINAL_FILE, Size, Stored};
 
@@ -59,14 +59,14 @@ impl Group {
 ///
 /// # Errors
 /// If a directory does not exist, or contains neither a finding nor a run.
-pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered> {
+pub fn gather(directories: &[PathBuf], known: Option<&KnownIssues>) -> Result<Gathered> {
     let (mut found, mut gathered) = (Vec::new(), Gathered::default());
     for directory in directories {
         let before = found.len() + gathered.ledgers.len() + gathered.damaged.len();
         let shown = directory.display();
         let entries = std::fs::read_dir(directory);
         drop(entries.with_context(|| format!("cannot read {shown}; {ADVICE}"))?);
-        look(directory, DEPTH_MAX, &mut found, &mut gathered);
+        collect(directory, DEPTH_MAX, &mut found, &mut gathered);
         if found.len() + gathered.ledgers.len() + gathered.damaged.len() == before {
             bail!("{shown} holds neither a finding nor a run; {ADVICE}");
         }
@@ -103,7 +103,7 @@ pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered
 const ADVICE: &str = "name directories that `interlap fuzz --out` or `interlap merge --out` wrote";
 
 /// Collects the findings and the runs in a directory.
-fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut Gathered) {
+fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut Gathered) {
     if directory.join(JSON_FILE).is_file() {
         found.push(directory.to_path_buf());
         return;
@@ -122,7 +122,7 @@ fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut
         entries.flatten().filter(is_directory).map(|entry| entry.path()).collect();
     below.sort();
     if depth > 0 {
-        below.iter().for_each(|directory| look(directory, depth - 1, found, gathered));
+        below.iter().for_each(|directory| collect(directory, depth - 1, found, gathered));
     }
 }
 

@@ -216,7 +216,7 @@ fn picture(subject: &Subject, witness: &Witness) -> String {
     let mut all: Vec<_> = history.ids().collect();
     all.sort_by_key(|id| (history.operation(*id).start, *id));
     let drawn = timeline::draw(history, &all, subject.unit);
-    match text::told(&all, told) {
+    match text::witness_note(&all, told) {
         Some(about) => format!("{drawn}\n  {about}\n"),
         None => drawn,
     }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::page::touch;
 use super::workshop::Workshop;
 use crate::cli::arguments;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::{Finding, Stored};
 use crate::report::output::{Output, warning};
 use crate::report::results::{Ended, Results, Run};
@@ -21,8 +21,8 @@ pub struct Reports {
 }
 
 /// The known issues that were asked for; none if none were.
-pub fn known(args: &arguments::Ci) -> Result<Known> {
-    args.known.as_deref().map_or_else(|| Ok(Known::default()), Known::load)
+pub fn known(args: &arguments::Ci) -> Result<KnownIssues> {
+    args.known.as_deref().map_or_else(|| Ok(KnownIssues::default()), KnownIssues::load)
 }
 
 impl Reports {

@@ -10,7 +10,7 @@ use super::shrink::complete;
 use super::workshop::Workshop;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
-use crate::finding::cross_engine::{Elsewhere, Smaller, Tried};
+use crate::finding::cross_engine::{Attempt, CrossEngine, Smaller};
 use crate::fuzz::Options;
 use crate::fuzz::engine::require_hooks;
 use crate::report::directory;
@@ -33,14 +33,15 @@ pub fn look(
     };
     let prepared = |engine| prepared(engine, stored, options);
     let sought = shrink::with_other_engines(stored, &prepared, budget, &mut tell);
-    let before = stored.finding.elsewhere.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
+    let before =
+        stored.finding.cross_engine.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
     let is_worth_it = |shown: &Stored| before.as_ref().is_none_or(|before| !is_less(shown, before));
     let mut shown = sought.shown.filter(is_worth_it);
     if let Some(shown) = &mut shown {
         complete(shown, &prepared(shown.finding.plan.engine)?)?;
     }
     let smaller = shown.as_ref().map(smaller).or(before);
-    stored.finding.elsewhere = Some(Elsewhere { tried: sought.tried, smaller });
+    stored.finding.cross_engine = Some(CrossEngine { tried: sought.tried, smaller });
     directory::write(stored)?;
     Ok(shown)
 }
@@ -89,7 +90,7 @@ pub fn tell_recorded(shown: &Stored) -> Result<()> {
     let Some(directory) = shown.directory.parent() else { return Ok(()) };
     // A copy by itself has none above it.
     let Ok(mut recorded) = Stored::load(directory) else { return Ok(()) };
-    let Some(elsewhere) = &mut recorded.finding.elsewhere else { return Ok(()) };
+    let Some(elsewhere) = &mut recorded.finding.cross_engine else { return Ok(()) };
     let is_other = |known: &Smaller| known.name != shown.finding.name;
     if elsewhere.smaller.as_ref().is_none_or(is_other) {
         return Ok(());
@@ -100,8 +101,8 @@ pub fn tell_recorded(shown: &Stored) -> Result<()> {
 
 /// That nothing was shown, and where it was looked for.
 pub fn not_shown(stored: &Stored) -> String {
-    let (name, elsewhere) = (&stored.finding.name, stored.finding.elsewhere.as_ref());
-    let tried: &[Tried] = elsewhere.map_or(&[], |elsewhere| &elsewhere.tried);
+    let (name, elsewhere) = (&stored.finding.name, stored.finding.cross_engine.as_ref());
+    let tried: &[Attempt] = elsewhere.map_or(&[], |elsewhere| &elsewhere.tried);
     let again = quoted(&stored.directory.display().to_string());
     let stands = match elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref()) {
         Some(before) => format!("what was shown before ({}) stays", before.name),
@@ -114,7 +115,7 @@ pub fn not_shown(stored: &Stored) -> String {
 }
 
 /// "in 20,300 rounds of the controlled engine in 4.0 s, nor in ...".
-fn in_vain(tried: &[Tried]) -> String {
+fn in_vain(tried: &[Attempt]) -> String {
     let each: Vec<String> = tried.iter().map(|tried| format!("in {tried}")).collect();
     each.join(", nor ")
 }

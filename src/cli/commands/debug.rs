@@ -37,7 +37,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let stop = match (asked.op, asked.step) {
         (Some(number), _) => Stop::Operation(number),
         (None, Some(step)) => Stop::Step(step),
-        (None, None) => Stop::There,
+        (None, None) => Stop::AtFailure,
     };
     let arguments = debugger::arguments(stored, &stop)?;
     require_gdb()?;

@@ -11,7 +11,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::explain;
 use crate::finding::interleaving::Interleaving;
-use crate::finding::{Stored, What};
+use crate::finding::{Failure, Stored};
 use crate::fuzz::{self, Options, Sighting};
 use crate::report::directory;
 use crate::report::output::Output;
@@ -46,7 +46,7 @@ pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
 
 /// What to do with a finding of another engine.
 fn instead(stored: &Stored) -> String {
-    let elsewhere = stored.finding.elsewhere.as_ref();
+    let elsewhere = stored.finding.cross_engine.as_ref();
     let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
     match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
         true => {
@@ -73,8 +73,8 @@ pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
     let (table, seen) = told(stored, options)?;
     let seen = seen.finding;
     stored.interleaving = Some(table);
-    if let What::Fault { places, .. } = &mut stored.finding.what
-        && let What::Fault { places: seen_places, .. } = seen.what
+    if let Failure::Fault { places, .. } = &mut stored.finding.what
+        && let Failure::Fault { places: seen_places, .. } = seen.what
         && seen.signature == stored.finding.signature
     {
         *places = seen_places;
@@ -90,7 +90,7 @@ pub fn table_and_trail(
 ) -> Result<(Interleaving, Vec<(Event, bool)>)> {
     let (table, seen) = told(stored, options)?;
     let trail = seen.round.end.steps.and_then(|steps| steps.trail).unwrap_or_default();
-    Ok((table, explain::marked(stored, &trail)))
+    Ok((table, explain::mark_visible(stored, &trail)))
 }
 
 /// The table, with the round and the finding as they were seen then.

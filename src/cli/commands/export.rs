@@ -17,7 +17,7 @@ use crate::cli::arguments;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
-use crate::export::{Build, FILE, Material, Seen, Tried, Versions, Written, search};
+use crate::export::{Build, Execution, FILE, Material, TrialResult, Versions, Written, search};
 use crate::finding::Stored;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
@@ -59,7 +59,7 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     if args.format.json {
         let mut names: Vec<&Path> = files.iter().map(|(name, _)| name.as_path()).collect();
         names.sort();
-        let reproduces = matches!(tried, Tried::Runs { .. }).then(|| tried.is_shown());
+        let reproduces = matches!(tried, TrialResult::Runs { .. }).then(|| tried.is_shown());
         print_json(
             out,
             &Json { directory: &into, files: names, reproduces, words: tried.words() },
@@ -70,21 +70,21 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn tell(into: &Path, tried: &Tried, out: &mut Output) {
+fn tell(into: &Path, tried: &TrialResult, out: &mut Output) {
     let at = |name: &str| quoted(&into.join(name).display().to_string());
     writeln!(out, "{}  # the program: {}", at(FILE), tried.words());
     writeln!(out, "{}  # how to compile and run it, what to expect", at("README.md"));
     writeln!(out, "{}  # to paste into an issue", at("report.md"));
     match tried {
-        Tried::DoesNotCompile(words) => {
+        TrialResult::DoesNotCompile(words) => {
             writeln!(out, "\nIt does not compile:\n{}", words.trim_end());
         }
-        Tried::Runs { .. } if !tried.is_shown() => {
+        TrialResult::Runs { .. } if !tried.is_shown() => {
             writeln!(
                 out,
                 "\nIt could not be reproduced without interlap; README.md says what to do."
             );
-            writeln!(out, "{}", tried.in_vain().unwrap_or_default());
+            writeln!(out, "{}", tried.failed_effort().unwrap_or_default());
             if tried.is_cut_short() {
                 writeln!(out, "To try more of them: --try-for 5m");
             }
@@ -94,7 +94,7 @@ fn tell(into: &Path, tried: &Tried, out: &mut Output) {
 }
 
 /// What the threads did, seen once more. Without it the order cannot be forced, which is said.
-fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>> {
+fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Execution>> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         return Ok(None);
@@ -103,7 +103,7 @@ fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>>
     let options =
         rerun_options(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
     match explain::table_and_trail(stored, &options) {
-        Ok((table, trail)) => Ok(Some(Seen { table, trail })),
+        Ok((table, trail)) => Ok(Some(Execution { table, trail })),
         Err(error) => {
             warning!("the order is not forced: {error:#}");
             Ok(None)

@@ -18,7 +18,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Build, Clock, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::finding::Stored;
 use crate::finding::known;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary, Uncontrolled};
@@ -35,7 +35,7 @@ const CALLS_CONTROLLED_MAX: u64 = 1_000;
 pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.run.format.json)?;
-    let known = Known { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
+    let known = KnownIssues { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
     let done = find(args, &known, &reports, out);
     if let Err(error) = &done {
         reports.write_failed("interlap fuzz", &args.target, error, out);
@@ -45,7 +45,7 @@ pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
 
 fn find(
     args: &arguments::Fuzz,
-    known: &Known,
+    known: &KnownIssues,
     reports: &Reports,
     out: &mut Output,
 ) -> Result<Outcome> {
@@ -82,9 +82,9 @@ fn find(
         print_json(out, &run::Json::new(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
         write!(out, "{}", run::summary(&summary, &ledger, &options.plan));
-        let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
+        let seen = known::count_issues(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
-        seen.iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
+        seen.iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
         unseen.iter().for_each(|name| writeln!(out, "known, but not seen in this run: {name}"));
         args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path, out));
     }
@@ -97,7 +97,7 @@ fn find(
 }
 
 /// What is known, asked again: shrinking brings source lines, and fewer operations.
-fn settle(summary: &mut Summary, known: &Known) {
+fn settle(summary: &mut Summary, known: &KnownIssues) {
     for stored in &mut summary.findings {
         if known.mark(stored)
             && let Err(error) = directory::write(stored)
@@ -138,7 +138,7 @@ fn options(
         duration_max: Some(args.run.duration),
         rounds_max: args.rounds,
         findings_max: args.findings as usize,
-        known: Known::default(),
+        known: KnownIssues::default(),
         hang_max: args.run.hang,
         directory: args.out.clone(),
         trace: args.trace.clone(),
@@ -157,11 +157,11 @@ fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<
     let mut progress = Progress::new(options.duration_max, args.run.format.json);
     // What is shrunk is told when that is done.
     if !args.shrink.is_zero() {
-        progress = progress.leaving(shrink::is_wanted);
+        progress = progress.deferring(shrink::is_wanted);
     }
     let summary = fuzz::fuzz(options, &mut progress);
     progress.finish();
-    Ok((summary?, progress.left()))
+    Ok((summary?, progress.deferred()))
 }
 
 fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
@@ -294,7 +294,7 @@ pub fn rerun_options(
         duration_max: Some(run.duration),
         rounds_max: None,
         findings_max: usize::MAX,
-        known: Known::default(),
+        known: KnownIssues::default(),
         hang_max: run.hang,
         directory: directory.to_path_buf(),
         trace: None,

@@ -13,7 +13,7 @@ use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::finding::known;
-use crate::finding::known::Seen;
+use crate::finding::known::IssueCount;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, Stored};
 use crate::report::debugger;
@@ -110,12 +110,12 @@ fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Outp
     let numbers = run::numbers(ledger, !findings.is_empty());
     write!(out, "{}, {runs} runs. {numbers}", ledger.target);
     let new = findings.values().filter(|stored| stored.finding.known.is_none());
-    for (stored, first) in listed::with_first(new.collect()) {
+    for (stored, first) in listed::pair_with_first(new.collect()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
-        let (seen, also) = (finding.sightings, listed::also(first));
+        let (seen, also) = (finding.sightings, listed::same_bug_note(first));
         writeln!(out, "{directory}: {}, seen {seen} times{also}", finding.signature);
     }
-    seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
+    seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {
         (true, _) => writeln!(out, "Nothing found."),
         (false, true) => writeln!(out, "Nothing new was found."),
@@ -123,8 +123,8 @@ fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Outp
     }
 }
 
-fn seen(findings: &BTreeMap<Signature, Stored>) -> Vec<Seen> {
-    known::seen(findings.values().map(|stored| &stored.finding))
+fn seen(findings: &BTreeMap<Signature, Stored>) -> Vec<IssueCount> {
+    known::count_issues(findings.values().map(|stored| &stored.finding))
 }
 
 /// The same for a machine.
@@ -134,7 +134,7 @@ struct Json<'a> {
     ledger: &'a Ledger,
     directory: &'a Path,
     /// Known issues that were seen.
-    known: Vec<Seen>,
+    known: Vec<IssueCount>,
     details: Vec<&'a Finding>,
 }
 

@@ -14,7 +14,7 @@ use crate::core::history::OperationId;
 use crate::finding::SHOWN_MAX;
 use crate::model::Spec;
 use crate::report::page;
-use crate::report::page::Judgement;
+use crate::report::page::Conclusion;
 
 /// A history that was judged.
 pub struct Judged<'a> {
@@ -37,12 +37,12 @@ impl Judged<'_> {
     pub fn page(&self) -> String {
         let Judged { subject, model, .. } = self;
         let mut lettered: Vec<OperationId> = Vec::new();
-        let judgement = match &self.verdict {
-            Verdict::Consistent => Judgement::Consistent,
-            Verdict::Inconclusive(reason) => Judgement::Inconclusive(reason.clone()),
+        let conclusion = match &self.verdict {
+            Verdict::Consistent => Conclusion::Consistent,
+            Verdict::Inconclusive(reason) => Conclusion::Inconclusive(reason.clone()),
             Verdict::Violation(witness) => {
                 lettered = letters(subject, &witness.operations);
-                Judgement::Violation {
+                Conclusion::Violation {
                     rule: witness.rule,
                     explanation: witness.explanation.clone(),
                     operations: &witness.operations,
@@ -56,7 +56,7 @@ impl Judged<'_> {
             about: format!("{operations} operations, checked against model {model}"),
             history: &subject.history,
             model: Some(*model),
-            judgement,
+            conclusion,
             lettered,
             unit: subject.unit,
             facts: Vec::new(),

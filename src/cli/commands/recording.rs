@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::finding::{Recorded, SCRIPT_FILE, Stored, What};
+use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::fuzz;
 use crate::process::rr;
 use crate::process::rr::replay::StopAt;
@@ -60,7 +60,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
     rr::replay::whole(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
     let seconds = started.elapsed().as_secs_f64();
     let identical = match stored.finding.what {
-        What::Violation { .. } if stored.round.end.fault.is_none() => {
+        Failure::Violation { .. } if stored.round.end.fault.is_none() => {
             let trace = rounds::read(&output).context("what the recorded process wrote")?;
             let wanted = stored.finding.round;
             let again = trace.rounds.iter().find(|round| round.start.round == wanted);
@@ -89,7 +89,7 @@ pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     recorded(stored)?;
     debugger::write_recorded(stored)?;
     let commands = match (asked.op, &stored.finding.what) {
-        (None, What::Fault { .. }) => at_fault(stored),
+        (None, Failure::Fault { .. }) => at_fault(stored),
         (number, _) => at_operation(stored, number.unwrap_or(1), asked.reverse)?,
     };
     let (event, gdb) = commands;

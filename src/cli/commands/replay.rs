@@ -15,7 +15,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
-use crate::finding::{Finding, Stored, What};
+use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
 use crate::report::output::Output;
@@ -98,7 +98,7 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
 
 /// Judges the recorded history once more: a name and a sentence; none where a fault was found.
 fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
-    let What::Violation { rule, .. } = &stored.finding.what else {
+    let Failure::Violation { rule, .. } = &stored.finding.what else {
         return Ok(None);
     };
     let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;

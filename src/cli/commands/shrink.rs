@@ -61,7 +61,7 @@ pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
 /// what it made of it.
 fn named(directory: &Path) -> Result<Stored> {
     let stored = Stored::load(directory)?;
-    let elsewhere = stored.finding.elsewhere.as_ref();
+    let elsewhere = stored.finding.cross_engine.as_ref();
     let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
     match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
         // It may have been removed since.
@@ -113,7 +113,7 @@ pub fn findings(
         let is_left = left.contains(&stored.finding.name);
         if stopped() || !is_wanted(stored) {
             if is_left {
-                progress.whole(stored);
+                progress.report(stored);
             }
             continue;
         }
@@ -130,9 +130,9 @@ pub fn findings(
             Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
         }
         if is_left || why.is_none() {
-            progress.whole(stored);
+            progress.report(stored);
         }
-        beside.iter().for_each(|shown| progress.whole(shown));
+        beside.iter().for_each(|shown| progress.report(shown));
         why.iter().for_each(|why| progress.warned(why));
     }
     progress.finish();
@@ -169,7 +169,7 @@ fn smaller(
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
     let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
-    shrunk.finding.explain(partials);
+    shrunk.finding.add_partials(partials);
     if shrunk.finding.plan.engine != Engine::Native {
         // A finding without its table is as good as one that has never been explained.
         explain::add(shrunk, options).ok();

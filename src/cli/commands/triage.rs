@@ -15,8 +15,8 @@ use crate::campaign::triage::{Gathered, Group};
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::finding::known;
-use crate::finding::known::{Known, Seen};
-use crate::finding::spots;
+use crate::finding::known::{IssueCount, KnownIssues};
+use crate::finding::locations;
 use crate::finding::{KnownAs, Size, Stored};
 use crate::report::output::{Output, warning};
 use crate::report::progress::summary_line;
@@ -29,7 +29,7 @@ pub fn run(args: &arguments::Triage, out: &mut Output) -> Result<Outcome> {
         return add(args, name, out);
     }
     let reports = Reports::open(&args.ci, args.format.json)?;
-    let known = args.ci.known.as_deref().map(Known::load).transpose()?;
+    let known = args.ci.known.as_deref().map(KnownIssues::load).transpose()?;
     let gathered = triage::gather(&args.directories, known.as_ref())?;
     let known = known.unwrap_or_default();
     let findings: Vec<&Stored> = gathered.groups.iter().map(|group| &group.best).collect();
@@ -58,7 +58,7 @@ fn outcome(gathered: &Gathered) -> Outcome {
     }
 }
 
-fn print(gathered: &Gathered, known: &Known, out: &mut Output) {
+fn print(gathered: &Gathered, known: &KnownIssues, out: &mut Output) {
     let (groups, runs) = (&gathered.groups, gathered.ledgers.len());
     if groups.is_empty() {
         writeln!(out, "Nothing was found.");
@@ -68,7 +68,7 @@ fn print(gathered: &Gathered, known: &Known, out: &mut Output) {
     let new = groups.iter().filter(|group| group.best.finding.known.is_none()).count();
     let s = if runs == 1 { "" } else { "s" };
     writeln!(out, "\n{} distinct, {new} new, of {runs} run{s}.{}", groups.len(), bugs(gathered));
-    seen(gathered).iter().for_each(|known| writeln!(out, "{}", told::seen(known)));
+    seen(gathered).iter().for_each(|known| writeln!(out, "{}", told::issue_line(known)));
     for at in &gathered.stale {
         let entry = &known.entries[*at];
         let (path, line, name) = (known.path.display(), entry.line, &entry.name);
@@ -92,8 +92,8 @@ fn bugs(gathered: &Gathered) -> String {
     }
 }
 
-fn seen(gathered: &Gathered) -> Vec<Seen> {
-    known::seen(gathered.groups.iter().map(|group| &group.best.finding))
+fn seen(gathered: &Gathered) -> Vec<IssueCount> {
+    known::count_issues(gathered.groups.iter().map(|group| &group.best.finding))
 }
 
 /// A run in the reports.
@@ -145,8 +145,8 @@ fn append(path: &Path, text: &str, stored: &Stored) -> Result<()> {
     let shown = path.display();
     let before = match path.exists() {
         true => {
-            let known = Known::load(path)?;
-            if let known::Judgement::Known(known) = known.judge(stored) {
+            let known = KnownIssues::load(path)?;
+            if let known::Classification::Known(known) = known.classify(stored) {
                 bail!("{shown}: {} is known already, as {known}", stored.finding.name);
             }
             std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?
@@ -159,7 +159,7 @@ fn append(path: &Path, text: &str, stored: &Stored) -> Result<()> {
         _ => "\n\n",
     };
     let added = format!("{gap}{text}");
-    Known::parse(path, &format!("{before}{added}"))?;
+    KnownIssues::parse(path, &format!("{before}{added}"))?;
     let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
     file.write_all(added.as_bytes()).with_context(|| format!("cannot write {shown}"))
 }
@@ -172,7 +172,7 @@ struct Json<'a> {
     new: usize,
     /// How many bugs the findings most likely are.
     bugs: usize,
-    known: Vec<Seen>,
+    known: Vec<IssueCount>,
     /// Names of known issues that fit nothing.
     stale: Vec<&'a str>,
     damaged: Vec<String>,
@@ -208,7 +208,7 @@ struct JsonLine<'a> {
 }
 
 impl<'a> Json<'a> {
-    fn of(gathered: &'a Gathered, known: &'a Known) -> Json<'a> {
+    fn of(gathered: &'a Gathered, known: &'a KnownIssues) -> Json<'a> {
         let numbers = triage::same_bug::numbers(&gathered.bugs);
         let each = gathered.groups.iter().zip(numbers);
         let findings: Vec<JsonGroup> = each.map(|(group, bug)| JsonGroup::of(group, bug)).collect();
@@ -228,10 +228,10 @@ impl<'a> Json<'a> {
 impl<'a> JsonGroup<'a> {
     fn of(group: &'a Group, bug: usize) -> JsonGroup<'a> {
         let (stored, finding) = (&group.best, &group.best.finding);
-        let line = |spot: spots::Spot<'a>| {
-            let place = spot.place.told();
-            let (file, function) = (&*place.file, &*spot.place.function);
-            JsonLine { file, line: place.line, function, what: words::happened(spot.what) }
+        let line = |location: locations::Location<'a>| {
+            let place = location.place.in_library();
+            let (file, function) = (&*place.file, &*location.place.function);
+            JsonLine { file, line: place.line, function, what: words::occurrence(location.what) }
         };
         JsonGroup {
             bug,
@@ -245,7 +245,7 @@ impl<'a> JsonGroup<'a> {
             size: group.size(),
             confirmed: finding.confirmed,
             places: &group.places,
-            lines: spots::of(stored).into_iter().map(line).collect(),
+            lines: locations::rank(stored).into_iter().map(line).collect(),
             directory: &stored.directory,
         }
     }

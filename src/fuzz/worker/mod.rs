@@ -25,7 +25,7 @@ use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
-use crate::finding::{Finding, What};
+use crate::finding::{Failure, Finding};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -255,7 +255,7 @@ impl<'a> Worker<'a> {
 
     fn tell_doubtful(&mut self, fault: &Fault) {
         if !std::mem::replace(&mut self.doubt_told, true) {
-            let (round, what) = (fault.round, What::fault(fault, Vec::new()));
+            let (round, what) = (fault.round, Failure::fault(fault, Vec::new()));
             let why = match fault.grown {
                 true => "Its process had grown much in the rounds before",
                 false => "Its process was killed, by the kernel for want of memory or by somebody",
@@ -358,7 +358,7 @@ impl<'a> Worker<'a> {
         self.tally.faults += 1;
         let Some((hello, model)) = &self.hello else {
             let adapter = &self.options.plan.build.adapter;
-            let what = What::fault(&fault, Vec::new());
+            let what = Failure::fault(&fault, Vec::new());
             bail!("adapter {adapter}: {what}\n{}", fault.output.trim_end());
         };
         fault.locate(&mut self.lines, hello.code);
