@@ -49,7 +49,7 @@ pub fn interleaving(
     let steps = again.end.steps.as_ref()?;
     let trail = &written::settled(&delayed::noticed(steps.trail.as_ref()?));
     let story = Story { stored, trail };
-    let types = Types::of(lines.library());
+    let types = Types::load(lines.library());
     let mut memory = Memory::of(trail, &types);
     let freed = fault::freed(what, trail);
     let mut rows = story.rows(lines, &mut memory, freed);

@@ -36,7 +36,7 @@ use crate::core::operation::{Op, Status};
 use crate::core::plan::{Engine, Plan};
 use crate::core::random::mix;
 use crate::process::fault::{Fault, FaultKind, Hang};
-use crate::process::rr::locate::{Boxed, Moment, Place};
+use crate::process::rr::locate::{CallMoments, Moment, Timebox};
 use crate::trace::area::Stage;
 use crate::trace::frame::{Deed, Hello, Who};
 use crate::trace::rounds::{self, Round};
@@ -185,7 +185,7 @@ pub struct Recorded {
     /// Most ticks of a time slice; 0: rr's own limit.
     pub ticks: u64,
     /// Where in it the operations that the report shows lie, in its order.
-    pub places: Vec<Place>,
+    pub places: Vec<CallMoments>,
     /// Its last moment, which is that of a fault.
     pub last: Option<Moment>,
     /// Why that is not known.
@@ -464,12 +464,12 @@ impl Stored {
     }
 
     /// The boxes of the operations that its report shows.
-    pub fn boxes(&self) -> Vec<Boxed> {
+    pub fn boxes(&self) -> Vec<Timebox> {
         let history = &self.round.history;
         let boxed = |id: OperationId| {
             let operation = history.operation(id);
             let end = (operation.end != NEVER).then_some(operation.end);
-            Boxed { start: operation.start, end }
+            Timebox { start: operation.start, end }
         };
         self.shown().into_iter().map(boxed).collect()
     }

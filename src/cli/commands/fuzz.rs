@@ -15,22 +15,19 @@ use crate::adapter::compile;
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Build, Clock, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
+use crate::core::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::finding::Stored;
 use crate::finding::known;
 use crate::finding::known::Known;
 use crate::finding::signature::Signature;
 use crate::fuzz::engine::{jobs_for, require_hooks};
-use crate::fuzz::{self, Options, Summary, Uncontrolled};
+use crate::fuzz::{self, Options, Summary};
 use crate::process::rr::{Rr, probe};
 use crate::report::directory;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 use crate::report::run;
 use crate::report::triage as listed;
-
-/// Rounds with more calls of a thread than this are for native threads, which are much faster.
-const CALLS_CONTROLLED_MAX: u64 = 1_000;
 
 pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
@@ -166,15 +163,6 @@ fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<
 
 fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
     let adapter = workshop.find(&args.target)?;
-    let engine = args.workload.engine.engine(&adapter.head, wants_native(&args.workload));
-    if engine == Engine::Controlled && !adapter.head.hookable {
-        let name = adapter.name;
-        bail!(Uncontrolled::Refused(format!(
-            "the adapter of {name} says `Engine: native`, as this engine does not \
-             show what it is about (code compiled before, without hooks, or orders that only a \
-             processor brings about)"
-        )));
-    }
     // A user's adapter is named by its full path, so that the plan works from anywhere.
     let name = match adapter.origin {
         Origin::User => adapter.source.display().to_string(),
@@ -184,14 +172,14 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
         std::path::absolute(dir).with_context(|| format!("cannot resolve {}", dir.display()))
     };
     let workload = &args.workload;
-    Ok(Plan {
+    let plan = Plan {
         build: Build {
             adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.iter().flat_map(|flag| compile::flag_words(flag)).collect(),
         },
-        engine,
+        engine: Engine::Native,
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
@@ -216,15 +204,9 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
         },
         recorder: recorder(&args.recorder)?,
         scenarios: Vec::new(),
-    })
-}
-
-/// Whether something was asked for that has a meaning for native threads only.
-fn wants_native(workload: &arguments::Workload) -> bool {
-    workload.clock != Clock::Auto
-        || workload.no_pin
-        || workload.no_disturb
-        || workload.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
+    };
+    let engine = workload.engine.engine(&adapter.name, &adapter.head, &plan)?;
+    Ok(Plan { engine, ..plan })
 }
 
 fn recorder(args: &arguments::Recorder) -> Result<Recorder> {

@@ -57,7 +57,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
     let is_located = recorded(stored)?.is_located();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
-    rr::replay::whole(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
+    rr::replay::to_end(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
     let seconds = started.elapsed().as_secs_f64();
     let identical = match stored.finding.what {
         What::Violation { .. } if stored.round.end.fault.is_none() => {
@@ -114,7 +114,7 @@ fn at_operation(
     };
     let places = &recorded(stored)?.places;
     let begin = places.get(number - 1).and_then(|place| place.begin);
-    let gdb = rr::replay::stops(&StopAt { call, reverse })?;
+    let gdb = rr::replay::stop_arguments(&StopAt { call, reverse })?;
     Ok((begin.map(|begin| rr::script::event_before(begin.event)), gdb))
 }
 
