@@ -67,14 +67,14 @@ impl Source {
     pub fn names_in(&self, folder: &Path) -> bool {
         let mut found = self.files.iter().flat_map(|file| {
             let lines = file.text.lines().filter(|line| beside(line, &file.path).is_none());
-            lines.filter_map(includes::of_line)
+            lines.filter_map(includes::parse_line)
         });
         found.any(|include| !is_contract(&include.name) && folder.join(&include.name).is_file())
     }
 }
 
 fn beside(line: &str, file: &Path) -> Option<PathBuf> {
-    let include = includes::of_line(line)?;
+    let include = includes::parse_line(line)?;
     if is_contract(&include.name) { None } else { include.beside(file) }
 }
 

@@ -100,8 +100,8 @@ impl<'a> Collector<'a> {
         self.finish()
     }
 
-    /// A job has ended. After a finding, an error of rr or of the disk is only a warning, so that the
-    /// finding is not lost.
+    /// A job has ended. After a finding, an error of rr or of the disk is only a warning, so that
+    /// the finding is not lost.
     fn end(&mut self, ended: Result<()>) -> Result<()> {
         let found = self.ending.is_some() || !self.findings.is_empty();
         let is_rr = self.options.plan.engine == Engine::Rr;
@@ -208,8 +208,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Decides whether a finding is known. An unknown one of a sequential round ends the run, because
-    /// later findings would say little.
+    /// Decides whether a finding is known. An unknown one of a sequential round ends the run,
+    /// because later findings would say little.
     fn mark_known(&mut self, stored: &mut Stored, is_alone: bool) {
         match self.options.known.judge(stored) {
             Judgement::Known(known) => {
@@ -253,8 +253,8 @@ impl<'a> Collector<'a> {
             && self.unwritten.insert(name.clone())
         {
             self.observer.warned(&format!(
-                "{error:#}: the finding {name} cannot be kept, and is only reported here; its command \
-                 below can be run again with another --out"
+                "{error:#}: the finding {name} cannot be kept, and is only reported here; its \
+                 command below can be run again with another --out"
             ));
         }
     }

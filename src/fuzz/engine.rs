@@ -92,8 +92,8 @@ fn needs_native(plan: &Plan) -> bool {
         || plan.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
 }
 
-/// How the target's library is built. rr needs no hooks, but it switches threads only at conditional
-/// branches, and with hooks there is one at each access.
+/// How the target's library is built. rr needs no hooks, but it switches threads only at
+/// conditional branches, and with hooks there is one at each access.
 pub fn flavour_for(engine: Engine, head: &Head) -> Flavour {
     match engine {
         Engine::Native => Flavour::Plain,

@@ -1,6 +1,6 @@
-//! Runs a plan: jobs in parallel, each a thread with a harness process ([`worker`]), and a collector
-//! of their findings ([`collect`]). Nothing is printed or written here: an [`Observer`] saves
-//! findings and shows progress.
+//! Runs a plan: jobs in parallel, each a thread with a harness process ([`worker`]), and a
+//! collector of their findings ([`collect`]). Nothing is printed or written here: an [`Observer`]
+//! saves findings and shows progress.
 //!
 //! - `adapter_lint`: Warns about adapters that can add values but not remove them, or the reverse.
 //! - `check_thread`: Checks rounds, for native threads on a thread of low priority.
@@ -233,8 +233,8 @@ fn send(sender: &SyncSender<Message>, message: Message, quit: &AtomicBool) -> bo
 }
 
 impl Options {
-    /// The rounds of a job. Those of shard i of n are i, i + n, i + 2n, ...; jobs take them in turn,
-    /// so that a shard is the same whatever the number of jobs.
+    /// The rounds of a job. Those of shard i of n are i, i + n, i + 2n, ...; jobs take them in
+    /// turn, so that a shard is the same whatever the number of jobs.
     fn rounds_of(&self, job: u64) -> JobRounds {
         let Shard { index, count } = self.shard;
         JobRounds { first: index + count * job, step: count * self.jobs, end: self.rounds_max }

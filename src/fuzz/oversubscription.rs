@@ -56,7 +56,8 @@ impl CallRates {
         }
     }
 
-    /// Observes the current round. Returns the hint if such rounds are slow and it was not given yet.
+    /// Observes the current round. Returns the hint if such rounds are slow and it was not given
+    /// yet.
     pub fn observe(&mut self, round: u64, threads: u32, bytes: u64) -> Option<String> {
         if self.seen.0 != round {
             self.seen = (round, Instant::now());

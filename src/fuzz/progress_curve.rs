@@ -28,7 +28,6 @@ pub struct Point {
     pub shapes: u64,
 }
 
-/// The points so far.
 pub struct Curve {
     points: Vec<Point>,
     step: Duration,

@@ -125,8 +125,8 @@ impl Coverage {
         self.pairs.total <= PAIRS_FEW
     }
 
-    /// Adds that of another run. Schedules of both runs count twice. Pairs are not added, because many
-    /// are the same: the caller must count the distinct ones.
+    /// Adds that of another run. Schedules of both runs count twice. Pairs are not added, because
+    /// many are the same: the caller must count the distinct ones.
     fn join(&mut self, other: Coverage) {
         self.rounds += other.rounds;
         self.recent_rounds = None;
@@ -146,8 +146,8 @@ impl Coverage {
         self.leaked_bytes += other.leaked_bytes;
     }
 
-    /// Whether more time is unlikely to find more: in the last ten seconds there was no new pair, and
-    /// less than one round in a hundred had a new schedule.
+    /// Whether more time is unlikely to find more: in the last ten seconds there was no new pair,
+    /// and less than one round in a hundred had a new schedule.
     pub fn is_saturated(&self) -> bool {
         let few = match (self.schedules.recent, self.recent_rounds) {
             (Some(schedules), Some(rounds)) => rounds > 0 && 100 * schedules < rounds,
@@ -337,8 +337,8 @@ impl Counting {
         self.threaded_rounds > 0 && self.accesses == 0
     }
 
-    /// Whether, in enough rounds, almost no thread was seen to read what another one wrote. This holds
-    /// for structures behind locks, too: it is harmless if all of their code has hooks.
+    /// Whether, in enough rounds, almost no thread was seen to read what another one wrote. This
+    /// holds for structures behind locks, too: it is harmless if all of their code has hooks.
     pub fn saw_few_pairs(&self) -> bool {
         let few = self.statistics.coverage.as_ref().is_some_and(Coverage::has_few_pairs);
         self.threaded_rounds >= BLIND_ROUNDS && few

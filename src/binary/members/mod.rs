@@ -151,7 +151,7 @@ impl Types {
                     self.all.entry(parent).or_default().members.extend(member);
                 }
                 gimli::DW_TAG_template_type_parameter => {
-                    self.add_argument(parent, reader.of());
+                    self.add_argument(parent, reader.type_id());
                 }
                 gimli::DW_TAG_subrange_type => {
                     // One for each dimension.
@@ -385,7 +385,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn of(&self) -> Option<TypeId> {
+    fn type_id(&self) -> Option<TypeId> {
         self.reference(gimli::DW_AT_type).map(TypeId)
     }
 
@@ -413,7 +413,7 @@ impl Reader<'_, '_> {
         // Members of unions have no location; that of a virtual base has to be computed.
         let has_place = self.entry.attr_value(gimli::DW_AT_data_member_location).is_some();
         let at = if has_place { self.number(gimli::DW_AT_data_member_location)? } else { 0 };
-        (!is_static && !is_bits).then_some(Member { name, at, of: self.of()? })
+        (!is_static && !is_bits).then_some(Member { name, at, of: self.type_id()? })
     }
 
     fn count(&self) -> u64 {
@@ -437,7 +437,7 @@ impl Reader<'_, '_> {
         let name = self.name().unwrap_or_default();
         let bytes = self.number(gimli::DW_AT_byte_size);
         let bytes = bytes.unwrap_or(if kind == Kind::Pointer { 8 } else { 0 });
-        Some(Type { kind, name, is_std, bytes, of: self.of(), ..Type::default() })
+        Some(Type { kind, name, is_std, bytes, of: self.type_id(), ..Type::default() })
     }
 }
 

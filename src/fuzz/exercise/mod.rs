@@ -114,8 +114,8 @@ impl Exercise {
         theirs.fold((0, 0), |(same, apart), pair| (same + pair.same, apart + pair.apart))
     }
 
-    /// Whether calls of both can overlap: not if only one thread made them, the first one or, of two,
-    /// the other.
+    /// Whether calls of both can overlap: not if only one thread made them, the first one or, of
+    /// two, the other.
     pub fn may_overlap(&self, one: Op, other: Op) -> bool {
         let callers = |op: Op| {
             let of = self.answers.iter().filter(|a| a.answer.op == op);
@@ -144,32 +144,18 @@ impl Exercise {
         }
         self.looked.rounds += other.looked.rounds;
         self.looked.calls += other.looked.calls;
-        add(
-            &mut self.answers,
-            other.answers,
-            |a| a.answer,
-            |sum, more| {
-                sum.calls += more.calls;
-                sum.callers |= more.callers;
-            },
-        );
-        add(
-            &mut self.arguments,
-            other.arguments,
-            |a| (a.op, a.from),
-            |sum, more| {
-                sum.calls += more.calls;
-            },
-        );
-        add(
-            &mut self.pairs,
-            other.pairs,
-            |pair| (pair.one, pair.other),
-            |sum, more| {
-                sum.same += more.same;
-                sum.apart += more.apart;
-            },
-        );
+        let join_answers = |sum: &mut Answers, more: Answers| {
+            sum.calls += more.calls;
+            sum.callers |= more.callers;
+        };
+        let join_pairs = |sum: &mut Pair, more: Pair| {
+            sum.same += more.same;
+            sum.apart += more.apart;
+        };
+        let join_arguments = |sum: &mut Argument, more: Argument| sum.calls += more.calls;
+        add(&mut self.answers, other.answers, |a| a.answer, join_answers);
+        add(&mut self.arguments, other.arguments, |a| (a.op, a.from), join_arguments);
+        add(&mut self.pairs, other.pairs, |pair| (pair.one, pair.other), join_pairs);
         self.depths.resize(self.depths.len().max(other.depths.len()), 0);
         self.depths.iter_mut().zip(other.depths).for_each(|(sum, more)| *sum += more);
         self.shapes += other.shapes;

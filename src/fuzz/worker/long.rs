@@ -26,7 +26,7 @@ impl Worker<'_> {
         if self.options.trace.is_some() {
             self.send(Message::Part(Box::new(part.clone())));
         }
-        let online = match self.long_round.take() {
+        let mut online = match self.long_round.take() {
             Some(online) if !first => online,
             _ => OnlineRound::new(part.start.clone(), model, self.limits_of_parts()),
         };
@@ -38,7 +38,6 @@ impl Worker<'_> {
                 counter.begin(round, threads);
             }
             counter.add(round, threads, &part.history);
-            let mut online = online;
             let found = online.take(part);
             (online, found, counter)
         });

@@ -1,5 +1,5 @@
-//! Runs one job: starts a harness for its rounds, another one after each end, and checks each round.
-//! It sends [`Message`]s to the collector. Its thread must live as long as its harness.
+//! Runs one job: starts a harness for its rounds, another one after each end, and checks each
+//! round. It sends [`Message`]s to the collector. Its thread must live as long as its harness.
 //!
 //! - `long`: Checks long rounds part by part, and ends one with the first response that no order
 //!   explains.
@@ -169,8 +169,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Follows one harness, which begins with round `first`, until it ends or nothing more is wanted.
-    /// Returns the round to continue with.
+    /// Follows one harness, which begins with round `first`, until it ends or nothing more is
+    /// wanted. Returns the round to continue with.
     fn follow(&mut self, mut harness: Harness, first: u64) -> Result<Option<u64>> {
         let mut next = first;
         while self.wanted {

@@ -213,7 +213,7 @@ impl Harness {
         self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
     }
 
-    /// The fault of a process that closed its pipe without a last frame: it has died or is about to.
+    /// The fault of a process that closed its pipe without a last frame.
     fn find_fault(&mut self) -> Result<Event> {
         if let Some((hang, _)) = self.hung.take() {
             let mut fault = self.fault(FaultKind::Hang);

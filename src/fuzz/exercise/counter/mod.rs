@@ -102,8 +102,8 @@ impl Counter {
         self.threads[at] += 1;
     }
 
-    /// Counts the calls of the round, or of a part of it, without the drain, whose client comes after
-    /// the threads.
+    /// Counts the calls of the round, or of a part of it, without the drain, whose client comes
+    /// after the threads.
     pub fn add(&mut self, round: u64, threads: u32, history: &History) {
         for thread in history.threads.iter().filter(|thread| thread.client < threads) {
             for op in thread.ops().iter() {
@@ -119,7 +119,8 @@ impl Counter {
         }
     }
 
-    /// Counts overlaps, arguments and the shape, from invocations and responses in the order of time.
+    /// Counts overlaps, arguments and the shape, from invocations and responses in the order of
+    /// time.
     fn analyse(&mut self, threads: u32, history: &History) {
         let mut open = SmallVec::<[Open; 16]>::new();
         // Threads are ranked by their first calls, so that their numbers do not matter.
