@@ -46,7 +46,7 @@ pub fn interleaving(
     let steps = rerun.end.steps.as_ref()?;
     let trail = &prepared(steps.trail.as_ref()?);
     let traced = TracedRound { stored, trail };
-    let types = Types::of(lines.library());
+    let types = Types::load(lines.library());
     let mut memory = Memory::with_types_from(trail, &types);
     let freeing = fault::freeing(failure, trail);
     let mut rows = traced.rows(lines, &mut memory, freeing);

@@ -132,7 +132,7 @@ impl<'a> Material<'a> {
                 controlled_command(stored)
             );
         }
-        let language = Language::of(&build.adapter)?;
+        let language = Language::from_path(&build.adapter)?;
         let source = Source::read(&build.adapter)?;
         let contract = ["interlap.h", "interlap.hpp"].map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;

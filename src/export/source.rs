@@ -67,15 +67,14 @@ impl Source {
     pub fn includes_from(&self, folder: &Path) -> bool {
         let mut found = self.files.iter().flat_map(|file| {
             let lines = file.text.lines().filter(|line| header_beside(line, &file.path).is_none());
-            lines.filter_map(includes::of_line)
+            lines.filter_map(includes::parse_line)
         });
         found.any(|include| !is_contract(&include.name) && folder.join(&include.name).is_file())
     }
 }
 
-/// The header beside the file that the line includes.
 fn header_beside(line: &str, file: &Path) -> Option<PathBuf> {
-    let include = includes::of_line(line)?;
+    let include = includes::parse_line(line)?;
     if is_contract(&include.name) { None } else { include.beside(file) }
 }
 

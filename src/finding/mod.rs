@@ -34,7 +34,7 @@ use crate::core::history::History;
 use crate::core::plan::Plan;
 use crate::core::random::mix;
 use crate::process::fault::Fault;
-use crate::process::rr::locate::{self, Moment};
+use crate::process::rr::locate::{CallMoments, Moment};
 use cross_engine::{CrossEngine, RecordedAs};
 use interleaving::Place;
 use signature::Signature;
@@ -70,7 +70,7 @@ pub struct Recorded {
     /// Limit of ticks in a time slice; 0: rr's own.
     pub ticks: u64,
     /// Where the operations of the report begin, in the report's order.
-    pub places: Vec<locate::Place>,
+    pub places: Vec<CallMoments>,
     /// Its end, which is the moment of a fault.
     pub last: Option<Moment>,
     /// Why these are not known.

@@ -45,15 +45,15 @@ pub fn gaps(exercise: &Exercise, gaps: &[Gap]) -> String {
 mod tests {
     use super::*;
     use crate::core::operation::Op;
-    use crate::fuzz::exercise::{Answer, Answers, Looked, Outcome, Pair};
+    use crate::fuzz::exercise::{Analysed, Answer, AnswerKind, Answers, Pair};
 
     #[test]
     fn a_line_sums_up_and_gaps_follow() {
         let answer = |outcome| Answer { op: Op::SetInsert, outcome };
         let given = |outcome| Answers { answer: answer(outcome), calls: 1, callers: 3 };
-        let (one, other) = (answer(Outcome::Done), answer(Outcome::Failed));
+        let (one, other) = (answer(AnswerKind::Done), answer(AnswerKind::Failed));
         let exercise = Exercise {
-            answers: vec![given(Outcome::Done), given(Outcome::Failed)],
+            answers: vec![given(AnswerKind::Done), given(AnswerKind::Failed)],
             pairs: vec![Pair { one, other, same: 1, apart: 0 }],
             depths: vec![1, 1],
             ..Exercise::default()
@@ -67,7 +67,7 @@ mod tests {
         assert!(text.ends_with("  and 2 more, which a page shows: --html FILE\n"), "{text}");
         assert!(text.starts_with("never exercised (and what"), "{text}");
         assert!(gaps(&exercise, &[]).is_empty());
-        let looked = Looked { rounds: 9, calls: 18 };
+        let looked = Analysed { rounds: 9, calls: 18 };
         let sampled = Exercise { rounds: 10, looked, ..exercise };
         let text = gaps(&sampled, &[gap(0)]);
         assert!(text.starts_with("never exercised, of what overlaps in the 9 rounds"), "{text}");

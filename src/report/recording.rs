@@ -46,7 +46,7 @@ pub fn debugger_commands(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let stop = StopAt { call: &stored.boxes()[at], reverse: false };
     let mut exactly = rr.replay_words(None, None, &recording);
     exactly.push("--".into());
-    exactly.extend(replay::stops(&stop).expect("it has a beginning"));
+    exactly.extend(replay::stop_arguments(&stop).expect("it has a beginning"));
     vec![
         format!("interlap replay {directory} --op {letter}"),
         format!("{with_commands}  # then: interlap-op {letter}"),

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::progress::summary_line;
+use crate::campaign::ledger::Ledger;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::report::words;
@@ -32,7 +34,28 @@ pub struct Run {
     pub text: String,
 }
 
-/// How a run ended, apart from its findings.
+impl Run {
+    /// A run that is stored in a directory.
+    pub fn of_ledger(directory: &Path, ledger: &Ledger) -> Run {
+        let statistics = &ledger.statistics;
+        let ended = match statistics.is_undecided() {
+            true => Ended::NotDecided(undecided(&statistics.inconclusive)),
+            false => Ended::Well,
+        };
+        let first = ledger.parts.first();
+        let name = first.map_or(ledger.model.clone(), |part| run_name(&ledger.model, &part.plan));
+        Run {
+            target: ledger.target.clone(),
+            name: format!("{name}, in {}", directory.display()),
+            command: first.map_or(String::new(), |part| part.plan.to_string()),
+            seconds: statistics.elapsed.as_secs_f64(),
+            ended,
+            text: summary_line(statistics),
+        }
+    }
+}
+
+/// How a run ended, whatever it found.
 pub enum Ended {
     Well,
     /// A checked history violates its model. (Histories are no findings.)

@@ -1,11 +1,17 @@
 //! The table of `interlap triage`: a line for each group of findings, with the groups of one bug
 //! below each other.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-use crate::campaign::triage::{Group, first_line, same_bug};
-use crate::finding::Stored;
-use crate::finding::known::IssueCount;
+use serde::Serialize;
+
+use super::{results, words};
+use crate::campaign::triage::{Gathered, Group, first_line, same_bug};
+use crate::core::outcome::Outcome;
+use crate::finding::known::{self, IssueCount, KnownIssues};
+use crate::finding::{KnownAs, Size, Stored, locations};
 
 const HEAD: [&str; 8] =
     ["issue", "target", "finding", "seen", "runs", "smallest", "where", "directory"];
@@ -92,4 +98,92 @@ pub fn issue_line(count: &IssueCount) -> String {
 /// "once", "31 times".
 pub fn times(count: u64) -> String {
     if count == 1 { "once".to_string() } else { format!("{count} times") }
+}
+
+/// The output of `interlap triage --json`.
+#[derive(Serialize)]
+pub struct Json<'a> {
+    findings: Vec<JsonGroup<'a>>,
+    runs: Vec<&'a PathBuf>,
+    new: usize,
+    /// How many bugs the findings most likely are.
+    bugs: usize,
+    known: Vec<IssueCount>,
+    /// Names of known issues that fit nothing.
+    stale: Vec<&'a str>,
+    damaged: Vec<String>,
+    outcome: Outcome,
+}
+
+#[derive(Serialize)]
+struct JsonGroup<'a> {
+    /// The same number for findings that are most likely one bug.
+    bug: usize,
+    known: Option<&'a KnownAs>,
+    target: &'a str,
+    signature: String,
+    first_signature: String,
+    rule: String,
+    sightings: u64,
+    runs: &'a [PathBuf],
+    size: Size,
+    confirmed: Option<bool>,
+    /// The first line of each finding that has the signature.
+    places: &'a BTreeSet<String>,
+    /// Source lines, those to look at first before the others.
+    lines: Vec<JsonLine<'a>>,
+    directory: &'a Path,
+}
+
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    file: &'a Path,
+    line: u32,
+    function: &'a str,
+    what: String,
+}
+
+impl<'a> Json<'a> {
+    pub fn new(gathered: &'a Gathered, known: &'a KnownIssues) -> Json<'a> {
+        let numbers = same_bug::numbers(&gathered.bugs);
+        let each = gathered.groups.iter().zip(numbers);
+        let findings: Vec<JsonGroup> =
+            each.map(|(group, bug)| JsonGroup::new(group, bug)).collect();
+        Json {
+            new: findings.iter().filter(|group| group.known.is_none()).count(),
+            bugs: gathered.bugs.len(),
+            findings,
+            runs: gathered.ledgers.iter().map(|(directory, _)| directory).collect(),
+            known: known::count_issues(gathered.groups.iter().map(|group| &group.best.finding)),
+            stale: gathered.stale.iter().map(|at| &*known.entries[*at].name).collect(),
+            damaged: gathered.damaged.iter().map(|error| format!("{error:#}")).collect(),
+            outcome: gathered.outcome(),
+        }
+    }
+}
+
+impl<'a> JsonGroup<'a> {
+    fn new(group: &'a Group, bug: usize) -> JsonGroup<'a> {
+        let (stored, finding) = (&group.best, &group.best.finding);
+        let line = |location: locations::Location<'a>| {
+            let place = location.place.in_library();
+            let (file, function) = (&*place.file, &*location.place.function);
+            JsonLine { file, line: place.line, function, what: words::occurrence(location.what) }
+        };
+        JsonGroup {
+            bug,
+            known: finding.known.as_ref(),
+            target: finding.plan.target_name(),
+            signature: finding.signature.to_string(),
+            first_signature: finding.first_signature().to_string(),
+            rule: results::rule(finding),
+            sightings: finding.sightings,
+            runs: &group.runs,
+            size: group.size(),
+            confirmed: finding.confirmed,
+            places: &group.places,
+            lines: locations::rank(stored).into_iter().map(line).collect(),
+            directory: &stored.directory,
+        }
+    }
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::ledger::{LEDGER_FILE, Ledger};
+use crate::core::outcome::Outcome;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, ORIGINAL_FILE, Size, Stored};
@@ -45,6 +46,14 @@ pub struct Gathered {
     pub damaged: Vec<anyhow::Error>,
     /// The indices of entries of known issues that match nothing.
     pub stale: Vec<usize>,
+}
+
+impl Gathered {
+    /// Found, if some finding is not known.
+    pub fn outcome(&self) -> Outcome {
+        let is_new = |group: &Group| group.best.finding.known.is_none();
+        if self.groups.iter().any(is_new) { Outcome::Found } else { Outcome::NothingFound }
+    }
 }
 
 impl Group {

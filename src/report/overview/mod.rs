@@ -17,7 +17,7 @@ use super::page;
 use super::page::escaped;
 use super::progress::summary_line;
 use crate::campaign::ledger::Ledger;
-use crate::fuzz::exercise::{self, Gap, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, Offer};
+use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
 use html::{Section, grouped, paragraph};
 
 const TEMPLATE: &str = include_str!("assets/run.html");
@@ -38,7 +38,7 @@ pub struct Found {
 pub fn offer(ledger: &Ledger) -> Option<Offer> {
     let known = ledger.parts.iter().find_map(|part| part.circumstances.as_ref())?;
     let plans = ledger.parts.iter().map(|part| &part.plan);
-    Some(Offer::of(&known.target.operations, known.target.capacity.into(), plans))
+    Some(Offer::new(&known.target.operations, known.target.capacity.into(), plans))
 }
 
 /// What the ledger's runs never exercised, the widest gaps first.
@@ -75,10 +75,10 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
 
 fn sampling() -> String {
     format!(
-        "counted in the first {} rounds and in one of {LOOKED_ONE_IN} after those, chosen by the \
+        "counted in the first {} rounds and in one of {ANALYSED_ONE_IN} after those, chosen by the \
          round’s number alone, and of each in its first {} calls (of a long round, of each part)",
-        grouped(LOOKED_FIRST),
-        grouped(LOOKED_CALLS as u64),
+        grouped(ANALYSED_FIRST),
+        grouped(ANALYSED_CALLS as u64),
     )
 }
 
