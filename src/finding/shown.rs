@@ -4,7 +4,7 @@ use super::{Failure, Stored};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::core::plan::Engine;
-use crate::process::rr::locate::Boxed;
+use crate::process::rr::locate::Timebox;
 
 /// Most operations that a report shows: there are as many letters.
 pub const SHOWN_MAX: usize = 26;
@@ -96,12 +96,12 @@ impl Stored {
     }
 
     /// The timeboxes of the operations that the report shows.
-    pub fn boxes(&self) -> Vec<Boxed> {
+    pub fn boxes(&self) -> Vec<Timebox> {
         let history = &self.round.history;
         let boxed = |id: OperationId| {
             let operation = history.operation(id);
             let end = (operation.end != NEVER).then_some(operation.end);
-            Boxed { start: operation.start, end }
+            Timebox { start: operation.start, end }
         };
         self.shown().into_iter().map(boxed).collect()
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::core::history::client_name;
 use crate::finding::interleaving::{Interleaving, Place, Row, RowKind, in_short};
-use crate::report::words;
+use crate::report::words::{self, STOPPED_INSIDE};
 
 /// Columns of an action; a longer one shifts its source line.
 const ACT_COLUMNS: usize = 44;
@@ -152,7 +152,7 @@ fn row_line(row: &Row, drain: Option<u32>) -> String {
         }
         RowKind::Stopped(call) => {
             let call = words::call(call);
-            format!("        ────────── {thread} is stopped inside of {call} ──────────")
+            format!("        ────────── {thread} {STOPPED_INSIDE} {call} ──────────")
         }
     }
 }

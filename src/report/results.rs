@@ -9,7 +9,7 @@ use super::progress::summary_line;
 use crate::campaign::ledger::Ledger;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
-use crate::report::words;
+use crate::report::words::{self, UNEXPLAINED};
 
 /// Runs with their findings.
 pub struct Results<'a> {
@@ -100,7 +100,7 @@ pub fn rule(finding: &Finding) -> String {
 pub fn sentence(finding: &Finding) -> String {
     match &finding.what {
         Failure::Violation { rule, explanation, .. } => {
-            format!("No order of the calls explains the answers ({rule}). {explanation}")
+            format!("{UNEXPLAINED} ({rule}). {explanation}")
         }
         Failure::Fault { message, .. } => {
             let said = message.iter().map(|message| format!(" It said: {message}"));

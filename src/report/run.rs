@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::progress::summary_line;
 use super::results::{Ended, Run, run_name, undecided};
+use super::words::NOTHING_FOUND;
 use super::{coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
@@ -73,7 +74,7 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
     }
     if let Some(libraries) = uninstrumented_libraries(summary) {
         return Some(format!(
-            "Nothing found. (Threads were switched at locks and other calls, but never inside \
+            "{NOTHING_FOUND}. (Threads were switched at locks and other calls, but never inside \
              {libraries}, which has no hooks; --engine native runs it on real threads.)"
         ));
     }
@@ -87,7 +88,7 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
         Ending::Time | Ending::Rounds | Ending::Wanted if has_found => return None,
         _ if !summary.findings.is_empty() => "Nothing new was found.",
         _ if summary.statistics.coverage.is_some() => return Some(nothing_found(summary, plan)),
-        Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
+        Ending::Time | Ending::Rounds | Ending::Wanted => return Some(format!("{NOTHING_FOUND}.")),
     };
     Some(why.to_string())
 }
@@ -115,7 +116,7 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         _ => "",
     };
     format!(
-        "Nothing found. (Threads were switched between {points}, and {stores}; \
+        "{NOTHING_FOUND}. (Threads were switched between {points}, and {stores}; \
          {is_missing}{plain}.)"
     )
 }

@@ -8,7 +8,10 @@ use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
 use crate::process::fault::FaultKind;
-use crate::report::{interleaving, recording, timeline, words};
+use crate::report::words::{
+    self, BREAK_AT_IT_WITH, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH, SHRUNK_TO, UNEXPLAINED,
+};
+use crate::report::{interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -36,7 +39,7 @@ pub fn render(stored: &Stored) -> String {
     line(String::new());
     match &finding.what {
         Failure::Violation { rule, explanation, partials, .. } => {
-            line(format!("No order of the calls explains the answers ({rule})."));
+            line(format!("{UNEXPLAINED} ({rule})."));
             line(wrap(explanation));
             line(String::new());
             line(picture(stored));
@@ -59,8 +62,8 @@ pub fn render(stored: &Stored) -> String {
     }
     if let Some(table) = &stored.interleaving {
         let drain = stored.round.history.drain;
-        text +=
-            "How it went (what other threads can notice; `interlap explain --all` has all):\n\n";
+        let all = "`interlap explain --all` has all";
+        text += &format!("{HOW_IT_WENT} (what other threads can notice; {all}):\n\n");
         text += &interleaving::key(table);
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
@@ -113,7 +116,7 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
     let (threads, operations) = (round.threads, stored.round.history.len());
     let mut facts = Vec::new();
     let mut row = |name: &str, value: String| facts.push((name.to_string(), value));
-    row("Finding", format!("{} ({})", finding.name, finding.signature));
+    row(FINDING, format!("{} ({})", finding.name, finding.signature));
     row(
         "Where",
         format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
@@ -122,13 +125,13 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         row("Known as", known.to_string());
     }
     if let Some(shrunk) = &finding.shrunk {
-        row("Shrunk to", format!("{}; found with {}", shrunk.size, shrunk.before));
+        row(SHRUNK_TO, format!("{}; found with {}", shrunk.size, shrunk.before));
         if shrunk.signature != finding.signature {
             row("", format!("as {}", shrunk.signature));
         }
     }
     match finding.confirmed {
-        Some(true) => row("Confirmed", "Reproduced in a fresh process.".to_string()),
+        Some(true) => row("Confirmed", CONFIRMED.to_string()),
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
         None => {}
     }
@@ -142,7 +145,7 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         Engine::Rr => "the recording, the same each time",
         Engine::Native => "until it recurs",
     };
-    row("Reproduce with", format!("interlap replay {directory}  # {again}"));
+    row(REPRODUCE_WITH, format!("interlap replay {directory}  # {again}"));
     let plan = finding.shrunk.as_ref().map_or(&finding.plan, |shrunk| &shrunk.plan);
     row("Found with", plan.to_string());
     if let Some(recorded) = &finding.recorded {
@@ -159,7 +162,7 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         row("Recorded by rr", recording::recorded_as(stored, recorded));
     }
     for (at, line) in debugger_commands(stored, &directory).into_iter().enumerate() {
-        row(if at == 0 { "Break at it with" } else { "" }, line);
+        row(if at == 0 { BREAK_AT_IT_WITH } else { "" }, line);
     }
     facts
 }

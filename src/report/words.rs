@@ -1,4 +1,5 @@
-//! Puts faults and actions of threads into words, for all reports.
+//! Puts faults and actions of threads into words, for all reports. Words that a script or a test
+//! looks for are constants: nothing outside of this room repeats them.
 
 use std::fmt;
 
@@ -9,6 +10,16 @@ use crate::finding::{Failure, FaultPlace};
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Stage, signal_name};
 use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
+
+pub const NOTHING_FOUND: &str = "Nothing found";
+pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
+pub const FINDING: &str = "Finding";
+pub const SHRUNK_TO: &str = "Shrunk to";
+pub const CONFIRMED: &str = "Reproduced in a fresh process.";
+pub const REPRODUCE_WITH: &str = "Reproduce with";
+pub const BREAK_AT_IT_WITH: &str = "Break at it with";
+pub const HOW_IT_WENT: &str = "How it went";
+pub const STOPPED_INSIDE: &str = "is stopped inside of";
 
 /// The sentence of a fault, for errors and warnings; nothing of a violation.
 impl fmt::Display for Failure {

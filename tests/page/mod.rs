@@ -12,6 +12,7 @@ use interlap::exchange::values::Interner;
 use interlap::model::Spec;
 use interlap::report::page;
 use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
+use interlap::report::words::REPRODUCE_WITH;
 
 use crate::run::tool::Tool;
 
@@ -72,7 +73,7 @@ fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
         conclusion: Conclusion::Consistent,
         lettered: Vec::new(),
         unit: Unit { factor: 1.0, name: "units", is_absolute: false },
-        facts: vec![("Reproduce with".to_string(), "interlap replay x".to_string())],
+        facts: vec![(REPRODUCE_WITH.to_string(), "interlap replay x".to_string())],
         strings: &STRINGS,
         interleaving: None,
     }
@@ -181,7 +182,7 @@ fn text_of_a_history_cannot_break_out_of_its_place() {
 #[test]
 fn a_page_without_scripts_says_what_was_found_and_how_to_see_it_again() {
     let history = read(BAD);
-    let facts = vec![("Reproduce with".to_string(), "interlap replay <x>".to_string())];
+    let facts = vec![(REPRODUCE_WITH.to_string(), "interlap replay <x>".to_string())];
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
     let page = page::render(&Subject { conclusion, facts, ..subject(&history, "x") });
     let plain = page.split_once("id=\"data\">").expect("data").0;

@@ -1,6 +1,8 @@
 //! Lists and trees of the C++ library under control: what they do is seen, and is what the
 //! library's own code does.
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
+
 use super::tool::Tool;
 
 /// Random operations on lists and trees, with a look after each whether all is as it should be.
@@ -156,7 +158,7 @@ INTERLAP_TARGET(Set)
 fn lists_and_trees_behave_as_the_librarys_own() {
     let tool = Tool::new();
     let run = tool.fuzz_text("checked.cpp", CHECKED).controlled().calls(200).rounds(400);
-    run.with("--keys 64").expect(0, &["Nothing found"]);
+    run.with("--keys 64").expect(0, &[NOTHING_FOUND]);
 }
 
 /// Without what is told of the library's functions nothing is found of the list, and of the tree
@@ -167,7 +169,7 @@ fn races_in_lists_and_trees_are_found() {
     for (name, adapter, said) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
         let tool = Tool::new();
         let run = tool.fuzz_text(name, adapter).controlled().jobs(1).rounds(100_000).findings(1);
-        run.shrinking("0s").expect(1, &["Reproduced in a fresh process"]).expect(1, said);
+        run.shrinking("0s").expect(1, &[CONFIRMED]).expect(1, said);
         let finding = tool.only_finding();
         tool.explain(finding).with("--all").expect(1, &["BUG: "]);
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use interlap::core::plan::Engine;
 use interlap::finding::Stored;
+use interlap::report::words::SHRUNK_TO;
 
 use super::fake::Fake;
 use super::rr::fake;
@@ -71,7 +72,7 @@ fn text(directory: &Path, file: &str) -> String {
 fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
     let found = Found::with("", "--shrink 10s --junit j.xml");
     let tool = &found.tool;
-    found.answer.expect(1, &["1 findings", "Shrunk to"]);
+    found.answer.expect(1, &["1 findings", SHRUNK_TO]);
     let recorded = found.recorded();
     let elsewhere = recorded.finding.cross_engine.clone().expect("it was looked for");
     let smaller = elsewhere.smaller.expect("the controlled engine shows it");
@@ -119,7 +120,7 @@ fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
     assert_eq!(json["finding"]["recorded_as"]["name"], recorded.finding.name);
     // By either name.
     for directory in [recorded.directory.clone(), recorded.smaller()] {
-        found.tool.shrink(directory).within("3s").expect(1, &["Shrunk to", "/smaller"]);
+        found.tool.shrink(directory).within("3s").expect(1, &[SHRUNK_TO, "/smaller"]);
     }
     let shown = Stored::load(&recorded.smaller()).expect("a finding");
     let told = found.recorded().finding.cross_engine.and_then(|elsewhere| elsewhere.smaller);
@@ -158,7 +159,7 @@ fn a_recording_that_no_other_engine_shows_stands() {
 #[test]
 fn native_threads_shrink_a_recording_that_cannot_be_controlled() {
     let found = Found::with("// A register.\n// Engine: native\n", "--shrink 15s");
-    found.answer.expect(1, &["Shrunk to"]);
+    found.answer.expect(1, &[SHRUNK_TO]);
     let elsewhere = found.recorded().finding.cross_engine.expect("it was looked for");
     let trouble = elsewhere.tried[0].trouble.clone().expect("no hooks");
     assert!(trouble.contains("Engine: native") && elsewhere.tried[0].rounds == 0, "{trouble}");

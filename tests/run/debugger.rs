@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use interlap::core::history::{NEVER, OperationId};
 use interlap::finding::Stored;
+use interlap::report::words::BREAK_AT_IT_WITH;
 
 use super::adapters;
 use super::tool::{Answer, Tool, data, read};
@@ -13,7 +14,7 @@ use super::tool::{Answer, Tool, data, read};
 /// quotes.
 fn findings(tool: &Tool, target: impl AsRef<OsStr>, more: &str) -> Vec<PathBuf> {
     let run = tool.fuzz(target).controlled().seed(5).jobs(1).rounds(20_000).findings(1);
-    run.out("it's here").with(more).expect(1, &["Break at it with"]).findings
+    run.out("it's here").with(more).expect(1, &[BREAK_AT_IT_WITH]).findings
 }
 
 /// `interlap replay FINDING --gdb OPTIONS`, then these commands of gdb.

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use interlap::report::words::NOTHING_FOUND;
 use interlap::trace::rounds::{Round, read};
 
 use super::adapters;
@@ -52,7 +53,7 @@ impl Surroundings {
             command = with_a_fixed_layout(&command);
         }
         command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
-        Answer::of(command.output().expect("it starts")).expect(0, &["Nothing found"]);
+        Answer::of(command.output().expect("it starts")).expect(0, &[NOTHING_FOUND]);
         let file = folder.join("trace");
         (std::fs::read(&file).expect("a trace"), sorted(&file))
     }

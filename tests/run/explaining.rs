@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use interlap::finding::Failure;
+use interlap::report::words::{CONFIRMED, FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPED_INSIDE};
 
 use super::tool::{Tool, read};
 
@@ -38,7 +39,7 @@ fn the_line_of_the_bug_is_named() {
         let (report, told) = explained(&tool, &tool.twin(twin), twin);
         assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
         // Of transactions, whole calls of two clients take turns.
-        let stops = told.contains("is stopped inside of") || twin == "versioned_store_lost_update";
+        let stops = told.contains(STOPPED_INSIDE) || twin == "versioned_store_lost_update";
         assert!(stops, "{twin}:\n{told}");
         if twin == "treiber_aba" {
             // A member of the structure, and one of what its pointer points to.
@@ -54,7 +55,7 @@ fn a_shrunk_finding_has_its_table() {
     let tool = Tool::new();
     let name = &tool.twin("atomic_register_split_cas");
     let (report, told) = explained(&tool, name, "atomic_register_split_cas");
-    assert!(report.contains("How it went"), "{report}");
+    assert!(report.contains(HOW_IT_WENT), "{report}");
     let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
     let last = table.iter().rev().take(20);
     assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
@@ -74,7 +75,7 @@ fn a_shrunk_finding_has_its_table() {
         }
     }
     assert!(ours > 0, "{json}");
-    tool.show(name).expect(0, &["How it went", "is stopped inside of"]);
+    tool.show(name).expect(0, &[HOW_IT_WENT, STOPPED_INSIDE]);
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn only_what_the_controlled_engine_found_is_explained() {
     tool.explain("findings/none")
         .expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
     let finding =
-        tool.fuzz("mutex_map_lost_update").native().findings(1).expect(1, &["Finding"]).finding();
+        tool.fuzz("mutex_map_lost_update").native().findings(1).expect(1, &[FINDING]).finding();
     tool.explain(finding).expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
@@ -116,7 +117,7 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 "#;
     let tool = Tool::new();
-    let said = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
+    let said = ["crashed with SIGSEGV", CONFIRMED, SHRUNK_TO, "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
     let finding = run.shrinking("20s").expect(1, &said).finding();
     let told = tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
@@ -134,7 +135,7 @@ fn the_end_of_the_process_has_its_line() {
         let tool = Tool::new();
         let text = super::adapters::enqueue(code);
         let run = tool.fuzz_text("ends.cpp", &text).controlled().rounds(200).findings(1);
-        let finding = run.expect(1, &["Finding", said]).finding();
+        let finding = run.expect(1, &[FINDING, said]).finding();
         let told = tool.explain(finding).run();
         let line = told.out.lines().find(|line| line.contains(row));
         assert!(line.is_some_and(|line| line.contains(code)), "{}", told.all());
@@ -165,7 +166,7 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
     let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
@@ -189,7 +190,7 @@ INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     for told in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
         assert!(report.contains(told), "no {told:?} in {report}");
@@ -227,7 +228,7 @@ INTERLAP_TARGET(Counter)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("asleep.cpp", asleep).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Deadlock", "Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &["Deadlock", SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     let waits = "waits for ever for the condition variable at changed";
     assert!(report.contains(waits) && report.contains(", add("), "{report}");
@@ -263,7 +264,7 @@ INTERLAP_TARGET(Map)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("pairs.cpp", text).with("--keys 4").findings(1).shrinking("4s");
-    let stored = run.rounds(100_000).expect(1, &["Shrunk to"]).stored();
+    let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
     let report = read(stored.directory.join("report.txt"));
     let history = &stored.round.history;
     let idle: Vec<_> = history.ids().filter(|id| stored.is_uninformative(*id)).collect();

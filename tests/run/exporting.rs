@@ -1,6 +1,7 @@
 //! `interlap export`: what it writes compiles with a plain compiler and without a warning, and
 //! shows the bug when it is run; what it did not see it does not claim.
 
+use interlap::report::words::{CONFIRMED, FINDING};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -9,7 +10,7 @@ use super::tool::Tool;
 pub fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
     let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
     let limits = ["--findings", "1", "--shrink", "20s"];
-    tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Reproduced in a fresh process"]);
+    tool.run(&[&command[..], &limits, more].concat()).expect(1, &[CONFIRMED]);
     tool.only_finding()
 }
 
@@ -268,7 +269,7 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     let tool = Tool::new();
     let command = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--for", "60s"];
     let limits = ["--findings", "1", "--calls", "6", "--threads", "2"];
-    tool.run(&[&command[..], &limits].concat()).expect(1, &["Finding"]);
+    tool.run(&[&command[..], &limits].concat()).expect(1, &[FINDING]);
     let finding = tool.only_finding();
     let answer = tool.export(&finding).with("--try-for 4s --json").run();
     let json = answer.json();

@@ -2,6 +2,8 @@
 //! stands in a history of its own; what is right is not accused; nothing is lost where they end
 //! before their time.
 
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+
 use super::tool::{Tool, read};
 
 /// So many calls that no test sees the end of a round.
@@ -111,7 +113,7 @@ fn a_crash_late_in_a_long_round_leaves_its_history() {
 fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("return;")).native().calls(ENDLESS);
-    let finding = run.findings(1).expect(1, &["Reproduce with"]).finding();
+    let finding = run.findings(1).expect(1, &[REPRODUCE_WITH]).finding();
     assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
@@ -144,7 +146,7 @@ INTERLAP_TARGET(Target)
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS);
     let run = run.findings(1).with("--weight push=8 --weight pop=1");
-    let finding = run.expect(1, &["Reproduce with"]).finding();
+    let finding = run.expect(1, &[REPRODUCE_WITH]).finding();
     assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
@@ -152,7 +154,7 @@ INTERLAP_TARGET(Target)
 fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
-    run.within("4s").with("--trace all.mpk").expect(0, &["Nothing found"]);
+    run.within("4s").with("--trace all.mpk").expect(0, &[NOTHING_FOUND]);
     tool.check("all.mpk").expect(0, &[]);
 }
 

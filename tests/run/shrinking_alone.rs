@@ -2,6 +2,7 @@
 
 use interlap::core::operation::Op;
 use interlap::finding::{Failure, Stored};
+use interlap::report::words::{FINDING, SHRUNK_TO};
 
 use super::tool::Tool;
 
@@ -34,10 +35,10 @@ fn becomes_four_calls(engine: &str) {
     let tool = Tool::new();
     // One job, so that the rounds of one call at a time come first.
     let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).findings(1).jobs(1);
-    let found = run.expect(1, &["Finding"]).stored();
+    let found = run.expect(1, &[FINDING]).stored();
     assert!(found.round.start.sequential && found.round.history.len() > 9);
     let directory = &found.directory;
-    tool.shrink(directory).within("60s").expect(1, &["Shrunk to", "4 calls of 1 thread"]);
+    tool.shrink(directory).within("60s").expect(1, &[SHRUNK_TO, "4 calls of 1 thread"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(shrunk.finding.signature, found.finding.signature);
     assert!(shrunk.round.start.sequential, "it is judged as it was");

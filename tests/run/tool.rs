@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use interlap::finding::Stored;
+use interlap::report::words::CONFIRMED;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -139,7 +140,7 @@ fn shrunk_twin(twin: &str) -> PathBuf {
     std::fs::create_dir_all(&folder).expect("room");
     let tool = Tool::new();
     let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("3s");
-    run.out(&folder).expect(1, &["Reproduced in a fresh process"]).finding()
+    run.out(&folder).expect(1, &[CONFIRMED]).finding()
 }
 
 /// The findings' directories below a folder.

@@ -3,6 +3,8 @@
 //! truly run at once, which a machine that is busy with other tests does not grant; it is left to
 //! users' eyes.)
 
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+
 use super::tool::Tool;
 
 #[test]
@@ -24,14 +26,14 @@ fn correct_structures_are_not_accused() {
         "locked_kv",
         "versioned_store",
     ] {
-        tool.fuzz(target).native().rounds(300).expect(0, &[target, "Nothing found"]);
+        tool.fuzz(target).native().rounds(300).expect(0, &[target, NOTHING_FOUND]);
     }
 }
 
 /// Runs a broken twin until it is found, and asserts that the finding names one of these rules.
 fn found(target: &str, rules: &[&str]) {
     let tool = Tool::new();
-    let answer = tool.fuzz(target).native().findings(1).expect(1, &["Reproduce with"]);
+    let answer = tool.fuzz(target).native().findings(1).expect(1, &[REPRODUCE_WITH]);
     let named = rules.iter().any(|rule| answer.out.contains(rule));
     assert!(named, "none of {rules:?} in {}", answer.all());
 }

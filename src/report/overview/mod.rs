@@ -16,6 +16,7 @@ mod runs;
 use super::page;
 use super::page::escaped;
 use super::progress::summary_line;
+use super::words::NOTHING_FOUND;
 use crate::campaign::ledger::Ledger;
 use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
 use html::{Section, grouped, paragraph};
@@ -91,7 +92,7 @@ fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
         0 if undecided > 0 && undecided == ledger.statistics.rounds => {
             ("inconclusive", "Not decided: no round was".to_string())
         }
-        0 => ("consistent", "Nothing found".to_string()),
+        0 => ("consistent", NOTHING_FOUND.to_string()),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::check::Partials;
 use crate::core::history::{History, OperationId, Unit};
 use crate::exchange::values::Interner;
 use crate::model::Spec;
+use crate::report::words::UNEXPLAINED;
 
 pub use finding::of_finding;
 
@@ -150,10 +151,9 @@ fn words(subject: &Subject) -> (String, Vec<String>) {
             "Not decided: whether some order explains the answers is unknown".to_string(),
             vec![render(reason)],
         ),
-        Conclusion::Violation { rule, explanation, .. } => (
-            format!("No order of the calls explains the answers ({rule})"),
-            vec![render(explanation)],
-        ),
+        Conclusion::Violation { rule, explanation, .. } => {
+            (format!("{UNEXPLAINED} ({rule})"), vec![render(explanation)])
+        }
         Conclusion::Fault { sentence, more } => (
             "The target failed".to_string(),
             [sentence.clone()].iter().chain(more).cloned().collect(),

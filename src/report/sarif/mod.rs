@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::results::{self, Ended, Results};
+use super::words::UNEXPLAINED;
 use super::{text, words};
 use crate::finding::interleaving::Place;
 use crate::finding::locations;
@@ -73,7 +74,7 @@ fn rule(finding: &Finding) -> (String, Value) {
     let (id, name) = (rule_id(finding), results::rule(finding));
     let (short, full) = match finding.what {
         Failure::Violation { .. } => (
-            format!("No order of the calls explains the answers: {name}"),
+            format!("{UNEXPLAINED}: {name}"),
             "Calls of several threads were answered as no order of them explains under the \
              sequential model, where a call that ended before another began comes first.",
         ),
