@@ -15,7 +15,7 @@ fn literals(code: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = code.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
-        if code[at..].starts_with("//") {
+        if bytes[at..].starts_with(b"//") {
             at += code[at..].find('\n').unwrap_or(code.len() - at);
         } else if bytes[at] == b'\'' && bytes.get(at + 2) == Some(&b'\'') {
             at += 3; // '"'
