@@ -7,11 +7,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use interlap::check::{Limits, Verdict, check, overlap};
+use interlap::check::{Limits, Verdict, check, overlap, search};
 use interlap::core::history::{Entry, History, Thread};
+use interlap::core::journal::Journal;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Plan};
-use interlap::model::{Kind, Spec};
+use interlap::model::{self, Cell, Kind, Spec};
 use interlap::trace::frame::{
     self, ClockInfo, Frame, FrameReader, Hello, Records, RoundEnd, RoundStart, Steps,
     TRACE_VERSION, TargetInfo,
@@ -270,24 +271,56 @@ fn measure(text: &str, operations: usize) {
     println!("{text:38} {operations:>10} {seconds:>8.3} {speed:>8.1} {extra:>8.1}");
 }
 
-/// Many histories of 3 threads x 8 operations: what bounds a fuzzer of short rounds. The first pass
-/// over them is to warm up; of the others the fastest and the median are told.
-fn measure_small(text: &str) {
-    const HISTORIES: usize = 2000;
+/// The general search alone: of maps and registers with a frontier for each key, as for a user's
+/// model.
+fn check_generally(history: &History, journal: &Journal<model::Call>, spec: &Spec) -> Verdict {
+    let cell = Cell { initial: (spec.kind == Kind::Register).then_some(0) };
+    match spec.kind {
+        Kind::Map | Kind::Register => check(journal, &cell, &Limits::default()),
+        _ => search(history, spec, &Limits::default()),
+    }
+}
+
+fn journal(history: &History) -> Journal<model::Call<'_>> {
+    let mut journal = Journal::default();
+    for id in history.ids() {
+        let Entry { op, status, args, results, start, end } = history.entry(id);
+        let call = model::Call { op, status, args, results, thread: id.thread, queue: None };
+        journal.push(id.thread, call, start, Some(end)).expect("as it was in its thread");
+    }
+    journal
+}
+
+/// Many short histories: what bounds a fuzzer of short rounds. Each pass checks them all, and then
+/// by the general search; the first pass is to warm up. Prints microseconds a history, the fastest
+/// pass and the median, the median of the general search, and how many times as long that is.
+fn measure_small(text: &str, threads: usize, operations: usize) {
+    const HISTORIES: usize = 1000;
     const PASSES: usize = 9;
     let spec: Spec = text.parse().expect(text);
     let histories: Vec<History> =
-        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, 3, 24, seed)).collect();
-    let pass = |_| {
+        (0..HISTORIES as u64).map(|seed| simulate(spec.kind, threads, operations, seed)).collect();
+    let journals: Vec<_> = histories.iter().map(journal).collect();
+    let both: Vec<_> = histories.iter().zip(&journals).collect();
+    let pass = |judge: &dyn Fn(&History, &Journal<model::Call>) -> Verdict| {
         let start = cpu_seconds();
-        for history in &histories {
-            std::hint::black_box(check(history, &spec, &Limits::default()));
+        for (history, journal) in &both {
+            assert_eq!(std::hint::black_box(judge(history, journal)), Verdict::Consistent);
         }
         (cpu_seconds() - start) / HISTORIES as f64 * 1e6
     };
-    let mut micros: Vec<f64> = (0..=PASSES).map(pass).skip(1).collect();
-    micros.sort_by(f64::total_cmp);
-    println!("{text:38} {:>8.2} {:>8.2}", micros[0], micros[PASSES / 2]);
+    let (mut micros, mut general) = (Vec::new(), Vec::new());
+    for _ in 0..=PASSES {
+        micros.push(pass(&|history, _| check(history, &spec, &Limits::default())));
+        general.push(pass(&|history, journal| check_generally(history, journal, &spec)));
+    }
+    for times in [&mut micros, &mut general] {
+        times.remove(0);
+        times.sort_by(f64::total_cmp);
+    }
+    let (median, general) = (micros[PASSES / 2], general[PASSES / 2]);
+    let times = general / median;
+    println!("{text:38} {:>8.2} {median:>8.2} {general:>8.2} {times:>6.1}", micros[0]);
 }
 
 /// A stream of rounds as a harness of the controlled engine sends it, header first.
@@ -422,8 +455,17 @@ fn main() {
     for text in LONG.iter().filter(asked) {
         measure(text, if *text == "deque" { operations.div_ceil(10) } else { operations });
     }
-    println!("\n{:38} {:>8} {:>8}", "24 operations of 3 threads, us", "best", "median");
-    SMALL.iter().filter(asked).for_each(|text| measure_small(text));
+    for (threads, each) in [(3, 24), (5, 60)] {
+        println!(
+            "\n{:38} {:>8} {:>8} {:>8} {:>6}",
+            format!("{each} operations of {threads} threads, us"),
+            "best",
+            "median",
+            "general",
+            "times"
+        );
+        SMALL.iter().filter(asked).for_each(|text| measure_small(text, threads, each));
+    }
     println!(
         "\n{:38} {:>8} {:>8} {:>8} {:>8}",
         "us per round", "decode", "overlap", "check", "all"
