@@ -25,10 +25,10 @@ fn callbacks() -> Callbacks {
     Callbacks {
         place_variables: globals_snapshot::touch,
         renew_variables: globals_snapshot::renew,
-        thread_begins: environment::sending::thread_begins,
+        thread_begins: environment::signals::thread_begins,
         thread_ends: environment::threads::thread_ends,
         is_number_free: environment::threads::may_be_reused,
-        take_signals: environment::sending::take,
+        take_signals: environment::signals::take,
         settle: |whose| accesses::settle(whose),
         made: |event, made| accesses::made(event, made),
         live_blocks: || heap::live().0,
@@ -69,24 +69,24 @@ pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), Proble
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(plan.control.carrier).map_err(cannot)?;
     environment::time_stamp::install();
-    environment::machine::set();
+    environment::machine::set_uniform();
     // The C++ library's own memory must not be the target's, so it is loaded before.
     crate::library::load_cxx_library();
     libraries::note_system();
     set_up_unwinder();
     control::set_allocates(true);
-    environment::set_loads(true);
+    environment::set_loading_target(true);
     let threads = threads_now();
     let target = Target::load(library);
     control::set_allocates(false);
-    environment::set_loads(false);
+    environment::set_loading_target(false);
     let target = target?.map_functions(gate::wrap);
     if !(0..50).any(|_| no_more_than(threads)) {
         return Err(Problem::uncontrolled("a target that starts a thread when it is loaded"));
     }
-    environment::settings::remember();
-    environment::process::remember();
-    environment::time_stamp::remember();
+    environment::environ::save();
+    environment::process::save();
+    environment::time_stamp::find_reads();
     let mapped = environment::mappings::in_use();
     globals_snapshot::remember(mapped).map_err(Problem::uncontrolled)?;
     Ok((target, libraries::note_target(library)))

@@ -41,7 +41,7 @@ pub fn rounds(
 ) -> io::Result<Frame> {
     coverage::set_library(base as usize, libraries::target_last());
     let limit = Duration::from_millis(job.hang_milliseconds);
-    if let Err(error) = watchdog::start(limit, environment::sending::signal_carrier) {
+    if let Err(error) = watchdog::start(limit, environment::signals::signal_carrier) {
         let what = format!("no clock of processor time: {error}");
         return Ok(Frame::Problem(Problem::uncontrolled(what)));
     }
@@ -53,7 +53,7 @@ pub fn rounds(
         return Ok(Frame::Problem(what.into()));
     }
     let mut frames = Vec::new();
-    environment::sending::start();
+    environment::signals::take_mask_over();
     growth::begin(job);
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
