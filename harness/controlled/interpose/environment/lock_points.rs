@@ -41,7 +41,7 @@ pub(super) fn before(address: usize, effect: Effect) {
 pub(super) fn before_meeting(address: usize, effect: Effect) {
     count_call();
     let event = AccessEvent::new(engine::current(), Class::Lock, effect, address);
-    accesses::comes(&AccessEvent { size: LOCK_BYTES, ..event });
+    accesses::announce(&AccessEvent { size: LOCK_BYTES, ..event });
 }
 
 /// As [`before_meeting`] where the address need not be that of living memory.

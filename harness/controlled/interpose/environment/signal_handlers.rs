@@ -31,11 +31,11 @@ unsafe extern "C-unwind" fn handle(signal: c_int, info: *mut siginfo_t, context:
         // SAFETY: the kernel's arguments, for the target's handler.
         return unsafe { handler(signal, info, context) };
     }
-    let before = engine::hold(true);
+    let before = engine::set_exclusive(true);
     // SAFETY: as above.
     unsafe { handler(signal, info, context) };
     engine::changed();
-    engine::hold(before);
+    engine::set_exclusive(before);
 }
 
 fn is_function(handler: sighandler_t) -> bool {
