@@ -1,7 +1,6 @@
 //! The bundled targets that need only a compiler, driven by native threads: the correct ones are
-//! never accused, the broken ones are found. (`chase_lev_no_fence` shows only while two threads
-//! truly run at once, which a machine that is busy with other tests does not grant; it is left to
-//! users' eyes.)
+//! never accused, the broken ones are found. (`chase_lev_no_fence` is left out: it shows only while
+//! two threads really run in parallel, which a machine busy with other tests does not guarantee.)
 
 use super::tool::Tool;
 
@@ -42,7 +41,7 @@ fn a_treiber_stack_without_tags_is_found() {
 }
 
 #[test]
-fn a_michael_scott_queue_without_the_second_look_is_found() {
+fn a_michael_scott_queue_without_the_second_check_is_found() {
     found("ms_queue_no_recheck", &["empty-while-full of dequeue"]);
 }
 
@@ -81,7 +80,7 @@ fn a_log_that_announces_records_before_it_writes_them_is_found() {
 }
 
 #[test]
-fn a_range_counted_in_two_looks_is_found() {
+fn a_range_counted_in_two_steps_is_found() {
     found("range_set_torn_count", &["set-answer", "of range_count"]);
 }
 

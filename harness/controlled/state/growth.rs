@@ -72,8 +72,8 @@ fn descriptors_max() -> u64 {
 }
 
 fn mappings_max() -> u64 {
-    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
-    said.and_then(|said| said.trim().parse().ok()).unwrap_or(MAPPINGS_MAX)
+    let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS_MAX)
 }
 
 /// To be called after so many rounds of the process: how much it has grown, if that is too much.
