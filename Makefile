@@ -30,7 +30,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: fuzz test test-long test-timing test-pages bench compare deps deps-test
+.PHONY: fuzz test test-long test-timing test-words test-pages bench compare deps deps-test
 
 fuzz: deps
 	cargo build --release
@@ -47,6 +47,12 @@ test-long: deps
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps
 	cargo test --test it timing:: -- --ignored --test-threads 1
+
+# A copy of the project in which every sentence of src/report is another: what goes by the words of
+# a report fails there. Left out are the tests that hold wording.
+test-words: deps deps-test
+	cargo test --test it a_copy_in_other_words_is_written -- --ignored
+	cd target/reworded && cargo test --no-fail-fast -- --skip snapshots --skip report:: --skip tidy::
 
 # Pages in headless Chromium: that they open from the disk, what each control does, how they look.
 # Pages and screenshots are left in target/pages.

@@ -11,7 +11,7 @@ use interlap::core::history::{Entry, History, Thread};
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
-use interlap::fuzz::exercise::{Counter, LOOKED_FIRST};
+use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
 use interlap::fuzz::{Observer, Options, Statistics, fuzz};
 use interlap::model::Spec;
 use interlap::trace::frame::{
@@ -50,7 +50,7 @@ fn counting() -> f64 {
     let history = History { threads: (0..3).map(calls).collect(), drained: true, drain: None };
     let (mut counter, mut all) = (Counter::default(), Counter::default());
     let before = cpu_seconds();
-    for round in LOOKED_FIRST..LOOKED_FIRST + ROUNDS {
+    for round in ANALYSED_FIRST..ANALYSED_FIRST + ROUNDS {
         counter.begin(round, 3);
         counter.add(round, 3, std::hint::black_box(&history));
         // As often as a worker tells what it counted.

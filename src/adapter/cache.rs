@@ -1,4 +1,4 @@
-//! The cache folder, for compiled libraries and for the sources inside the program.
+//! Manages the cache folder, for compiled libraries and for the sources inside the program.
 //! A file is published in one step, so that concurrent processes never see half a file.
 
 use std::ffi::OsString;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_cache_that_cannot_be_made_is_an_error_and_an_implied_one_is_passed_over() {
+    fn a_named_cache_that_cannot_be_made_is_an_error_and_an_implied_one_is_skipped() {
         let folder = tempfile::tempdir().expect("temp folder");
         let file = folder.path().join("file");
         fs::write(&file, "").expect("write");

@@ -82,11 +82,14 @@ impl Catalog {
         if name_or_path.contains('/') || path.extension().is_some() {
             return user_adapter(path);
         }
-        Err(FindError::Unknown { name: name_or_path.to_string(), close: self.close(name_or_path) })
+        Err(FindError::Unknown {
+            name: name_or_path.to_string(),
+            close: self.similar(name_or_path),
+        })
     }
 
     /// Up to three similar names, the closest first: few letters differ, or the name is a part.
-    fn close(&self, name: &str) -> Vec<String> {
+    fn similar(&self, name: &str) -> Vec<String> {
         let wanted = name.to_lowercase();
         let mut found: Vec<(usize, &str)> = self
             .bundled
@@ -103,7 +106,7 @@ impl Catalog {
 }
 
 fn user_adapter(path: &Path) -> Result<Adapter, FindError> {
-    Language::of(path).map_err(|_| FindError::NotASource { path: path.to_path_buf() })?;
+    Language::from_path(path).map_err(|_| FindError::NotASource { path: path.to_path_buf() })?;
     let text = fs::read(path).map_err(IoError::at(path))?;
     let source = fs::canonicalize(path).map_err(IoError::at(path))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -140,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn bundled_names_sound_and_broken() {
+    fn bundled_adapters_are_found_by_name() {
         let folder = tempfile::tempdir().expect("temp folder");
         let catalog = catalog(folder.path());
         let found = catalog.find("moodycamel").expect("bundled");
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_gets_close_ones() {
+    fn an_unknown_name_gets_similar_names() {
         let folder = tempfile::tempdir().expect("temp folder");
         let catalog = catalog(folder.path());
         for (wrong, right) in
@@ -168,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_users() {
+    fn adapters_of_users_are_found_by_path() {
         let folder = tempfile::tempdir().expect("temp folder");
         let catalog = catalog(folder.path());
         let path = folder.path().join("mine.cc");

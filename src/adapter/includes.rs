@@ -69,7 +69,7 @@ pub fn includes(text: &str) -> Vec<Include> {
 }
 
 /// The include on this line, conditional or not.
-pub fn of_line(line: &str) -> Option<Include> {
+pub fn parse_line(line: &str) -> Option<Include> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start();
     parse_include(directive.strip_prefix("include")?.trim_start())
 }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn includes_that_are_certain() {
+    fn only_unconditional_includes_are_listed() {
         let text = "#include <a.h>\n  # include \"b.h\" // why\n#if X\n#include <c.h>\n#endif\n\
             #include MACRO\n#include <d.h>\n// #include <e.h>\n";
         assert_eq!(names(text), ["a.h", "b.h", "d.h"]);

@@ -1,7 +1,8 @@
-//! Adapters: finds one by name or path, describes it, and compiles it to a library.
+//! Finds an adapter by name or path, describes it, and compiles it to a library.
 //!
 //! - `availability`: Finds the missing headers of an adapter, with advice, without compiling it.
-//! - `cache`: The cache folder, for compiled libraries and for the sources inside the program.
+//! - `cache`: Manages the cache folder, for compiled libraries and for the sources inside the
+//!   program.
 //! - `catalog`: Finds an adapter by its bundled name or by the path of its source.
 //! - `compile/`: Compiles an adapter to a shared library, or takes the library from the cache.
 //! - `head`: Parses the comment at the top of an adapter: description, guarantee, bug, flags,
@@ -9,7 +10,8 @@
 //! - `includes`: Lists the includes of a source, and the headers beside it.
 //! - `packages`: A table of the Debian packages that contain well-known headers and libraries.
 //! - `scaffold`: Writes a first adapter for a user's structure from a template (`interlap new`).
-//! - `sources`: The sources inside the program: the C headers, the bundled adapters, the templates.
+//! - `sources`: Writes the sources inside the program to the cache: C headers, bundled adapters,
+//!   templates.
 
 pub mod availability;
 pub mod cache;

@@ -1,6 +1,5 @@
-//! The sources inside the program: the C headers, the bundled adapters, the templates.
-//! `build.rs` embeds them. They are written to the cache, where the compiler and the debugger find
-//! them.
+//! Writes the sources inside the program to the cache: C headers, bundled adapters, templates.
+//! `build.rs` embeds them. In the cache the compiler and the debugger find them.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -25,7 +24,7 @@ pub struct Bundled {
     path: &'static str,
 }
 
-/// The sources as files.
+/// The sources as files in the cache.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,

@@ -1,5 +1,6 @@
-//! Finds the file with a library's debugging information: the library itself, or the file that it
-//! was moved to when the library was stripped, as distributions do. Finds it where gdb would.
+//! Finds the file with a library's debugging information.
+//! It is the library itself or, for a stripped library of a distribution, a separate file, which is
+//! searched where gdb searches it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,27 +9,27 @@ use std::path::{Path, PathBuf};
 
 use object::{File, Object};
 
-/// Where distributions put such files.
+/// The folder of separate files.
 const SYSTEM: &str = "/usr/lib/debug";
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct DebugFile {
     pub path: PathBuf,
-    /// What it shares with others, which `dwz` has moved to one more file.
+    /// The file to which `dwz` has moved what several debug files share.
     pub supplement: Option<PathBuf>,
 }
 
 impl DebugFile {
-    /// Of this library: itself, where no other is found.
-    pub fn of(library: &Path) -> DebugFile {
-        let path = moved(library).unwrap_or_else(|| library.to_path_buf());
+    /// The library itself, where no other file is found.
+    pub fn find(library: &Path) -> DebugFile {
+        let path = separate(library).unwrap_or_else(|| library.to_path_buf());
         let supplement = supplement(&path);
         DebugFile { path, supplement }
     }
 }
 
-/// Where the information of a stripped library is, if it has none itself.
-fn moved(library: &Path) -> Option<PathBuf> {
+/// The separate file of a library that has no debugging information itself.
+fn separate(library: &Path) -> Option<PathBuf> {
     let bytes = fs::read(library).ok()?;
     let file = File::parse(&*bytes).ok()?;
     if file.has_debug_symbols() {
@@ -37,8 +38,9 @@ fn moved(library: &Path) -> Option<PathBuf> {
     let id = file.build_id().ok()?;
     let (name, _) = file.gnu_debuglink().ok()?.unwrap_or_default();
     let folder = fs::canonicalize(library).ok()?.parent()?.to_path_buf();
-    let below = Path::new(SYSTEM).join(folder.strip_prefix("/").ok()?);
-    let linked = [folder.join(".debug"), below, folder].map(|at| at.join(OsStr::from_bytes(name)));
+    let in_system = Path::new(SYSTEM).join(folder.strip_prefix("/").ok()?);
+    let linked =
+        [folder.join(".debug"), in_system, folder].map(|at| at.join(OsStr::from_bytes(name)));
     let fits = |path: &PathBuf| {
         let bytes = fs::read(path).unwrap_or_default();
         File::parse(&*bytes).is_ok_and(|file| file.has_debug_symbols() && file.build_id() == Ok(id))

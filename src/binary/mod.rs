@@ -1,15 +1,13 @@
-//! What a compiled library tells of itself: source lines, types, instructions without hooks.
+//! Reads a compiled library: source lines, types, uninstrumented instructions.
+//! Addresses are those in the file: the caller subtracts where the library was loaded.
 //!
-//! - `debug_file`: Finds the file with a library's debugging information: the library itself, or
-//!   the file that it was moved to when the library was stripped, as distributions do.
-//! - `members/`: What lies where in the structure under test: the debugging information of its
-//!   library comes in; out go the types of C and C++ objects, the name of the member at a byte of
-//!   one, and what a pointer there points to.
-//! - `names`: Makes names of functions readable: a symbol of C++ or Rust becomes the name that its
-//!   source has, without parameters and long template arguments.
-//! - `symbols`: Finds the source lines of code: addresses in a library's file become `function at
-//!   file:line`, as far as its debugging information knows.
-//! - `uninstrumented`: Atomic instructions and fences that hooks do not see.
+//! - `debug_file`: Finds the file with a library's debugging information.
+//! - `members/`: Names the member at a byte of a C or C++ object, and finds what a pointer there
+//!   points to.
+//! - `names`: Demangles symbols of C++ and Rust to names without parameters and long template
+//!   arguments.
+//! - `symbols`: Finds the function and source line of an address in a library's file.
+//! - `uninstrumented`: Finds the uninstrumented atomic instructions and fences of a hooked library.
 
 pub mod debug_file;
 pub mod members;

@@ -1,17 +1,17 @@
-//! Makes names of functions readable: a symbol of C++ or Rust becomes the name that its source has,
-//! without parameters and long template arguments. Other symbols are names.
+//! Demangles symbols of C++ and Rust to names without parameters and long template arguments.
+//! Other symbols are names already.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Template arguments of up to so many characters, with their brackets, are kept.
+/// The longest template arguments that are kept, in characters with their brackets.
 const ARGUMENTS_MAX: usize = 18;
 
-/// The name of a function as people say it: without parameters and long template arguments.
+/// The demangled name, without parameters and long template arguments.
 pub fn readable(symbol: &str) -> String {
     without_long_arguments(&demangled(symbol))
 }
 
-/// The name of a function in its language, of C++ without parameters.
+/// The demangled name; for C++ without parameters.
 fn demangled(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
@@ -20,17 +20,17 @@ fn demangled(symbol: &str) -> String {
     let cpp = Symbol::new(symbol).ok();
     let cpp = cpp.and_then(|name| name.demangle_with_options(&options).ok());
     let Some(cpp) = cpp else { return symbol.to_string() };
-    // What the crate leaves of the parameters of a lambda, and of template arguments that are none.
+    // The crate leaves this of a const lambda's parameters and of empty template arguments.
     let cpp = cpp.trim_end_matches(" const").replace(", >", ">");
-    SUFFIXES.iter().fold(cpp, |name, (cast, suffix)| with_suffixes(&name, cast, suffix))
+    SUFFIXES.iter().fold(cpp, |name, (cast, suffix)| with_suffix(&name, cast, suffix))
 }
 
-/// By a compiler of C++.
+/// Whether a C++ compiler mangled it.
 pub fn is_mangled(symbol: &str) -> bool {
     symbol.starts_with("_Z")
 }
 
-/// How literals are written in C++ that the crate writes with a cast.
+/// The casts that the crate writes before literals, and the suffixes of C++.
 const SUFFIXES: [(&str, &str); 5] = [
     ("(unsigned int)", "u"),
     ("(unsigned long)", "ul"),
@@ -40,7 +40,7 @@ const SUFFIXES: [(&str, &str); 5] = [
 ];
 
 /// `16ul` for `(unsigned long)16`.
-fn with_suffixes(name: &str, cast: &str, suffix: &str) -> String {
+fn with_suffix(name: &str, cast: &str, suffix: &str) -> String {
     let mut parts = name.split(cast);
     let mut short = parts.next().unwrap_or_default().to_string();
     for part in parts {
@@ -62,13 +62,13 @@ fn without_long_arguments(mut name: &str) -> String {
     short + name
 }
 
-/// What comes before the first template arguments, these with their brackets, and what comes after.
+/// The text before the first template arguments, these with their brackets, and the text after.
 fn split_at_arguments(name: &str) -> Option<(&str, &str, &str)> {
-    // The brackets of `operator<<` and the like are none.
-    let symbol =
+    // The signs of `operator<<` and the like are no brackets.
+    let of_operator =
         |at: usize| name[..at].trim_end_matches(['<', '>', '=', '-']).ends_with("operator");
-    let start = name.match_indices('<').map(|(at, _)| at).find(|at| !symbol(*at))?;
-    // In parentheses they may be comparisons, and are in pairs otherwise.
+    let start = name.match_indices('<').map(|(at, _)| at).find(|at| !of_operator(*at))?;
+    // Inside parentheses they may be comparisons; elsewhere they are in pairs.
     let (mut depth, mut parentheses) = (0, 0);
     for (at, c) in name[start..].char_indices() {
         match c {

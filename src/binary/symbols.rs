@@ -1,6 +1,5 @@
-//! Finds the source lines of code: addresses in a library's file become `function at file:line`, as
-//! far as its debugging information knows. The information is opened once for each library, at the
-//! first question, and what was asked is kept.
+//! Finds the function and source line of an address in a library's file.
+//! The debugging information is opened at the first question, and answers are cached.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -18,23 +17,23 @@ pub struct SourceLines {
     /// None where there is no such library, or it cannot be read.
     loader: OnceCell<Option<Loader>>,
     known: HashMap<u64, Option<Source>>,
-    /// Of symbols.
+    /// Readable names, by symbol.
     names: HashMap<String, String>,
 }
 
 /// Where in the sources some code comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// As people name it, without parameters and long template arguments.
+    /// Its readable name, without parameters and long template arguments.
     pub function: String,
-    /// As the compiler was given it.
+    /// The path as it was given to the compiler.
     pub file: PathBuf,
     pub line: u32,
-    /// The line of another file that it was inlined into, the nearest one.
+    /// The nearest line of another file that it was inlined into.
     pub within: Option<(PathBuf, u32)>,
-    /// The line of the same file that it was inlined into, the nearest one.
+    /// The line of the same file that it was inlined into.
     pub from: Option<u32>,
-    /// Not in a header of the compiler's.
+    /// Whether it is in no header of the compiler.
     pub is_own: bool,
 }
 
@@ -46,10 +45,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// A function that an instruction belongs to: its own, or one that this was inlined into.
+/// A function of an instruction: its own, or one that its own was inlined into.
 #[derive(Default)]
 struct Frame {
-    /// As the linker calls it.
+    /// Its name for the linker.
     symbol: String,
     file: PathBuf,
     line: u32,
@@ -65,13 +64,13 @@ impl SourceLines {
         &self.library
     }
 
-    /// The lines of these addresses, in words; none where nothing is known.
+    /// The sources of these addresses, as text.
     pub fn find(&mut self, addresses: &[u64]) -> Vec<Option<String>> {
         let found = self.sources(addresses).into_iter();
         found.map(|source| source.map(|source| source.to_string())).collect()
     }
 
-    /// The same, to look at.
+    /// The sources of these addresses; none where nothing is known.
     pub fn sources(&mut self, addresses: &[u64]) -> Vec<Option<Source>> {
         let mut sources = Vec::with_capacity(addresses.len());
         for at in addresses {
@@ -86,10 +85,9 @@ impl SourceLines {
 
     fn source(&mut self, at: u64) -> Option<Source> {
         let own = |source: &Source| source.is_own;
-        let source = place(&self.frames(at));
-        // Where the inlined functions around an instruction are not known, they often are around
-        // the next one.
-        let next = || place(&self.frames(at + 1)).filter(own);
+        let source = choose(&self.frames(at));
+        // Inlined functions that are not known at an instruction often are at the next one.
+        let next = || choose(&self.frames(at + 1)).filter(own);
         let mut source = if source.as_ref().is_some_and(own) { source } else { next().or(source) }?;
         let name = self.names.entry(source.function).or_insert_with_key(|symbol| readable(symbol));
         source.function = name.clone();
@@ -99,7 +97,7 @@ impl SourceLines {
     /// The functions of an instruction, from the inside out.
     fn frames(&self, at: u64) -> Vec<Frame> {
         let load = || {
-            let DebugFile { path, supplement } = DebugFile::of(&self.library);
+            let DebugFile { path, supplement } = DebugFile::find(&self.library);
             Loader::new_with_sup(path, supplement).ok()
         };
         let Some(loader) = self.loader.get_or_init(load) else { return Vec::new() };
@@ -117,24 +115,25 @@ impl SourceLines {
         if let Some(symbol) = loader.find_symbol(at) {
             let unknown = || Frame { file: UNKNOWN_FILE.into(), ..Frame::default() };
             let outermost = frames.pop().unwrap_or_else(unknown);
-            frames.push(outermost.of_symbol(symbol));
+            frames.push(outermost.with_symbol(symbol));
         }
         frames.retain(|frame| !frame.symbol.is_empty());
         frames
     }
 }
 
-/// Of a function of which only the linker knows.
+/// The file of a function that only the symbol table names.
 const UNKNOWN_FILE: &str = "??";
 
 impl Frame {
-    /// The linker knows the class of a function that is not exported, the compiler may not tell it.
-    fn of_symbol(self, symbol: &str) -> Frame {
+    /// The symbol table has the class of a function that is not exported, where the debugging
+    /// information may lack it.
+    fn with_symbol(self, symbol: &str) -> Frame {
         let is_better = self.symbol.is_empty() || is_mangled(symbol) && !is_mangled(&self.symbol);
         if is_better { Frame { symbol: symbol.to_string(), ..self } } else { self }
     }
 
-    /// Of a header of the compiler's. GCC has those of one machine in
+    /// Whether it is in a header of the compiler. Those of GCC for one machine are in
     /// /usr/include/x86_64-linux-gnu/c++.
     fn is_compilers(&self) -> bool {
         let file = self.file.to_string_lossy();
@@ -142,24 +141,24 @@ impl Frame {
         cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     }
 
-    /// The adapter's methods are called from there.
-    fn is_ours(&self) -> bool {
+    /// Whether it is in interlap.hpp, which calls the adapter's methods.
+    fn is_interlaps(&self) -> bool {
         self.file.ends_with("interlap.hpp")
     }
 }
 
-/// The innermost function that is not the compiler's: `std::atomic::load` tells nobody anything. If
-/// all are, the outermost, which says what it is for. It has its symbol for a name.
-fn place(frames: &[Frame]) -> Option<Source> {
+/// The innermost function outside of the compiler's headers: `std::atomic::load` does not help a
+/// reader. If all are in such headers, the outermost. Its name is still the symbol.
+fn choose(frames: &[Frame]) -> Option<Source> {
     let innermost = frames.iter().position(|frame| !frame.is_compilers());
     let at = innermost.or(frames.len().checked_sub(1))?;
     let Frame { symbol, file, line } = &frames[at];
     let outer = frames.iter().filter(|frame| innermost.is_none() || !frame.is_compilers());
     let outer = outer.skip_while(|outer| outer.file != *file);
-    let within = wrapped(outer.skip_while(|outer| outer.file == *file).collect());
+    let within = inlined_into(outer.skip_while(|outer| outer.file == *file).collect());
     let from = match (frames.get(at + 1), frames.get(at + 2)) {
-        // The adapter's method, which is the operation itself.
-        (_, Some(outer)) if outer.is_ours() => None,
+        // The caller is the adapter's method, which is the operation itself.
+        (_, Some(outer)) if outer.is_interlaps() => None,
         (Some(caller), _) => (caller.file == *file).then_some(caller.line),
         (None, _) => None,
     };
@@ -167,12 +166,12 @@ fn place(frames: &[Frame]) -> Option<Source> {
     Some(Source { function, file, line: *line, within, from, is_own })
 }
 
-/// The first of these places, from the inside out, unless it is the adapter's, which interlap.hpp
-/// calls: there the library is called, not one of its wrappers.
-fn wrapped(outer: Vec<&Frame>) -> Option<(PathBuf, u32)> {
-    let first = outer.first().filter(|place| !place.is_ours())?;
-    let next = outer.iter().find(|place| place.file != first.file);
-    (!next.is_some_and(|next| next.is_ours())).then(|| (first.file.clone(), first.line))
+/// The first of these frames, from the inside out, unless it is in the adapter, which interlap.hpp
+/// calls: the adapter calls the library and is no wrapper inside it.
+fn inlined_into(outer: Vec<&Frame>) -> Option<(PathBuf, u32)> {
+    let first = outer.first().filter(|frame| !frame.is_interlaps())?;
+    let next = outer.iter().find(|frame| frame.file != first.file);
+    (!next.is_some_and(|next| next.is_interlaps())).then(|| (first.file.clone(), first.line))
 }
 
 #[cfg(test)]
@@ -197,7 +196,7 @@ extern \"C\" long run() { return stack.pop() + 1; }
         assert!(status.expect(program).success(), "{program} {arguments:?}");
     }
 
-    /// Where the instructions of `run` come from.
+    /// The sources of the instructions of `run`.
     fn sources_of_run(library: &Path) -> Vec<Source> {
         let bytes = std::fs::read(library).expect("a library");
         let file = object::File::parse(&*bytes).expect("a library");
@@ -207,7 +206,7 @@ extern \"C\" long run() { return stack.pop() + 1; }
         SourceLines::of(library).sources(&code).into_iter().flatten().collect()
     }
 
-    /// Whichever debugging information users choose, and wherever it is.
+    /// In every format of debugging information, also in a file of its own.
     #[test]
     fn the_innermost_function_of_the_target_is_named() {
         let formats =
@@ -236,7 +235,7 @@ extern \"C\" long run() { return stack.pop() + 1; }
         check("stripped");
     }
 
-    /// Of `/home/me/stack.hpp:31` and the like.
+    /// Frames at lines such as `/home/me/stack.hpp:31`.
     fn frames_at(lines: &[&str]) -> Vec<Frame> {
         let frame = |text: &&str| {
             let (file, line) = text.rsplit_once(':').expect("a line");
@@ -247,9 +246,9 @@ extern \"C\" long run() { return stack.pop() + 1; }
     }
 
     #[test]
-    fn a_wrapper_is_told_with_where_it_is_used() {
+    fn a_wrapper_comes_with_the_line_that_it_was_inlined_into() {
         let frames = |list: &[&'static str]| -> Option<String> {
-            let source = place(&frames_at(list)).expect("known");
+            let source = choose(&frames_at(list)).expect("known");
             source.within.map(|(file, line)| format!("{}:{line}", file.display()))
         };
         let of_library =
@@ -260,7 +259,7 @@ extern \"C\" long run() { return stack.pop() + 1; }
         assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4"]), None);
-        // A constructor that is called by way of the compiler's headers.
+        // A constructor that a header of the compiler calls.
         let construct = "/usr/include/c++/12/bits/stl_construct.h:119";
         assert_eq!(frames(&["/l/list.h:4", construct, "/l/list.h:9"]), None);
         let called = ["/l/ptr.h:2", construct, "/l/list.h:4"];
@@ -268,13 +267,14 @@ extern \"C\" long run() { return stack.pop() + 1; }
     }
 
     #[test]
-    fn a_helper_is_told_with_the_line_that_calls_it() {
-        let from =
-            |list: &[&'static str]| -> Option<u32> { place(&frames_at(list)).expect("known").from };
+    fn a_helper_comes_with_the_line_that_calls_it() {
+        let from = |list: &[&'static str]| -> Option<u32> {
+            choose(&frames_at(list)).expect("known").from
+        };
         let frames = ["/usr/include/c++/12/atomic:1", "/l/list.h:2", "/l/list.h:9", "/l/list.h:20"];
         assert_eq!(from(&frames), Some(9));
         assert_eq!(from(&["/l/list.h:2", "/me/adapter.cpp:5"]), None);
-        // Nor is the adapter's method one, which is called by nobody else.
+        // The adapter's method is no helper: only interlap.hpp calls it.
         assert_eq!(from(&["/me/a.cpp:2", "/me/a.cpp:30", "/il/interlap.hpp:6"]), None);
         let helper = ["/me/a.cpp:2", "/me/a.cpp:9", "/me/a.cpp:30", "/il/interlap.hpp:6"];
         assert_eq!(from(&helper), Some(9));

@@ -1,7 +1,7 @@
-//! Atomic instructions and fences that hooks do not see. A hooked library comes in; where its code
-//! has such an instruction of its own goes out. All that the compiler knows as atomic has become a
-//! call of a hook, so what is left was written as inline assembly, or compiled before and linked
-//! in. Plain loads and stores of that kind cannot be told from any others.
+//! Finds the uninstrumented atomic instructions and fences of a hooked library.
+//! The compiler replaces every atomic that it knows by a call of a hook. One that is left was
+//! written as inline assembly, or compiled before and linked in. Uninstrumented plain loads and
+//! stores cannot be distinguished from others.
 
 use std::fs;
 use std::io;
@@ -10,36 +10,35 @@ use std::path::Path;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use object::{Architecture, Object, ObjectSection, SectionKind};
 
-/// Where these are: addresses in the library's file, the lowest first.
+/// Their addresses in the library's file, in ascending order.
 #[derive(Debug, Default)]
-pub struct Unseen {
+pub struct Uninstrumented {
     /// Instructions that read and write memory at once.
     pub atomics: Vec<u64>,
-    /// Those that only order what their thread does.
+    /// Instructions that only order the accesses of their thread.
     pub fences: Vec<u64>,
 }
 
-/// What a hooked library has of them.
-pub fn of(library: &Path) -> io::Result<Unseen> {
+pub fn find(library: &Path) -> io::Result<Uninstrumented> {
     let bytes = fs::read(library)?;
     let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
-    let mut unseen = Unseen::default();
+    let mut found = Uninstrumented::default();
     if file.architecture() != Architecture::X86_64 {
-        return Ok(unseen);
+        return Ok(found);
     }
     for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
         let code = section.data().map_err(io::Error::other)?;
         for instruction in Decoder::with_ip(64, code, section.address(), DecoderOptions::NONE) {
             match kind(&instruction) {
-                Kind::Atomic => unseen.atomics.push(instruction.ip()),
-                Kind::Fence => unseen.fences.push(instruction.ip()),
+                Kind::Atomic => found.atomics.push(instruction.ip()),
+                Kind::Fence => found.fences.push(instruction.ip()),
                 Kind::Other => {}
             }
         }
     }
-    unseen.atomics.sort_unstable();
-    unseen.fences.sort_unstable();
-    Ok(unseen)
+    found.atomics.sort_unstable();
+    found.fences.sort_unstable();
+    Ok(found)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -51,13 +50,15 @@ enum Kind {
 
 fn kind(instruction: &Instruction) -> Kind {
     let kinds = (0..instruction.op_count()).map(|n| instruction.op_kind(n));
-    let of_memory = kinds.into_iter().any(|kind| kind == OpKind::Memory);
-    let locks = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
+    let accesses_memory = kinds.into_iter().any(|kind| kind == OpKind::Memory);
+    let is_locked = instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg;
     match instruction.mnemonic() {
         Mnemonic::Mfence => Kind::Fence,
-        // On the thread's own stack, it is there for its order alone.
-        _ if of_memory && locks && instruction.memory_base() == Register::RSP => Kind::Fence,
-        _ if of_memory && locks => Kind::Atomic,
+        // On the thread's own stack it is used only for its order.
+        _ if accesses_memory && is_locked && instruction.memory_base() == Register::RSP => {
+            Kind::Fence
+        }
+        _ if accesses_memory && is_locked => Kind::Atomic,
         _ => Kind::Other,
     }
 }
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn atomic_instructions_are_told_from_others() {
+    fn atomic_instructions_are_distinguished_from_others() {
         let is_atomic = |code: &[u8]| kind(code) == Kind::Atomic;
         assert!(is_atomic(b"\xf0\x0f\xb1\x0f"), "lock cmpxchg [rdi], ecx");
         assert!(is_atomic(b"\xf0\x48\x0f\xc7\x0f"), "lock cmpxchg16b [rdi]");

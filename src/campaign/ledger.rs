@@ -112,12 +112,12 @@ impl Ledger {
     /// Adds another run of the same target. Returns a warning for each pair of runs that did the
     /// same rounds.
     pub fn join(&mut self, other: Ledger) -> Result<Vec<String>> {
-        let of = |ledger: &Ledger| {
+        let subject = |ledger: &Ledger| {
             let Ledger { target, library, model, .. } = ledger;
             format!("{target} ({library}) checked against model {model}")
         };
-        if of(self) != of(&other) {
-            bail!("runs of different targets: {} and {}", of(self), of(&other));
+        if subject(self) != subject(&other) {
+            bail!("runs of different targets: {} and {}", subject(self), subject(&other));
         }
         let mut warnings = Vec::new();
         for two in &other.parts {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn common_rounds_are_warned_of_and_other_targets_refused() {
+    fn joining_warns_of_common_rounds_and_refuses_other_targets() {
         let overlap = |one: &str, two: &str| {
             let joined = ledger("x", 1, one, &[]).join(ledger("x", 1, two, &[]));
             joined.expect("one target").len() == 1

@@ -1,9 +1,10 @@
 //! The command line: its arguments, and one file for each command.
 //!
-//! - `arguments/`: The command line: every command's options, help texts and examples.
-//! - `commands/`: What each command does: [`run`] carries a parsed command line out and gives the
-//!   exit status.
-//! - `doctor/`: What this machine can do (`interlap doctor`).
+//! - `arguments/`: Parses the command line: every command's options, help texts and examples.
+//! - `commands/`: Runs the commands: [`run`] carries out a parsed command line and returns the exit
+//!   status.
+//! - `doctor/`: Examines this machine for `interlap doctor`: facts, with advice where something can
+//!   be improved.
 
 pub mod arguments;
 pub mod commands;

@@ -1,15 +1,14 @@
-//! The last thing that a thread did, where that was a fault that the engine saw coming: what is
-//! known of it comes in, the row of the table that tells it goes out. The trail ends before, for
-//! what the engine does not let happen is never noted as done.
+//! Makes the last rows of the table: the fault that the engine prevented, or each thread's wait in
+//! a deadlock. The trail ends before these, because they never happened.
 
-use crate::finding::interleaving::{Action, Call, Memory, Row, What as Did};
-use crate::finding::{FaultPlace, What};
+use crate::finding::interleaving::{Action, Call, Memory, Row, RowKind};
+use crate::finding::{Failure, FaultPlace};
 use crate::trace::frame::{Deed, DetectedKind, When};
 use crate::trace::trail::{Act, Event};
 
-/// When the block was freed that the fault is about.
-pub(super) fn freed<'a>(what: &What, trail: &'a [Event]) -> Option<&'a Event> {
-    let What::Fault { places, .. } = what else { return None };
+/// The event that freed the block of the fault.
+pub(super) fn freeing<'a>(failure: &Failure, trail: &'a [Event]) -> Option<&'a Event> {
+    let Failure::Fault { places, .. } = failure else { return None };
     let address = match places.first()?.deed {
         Deed::AccessedFreed { address, .. } => address,
         Deed::FreedAgain { block } => block,
@@ -22,26 +21,25 @@ pub(super) fn freed<'a>(what: &What, trail: &'a [Event]) -> Option<&'a Event> {
     trail.iter().rfind(of_block)
 }
 
-/// Gives the memory and the calls of a fault's places their names: `memory` by its address, `call`
-/// by the place.
-pub(super) fn name(
-    what: &mut What,
+/// Names the memory and the calls of a fault's places. `memory` names an address, `call` finds the
+/// call of a place.
+pub(super) fn name_places(
+    failure: &mut Failure,
     memory: &dyn Fn(u64) -> Memory,
     call: &dyn Fn(&FaultPlace) -> Option<Call>,
 ) {
-    let What::Fault { places, .. } = what else { return };
+    let Failure::Fault { places, .. } = failure else { return };
     for place in places {
         place.memory = place.deed.address().map(memory);
         place.call = call(place);
     }
 }
 
-/// None where it is not one thread's doing, or nobody knows whose.
-pub(super) fn row(what: &What, step: u64) -> Option<Row> {
-    let What::Fault { kind, thread, places, .. } = what else { return None };
+/// The row of the fault; none unless it is known to be one thread's.
+pub(super) fn row(failure: &Failure, step: u64) -> Option<Row> {
+    let Failure::Fault { kind, thread, places, .. } = failure else { return None };
     let (thread, kind) = ((*thread)?, kind.detected()?);
     if matches!(kind, DetectedKind::Deadlock | DetectedKind::Livelock) {
-        // Nobody's alone.
         return None;
     }
     let first = places.first();
@@ -51,12 +49,12 @@ pub(super) fn row(what: &What, step: u64) -> Option<Row> {
     });
     let place = first.and_then(|first| first.line.clone());
     let did = Action::Faults { kind, at };
-    Some(Row::new(step, thread, Did::Act { did, times: 1, place }))
+    Some(Row::new(step, thread, RowKind::Act { did, times: 1, place }))
 }
 
-/// Of a deadlock, what each thread that calls waits for in the end.
-pub(super) fn ends(what: &What, step: u64) -> Vec<Row> {
-    let What::Fault { kind, places, .. } = what else { return Vec::new() };
+/// The rows of a deadlock: what each calling thread waits for.
+pub(super) fn final_waits(failure: &Failure, step: u64) -> Vec<Row> {
+    let Failure::Fault { kind, places, .. } = failure else { return Vec::new() };
     if kind.detected() != Some(DetectedKind::Deadlock) {
         return Vec::new();
     }
@@ -67,7 +65,7 @@ pub(super) fn ends(what: &What, step: u64) -> Vec<Row> {
         }
         let at = place.memory.clone().unwrap_or(Memory::Address(wait.address));
         let (did, place_known) = (Action::WaitsForEver { wait, at }, place.line.clone()?);
-        let act = Did::Act { did, times: 1, place: Some(place_known) };
+        let act = RowKind::Act { did, times: 1, place: Some(place_known) };
         Some(Row::new(step, place.who.thread, act))
     };
     places.iter().filter_map(waits).collect()

@@ -1,6 +1,5 @@
-//! Names of memory: `#3+8` is byte 8 of the third block that the round allocated; `#3.next` is a
-//! member of it, and `head.next` one of the structure under test, where their types are known. A
-//! trail's events come in one by one; names of addresses, and of values that are addresses, go out.
+//! Names memory: `#3+8` is byte 8 of the third block that the round allocated. If types are known,
+//! `#3.next` is a member of that block, and `head.next` one of the structure under test.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,10 +7,10 @@ use crate::binary::members::{Pointee, Types};
 use crate::finding::interleaving::{Container, Memory as Name, Value};
 use crate::trace::trail::{Act, Event};
 
-/// Addresses have no more bits; what is above is a tag.
+/// Bits of an address; those above are a tag.
 const ADDRESS_BITS: u32 = 48;
 
-/// What the harness's heap fills new blocks with.
+/// The byte with which the harness's heap fills new blocks.
 const JUNK: u8 = 0xa5;
 
 struct Block {
@@ -19,38 +18,39 @@ struct Block {
     size: u64,
 }
 
-/// What lies at an address, by its name.
-struct Named {
+/// A member at an address.
+struct Member {
     name: Name,
     container: Option<Name>,
     points_to: Option<Pointee>,
-    /// How many bytes it has that can be told as one.
+    /// Its size, as far as it is one value.
     bytes: u64,
 }
 
-/// How often all events are looked at for types of blocks: pointers to blocks of which the type is
-/// known later are followed then.
-const LOOKS: usize = 4;
+/// Most passes over the trail to find the types of blocks: a pointer in a block whose type is found
+/// in one pass is followed in the next.
+const PASSES_MAX: usize = 4;
 
-/// The blocks that live or did live, by their address.
+/// The blocks of a round, live or freed.
 pub struct Memory<'a> {
+    /// By their addresses.
     blocks: BTreeMap<u64, Block>,
     count: usize,
     types: &'a Types,
-    /// Of blocks, by their number.
+    /// The types of blocks, by number.
     known: HashMap<usize, Pointee>,
-    /// The number of the block that is the structure.
+    /// The number of the structure's block.
     structure: Option<usize>,
-    /// Of blocks that lie where others did, both by their numbers.
+    /// For a block where another one lay before: that one's number.
     formers: HashMap<usize, usize>,
 }
 
 impl<'a> Memory<'a> {
-    /// Nothing yet of these events, but what lies in the blocks they will allocate: the first that
-    /// is as large as the structure is it; what a pointer in a known place points to is known.
-    pub fn of(trail: &[Event], types: &'a Types) -> Memory<'a> {
+    /// Finds the types of the blocks that the trail allocates, and starts without any block. The
+    /// structure is the first block of its size; members that are pointers give the other types.
+    pub fn with_types_from(trail: &[Event], types: &'a Types) -> Memory<'a> {
         let (mut known, mut structure) = (HashMap::new(), None);
-        for _ in 0..LOOKS {
+        for _ in 0..PASSES_MAX {
             let before = known.len();
             let mut memory = Memory::knowing(types, known, structure);
             trail.iter().for_each(|event| memory.learn(event));
@@ -86,7 +86,7 @@ impl<'a> Memory<'a> {
             Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Buffer
                 if event.size == 8 =>
             {
-                let points_to = self.spot(event.address).and_then(|spot| spot.points_to);
+                let points_to = self.member(event.address).and_then(|member| member.points_to);
                 let target = self.find(event.after & ((1 << ADDRESS_BITS) - 1));
                 if let (Some(of), Some((block, 0))) = (points_to, target) {
                     let (number, size) = (block.number, block.size);
@@ -100,14 +100,14 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What lies at an address.
-    fn spot(&self, address: u64) -> Option<Named> {
+    /// The member at an address, if the type of its block is known.
+    fn member(&self, address: u64) -> Option<Member> {
         let (block, offset) = self.find(address)?;
         let pointee = *self.known.get(&block.number)?;
         let Pointee { of, is_array, .. } = pointee;
         let bytes = self.types.bytes(of).max(1);
         let number = offset / bytes;
-        // What is behind the one is not known.
+        // The type says nothing about memory behind the object.
         if number > 0 && !is_array {
             return None;
         }
@@ -119,23 +119,22 @@ impl<'a> Memory<'a> {
             (false, true) => (Some(block.number), Some(number)),
             (false, false) => (Some(block.number), None),
         };
-        let member = |path| Name::Member { block: number_of_block, index, path };
-        Some(Named {
-            name: member(spot.name),
-            container: spot.container.map(member),
+        let name = |path| Name::Member { block: number_of_block, index, path };
+        Some(Member {
+            name: name(spot.name),
+            container: spot.container.map(name),
             points_to: spot.points_to,
             bytes: spot.bytes,
         })
     }
 
-    /// To be called before the event is told.
+    /// Adds the block of an allocation. Call it for each event before naming its memory.
     pub fn note(&mut self, event: &Event) {
         if event.act == Act::Allocate {
             self.count += 1;
             let former = self.blocks.get(&event.address).map(|block| block.number);
             self.formers.extend(former.map(|former| (self.count, former)));
             let end = event.address + u64::from(event.size);
-            // What lay there before is named no more.
             let gone: Vec<u64> = self.blocks.range(event.address..end).map(|(at, _)| *at).collect();
             gone.iter().for_each(|at| {
                 self.blocks.remove(at);
@@ -145,67 +144,67 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The number of the block that lay where this one begins, which was freed.
+    /// The number of the freed block that lay where this one begins.
     pub fn former(&self, address: u64) -> Option<usize> {
         let (block, _) = self.find(address)?;
         self.formers.get(&block.number).copied()
     }
 
-    /// The block that holds the address, and how far behind its start that is.
+    /// The block of an address, and the offset in it.
     fn find(&self, address: u64) -> Option<(&Block, u64)> {
         let (start, block) = self.blocks.range(..=address).next_back()?;
         let offset = address - start;
         (offset < block.size.max(1)).then_some((block, offset))
     }
 
-    /// Of an address.
-    pub fn place(&self, address: u64) -> Name {
-        match (self.spot(address), self.find(address)) {
-            (Some(spot), _) => spot.name,
+    /// The name of an address.
+    pub fn name(&self, address: u64) -> Name {
+        match (self.member(address), self.find(address)) {
+            (Some(member), _) => member.name,
             (None, Some((block, offset))) => Name::Block { number: block.number, offset },
             (None, None) => Name::Address(address),
         }
     }
 
-    /// The container of the standard library whose inner working an access is.
+    /// The container of the standard library whose internals an access uses.
     pub fn container(&self, event: &Event) -> Option<Container> {
         let changes = match event.act {
             Act::Read | Act::Load => false,
             Act::Write | Act::Store => true,
             _ => return None,
         };
-        let name = self.spot(event.address)?.container?;
+        let name = self.member(event.address)?.container?;
         Some(Container { name, changes })
     }
 
-    /// Of what an access saw: the bytes of what is named there, where it saw more.
+    /// The value that an access found, cut to the size of the member at its address.
     pub fn value_at(&self, address: u64, value: u64, size: u32) -> Value {
-        let bytes = self.spot(address).map_or(0, |spot| spot.bytes.min(8) as u32);
+        let bytes = self.member(address).map_or(0, |member| member.bytes.min(8) as u32);
         let size = if matches!(bytes, 1 | 2 | 4) { size.min(bytes) } else { size };
         self.value(value & (u64::MAX >> (64 - 8 * size.clamp(1, 8))), size)
     }
 
-    /// Of a block as a whole.
-    pub fn whole(&self, address: u64) -> Name {
+    /// The name of the block that begins at an address.
+    pub fn block_name(&self, address: u64) -> Name {
         match self.find(address) {
             Some((block, 0)) => Name::Block { number: block.number, offset: 0 },
-            _ => self.place(address),
+            _ => self.name(address),
         }
     }
 
-    /// Whether it is what the heap fills new blocks with.
+    /// Whether the value is what the heap fills new blocks with.
     pub fn is_junk(&self, value: u64, size: u32) -> bool {
         let bytes = value.to_le_bytes();
         bytes[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == JUNK)
     }
 
-    /// Of what was in memory: an address of a block, perhaps with a tag, else a number.
+    /// A value in memory: a pointer into a block, perhaps with a tag, else a number.
     pub fn value(&self, value: u64, size: u32) -> Value {
         let (address, tag) = (value & ((1 << ADDRESS_BITS) - 1), value >> ADDRESS_BITS);
         if size >= 8 && self.find(address).is_some() {
-            return Value::Pointer { to: self.whole(address), tag };
+            return Value::Pointer { to: self.block_name(address), tag };
         }
-        // As iterators have it that are behind the last element.
+        // An end iterator points behind the last element.
         if size >= 8
             && let Some((block, offset)) = value.checked_sub(1).and_then(|last| self.find(last))
         {
@@ -226,33 +225,23 @@ mod tests {
     use super::*;
 
     fn allocate(address: u64, size: u32) -> Event {
-        Event {
-            step: 1,
-            thread: 0,
-            call: 1,
-            act: Act::Allocate,
-            address,
-            size,
-            before: 0,
-            after: 0,
-            code: 0,
-            around: [0; 4],
-        }
+        let (act, step, thread, call, before, after, code) = (Act::Allocate, 1, 0, 1, 0, 0, 0);
+        Event { step, thread, call, act, address, size, before, after, code, around: [0; 4] }
     }
 
     #[test]
-    fn blocks_are_numbered_as_they_come() {
+    fn blocks_are_numbered_as_they_are_allocated() {
         let types = Types::default();
-        let mut memory = Memory::of(&[], &types);
+        let mut memory = Memory::with_types_from(&[], &types);
         for (at, size) in [(0x1000, 64), (0x2000, 24), (0x1000, 16)] {
             memory.note(&allocate(at, size));
         }
         let block = |number, offset| Name::Block { number, offset };
         let pointer = |to, tag| Value::Pointer { to, tag };
-        assert_eq!(memory.place(0x1000), block(3, 0));
+        assert_eq!(memory.name(0x1000), block(3, 0));
         assert_eq!((memory.former(0x1000), memory.former(0x2000)), (Some(1), None));
-        assert_eq!(memory.place(0x100f), block(3, 15));
-        assert_eq!(memory.place(0x1010), Name::Address(0x1010));
+        assert_eq!(memory.name(0x100f), block(3, 15));
+        assert_eq!(memory.name(0x1010), Name::Address(0x1010));
         assert_eq!(memory.value(0x2008, 8), pointer(block(2, 8), 0));
         assert_eq!(memory.value(0x2008, 4), Value::Number(8200));
         let behind = (memory.value(0x2018, 8), memory.value(0x2019, 8));

@@ -1,5 +1,4 @@
-//! Calls in words and in C: the operations of a history come in; what they are called, what they
-//! answered, and the code that makes them go out.
+//! Writes the calls of a history and their answers in words and in C.
 
 use std::fmt::Write;
 
@@ -12,7 +11,7 @@ pub fn literal(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A value of C++ that has exactly this type.
+/// A value as a literal of C.
 fn value(number: i64) -> String {
     match number {
         i64::MIN => "INT64_MIN".to_string(),
@@ -20,8 +19,8 @@ fn value(number: i64) -> String {
     }
 }
 
-/// The call through the contract, `call(0, local, 0x20, 1, (int64_t)7)`.
-pub fn of_table(history: &History, id: OperationId, thread: u32) -> String {
+/// A call through the contract: `call(0, local, 0x20, 1, (int64_t)7)`.
+pub fn contract_call(history: &History, id: OperationId, thread: u32) -> String {
     let (op, args) = (history.operation(id).op as u8, history.args(id));
     let mut words = format!("call({thread}, local, {op:#x}, {}", args.len());
     for arg in args {
@@ -30,7 +29,7 @@ pub fn of_table(history: &History, id: OperationId, thread: u32) -> String {
     words + ")"
 }
 
-/// The words of these operations by status, in C.
+/// A table in C: the words of each operation by status.
 pub fn words_by_status(ops: &[Op]) -> String {
     let mut rows = String::new();
     for op in ops {

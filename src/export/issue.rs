@@ -1,19 +1,18 @@
-//! A bug report for the library's authors: a finding, what became of its reproducer and the
-//! versions come in; Markdown to be pasted into an issue goes out.
+//! Writes a bug report for the library's authors, as Markdown to be pasted into an issue.
 
 use std::fmt::Write;
 
-use super::search::Tried;
+use super::search::TrialResult;
 use super::{Draft, Material, calls, readme};
 use crate::core::history::OperationId;
 use crate::core::plan::Engine;
-use crate::finding::{Stored, What};
+use crate::finding::{Failure, Stored};
 use crate::report::{interleaving, text, words};
 
-/// Rows of the table of what happened.
+/// Most rows of the interleaving.
 const ROWS_MAX: usize = 40;
 
-/// What it was found with.
+/// The versions with which it was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Versions {
     /// Packages of the system, with their versions.
@@ -22,7 +21,7 @@ pub struct Versions {
     pub system: String,
 }
 
-/// What a library is called, else the target.
+/// The name of the library, or of the target.
 fn subject(stored: &Stored) -> String {
     let library = stored.hello.target.library.trim();
     if library.is_empty() {
@@ -39,14 +38,14 @@ pub fn title(stored: &Stored) -> String {
     let of_caller = |id: &OperationId| round.history.threads[id.thread as usize].client < drain;
     let calls = round.history.ids().filter(of_caller).count();
     let what = match &stored.finding.what {
-        What::Violation { rule, operations, .. } => {
+        Failure::Violation { rule, operations, .. } => {
             let mut names: Vec<&str> =
                 operations.iter().map(|id| round.history.operation(*id).op.name()).collect();
             names.sort_unstable();
             names.dedup();
-            format!("{}{}", wrong(rule), of(&names))
+            format!("{}{}", rule_words(rule), seen_in(&names))
         }
-        What::Fault { kind, stage, .. } => format!("{} {}", kind.name(), stage.doing()),
+        Failure::Fault { kind, stage, .. } => format!("{} {}", kind.name(), stage.doing()),
     };
     let plural = |n: u64| if n == 1 { "" } else { "s" };
     format!(
@@ -57,13 +56,13 @@ pub fn title(stored: &Stored) -> String {
     )
 }
 
-fn of(names: &[&str]) -> String {
+fn seen_in(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("{name}()")).collect();
     if names.is_empty() { String::new() } else { format!(", seen in {}", names.join(", ")) }
 }
 
-/// A rule in the words of somebody who knows no rules.
-fn wrong(rule: &str) -> &'static str {
+/// A rule in words for somebody who does not know interlap's rules.
+fn rule_words(rule: &str) -> &'static str {
     match rule {
         "lost" => "a value that was put in is lost",
         "taken-twice" => "a value is handed out twice",
@@ -97,13 +96,18 @@ fn wrong(rule: &str) -> &'static str {
     }
 }
 
-pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versions) -> String {
+pub fn text(
+    material: &Material,
+    draft: &Draft,
+    tried: &TrialResult,
+    versions: &Versions,
+) -> String {
     let stored = material.stored;
     let mut text = format!("# {}\n\n", material.title);
     text += &explanation(stored);
     text += "\n## What is called\n\n";
     text += &scenario(stored);
-    if let Some(table) = material.seen.map(|seen| &seen.table) {
+    if let Some(table) = material.execution.map(|execution| &execution.table) {
         text += "\n## How it happens\n\nWhat other threads can notice, in the order in which it \
                  happened.";
         if table.names_blocks() {
@@ -125,7 +129,7 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried, versions: &Versio
 
 fn explanation(stored: &Stored) -> String {
     match &stored.finding.what {
-        What::Violation { explanation, partials, .. } => {
+        Failure::Violation { explanation, partials, .. } => {
             let history = &stored.round.history;
             let mut text = format!(
                 "{explanation}\n\nEach call takes effect at one moment between its begin and its \
@@ -142,7 +146,7 @@ fn explanation(stored: &Stored) -> String {
             }
             text
         }
-        What::Fault { message, .. } => {
+        Failure::Fault { message, .. } => {
             let what = &stored.finding.what;
             let mut text = format!("{}\n", words::fault(what));
             words::places(what).iter().for_each(|place| text += &format!("- {place}\n"));
@@ -154,14 +158,14 @@ fn explanation(stored: &Stored) -> String {
     }
 }
 
-/// The calls of each thread with their answers, as a program.
+/// The calls of each thread with their answers.
 fn scenario(stored: &Stored) -> String {
     let (history, drain) = (&stored.round.history, stored.round.start.threads);
     let mut text = "```\n".to_string();
     for thread in 0..=drain {
         let of_thread = |id: &OperationId| history.threads[id.thread as usize].client == thread;
-        let says = |id: &OperationId| !stored.says_nothing(*id);
-        let ids: Vec<OperationId> = history.ids().filter(of_thread).filter(says).collect();
+        let informs = |id: &OperationId| !stored.is_uninformative(*id);
+        let ids: Vec<OperationId> = history.ids().filter(of_thread).filter(informs).collect();
         if ids.is_empty() {
             continue;
         }
@@ -179,8 +183,8 @@ fn scenario(stored: &Stored) -> String {
         let lines: Vec<String> = ids.into_iter().map(line).collect();
         for same in lines.chunk_by(|a, b| a == b) {
             let more = same.len() - 1;
-            let told = same.iter().take(if more > 2 { 1 } else { same.len() });
-            told.for_each(|line| writeln!(text, "{line}").expect("writing to a string"));
+            let listed = same.iter().take(if more > 2 { 1 } else { same.len() });
+            listed.for_each(|line| writeln!(text, "{line}").expect("writing to a string"));
             if more > 2 {
                 writeln!(text, "    ... and {more} times more").expect("writing to a string");
             }
@@ -189,7 +193,7 @@ fn scenario(stored: &Stored) -> String {
     text + "```\n"
 }
 
-fn reproduce(material: &Material, draft: &Draft, tried: &Tried) -> String {
+fn reproduce(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
     let mut text = format!(
         "With the attached directory, which needs nothing but a compiler and the library:\n\n\
          ```sh\n{}\n./reproducer\n```\n\n",
@@ -204,7 +208,7 @@ fn reproduce(material: &Material, draft: &Draft, tried: &Tried) -> String {
         text,
         "\nIt was found with interlap {} ({found}):\n\n{}",
         env!("CARGO_PKG_VERSION"),
-        readme::again(material.stored)
+        readme::with_interlap(material.stored)
     )
     .expect("writing to a string");
     text

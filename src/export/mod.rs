@@ -1,25 +1,23 @@
-//! A finding as a program that needs no interlap. A stored finding, what its threads did and the
-//! adapter's code come in; a reproducer, what is to be known about it and a report for the
-//! library's authors go out as texts. [`search`] finds out what reproduces; nothing is written
-//! where the user sees it.
+//! Exports a finding as a program that reproduces it without interlap, with a README and a bug
+//! report. [`search`] decides which program that is; `crate::cli` writes the files.
 //!
-//! The adapter and the library are compiled as they are, with hooks at each access; the program's
-//! own runtime (`code/schedule.c`) stops threads there, so that it runs as well against a library
-//! that somebody has changed.
+//! The adapter and the library are compiled unchanged, with hooks at each access. The program's own
+//! runtime (`code/schedule.c`) stops threads at the hooks, so it also runs against a library that
+//! somebody has changed.
 //!
-//! - `calls`: Calls in words and in C: the operations of a history come in; what they are called,
-//!   what they answered, and the code that makes them go out.
-//! - `issue`: A bug report for the library's authors: a finding, what became of its reproducer and
-//!   the versions come in; Markdown to be pasted into an issue goes out.
-//! - `program`: The reproducer: a program in C that calls the structure as the finding did.
-//! - `readme`: The README of an export: a draft and what became of it come in; Markdown goes out,
-//!   for people who know neither interlap nor the library.
-//! - `search`: Which program reproduces a finding: what can be tried comes in, is compiled and run,
-//!   all within one limit of time; the best draft goes out, with what became of it.
-//! - `source`: The adapter and the headers beside it, to be copied as they are.
-//! - `trial`: Whether a reproducer reproduces: a directory with the program and the command that
-//!   compiles it come in, what became of some runs goes out.
-//! - `turns`: The order in which a program makes the threads of a finding run.
+//! - `calls`: Writes the calls of a history and their answers in words and in C.
+//! - `issue`: Writes a bug report for the library's authors, as Markdown to be pasted into an
+//!   issue.
+//! - `program`: Writes the reproducer: a program in C that calls the structure as the finding did.
+//! - `readme`: Writes the README of an export, for people who know neither interlap nor the
+//!   library.
+//! - `search`: Searches for a program that reproduces the finding: compiles and runs drafts within
+//!   a limit of time, and returns the best one with the result of its runs.
+//! - `source`: Copies the adapter and the headers beside it, without installed headers and
+//!   interlap's own.
+//! - `trial`: Compiles a reproducer, and runs it to see whether it shows the finding.
+//! - `turns`: Builds the schedule of a reproducer from a trail: a list of turns, each a thread and
+//!   the event before which its turn ends.
 
 mod calls;
 mod issue;
@@ -35,44 +33,44 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 pub use issue::Versions;
-pub use search::Tried;
+pub use search::TrialResult;
 
 use crate::adapter::compile::{Language, WRAPPED};
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::interleaving::Interleaving;
-use crate::finding::{Stored, What};
+use crate::finding::{Failure, Stored};
 use crate::process::fault::FaultKind;
 use crate::trace::trail::Event;
-use program::{Program, Sign};
+use program::{Program, Symptom};
 use source::Source;
 use turns::Schedule;
 
-/// The program's file.
+/// The file of the program.
 pub const FILE: &str = "reproducer.c";
-/// Where the headers of the contract are put.
+/// The directory of the headers of the contract.
 const CONTRACT: &str = "interlap";
 
 /// Most calls of a round that is exported.
 const CALLS_MAX: usize = 5_000;
 
-/// What a round's threads did.
-pub struct Seen {
+/// What a round's threads did, seen in a rerun.
+pub struct Execution {
     pub table: Interleaving,
     /// Each event, with whether other threads could notice it.
     pub trail: Vec<(Event, bool)>,
 }
 
-/// What is needed besides the finding.
+/// What drafts are made of.
 pub struct Material<'a> {
     pub stored: &'a Stored,
-    /// What its threads did, if that is known.
-    pub seen: Option<&'a Seen>,
+    /// None if a rerun did not show it.
+    pub execution: Option<&'a Execution>,
     source: Source,
     language: Language,
-    /// What the compiler is told besides, and the linker.
+    /// More flags for the compiler and the linker.
     flags: Vec<String>,
     link_flags: Vec<String>,
-    /// The flags for code that calls hooks.
+    /// Flags for code that calls hooks.
     hooks: Vec<&'static str>,
     compiler: String,
     /// The headers of the contract.
@@ -86,20 +84,20 @@ pub struct Build {
     pub include_dirs: Vec<PathBuf>,
     pub flags: Vec<String>,
     pub libraries: Vec<String>,
-    /// Whether its atomics are calls of a library that only the engine's hooks spare.
+    /// Whether its atomics call libatomic when it has no hooks.
     pub needs_libatomic: bool,
-    /// The flags for code that calls hooks.
+    /// Flags for code that calls hooks.
     pub hooks: Vec<&'static str>,
     /// The directory of interlap.h and interlap.hpp.
     pub contract: PathBuf,
 }
 
-/// A way to reproduce the finding, as texts.
+/// A program that may reproduce the finding, as texts.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// None: all threads run at once.
+    /// None if all threads run at once.
     schedule: Option<Schedule>,
-    /// Compiles it: run by a shell.
+    /// The shell command that compiles it.
     command: String,
     files: Vec<Written>,
 }
@@ -108,7 +106,11 @@ pub struct Draft {
 pub type Written = (PathBuf, String);
 
 impl<'a> Material<'a> {
-    pub fn new(stored: &'a Stored, seen: Option<&'a Seen>, build: Build) -> Result<Material<'a>> {
+    pub fn new(
+        stored: &'a Stored,
+        execution: Option<&'a Execution>,
+        build: Build,
+    ) -> Result<Material<'a>> {
         let calls = stored.round.history.len();
         if calls == 0 {
             bail!("{} has no calls, so that there is nothing to call again", stored.finding.name);
@@ -127,19 +129,19 @@ impl<'a> Material<'a> {
                 "{} has {calls} calls, too many for a program that people read; {smaller}hunt it \
                  where it is shrunk: {}",
                 stored.finding.name,
-                controlled(stored)
+                controlled_command(stored)
             );
         }
-        let language = Language::of(&build.adapter)?;
+        let language = Language::from_path(&build.adapter)?;
         let source = Source::read(&build.adapter)?;
         let contract = ["interlap.h", "interlap.hpp"].map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;
             Ok((Path::new(CONTRACT).join(name), text))
         });
-        let (flags, link_flags) = flags(&build, &source);
+        let (flags, link_flags) = split_flags(&build, &source);
         Ok(Material {
             stored,
-            seen,
+            execution,
             language,
             flags,
             link_flags,
@@ -156,7 +158,7 @@ impl<'a> Material<'a> {
         let program = Program {
             stored: self.stored,
             schedule: schedule.as_ref(),
-            table: self.seen.map(|seen| &seen.table),
+            table: self.execution.map(|execution| &execution.table),
             command: &command,
             title: &self.title,
         };
@@ -169,8 +171,8 @@ impl<'a> Material<'a> {
         Draft { schedule, command, files }
     }
 
-    /// The adapter and the library with hooks, the program without; linked without the library of
-    /// hooks that the compiler has.
+    /// Compiles the adapter and the library with hooks, and the program without. Links without the
+    /// compiler's own library of hooks.
     fn command(&self, is_scheduled: bool) -> String {
         let mut of_all = vec!["-O2", "-g", "-pthread"];
         if self.wants_sanitizer() && !is_scheduled {
@@ -200,22 +202,22 @@ impl<'a> Material<'a> {
         [words, own, link].map(|words| readme::shell(&words)).join(" && ")
     }
 
-    /// Of wrong uses of memory a process may take no notice.
+    /// Whether a process may survive the fault: a misuse of memory.
     fn wants_sanitizer(&self) -> bool {
         match &self.stored.finding.what {
-            What::Fault { kind: FaultKind::Detected(kind), .. } => {
-                trial::sanitizers(*kind).is_some()
+            Failure::Fault { kind: FaultKind::Detected(kind), .. } => {
+                trial::sanitizer_error(*kind).is_some()
             }
             _ => false,
         }
     }
 
-    fn sign(&self) -> Sign {
-        Sign::of(&self.stored.finding.what)
+    fn symptom(&self) -> Symptom {
+        Symptom::from_failure(&self.stored.finding.what)
     }
 
     /// All files of an export.
-    pub fn files(&self, draft: &Draft, tried: &Tried, versions: &Versions) -> Vec<Written> {
+    pub fn files(&self, draft: &Draft, tried: &TrialResult, versions: &Versions) -> Vec<Written> {
         let mut files = draft.files.clone();
         files.push((PathBuf::from("README.md"), readme::text(self, draft, tried)));
         files.push((PathBuf::from("report.md"), issue::text(self, draft, tried, versions)));
@@ -223,17 +225,17 @@ impl<'a> Material<'a> {
     }
 }
 
-/// The hunt with the controlled engine for what a stored finding shows.
-fn controlled(stored: &Stored) -> String {
+/// The command that hunts the finding with the controlled engine.
+fn controlled_command(stored: &Stored) -> String {
     let engine = Engine::Controlled;
     Plan { engine, scenarios: Vec::new(), ..stored.finding.plan.clone() }.to_string()
 }
 
-/// What the compiler is told besides, and what the linker is.
-fn flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
+/// Splits the adapter's flags into those of the compiler and those of the linker.
+fn split_flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
     let (mut compile, mut link): (Vec<String>, Vec<String>) = Default::default();
     let folder = build.adapter.parent().unwrap_or(Path::new("."));
-    let beside = source.names_in(folder).then(|| folder.to_path_buf());
+    let beside = source.includes_from(folder).then(|| folder.to_path_buf());
     for dir in build.include_dirs.iter().chain(&beside) {
         compile.push(format!("-I{}", dir.display()));
     }
@@ -264,8 +266,7 @@ fn flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
     (compile, link)
 }
 
-/// `g++`, or `gcc` for C, which is what is meant by a plain compiler; where there is none, that of
-/// the environment.
+/// `g++`, or `gcc` for C; if it is missing, the compiler of the environment.
 fn compiler(language: Language) -> String {
     let (plain, variable) = match language {
         Language::C => ("gcc", "CC"),

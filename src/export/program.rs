@@ -1,5 +1,5 @@
-//! The reproducer: a program in C that calls the structure as the finding did. A finding and, where
-//! its order is forced, turns come in; C goes out. Does not know whether it reproduces anything.
+//! Writes the reproducer: a program in C that calls the structure as the finding did.
+//! `super::trial` finds out whether it reproduces the finding.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,19 +8,18 @@ use super::calls;
 use super::turns::{Point, Schedule, Turn};
 use crate::core::history::OperationId;
 use crate::core::operation::Op;
-use crate::finding::interleaving::{self, Interleaving};
-use crate::finding::{Stored, What};
+use crate::finding::interleaving::{Interleaving, RowKind};
+use crate::finding::{Failure, Stored};
 use crate::process::fault::FaultKind;
 use crate::report::words;
 use crate::trace::frame::DetectedKind;
 
-/// Seconds without an end after which calls count as hanging, where that is what was found, and
-/// where it was not.
+/// Seconds after which calls count as hanging, if the finding is a hang, and if it is not.
 const HANG_SECONDS: [u64; 2] = [8, 20];
 
-/// What the finding shows itself by.
+/// The symptom by which a run shows the finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum Symptom {
     /// The same answers.
     Answers,
     /// The end of the process.
@@ -29,27 +28,29 @@ pub enum Sign {
     Hang,
 }
 
-impl Sign {
-    pub fn of(what: &What) -> Sign {
+impl Symptom {
+    pub fn from_failure(failure: &Failure) -> Symptom {
         use DetectedKind::{Deadlock, Hang, Livelock};
-        match what {
-            What::Violation { .. } => Sign::Answers,
-            What::Fault { kind: FaultKind::Hang, .. } => Sign::Hang,
-            What::Fault { kind: FaultKind::Detected(Deadlock | Livelock | Hang), .. } => Sign::Hang,
-            What::Fault { .. } => Sign::Crash,
+        match failure {
+            Failure::Violation { .. } => Symptom::Answers,
+            Failure::Fault { kind: FaultKind::Hang, .. } => Symptom::Hang,
+            Failure::Fault { kind: FaultKind::Detected(Deadlock | Livelock | Hang), .. } => {
+                Symptom::Hang
+            }
+            Failure::Fault { .. } => Symptom::Crash,
         }
     }
 }
 
-/// All that a reproducer is made of.
+/// The contents of a reproducer.
 pub struct Program<'a> {
     pub stored: &'a Stored,
-    /// None: all threads run at once.
+    /// None if all threads run at once.
     pub schedule: Option<&'a Schedule>,
     pub table: Option<&'a Interleaving>,
     /// The command that compiles it.
     pub command: &'a str,
-    /// What is wrong, in a line.
+    /// The failure in a line.
     pub title: &'a str,
 }
 
@@ -57,7 +58,7 @@ impl Program<'_> {
     pub fn text(&self) -> String {
         let mut text = self.head();
         text += INCLUDES;
-        text += &self.numbers();
+        text += &self.constants();
         text += include_str!("code/directory.c");
         text += &calls::words_by_status(&self.ops());
         text += include_str!("code/table.c");
@@ -72,15 +73,15 @@ impl Program<'_> {
         text
     }
 
-    pub fn sign(&self) -> Sign {
-        Sign::of(&self.stored.finding.what)
+    pub fn symptom(&self) -> Symptom {
+        Symptom::from_failure(&self.stored.finding.what)
     }
 
     fn head(&self) -> String {
-        let shows = match self.sign() {
-            Sign::Answers => "answers what no order of the calls explains",
-            Sign::Crash => "ends the process, or uses memory wrongly",
-            Sign::Hang => "does not return from its calls",
+        let shows = match self.symptom() {
+            Symptom::Answers => "answers what no order of the calls explains",
+            Symptom::Crash => "ends the process, or uses memory wrongly",
+            Symptom::Hang => "does not return from its calls",
         };
         let way = match self.schedule {
             Some(_) => {
@@ -90,12 +91,13 @@ impl Program<'_> {
             None => "Threads run at once, again and again, until it happens.",
         };
         let explanation = match &self.stored.finding.what {
-            What::Violation { explanation, .. } => explanation.clone(),
-            what @ What::Fault { .. } => words::fault(what),
+            Failure::Violation { explanation, .. } => explanation.clone(),
+            fault @ Failure::Fault { .. } => words::fault(fault),
         };
-        let story = format!("This program calls a structure that {shows}. {explanation} {way}");
+        let introduction =
+            format!("This program calls a structure that {shows}. {explanation} {way}");
         let mut text = format!("// {}\n//\n", self.title);
-        for line in wrapped(&story, 95) {
+        for line in wrapped(&introduction, 95) {
             text += &format!("// {line}\n");
         }
         text += "//\n// Compile and run it where it lies:\n//\n";
@@ -103,9 +105,9 @@ impl Program<'_> {
         text + "// README.md says more; report.md is about the bug.\n\n"
     }
 
-    /// What depends on the finding, but for calls and turns.
-    fn numbers(&self) -> String {
-        let sign = self.sign();
+    /// Constants that depend on the finding.
+    fn constants(&self) -> String {
+        let symptom = self.symptom();
         let is_scheduled = self.schedule.is_some();
         format!(
             "enum {{\n    THREADS = {},\n    CALLS = {}, // of all threads\n    \
@@ -117,19 +119,19 @@ impl Program<'_> {
             self.threads_count(),
             self.stored.round.history.len(),
             self.most_values().max(64),
-            u8::from(sign == Sign::Answers),
-            u8::from(sign != Sign::Answers && is_scheduled),
-            HANG_SECONDS[usize::from(sign != Sign::Hang)],
+            u8::from(symptom == Symptom::Answers),
+            u8::from(symptom != Symptom::Answers && is_scheduled),
+            HANG_SECONDS[usize::from(symptom != Symptom::Hang)],
             calls::literal(self.title),
-            calls::literal(match sign {
-                Sign::Hang => "REPRODUCED: calls do not return",
+            calls::literal(match symptom {
+                Symptom::Hang => "REPRODUCED: calls do not return",
                 _ => "calls do not return, which is not what was found",
             }),
-            if sign == Sign::Hang { 1 } else { 3 },
+            if symptom == Symptom::Hang { 1 } else { 3 },
         )
     }
 
-    /// How threads are ordered.
+    /// The code that orders the threads.
     fn order(&self) -> String {
         let Some(schedule) = self.schedule else { return include_str!("code/free.c").to_string() };
         let mut text = "// The order: each turn goes on until the thread is about to do that, in \
@@ -161,28 +163,28 @@ impl Program<'_> {
         let row = format!("{{{thread}, {call}, {}, {size}, {count}}},", point.name());
         let place = turn.step.and_then(|step| self.place(thread, step));
         let words = match (point, place) {
-            (Point::Call, _) => format!("until it calls {}", self.called(thread, call)),
+            (Point::Call, _) => format!("until it calls {}", self.call_words(thread, call)),
             (Point::Done, _) => "to its end".to_string(),
             (Point::Drain, _) => "its stores reach memory".to_string(),
-            (_, Some(place)) => format!("until {place} in {}", self.called(thread, call)),
-            (_, None) => format!("in {}", self.called(thread, call)),
+            (_, Some(place)) => format!("until {place} in {}", self.call_words(thread, call)),
+            (_, None) => format!("in {}", self.call_words(thread, call)),
         };
         format!("{row:<32} // thread {thread}: {words}")
     }
 
-    /// "stack.hpp:31", where the thread was at this step.
+    /// "stack.hpp:31": the line of the thread at this step.
     fn place(&self, thread: u32, step: u64) -> Option<String> {
         let rows = self.table?.rows.iter().filter(|row| (row.thread, row.step) == (thread, step));
         rows.into_iter().find_map(|row| match &row.what {
-            interleaving::What::Act { place: Some(place), .. } => {
-                let file = place.told().file.file_name()?.to_string_lossy().into_owned();
-                Some(format!("{file}:{}", place.told().line))
+            RowKind::Act { place: Some(place), .. } => {
+                let file = place.in_library().file.file_name()?.to_string_lossy().into_owned();
+                Some(format!("{file}:{}", place.in_library().line))
             }
             _ => None,
         })
     }
 
-    fn called(&self, thread: u32, call: u32) -> String {
+    fn call_words(&self, thread: u32, call: u32) -> String {
         let history = &self.stored.round.history;
         let is_it = |id: &OperationId| {
             history.threads[id.thread as usize].client == thread && id.index + 1 == call
@@ -191,7 +193,7 @@ impl Program<'_> {
         id.map_or_else(|| "no call".to_string(), |id| calls::call(history, id))
     }
 
-    /// The operations that are called.
+    /// The operations of the history, each once.
     fn ops(&self) -> Vec<Op> {
         let ops: BTreeSet<Op> = self.stored.round.history.ids().map(|id| self.op(id)).collect();
         ops.into_iter().collect()
@@ -215,7 +217,7 @@ impl Program<'_> {
         self.stored.round.start.threads
     }
 
-    /// A function for each thread, and one for what is called at the end.
+    /// A function for each thread, and one for the drain.
     fn threads(&self) -> String {
         let mut text = "// ==== What the threads do: check(thread, call, its answer, the answer \
                         that was found).\n\n"
@@ -240,7 +242,7 @@ impl Program<'_> {
         text + &format!("static void (*const bodies[])(void) = {{{}}};\n\n", bodies.join(", "))
     }
 
-    /// A thread's calls. Each comes after those that had returned before it in the finding.
+    /// A thread's calls. Each waits for those that had returned before it in the finding.
     fn calls_of(&self, client: u32) -> String {
         let (history, count) = (&self.stored.round.history, self.threads_count());
         let mut waited = vec![0; history.threads.len()];
@@ -262,7 +264,8 @@ impl Program<'_> {
             let words = calls::literal(&calls::call(history, id));
             let answer = calls::answer(history, id);
             let answer = answer.unwrap_or_else(|| "(does not return)".to_string());
-            let (called, answer) = (calls::of_table(history, id, client), calls::literal(&answer));
+            let (called, answer) =
+                (calls::contract_call(history, id, client), calls::literal(&answer));
             writeln!(text, "    check({client}, {words}, {called}, {answer});")
                 .expect("writing to a string");
         }
@@ -270,10 +273,10 @@ impl Program<'_> {
     }
 }
 
-/// What `schedule.c` calls a wrong use of memory.
-fn wrong_use(what: &What) -> &'static str {
-    match what {
-        What::Fault { kind: FaultKind::Detected(kind), .. } => match kind {
+/// The name that `schedule.c` has for a misuse of memory.
+fn wrong_use(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::Fault { kind: FaultKind::Detected(kind), .. } => match kind {
             DetectedKind::UseAfterFree => "use-after-free",
             DetectedKind::DoubleFree => "double-free",
             DetectedKind::BadFree => "bad-free",
@@ -300,7 +303,7 @@ const INCLUDES: &str = "\
 
 ";
 
-/// The paragraph in lines of so many columns.
+/// Wraps a paragraph into lines of at most `columns`.
 fn wrapped(paragraph: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in paragraph.split_whitespace() {

@@ -1,20 +1,19 @@
-//! The README of an export: a draft and what became of it come in; Markdown goes out, for people
-//! who know neither interlap nor the library.
+//! Writes the README of an export, for people who know neither interlap nor the library.
 
 use std::fmt::Write;
 
-use super::program::Sign;
-use super::search::Tried;
-use super::{Draft, FILE, Material, controlled};
+use super::program::Symptom;
+use super::search::TrialResult;
+use super::{Draft, FILE, Material, controlled_command};
 use crate::core::plan::{Engine, quoted};
-use crate::finding::{Stored, What};
+use crate::finding::{Failure, Stored};
 
-/// The words of a command as a shell needs them.
+/// A command, quoted for a shell.
 pub fn shell(words: &[&str]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-pub fn text(material: &Material, draft: &Draft, tried: &Tried) -> String {
+pub fn text(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
     let mut text = format!("# {}\n\n", material.title);
     write!(
         text,
@@ -31,16 +30,16 @@ pub fn text(material: &Material, draft: &Draft, tried: &Tried) -> String {
     text += "\n## What is forced, and how\n\n";
     text += &forced(material, draft);
     text += "\n## With interlap\n\n";
-    text + &again(material.stored)
+    text + &with_interlap(material.stored)
 }
 
-/// Whether it was tried, in words that promise nothing else.
-pub fn outcome(material: &Material, draft: &Draft, tried: &Tried) -> String {
+/// The result of trying the draft; promises nothing that was not tried.
+pub fn outcome(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
     match tried {
-        Tried::No => {
+        TrialResult::NotTried => {
             "**Not tried**: whether it compiles and shows the bug is not known yet.\n".into()
         }
-        Tried::DoesNotCompile(words) => {
+        TrialResult::DoesNotCompile(words) => {
             let words: Vec<&str> = words.lines().take(12).collect();
             format!(
                 "**It does not compile** where it was written, with this \
@@ -49,19 +48,20 @@ pub fn outcome(material: &Material, draft: &Draft, tried: &Tried) -> String {
                 words.join("\n")
             )
         }
-        Tried::Runs { .. } if !tried.is_shown() => {
+        TrialResult::Runs { .. } if !tried.is_shown() => {
             format!(
                 "**It could not be reproduced without interlap**: {}. {} {}\n",
                 tried.words(),
-                tried.in_vain().unwrap_or_default(),
-                instead(material, draft, tried)
+                tried.failed_effort().unwrap_or_default(),
+                advice(material, draft, tried)
             )
         }
         _ => format!("Tried where it was written: **it {}**.\n", tried.words()),
     }
 }
 
-fn instead(material: &Material, draft: &Draft, tried: &Tried) -> String {
+/// What to do after the draft did not reproduce the finding.
+fn advice(material: &Material, draft: &Draft, tried: &TrialResult) -> String {
     let stored = material.stored;
     let directory = quoted(&stored.directory.display().to_string());
     if stored.finding.plan.engine == Engine::Controlled && stored.finding.shrunk.is_none() {
@@ -88,7 +88,7 @@ fn instead(material: &Material, draft: &Draft, tried: &Tried) -> String {
         "{way}Let it try for longer (`./reproducer 600`), on more processors; or hunt the bug \
         where \
          the order is known and can be forced, and export that finding: `{}`",
-        controlled(stored)
+        controlled_command(stored)
     )
 }
 
@@ -101,26 +101,26 @@ fn expect(material: &Material, draft: &Draft) -> String {
         }
         false => "`not seen in N rounds`, with status 0",
     };
-    match material.sign() {
-        Sign::Answers => format!(
+    match material.symptom() {
+        Symptom::Answers => format!(
             "It prints each call with its answer. When all answers are those of the finding, the \
              last line says `REPRODUCED` and the exit status is 1. Otherwise it says {otherwise}; \
              answers that differ are marked. Correct code cannot give these answers, as the calls \
              follow each other at least as strictly as they did when the bug was found.\n"
         ),
-        Sign::Crash if material.wants_sanitizer() && is_scheduled => format!(
+        Symptom::Crash if material.wants_sanitizer() && is_scheduled => format!(
             "It says `REPRODUCED`, and ends with status 1, at the access that uses memory \
              wrongly: a breakpoint on `wrong` stops there. Otherwise it says {otherwise}.\n"
         ),
-        Sign::Crash if material.wants_sanitizer() => format!(
+        Symptom::Crash if material.wants_sanitizer() => format!(
             "AddressSanitizer, a part of the compiler, ends the program with an error, and status \
              1, where the memory is used wrongly. Without `-fsanitize=address` it may well go \
              unnoticed. Otherwise it says {otherwise}.\n"
         ),
-        Sign::Crash => format!(
+        Symptom::Crash => format!(
             "It crashes, or ends itself, in one of its calls. Otherwise it says {otherwise}.\n"
         ),
-        Sign::Hang => format!(
+        Symptom::Hang => format!(
             "Calls never return; after some seconds the program says `REPRODUCED` and ends with \
              status 1. Otherwise it says {otherwise}.\n"
         ),
@@ -134,7 +134,7 @@ fn forced(material: &Material, draft: &Draft) -> String {
                         in the finding. Each thread dawdles for a random short time before its \
                         calls, so that rounds differ."
             .to_string();
-        let has_delays = material.seen.is_some_and(|seen| seen.table.has_delays());
+        let has_delays = material.execution.is_some_and(|execution| execution.table.has_delays());
         text += if has_delays { IN_BUFFERS } else { "\n" };
         return text;
     };
@@ -163,14 +163,14 @@ fn forced(material: &Material, draft: &Draft) -> String {
 const IN_BUFFERS: &str = " What is to happen is a store that stays in a processor's store buffer \
                           for a moment: threads must run on processors that are free.\n";
 
-/// How to see it again with interlap.
-pub fn again(stored: &Stored) -> String {
+/// The commands that show the finding with interlap.
+pub fn with_interlap(stored: &Stored) -> String {
     let directory = quoted(&stored.directory.display().to_string());
     let plan = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |shrunk| &shrunk.plan);
     let how = match (&stored.finding.what, stored.finding.plan.engine) {
         (_, Engine::Controlled) => "the round alone, the same each time",
         (_, Engine::Rr) => "the recording, the same each time",
-        (What::Violation { .. } | What::Fault { .. }, Engine::Native) => "until it recurs",
+        (Failure::Violation { .. } | Failure::Fault { .. }, Engine::Native) => "until it recurs",
     };
     format!("```sh\n{plan}  # how it was found\ninterlap replay {directory}  # {how}\n```\n")
 }

@@ -1,42 +1,41 @@
-//! Which program reproduces a finding: what can be tried comes in, is compiled and run, all within
-//! one limit of time; the best draft goes out, with what became of it. Nothing is claimed that was
-//! not tried.
+//! Searches for a program that reproduces the finding: compiles and runs drafts within a limit of
+//! time, and returns the best one with the result of its runs.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::program::Sign;
+use super::program::Symptom;
 use super::trial::{self, Limits};
-use super::turns::{Plan, Schedule};
+use super::turns::{Schedule, ScheduleBuilder};
 use super::{Draft, Material};
-use crate::finding::What;
+use crate::finding::Failure;
 use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 use crate::trace::trail::{Act, EVENTS_MAX};
 
-/// Runs of a program that is said to reproduce in every run.
+/// Runs of a program that forces an order.
 pub const RUNS: usize = 20;
-/// The same of one that hangs, which takes seconds each time.
+/// The same if it hangs, which takes seconds each time.
 const HANGING_RUNS: usize = 4;
-/// Runs of a program that has to try for a while; none is given more seconds than this, nor less.
+/// Runs of a program that leaves the order to chance, and the least and most seconds of each.
 const LONG_RUNS: usize = 5;
 const LONG_SECONDS: [f64; 2] = [1.0, 6.0];
-/// The part of the time in which orders are forced, in percent; the rest is for chance.
+/// Percent of the time for programs that force an order; the rest is left to chance.
 const FORCED_PERCENT: u32 = 70;
-/// How long a compiler may take with what has to be compiled.
+/// The time limit of a compiler for a draft that must be compiled.
 const COMPILE_MAX: Duration = Duration::from_secs(180);
-/// The first program gets so much time, however little is left.
+/// The least time for the first program, however little is left.
 const FIRST_MIN: Duration = Duration::from_secs(10);
 
-/// What became of a draft.
+/// The result of trying a draft.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Tried {
-    No,
-    /// What the compiler said.
+pub enum TrialResult {
+    NotTried,
+    /// With the compiler's messages.
     DoesNotCompile(String),
-    /// How many of so many runs showed it, each given so many seconds.
+    /// `shown` of `runs` runs showed the finding; each had so many seconds.
     Runs {
         shown: usize,
         runs: usize,
@@ -45,29 +44,29 @@ pub enum Tried {
     },
 }
 
-/// What was tried to get there.
+/// What the search tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Programs that force an order: those that were tried, of how many.
+    /// How many programs that force an order were tried, and how many there are.
     pub forced: usize,
-    pub of: usize,
-    /// The time that was given for all of it.
+    pub total: usize,
+    /// The time limit of the search.
     pub limit: Duration,
 }
 
 impl Effort {
-    /// What was tried in vain, and what for: one sentence or two.
+    /// What was tried without success, in two sentences.
     fn words(&self) -> String {
-        let Effort { forced, of, limit } = *self;
+        let Effort { forced, total, limit } = *self;
         let seconds = limit.as_secs();
-        let orders = match (forced, of) {
+        let orders = match (forced, total) {
             (_, 0) => "No order of its threads can be forced; they were left to chance".to_string(),
             (1, 1) => "One program that forces the order was tried, which did not show it".into(),
-            (_, _) if forced == of => {
-                format!("All {of} programs that may force the order were tried; none showed it")
+            (_, _) if forced == total => {
+                format!("All {total} programs that may force the order were tried; none showed it")
             }
             _ => format!(
-                "{forced} of {of} programs that may force the order were tried in the time that \
+                "{forced} of {total} programs that may force the order were tried in the time that \
                  was given for all trials ({seconds} s, `--try-for`); none showed it"
             ),
         };
@@ -77,24 +76,24 @@ impl Effort {
     }
 }
 
-impl Tried {
+impl TrialResult {
     pub fn is_sure(&self) -> bool {
-        matches!(self, Tried::Runs { shown, runs, .. } if shown == runs)
+        matches!(self, TrialResult::Runs { shown, runs, .. } if shown == runs)
     }
 
     pub fn is_shown(&self) -> bool {
-        matches!(self, Tried::Runs { shown, .. } if *shown > 0)
+        matches!(self, TrialResult::Runs { shown, .. } if *shown > 0)
     }
 
-    /// Whether there was more to be tried.
+    /// Whether programs were left to try.
     pub fn is_cut_short(&self) -> bool {
-        matches!(self, Tried::Runs { effort, .. } if effort.forced < effort.of)
+        matches!(self, TrialResult::Runs { effort, .. } if effort.forced < effort.total)
     }
 
-    /// What was tried in vain, in sentences; none where it was shown, or not tried.
-    pub fn in_vain(&self) -> Option<String> {
+    /// What was tried without success; none if the finding was shown, or nothing was tried.
+    pub fn failed_effort(&self) -> Option<String> {
         match self {
-            Tried::Runs { shown: 0, effort, .. } => Some(effort.words()),
+            TrialResult::Runs { shown: 0, effort, .. } => Some(effort.words()),
             _ => None,
         }
     }
@@ -102,9 +101,9 @@ impl Tried {
     /// "reproduces in every run (20 of 20)".
     pub fn words(&self) -> String {
         match self {
-            Tried::No => "not tried".to_string(),
-            Tried::DoesNotCompile(_) => "does not compile".to_string(),
-            Tried::Runs { shown, runs, seconds, .. } => {
+            TrialResult::NotTried => "not tried".to_string(),
+            TrialResult::DoesNotCompile(_) => "does not compile".to_string(),
+            TrialResult::Runs { shown, runs, seconds, .. } => {
                 let each = match seconds {
                     0.0 => String::new(),
                     seconds => format!(", each given {seconds} seconds"),
@@ -122,62 +121,66 @@ impl Tried {
     }
 }
 
-/// The best draft that is found within `limit`, `tell` hearing how it gets on; without any trial,
-/// the likeliest one.
+/// The best draft that is found within `limit`; without a limit, the likeliest one, untried.
+/// `progress` gets lines of progress.
 pub fn search(
     material: &Material,
     limit: Option<Duration>,
-    tell: &mut dyn FnMut(String),
-) -> Result<(Draft, Tried)> {
+    progress: &mut dyn FnMut(String),
+) -> Result<(Draft, TrialResult)> {
     let schedules = schedules(material);
     let Some(limit) = limit else {
-        return Ok((material.draft(schedules.into_iter().next()), Tried::No));
+        return Ok((material.draft(schedules.into_iter().next()), TrialResult::NotTried));
     };
     let started = Instant::now();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let effort = Effort { limit, of: schedules.len(), ..Effort::default() };
+    let effort = Effort { limit, total: schedules.len(), ..Effort::default() };
     let end = started + limit;
     let directory = scratch.path();
-    let mut probe = Probe { material, directory, started, end, effort, tell };
-    match probe.forced(schedules)? {
+    let mut probe = Probe { material, directory, started, end, effort, progress };
+    match probe.try_forced(schedules)? {
         Some(found) => Ok(found),
-        None => probe.chance(material.draft(None)),
+        None => probe.try_free_running(material.draft(None)),
     }
 }
 
-/// Whether the calls followed each other: no two threads had a part in it.
+/// Whether no two calls ran at once, so that there is no order to force.
 fn is_in_order(material: &Material) -> bool {
     let (round, history) = (&material.stored.round.start, &material.stored.round.history);
     let callers = history.threads.iter().filter(|thread| thread.client < round.threads);
     round.sequential || callers.filter(|t| !t.operations().is_empty()).count() <= 1
 }
 
-/// The orders that can be forced, the simplest first: of what others can notice, then of all.
+/// The orders that can be forced: first those of events that other threads can notice, then those
+/// of all events.
 fn schedules(material: &Material) -> Vec<Schedule> {
-    let Some(seen) = material.seen.filter(|_| !is_in_order(material)) else { return Vec::new() };
-    if seen.trail.is_empty() || seen.trail.len() >= EVENTS_MAX {
+    let Some(execution) = material.execution.filter(|_| !is_in_order(material)) else {
+        return Vec::new();
+    };
+    if execution.trail.is_empty() || execution.trail.len() >= EVENTS_MAX {
         return Vec::new();
     }
     let stored = material.stored;
-    let plan = Plan {
+    let builder = ScheduleBuilder {
         history: &stored.round.history,
         threads: stored.round.start.threads,
-        trail: &seen.trail,
-        hangs: material.sign() == Sign::Hang,
+        trail: &execution.trail,
+        hangs: material.symptom() == Symptom::Hang,
     };
     let livelock = FaultKind::Detected(DetectedKind::Livelock);
-    let is_livelock = matches!(&stored.finding.what, What::Fault { kind, .. } if *kind == livelock);
+    let is_livelock =
+        matches!(&stored.finding.what, Failure::Fault { kind, .. } if *kind == livelock);
     let ends = match is_livelock {
         true => vec![
-            plan.last_new(|event| !matches!(event.act, Act::Load | Act::Read | Act::FailedSwap)),
-            plan.last_new(|_| true),
+            builder.last_new(|event| !matches!(event.act, Act::Load | Act::Read | Act::FailedSwap)),
+            builder.last_new(|_| true),
         ],
         false => vec![usize::MAX],
     };
     let mut schedules: Vec<Schedule> = Vec::new();
     for keeps_all in [false, true] {
         for end in &ends {
-            let schedule = plan.schedule(keeps_all, *end);
+            let schedule = builder.build(keeps_all, *end);
             if !schedules.contains(&schedule) {
                 schedules.push(schedule);
             }
@@ -192,29 +195,29 @@ struct Probe<'a> {
     started: Instant,
     end: Instant,
     effort: Effort,
-    tell: &'a mut dyn FnMut(String),
+    progress: &'a mut dyn FnMut(String),
 }
 
 impl Probe<'_> {
-    fn tell(&mut self, what: &str) {
+    fn report_progress(&mut self, what: &str) {
         let (spent, limit) = (self.started.elapsed().as_secs(), self.effort.limit.as_secs());
-        (self.tell)(format!("exporting: {what} ({spent} of {limit} s)"));
+        (self.progress)(format!("exporting: {what} ({spent} of {limit} s)"));
     }
 
-    /// The first program that forces the order and shows the finding each time, else one that does
-    /// sometimes.
-    fn forced(&mut self, schedules: Vec<Schedule>) -> Result<Option<(Draft, Tried)>> {
-        let mut best: Option<(Draft, Tried)> = None;
+    /// The first program that forces an order and shows the finding in every run, else one that
+    /// shows it in some.
+    fn try_forced(&mut self, schedules: Vec<Schedule>) -> Result<Option<(Draft, TrialResult)>> {
+        let mut best: Option<(Draft, TrialResult)> = None;
         let until = self.started + self.effort.limit * FORCED_PERCENT / 100;
         for schedule in schedules {
-            // The simplest one is tried however slow the machine is.
+            // The first one is tried however slow the machine is.
             let is_first = self.effort.forced == 0;
             if !is_first && Instant::now() > until {
                 break;
             }
             self.effort.forced += 1;
-            let Effort { forced, of, .. } = self.effort;
-            self.tell(&format!("program {forced} of {of} that forces the order"));
+            let Effort { forced, total, .. } = self.effort;
+            self.report_progress(&format!("program {forced} of {total} that forces the order"));
             let draft = self.material.draft(Some(schedule));
             let [least, compile] = match is_first {
                 true => [FIRST_MIN, COMPILE_MAX],
@@ -223,8 +226,8 @@ impl Probe<'_> {
             if self.compile(&draft, compile)?.is_err() || !self.shows(0.0, least)? {
                 continue;
             }
-            let hangs = self.material.sign() == Sign::Hang;
-            let tried = self.again(if hangs { HANGING_RUNS } else { RUNS })?;
+            let hangs = self.material.symptom() == Symptom::Hang;
+            let tried = self.repeat(if hangs { HANGING_RUNS } else { RUNS })?;
             if tried.is_sure() {
                 return Ok(Some((draft, tried)));
             }
@@ -233,21 +236,21 @@ impl Probe<'_> {
         Ok(best)
     }
 
-    /// The threads run at once, for the rest of the time.
-    fn chance(&mut self, draft: Draft) -> Result<(Draft, Tried)> {
+    /// Runs a program whose threads run at once, for the rest of the time.
+    fn try_free_running(&mut self, draft: Draft) -> Result<(Draft, TrialResult)> {
         let limit = COMPILE_MAX;
         if let Err(words) = self.compile(&draft, limit)? {
-            return Ok((draft, Tried::DoesNotCompile(words)));
+            return Ok((draft, TrialResult::DoesNotCompile(words)));
         }
         let [least, most] = LONG_SECONDS;
         let seconds = (self.left().as_secs_f64() / LONG_RUNS as f64).clamp(least, most).floor();
         let (mut shown, mut runs) = (0, 0);
         while runs == 0 || runs < LONG_RUNS && self.left().as_secs_f64() >= seconds {
-            self.tell(&format!("run {} of a program that is left to chance", runs + 1));
+            self.report_progress(&format!("run {} of a program that is left to chance", runs + 1));
             shown += usize::from(self.shows(seconds, Duration::from_secs_f64(seconds))?);
             runs += 1;
         }
-        let tried = Tried::Runs { shown, runs, seconds, effort: self.effort };
+        let tried = TrialResult::Runs { shown, runs, seconds, effort: self.effort };
         Ok((draft, tried))
     }
 
@@ -266,25 +269,25 @@ impl Probe<'_> {
         trial::compile(&command, self.directory, limit)
     }
 
-    /// Whether one run shows it, which has the time that is left, and at least so much.
+    /// Whether one run shows the finding, in the time that is left but at least in `least`.
     fn shows(&self, seconds: f64, least: Duration) -> Result<bool> {
         let limits = Limits { seconds, most: self.left().max(least) };
         trial::shows(self.directory, limits, &self.material.stored.finding.what)
     }
 
-    /// More runs of what has shown it once, as long as there is time.
-    fn again(&mut self, most: usize) -> Result<Tried> {
+    /// Repeats a run that has shown the finding, while there is time.
+    fn repeat(&mut self, most: usize) -> Result<TrialResult> {
         let (mut shown, mut runs) = (1, 1);
         while runs < most && !self.left().is_zero() {
-            self.tell(&format!("it was shown, again in {shown} of {runs} runs"));
+            self.report_progress(&format!("it was shown, again in {shown} of {runs} runs"));
             let is_shown = self.shows(0.0, Duration::ZERO)?;
-            // One that was cut off says nothing.
+            // A run that was cut off says nothing.
             if !is_shown && self.left().is_zero() {
                 break;
             }
             shown += usize::from(is_shown);
             runs += 1;
         }
-        Ok(Tried::Runs { shown, runs, seconds: 0.0, effort: self.effort })
+        Ok(TrialResult::Runs { shown, runs, seconds: 0.0, effort: self.effort })
     }
 }

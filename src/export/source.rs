@@ -1,5 +1,5 @@
-//! The adapter and the headers beside it, to be copied as they are. What is installed, and the
-//! contract with interlap, are left out. Reads lines, not C++.
+//! Copies the adapter and the headers beside it, without installed headers and interlap's own.
+//! Finds headers by their `#include` lines; preprocesses nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::Written;
 use crate::adapter::includes;
 
-/// Where the copies are put.
+/// The directory of the copies.
 const DIRECTORY: &str = "adapter";
 
 /// An adapter and the headers beside it.
@@ -35,7 +35,7 @@ impl Source {
             let text =
                 fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let text = String::from_utf8_lossy(&text).into_owned();
-            for header in text.lines().filter_map(|line| beside(line, &path)) {
+            for header in text.lines().filter_map(|line| header_beside(line, &path)) {
                 if !paths.contains(&header) {
                     paths.push(header);
                 }
@@ -55,7 +55,7 @@ impl Source {
         self.files.iter().map(|file| (self.name(file), file.text.clone())).collect()
     }
 
-    /// They lie as they do here, seen from the directory that all of them are below.
+    /// The path of a copy: relative to the directory that all files have in common.
     fn name(&self, file: &File) -> PathBuf {
         let parents = self.files[0].path.ancestors().skip(1);
         let is_above = |dir: &&Path| self.files.iter().all(|file| file.path.starts_with(dir));
@@ -63,18 +63,18 @@ impl Source {
         Path::new(DIRECTORY).join(file.path.strip_prefix(above).unwrap_or(&file.path))
     }
 
-    /// Whether it includes something that is found in this directory only.
-    pub fn names_in(&self, folder: &Path) -> bool {
+    /// Whether it includes a file that is only found with this directory as a search path.
+    pub fn includes_from(&self, folder: &Path) -> bool {
         let mut found = self.files.iter().flat_map(|file| {
-            let lines = file.text.lines().filter(|line| beside(line, &file.path).is_none());
-            lines.filter_map(includes::of_line)
+            let lines = file.text.lines().filter(|line| header_beside(line, &file.path).is_none());
+            lines.filter_map(includes::parse_line)
         });
         found.any(|include| !is_contract(&include.name) && folder.join(&include.name).is_file())
     }
 }
 
-fn beside(line: &str, file: &Path) -> Option<PathBuf> {
-    let include = includes::of_line(line)?;
+fn header_beside(line: &str, file: &Path) -> Option<PathBuf> {
+    let include = includes::parse_line(line)?;
     if is_contract(&include.name) { None } else { include.beside(file) }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_beside_the_adapter_are_copied_as_they_lie() {
+    fn headers_beside_the_adapter_are_copied() {
         let folder = tempfile::tempdir().expect("temp folder");
         let write = |name: &str, text: &str| {
             let path = folder.path().join(name);

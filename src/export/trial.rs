@@ -1,5 +1,4 @@
-//! Whether a reproducer reproduces: a directory with the program and the command that compiles it
-//! come in, what became of some runs goes out.
+//! Compiles a reproducer, and runs it to see whether it shows the finding.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -9,31 +8,32 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::finding::What;
+use crate::finding::Failure;
 use crate::process::fault::FaultKind;
 use crate::trace::frame::DetectedKind;
 
-/// Added to what a run was given.
+/// Added to the time limit of a run.
 const RUN_MORE: Duration = Duration::from_secs(30);
-/// Seconds after which calls count as hanging, in trials.
+/// Seconds after which calls count as hanging in a trial.
 const HANG_SECONDS: u32 = 4;
 
-/// What a run may take.
+/// The time limits of a run.
 #[derive(Clone, Copy)]
 pub struct Limits {
-    /// How long the program is told to try.
+    /// How long the program tries.
     pub seconds: f64,
-    /// After this it is ended, and has shown nothing.
+    /// After this it is killed, and has shown nothing.
     pub most: Duration,
 }
 
-/// What a command left behind.
+/// The end of a command.
 struct Ended {
+    /// None if it was killed.
     status: Option<ExitStatus>,
     output: String,
 }
 
-/// Compiles, and says what the compiler says where it does not.
+/// Compiles; the inner error is the compiler's messages.
 pub fn compile(
     command: &[String],
     directory: &Path,
@@ -46,18 +46,18 @@ pub fn compile(
     })
 }
 
-/// Whether one run of the program shows the finding: not just anything that is wrong, but the same.
-pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
+/// Whether one run of the program shows this failure, and no other.
+pub fn shows(directory: &Path, limits: Limits, failure: &Failure) -> Result<bool> {
     let Limits { seconds, most } = limits;
     let command = ["./reproducer".to_string(), seconds.to_string(), HANG_SECONDS.to_string()];
-    // It looks at the clock between rounds only.
+    // The program looks at the clock only between rounds.
     let most = most.min(Duration::from_secs_f64(seconds) + RUN_MORE);
     let ended = run(&command, directory, most + Duration::from_secs(HANG_SECONDS.into()))?;
     let Some(status) = ended.status else { return Ok(false) };
     let said = |words: &str| ended.output.contains(words);
-    Ok(match what {
-        What::Violation { .. } => status.code() == Some(1) && said("REPRODUCED"),
-        What::Fault { kind, .. } => match kind {
+    Ok(match failure {
+        Failure::Violation { .. } => status.code() == Some(1) && said("REPRODUCED"),
+        Failure::Fault { kind, .. } => match kind {
             FaultKind::Signal(signal) => status.signal() == Some(*signal),
             FaultKind::Exit(code) => {
                 status.code() == Some(*code) && !said("not seen in") && !said("do not return")
@@ -65,7 +65,7 @@ pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
             FaultKind::Killed => status.signal() == Some(libc::SIGKILL),
             FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
             FaultKind::Hang => status.code() == Some(1) && said("REPRODUCED"),
-            FaultKind::Detected(kind) => match sanitizers(*kind) {
+            FaultKind::Detected(kind) => match sanitizer_error(*kind) {
                 Some(name) if said("ERROR: AddressSanitizer") => said(name),
                 _ => status.code() == Some(1) && said("REPRODUCED"),
             },
@@ -73,8 +73,8 @@ pub fn shows(directory: &Path, limits: Limits, what: &What) -> Result<bool> {
     })
 }
 
-/// What AddressSanitizer calls a wrong use of memory; none for what has nothing to do with it.
-pub fn sanitizers(kind: DetectedKind) -> Option<&'static str> {
+/// The error of AddressSanitizer for a misuse of memory; none for other faults.
+pub fn sanitizer_error(kind: DetectedKind) -> Option<&'static str> {
     match kind {
         DetectedKind::UseAfterFree => Some("heap-use-after-free"),
         DetectedKind::DoubleFree => Some("attempting double-free"),
@@ -84,7 +84,7 @@ pub fn sanitizers(kind: DetectedKind) -> Option<&'static str> {
     }
 }
 
-/// Runs a command to its end, or kills it; no status if it was killed.
+/// Runs a command, and kills it after `limit`.
 fn run(command: &[String], directory: &Path, limit: Duration) -> Result<Ended> {
     let path = directory.join("output.txt");
     let output = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;

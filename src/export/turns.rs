@@ -1,10 +1,9 @@
-//! The order in which a program makes the threads of a finding run. What the threads did comes in,
-//! each event with whether others could notice it; turns go out, each a thread and what it is about
-//! to do when its turn ends. Writes no code.
+//! Builds the schedule of a reproducer from a trail: a list of turns, each a thread and the event
+//! before which its turn ends.
 //!
-//! Calls are made narrower on the way: one begins right before the first thing that others can
-//! notice, and returns right after the last. That orders more calls than were ordered before, so
-//! the same answers are at least as impossible.
+//! Calls become shorter: a call begins right before its first event that other threads can notice,
+//! and returns right after its last. That orders more calls than before, so the same answers are at
+//! least as impossible.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +11,7 @@ use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::Status;
 use crate::trace::trail::{Act, Event};
 
-/// What a turn may end at, as `schedule.c` names it.
+/// What a turn ends before, as `schedule.c` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Point {
     Call,
@@ -41,7 +40,7 @@ impl Point {
         format!("{self:?}").to_uppercase()
     }
 
-    fn of(act: Act) -> Option<Point> {
+    fn from_act(act: Act) -> Option<Point> {
         Some(match act {
             Act::Load => Point::Load,
             Act::Store | Act::Buffer => Point::Store,
@@ -60,13 +59,13 @@ impl Point {
         })
     }
 
-    /// Whether it is counted by its size.
+    /// Whether accesses of each size are counted separately.
     fn has_size(self) -> bool {
         use Point::{Exchange, Load, Read, Store, Swap, Write};
         matches!(self, Load | Store | Exchange | Swap | Read | Write)
     }
 
-    /// How little its number depends on the compiler and the C library: more is better.
+    /// How certain its count is: how little it depends on the compiler and the C library.
     fn certainty(self) -> u32 {
         match self {
             Point::Call => 4,
@@ -79,8 +78,8 @@ impl Point {
     }
 }
 
-/// A thread goes on until its call number `call`, from 1, is about to do this for the `count`-th
-/// time.
+/// A thread runs until its call number `call`, from 1, is about to reach the point for the
+/// `count`-th time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
     pub thread: u32,
@@ -88,11 +87,11 @@ pub struct Turn {
     pub point: Point,
     pub size: u32,
     pub count: u32,
-    /// The step of the finding at which it was done, to look up its place.
+    /// The step of the finding that reached it, from which its source line is known.
     pub step: Option<u64>,
 }
 
-/// Turns, and the stores that wait in store buffers.
+/// The turns, and the stores that wait in store buffers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     pub turns: Vec<Turn>,
@@ -100,45 +99,47 @@ pub struct Schedule {
     pub reuses_memory: bool,
 }
 
-/// What a thread did, in the order in which it did it.
-struct Done {
+/// An event of a thread.
+struct ThreadEvent {
+    /// The turn that would end before it.
     turn: Turn,
-    /// Its number in the trail.
+    /// Its index in the trail.
     at: usize,
-    /// A store that waits in its thread's buffer.
+    /// Whether it is a store that waits in its thread's store buffer.
     is_held: bool,
 }
 
-/// A thing that others may notice.
+/// An event whose order the schedule keeps.
 struct Atom {
     thread: u32,
     call: u32,
-    /// Place among what its thread did; none of the end of a call that nobody noticed.
+    /// Its index among its thread's events; none for the end of a call without any such event.
     own: Option<usize>,
-    /// A store of the thread arrives in memory.
+    /// Whether it is a store that leaves the store buffer.
     drains: bool,
 }
 
-/// What the schedule is made of.
-pub struct Plan<'a> {
+pub struct ScheduleBuilder<'a> {
     pub history: &'a History,
     pub threads: u32,
-    /// Events, with whether others could notice them.
+    /// Events, with whether other threads could notice them.
     pub trail: &'a [(Event, bool)],
-    /// At the end all threads run at once, for ever.
+    /// Whether all threads run at once at the end, for ever.
     pub hangs: bool,
 }
 
-impl Plan<'_> {
-    /// Turns that keep the order of what others could notice, or of all; up to this event.
-    pub fn schedule(&self, keeps_all: bool, until: usize) -> Schedule {
-        let own: Vec<Vec<Done>> = (0..self.threads).map(|thread| self.done_by(thread)).collect();
+impl ScheduleBuilder<'_> {
+    /// A schedule that keeps the order of the events before `until`: of those that other threads
+    /// could notice, or of all.
+    pub fn build(&self, keeps_all: bool, until: usize) -> Schedule {
+        let own: Vec<Vec<ThreadEvent>> =
+            (0..self.threads).map(|thread| self.events_of(thread)).collect();
         let atoms = self.atoms(&own, keeps_all, until);
         let mut turns = Vec::new();
         for at in 0..atoms.len() {
             let atom = &atoms[at];
             if atom.drains {
-                turns.push(bare(atom.thread, 0, Point::Drain));
+                turns.push(turn(atom.thread, 0, Point::Drain));
                 continue;
             }
             let goes_on = |next: &Atom| next.thread == atom.thread && !next.drains;
@@ -148,61 +149,63 @@ impl Plan<'_> {
             let next = atoms[at + 1..].iter().find(|next| goes_on(next));
             let until_next = atoms[at + 1..].iter().take_while(|next| !goes_on(next));
             let own = &own[atom.thread as usize];
-            turns.push(match { until_next }.any(|of| of.drains && of.thread == atom.thread) {
-                // Whatever it did next would have let its stores go.
-                true => at_once(atom, own),
-                false => self.end_of_turn(atom, next, own),
-            });
+            turns.push(
+                match { until_next }.any(|next| next.drains && next.thread == atom.thread) {
+                    // The next event might drain its store buffer.
+                    true => before_next(atom, own),
+                    false => self.end_of_turn(atom, next, own),
+                },
+            );
         }
         if self.hangs {
             turns.truncate(turns.len() - turns.iter().rev().take_while(is_done).count());
         } else {
             for thread in (0..self.threads).rev() {
                 if !turns.iter().any(|turn| turn.thread == thread && is_done(&turn)) {
-                    turns.push(bare(thread, 0, Point::Done));
+                    turns.push(turn(thread, 0, Point::Done));
                 }
             }
         }
-        let held = own.iter().flatten().filter(|done| done.is_held);
-        let held = held.map(|done| done.turn).collect();
+        let held = own.iter().flatten().filter(|event| event.is_held);
+        let held = held.map(|event| event.turn).collect();
         Schedule { turns, held, reuses_memory: self.reuses_memory() }
     }
 
-    /// Where a thread stops behind this, if what it does next that others notice is `next`.
-    fn end_of_turn(&self, atom: &Atom, next: Option<&Atom>, own: &[Done]) -> Turn {
+    /// The turn that ends after `atom` and before `next`, the thread's next event to keep in order.
+    fn end_of_turn(&self, atom: &Atom, next: Option<&Atom>, own: &[ThreadEvent]) -> Turn {
         let thread = atom.thread;
         let last = atom.own.map(|at| &own[at]);
-        if let Some(wait) = last.filter(|done| done.turn.point == Point::Wait) {
+        if let Some(wait) = last.filter(|event| event.turn.point == Point::Wait) {
             return wait.turn;
         }
-        let first = behind(atom, own);
+        let first = next_index(atom, own);
         let Some(next) = next else {
             return match self.is_pending(thread, atom.call) {
-                true => at_once(atom, own),
-                false => bare(thread, 0, Point::Done),
+                true => before_next(atom, own),
+                false => turn(thread, 0, Point::Done),
             };
         };
         if next.call > atom.call {
-            return bare(thread, next.call, Point::Call);
+            return turn(thread, next.call, Point::Call);
         }
         let end = next.own.map_or(first, |at| at + 1).max(first);
-        let between = own[first..end].iter().filter(|done| done.turn.point != Point::Wait);
-        let best = between.max_by_key(|done| done.turn.point.certainty());
-        // Nothing comes before it but that it waits.
-        let count = own.get(end - 1).map_or(1, |done| done.turn.count);
-        let waits = Turn { count, ..bare(thread, next.call, Point::Ask) };
-        best.map_or(waits, |done| done.turn)
+        let between = own[first..end].iter().filter(|event| event.turn.point != Point::Wait);
+        let best = between.max_by_key(|event| event.turn.point.certainty());
+        // Only waits come before it.
+        let count = own.get(end - 1).map_or(1, |event| event.turn.count);
+        let waits = Turn { count, ..turn(thread, next.call, Point::Ask) };
+        best.map_or(waits, |event| event.turn)
     }
 
-    fn done_by(&self, thread: u32) -> Vec<Done> {
+    fn events_of(&self, thread: u32) -> Vec<ThreadEvent> {
         let mut counts: HashMap<(u32, Point, u32), u32> = HashMap::new();
-        let mut done: Vec<Done> = Vec::new();
+        let mut events: Vec<ThreadEvent> = Vec::new();
         for (at, (event, _)) in self.trail.iter().enumerate() {
-            let Some(point) = Point::of(event.act).filter(|_| event.thread == thread) else {
+            let Some(point) = Point::from_act(event.act).filter(|_| event.thread == thread) else {
                 continue;
             };
-            let before = done.last().map(|before| before.turn.point);
-            // A lock is asked for when it can be had: its thread does not wait for it.
+            let before = events.last().map(|before| before.turn.point);
+            // The reproducer asks for a lock when it is free, and need not wait for it.
             if point == Point::Wait && matches!(before, Some(Point::Acquire | Point::Wait)) {
                 continue;
             }
@@ -217,13 +220,13 @@ impl Plan<'_> {
                 count: *count,
                 step: Some(event.step),
             };
-            done.push(Done { turn, at, is_held: event.act == Act::Buffer });
+            events.push(ThreadEvent { turn, at, is_held: event.act == Act::Buffer });
         }
-        done
+        events
     }
 
-    fn atoms(&self, own: &[Vec<Done>], keeps_all: bool, until: usize) -> Vec<Atom> {
-        // By step, kind, and number in the trail.
+    fn atoms(&self, own: &[Vec<ThreadEvent>], keeps_all: bool, until: usize) -> Vec<Atom> {
+        // Sorted by step, kind, and index in the trail.
         let mut atoms: Vec<((u64, u8, usize), Atom)> = Vec::new();
         let mut noticed: HashSet<(u32, u32)> = HashSet::new();
         for (at, (event, matters)) in self.trail.iter().enumerate().take(until) {
@@ -235,9 +238,9 @@ impl Plan<'_> {
             if !(*matters || keeps_all) || event.thread >= self.threads {
                 continue;
             }
-            let done = &own[event.thread as usize];
-            let Ok(place) = done.binary_search_by_key(&at, |done| done.at) else { continue };
-            let Done { turn, .. } = done[place];
+            let events = &own[event.thread as usize];
+            let Ok(place) = events.binary_search_by_key(&at, |event| event.at) else { continue };
+            let ThreadEvent { turn, .. } = events[place];
             let Some(when) = self.when(at) else { continue };
             noticed.insert((turn.thread, turn.call));
             let (thread, call) = (turn.thread, turn.call);
@@ -246,8 +249,8 @@ impl Plan<'_> {
         for id in self.history.ids() {
             let (thread, call) = (self.history.threads[id.thread as usize].client, id.index + 1);
             let operation = self.history.operation(id);
-            let is_told = thread >= self.threads || noticed.contains(&(thread, call));
-            if !is_told && operation.end != NEVER {
+            let has_atom = thread >= self.threads || noticed.contains(&(thread, call));
+            if !has_atom && operation.end != NEVER {
                 let atom = Atom { thread, call, own: None, drains: false };
                 atoms.push(((operation.end, 2, 0), atom));
             }
@@ -256,7 +259,8 @@ impl Plan<'_> {
         atoms.into_iter().map(|(_, atom)| atom).collect()
     }
 
-    /// When this was done: a lock that its thread had to wait for, when it had it; none if never.
+    /// When the event took effect: of a lock that its thread waited for, when it got the lock; none
+    /// if it never did.
     fn when(&self, at: usize) -> Option<(u64, u8, usize)> {
         let event = &self.trail[at].0;
         let own = self.trail[at + 1..].iter().map(|(event, _)| event).enumerate();
@@ -272,7 +276,7 @@ impl Plan<'_> {
     }
 
     fn is_pending(&self, thread: u32, call: u32) -> bool {
-        let place = self.history.threads.iter().position(|of| of.client == thread);
+        let place = self.history.threads.iter().position(|other| other.client == thread);
         let Some((place, index)) = place.zip(call.checked_sub(1)) else { return false };
         let known = self.history.threads[place].operations().len() > index as usize;
         let id = OperationId { thread: place as u32, index };
@@ -291,37 +295,37 @@ impl Plan<'_> {
         })
     }
 
-    /// Behind the last event, of those that `counts` takes, that its thread has not done before at
-    /// this place: from there on a livelock goes round.
+    /// The index after the last event that is new for its thread and place, of those that `counts`
+    /// accepts. From there on a livelock repeats itself.
     pub fn last_new(&self, counts: impl Fn(&Event) -> bool) -> usize {
-        let (mut known, mut behind) = (HashSet::new(), 0);
+        let (mut known, mut end) = (HashSet::new(), 0);
         for (at, (event, _)) in self.trail.iter().enumerate() {
             if counts(event) && known.insert((event.thread, event.act as u32, event.code)) {
-                behind = at + 1;
+                end = at + 1;
             }
         }
-        behind
+        end
     }
 }
 
-/// Place of the next thing that its thread did.
-fn behind(atom: &Atom, own: &[Done]) -> usize {
-    let later = |done: &Done| done.turn.call > atom.call;
+/// The index of its thread's next event.
+fn next_index(atom: &Atom, own: &[ThreadEvent]) -> usize {
+    let later = |event: &ThreadEvent| event.turn.call > atom.call;
     atom.own.map_or_else(|| own.iter().position(later).unwrap_or(own.len()), |at| at + 1)
 }
 
-/// The thread stops before whatever it does next.
-fn at_once(atom: &Atom, own: &[Done]) -> Turn {
-    let count = own.iter().filter(|done| done.turn.call == atom.call).count() as u32 + 1;
-    let any = Turn { count, ..bare(atom.thread, atom.call, Point::Any) };
-    own.get(behind(atom, own)).map_or(any, |done| done.turn)
+/// The turn that ends before its thread's next event.
+fn before_next(atom: &Atom, own: &[ThreadEvent]) -> Turn {
+    let count = own.iter().filter(|event| event.turn.call == atom.call).count() as u32 + 1;
+    let any = Turn { count, ..turn(atom.thread, atom.call, Point::Any) };
+    own.get(next_index(atom, own)).map_or(any, |event| event.turn)
 }
 
 fn is_done(turn: &&Turn) -> bool {
     turn.point == Point::Done
 }
 
-fn bare(thread: u32, call: u32, point: Point) -> Turn {
+fn turn(thread: u32, call: u32, point: Point) -> Turn {
     Turn { thread, call, point, size: 0, count: 1, step: None }
 }
 
@@ -337,20 +341,8 @@ mod tests {
     use crate::core::operation::Op;
 
     fn event(step: u64, thread: u32, act: Act, address: u64) -> (Event, bool) {
-        let (call, size, before, after) = (1, 8, 0, 0);
-        let event = Event {
-            step,
-            thread,
-            call,
-            act,
-            address,
-            size,
-            before,
-            after,
-            code: 0,
-            around: [0; 4],
-        };
-        (event, true)
+        let (call, size, before, after, code, around) = (1, 8, 0, 0, 0, [0; 4]);
+        (Event { step, thread, call, act, address, size, before, after, code, around }, true)
     }
 
     /// One call of each of two threads, both under way for the whole round.
@@ -366,8 +358,8 @@ mod tests {
 
     fn turns(trail: &[(Event, bool)]) -> Vec<(u32, Point, u32)> {
         let history = history();
-        let plan = Plan { history: &history, threads: 2, trail, hangs: false };
-        let turns = plan.schedule(false, usize::MAX).turns;
+        let builder = ScheduleBuilder { history: &history, threads: 2, trail, hangs: false };
+        let turns = builder.build(false, usize::MAX).turns;
         turns.into_iter().map(|turn| (turn.thread, turn.point, turn.count)).collect()
     }
 
@@ -386,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_asked_for_when_it_can_be_had() {
+    fn a_lock_is_asked_for_when_it_is_free() {
         let trail = [
             event(2, 0, Act::Acquire, 0x100),
             event(3, 1, Act::Acquire, 0x100),
@@ -399,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_waits_reaches_memory_in_a_turn_of_its_own() {
+    fn a_buffered_store_is_drained_in_its_own_turn() {
         let trail = [
             event(2, 0, Act::Buffer, 0x100),
             event(3, 0, Act::Load, 0x200),
@@ -411,8 +403,9 @@ mod tests {
         let expected = [(0, Any, 3), (1, Load, 2), (0, Drain, 1), (1, Done, 1), (0, Done, 1)];
         assert_eq!(turns(&trail), expected);
         let history = history();
-        let plan = Plan { history: &history, threads: 2, trail: &trail, hangs: false };
-        let held = plan.schedule(false, usize::MAX).held;
+        let builder =
+            ScheduleBuilder { history: &history, threads: 2, trail: &trail, hangs: false };
+        let held = builder.build(false, usize::MAX).held;
         assert_eq!(held.len(), 1);
         assert_eq!((held[0].thread, held[0].point, held[0].count), (0, Point::Store, 1));
     }

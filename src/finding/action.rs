@@ -1,5 +1,5 @@
-//! What threads do, as types: calls, answers, and the actions of an interleaving with their memory
-//! and values. `crate::report` makes words of them.
+//! The actions of threads, as types: calls, answers, and accesses with their memory and values.
+//! `crate::report` puts them into words.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,20 +19,20 @@ pub struct Answer {
     pub results: Vec<i64>,
 }
 
-/// The name of a place in memory.
+/// The name of a piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
-    /// A byte of a block, which are numbered from 1 as they are allocated.
+    /// A byte of a block. Blocks are numbered from 1 in the order of their allocation.
     Block {
         number: usize,
         offset: u64,
     },
-    /// A member, by its path, of what lies in a block.
+    /// A member of the object in a block, by its path.
     Member {
-        /// None of the structure under test.
+        /// None: the structure under test.
         block: Option<usize>,
-        /// Of a block that is an array, which of its elements.
+        /// The element, if the block is an array.
         index: Option<u64>,
         path: String,
     },
@@ -40,7 +40,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// The number of its block, if it is named by that.
+    /// The number of the block in its name.
     pub fn block(&self) -> Option<usize> {
         match self {
             Memory::Block { number, .. } => Some(*number),
@@ -50,12 +50,12 @@ impl Memory {
     }
 }
 
-/// What was in memory.
+/// A value in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
     Number(i64),
-    /// What is too large for a number that people look at.
+    /// Shown in hexadecimal: too large to be read as a number.
     Bits(u64),
     /// A pointer, perhaps with a tag in its upper bits.
     Pointer {
@@ -73,7 +73,7 @@ impl Value {
     }
 }
 
-/// What a thread does at a step.
+/// An action of a thread at one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -81,23 +81,23 @@ pub enum Action {
         at: Memory,
         value: Value,
     },
-    /// What is written is not known.
+    /// A write whose value is unknown.
     Writes {
         at: Memory,
     },
-    /// `from`: what was there, if that was something else.
+    /// `from`: the old value, if it differs.
     Sets {
         at: Memory,
         to: Value,
         from: Option<Value>,
     },
-    /// The same, but the store waits in its thread's store buffer.
+    /// A store that goes into its thread's store buffer.
     Buffers {
         at: Memory,
         to: Value,
         from: Option<Value>,
     },
-    /// What waited there is in memory.
+    /// A store leaves the store buffer for memory.
     Drains {
         at: Memory,
         to: Value,
@@ -108,14 +108,14 @@ pub enum Action {
         from: Value,
         to: Value,
     },
-    /// A comparison that failed.
+    /// A compare-and-exchange that failed.
     FailsToExchange {
         at: Memory,
         found: Value,
         expected: Value,
     },
     Fence,
-    /// `former`: the block that lay there before.
+    /// `former`: the freed block at the same address.
     Allocates {
         block: Memory,
         bytes: u32,
@@ -130,7 +130,7 @@ pub enum Action {
     Releases {
         at: Memory,
     },
-    /// `at`: what it waits for, if that is in memory.
+    /// `at`: what the thread waits for, if that is in memory.
     Waits {
         at: Option<Memory>,
     },
@@ -142,18 +142,17 @@ pub enum Action {
         signal: i32,
         at: Option<Memory>,
     },
-    /// What a container of the standard library does inside of itself, as one.
+    /// Several accesses inside one container of the standard library.
     WorksIn {
         container: Memory,
         changes: bool,
     },
-    /// The fault, which the engine did not let happen; `at`: the memory that it is about, if that
-    /// is known.
+    /// A fault that the engine prevented. `at`: its memory, if known.
     Faults {
         kind: DetectedKind,
         at: Option<Memory>,
     },
-    /// Of a deadlock; `at`: what `wait` is about.
+    /// Of a deadlock. `at`: what the thread waits for.
     WaitsForEver {
         wait: Wait,
         at: Memory,
@@ -161,7 +160,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// The memory that it names.
+    /// The memory that its words name.
     pub fn memory(&self) -> Vec<&Memory> {
         use Action::*;
         match self {
@@ -185,19 +184,19 @@ impl Action {
         }
     }
 
-    /// Whether the thread cannot go on until another lets it.
+    /// Whether its thread is blocked until another one wakes it.
     pub fn waits(&self) -> bool {
         matches!(self, Action::Waits { .. } | Action::WaitsForEver { .. })
     }
 
-    /// Whether it gives memory back, or tries to.
+    /// Whether it frees memory, or tries to.
     pub fn frees(&self) -> bool {
         use DetectedKind::{BadFree, DoubleFree};
         let fault = matches!(self, Action::Faults { kind: BadFree | DoubleFree, .. });
         fault || matches!(self, Action::Frees { .. })
     }
 
-    /// Whether it gives memory a value that it tells.
+    /// Whether it changes memory to a known value.
     pub fn sets(&self) -> bool {
         use Action::{Buffers, Drains, Exchanges, Sets};
         matches!(self, Sets { .. } | Buffers { .. } | Drains { .. } | Exchanges { .. })

@@ -1,6 +1,6 @@
-//! Where else a finding that rr recorded was looked for: with engines whose rounds cost little. As
-//! the finding stores it, what was tried and what was shown; as what was shown stores it, of which
-//! recording it is. Does not know how it is looked for.
+//! How other engines reproduced a finding that rr recorded.
+//! The recorded finding names the smaller one that they showed, and the smaller one the recorded
+//! one. `crate::shrink` runs the engines.
 
 use std::fmt;
 
@@ -11,36 +11,36 @@ use super::signature::{self, Signature};
 use crate::core::measured::Measured;
 use crate::core::plan::Engine;
 
-/// What another engine showed lies in this directory, in that of the recorded finding, so that it
-/// is a part of it and not one more bug.
+/// The directory of the smaller finding, inside the recorded finding's: it is a part of that
+/// finding, not one more bug.
 pub const SMALLER: &str = "smaller";
 
-/// What other engines made of the calls of a recording.
+/// What other engines showed with the calls of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Elsewhere {
-    /// In this order, until one showed it.
-    pub tried: Vec<Tried>,
+pub struct CrossEngine {
+    /// In order; the last one may have shown the finding.
+    pub tried: Vec<Attempt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smaller: Option<Smaller>,
 }
 
-/// What one engine ran in vain, or until it showed the finding.
+/// The rounds of one engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct Attempt {
     pub engine: Engine,
-    /// Those of shrinking, too.
+    /// With those of shrinking.
     pub rounds: u64,
     pub seconds: f64,
-    /// Why it could not be tried, or not to its end.
+    /// Why the engine could not run, or stopped early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
 }
 
-/// What was shown: the same finding, in a smaller round of another engine.
+/// The same finding in a smaller round of another engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Smaller {
     pub engine: Engine,
-    /// Of its finding, which is its directory below that of the run.
+    /// The name of its finding.
     pub name: String,
     #[serde(flatten, with = "signature::with_text")]
     pub signature: Signature,
@@ -49,7 +49,7 @@ pub struct Smaller {
     pub measured: Option<Measured>,
 }
 
-/// The finding that rr recorded, of which another is the smaller one.
+/// The recorded finding that a smaller one reproduces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedAs {
     pub name: String,
@@ -58,11 +58,11 @@ pub struct RecordedAs {
 }
 
 /// "20,300 rounds of the controlled engine in 4.0 s".
-impl fmt::Display for Tried {
+impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (rounds, words) = (self.rounds, words(self.engine));
+        let (rounds, engine) = (self.rounds, engine_words(self.engine));
         let s = if rounds == 1 { "" } else { "s" };
-        write!(f, "{rounds} round{s} of {words} in {:.1} s", self.seconds)?;
+        write!(f, "{rounds} round{s} of {engine} in {:.1} s", self.seconds)?;
         match &self.trouble {
             Some(trouble) => write!(f, " ({trouble})"),
             None => Ok(()),
@@ -70,8 +70,8 @@ impl fmt::Display for Tried {
     }
 }
 
-/// The engine, in a sentence.
-pub fn words(engine: Engine) -> &'static str {
+/// An engine, as a sentence names it.
+pub fn engine_words(engine: Engine) -> &'static str {
     match engine {
         Engine::Controlled => "the controlled engine",
         Engine::Native => "native threads",

@@ -1,5 +1,5 @@
-//! What the threads of a round did, step by step, as a table: part of a finding. Data only; made by
-//! `crate::explain`, drawn by `crate::report`.
+//! The interleaving of a finding: a table of what its threads did, step by step.
+//! `crate::explain` makes it, `crate::report` draws it.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub use super::action::{Action, Answer, Call, Memory, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interleaving {
     pub rows: Vec<Row>,
-    /// There were so many events that those in the middle were not kept.
+    /// Whether there were too many events, and those in the middle are missing.
     pub cut: bool,
 }
 
@@ -19,168 +19,165 @@ pub struct Interleaving {
 pub struct Row {
     /// The step of the schedule.
     pub step: u64,
-    /// Its number, as clients of the history have it.
+    /// The client's number in the history.
     pub thread: u32,
-    pub what: What,
-    /// Whether it has to do with what went wrong.
+    pub what: RowKind,
+    /// Whether other threads can notice it while the calls in question are under way.
     pub matters: bool,
-    /// Whether it matters and is more than a look at what its thread has seen already.
+    /// Whether it matters and does more than read what its thread already knows.
     pub is_news: bool,
-    /// Whether it looks at memory that another thread changes before the look's call is over, or is
-    /// that change, or frees what the fault is about: never left out.
+    /// Whether it reads memory that another thread changes before the call returns, is that change,
+    /// or frees the memory of the fault. Such a row is never left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub crosses: bool,
-    /// Whether it is a store that others did not see when it was made, and would have.
+    /// Whether it is a store that others saw late, because it waited in a store buffer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delayed: bool,
     /// Whether it changes memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes: bool,
-    /// The container of the standard library that this is the inner working of.
+    /// The container of the standard library that does this internally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
 }
 
 impl Interleaving {
-    /// Whether what matters names a block of memory by its number.
+    /// Whether a row that matters names a block of memory by its number.
     pub fn names_blocks(&self) -> bool {
         let names = |row: &Row| {
-            row.action().is_some_and(|did| did.memory().iter().any(|of| of.block().is_some()))
+            row.action()
+                .is_some_and(|did| did.memory().iter().any(|memory| memory.block().is_some()))
         };
         self.rows.iter().any(|row| row.matters && names(row))
     }
 
-    /// Whether it matters that stores waited in store buffers.
+    /// Whether a row that matters is a store that waited in a store buffer.
     pub fn has_delays(&self) -> bool {
         self.rows.iter().any(|row| row.matters && row.delayed)
     }
 }
 
 impl Row {
-    /// One that matters.
-    pub fn new(step: u64, thread: u32, what: What) -> Row {
+    /// A row that matters.
+    pub fn new(step: u64, thread: u32, what: RowKind) -> Row {
         let (matters, is_news, crosses, delayed, changes) = (true, true, false, false, false);
         let container = None;
         Row { step, thread, what, matters, is_news, crosses, delayed, changes, container }
     }
 
-    /// What was done, if it is no call, answer or stop.
+    /// The action; none for a call, an answer and a stop.
     pub fn action(&self) -> Option<&Action> {
         match &self.what {
-            What::Act { did, .. } => Some(did),
+            RowKind::Act { did, .. } => Some(did),
             _ => None,
         }
     }
 
-    /// Where it was done.
+    /// The source line of the action.
     pub fn place(&self) -> Option<&Place> {
         match &self.what {
-            What::Act { place, .. } => place.as_ref(),
+            RowKind::Act { place, .. } => place.as_ref(),
             _ => None,
         }
     }
 
-    /// Whether its thread cannot go on until another lets it.
+    /// Whether its thread is blocked until another one wakes it.
     pub fn waits(&self) -> bool {
         self.action().is_some_and(Action::waits)
     }
 
-    /// Whether it gives memory back, or tries to.
+    /// Whether it frees memory, or tries to.
     pub fn frees(&self) -> bool {
         self.action().is_some_and(Action::frees)
     }
 }
 
-/// A container of the standard library, of which an act is an inner working.
+/// A container of the standard library during one of its internal accesses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Container {
-    /// Of a node its block.
+    /// The container's name, or the block of one of its nodes.
     pub name: Memory,
-    /// The act changed memory.
+    /// Whether the access changed memory.
     pub changes: bool,
 }
 
-/// The rows that matter, without how containers of the standard library do their work: of what a
-/// thread does in one go at one line to one of them, and to its nodes, a row is left. Lines of
-/// interlap's own header tell nothing of the target.
+/// The rows that matter. Consecutive accesses of one thread at one line inside containers of the
+/// standard library become one row. Lines of interlap's own header are dropped.
 pub fn in_short(rows: &[Row]) -> Vec<Row> {
     let matter: Vec<&Row> = rows.iter().filter(|row| row.matters).collect();
-    let goes_on = |one: &&Row, next: &&Row| {
+    let is_same_work = |one: &&Row, next: &&Row| {
         let inner = one.container.is_some() && next.container.is_some();
         inner && one.thread == next.thread && one.place() == next.place()
     };
-    let whole = |go: &[&Row]| {
+    let merge = |run: &[&Row]| {
         let containers: Vec<&Container> =
-            go.iter().filter_map(|row| row.container.as_ref()).collect();
-        // Nodes are of the container that has a name.
+            run.iter().filter_map(|row| row.container.as_ref()).collect();
+        // A node belongs to the container, which has a name.
         let has_name = |one: &&&Container| one.name.block().is_none();
         let named = containers.iter().find(has_name).or(containers.first());
-        let mut row = go[0].clone();
-        if let (Some(named), true) = (named, go.len() > 1) {
+        let mut row = run[0].clone();
+        if let (Some(named), true) = (named, run.len() > 1) {
             let changes = containers.iter().any(|one| one.changes);
             let did = Action::WorksIn { container: named.name.clone(), changes };
-            row.what = What::Act { did, times: 1, place: row.place().cloned() };
-            row.is_news = go.iter().any(|row| row.is_news);
-            row.crosses = go.iter().any(|row| row.crosses);
+            row.what = RowKind::Act { did, times: 1, place: row.place().cloned() };
+            row.is_news = run.iter().any(|row| row.is_news);
+            row.crosses = run.iter().any(|row| row.crosses);
         }
         row
     };
-    let placed = |mut row: Row| {
-        if let What::Act { place, .. } = &mut row.what {
+    let without_own_lines = |mut row: Row| {
+        if let RowKind::Act { place, .. } = &mut row.what {
             place.take_if(|place| place.is_of_interlap());
         }
         row
     };
-    matter.chunk_by(goes_on).map(whole).map(placed).collect()
+    matter.chunk_by(is_same_work).map(merge).map(without_own_lines).collect()
 }
 
-/// What a row tells. Nearly all rows are acts, so a smaller value would save nothing.
+/// The kind of a row. Nearly all rows are acts, so a smaller value would save nothing.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
-    /// A call begins, or is answered.
+pub enum RowKind {
+    /// An invocation.
     Call(Call),
+    /// A response.
     Answer(Answer),
-    /// What was done; how often in a row; where.
-    Act {
-        did: Action,
-        times: u32,
-        place: Option<Place>,
-    },
-    /// The thread is stopped inside of this call, and another goes on.
+    /// An action, done so many times in a row.
+    Act { did: Action, times: u32, place: Option<Place> },
+    /// A preemption of the thread during this call.
     Stopped(Call),
 }
 
-/// Where something was done.
+/// A source line of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     pub function: String,
     pub file: PathBuf,
     pub line: u32,
-    /// The line, without what it is indented by; empty where the file is not there.
+    /// The line without its indentation; empty if there is no such file.
     pub text: String,
-    /// Where the library calls that, if it is an inlined wrapper in a file of its own.
+    /// The library's line that calls it, if it is an inlined wrapper in another file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Box<Place>>,
-    /// The line of the same file that calls it, of a helper that is called from several.
+    /// The line of the same file that calls it, if several lines call the helper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u32>,
 }
 
 impl Place {
-    /// The line of the library that it was inlined into.
+    /// The library's line that it was inlined into.
     pub fn within(&self) -> Option<&Place> {
         self.within.as_deref()
     }
 
-    /// Whether it is how interlap calls the target: what is done at its end is told as done there.
+    /// Whether it lies in interlap's own header, which calls the target.
     pub fn is_of_interlap(&self) -> bool {
-        self.told().file.file_name().is_some_and(|name| name == "interlap.hpp")
+        self.in_library().file.file_name().is_some_and(|name| name == "interlap.hpp")
     }
 
-    /// The line that people look for: of a wrapper, where the library calls it.
-    pub fn told(&self) -> &Place {
+    /// The line that people look for: the library's line that calls a wrapper, or the line itself.
+    pub fn in_library(&self) -> &Place {
         self.within.as_deref().unwrap_or(self)
     }
 }

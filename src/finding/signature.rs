@@ -1,5 +1,5 @@
-//! The signature of a finding: equal for two sightings of one bug, as far as one can tell. A typed
-//! value that is compared; its text, which names findings for people and scripts, is its `Display`.
+//! The signature of a finding, which two sightings of one bug most likely share.
+//! It is compared as a value; its `Display` names findings for people and scripts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,14 +16,14 @@ use crate::trace::frame::DetectedKind;
 pub enum Signature {
     Violation {
         rule: String,
-        /// By name, each once.
+        /// Sorted by name, each once.
         operations: Vec<Op>,
     },
     Fault {
-        /// A hang is a hang, whoever noticed it.
+        /// `Hang` also for a hang that the engine detected.
         kind: FaultKind,
         stage: Stage,
-        /// Where, without what differs between two sightings.
+        /// Its place, without details that differ between sightings.
         site: Option<Site>,
     },
 }
@@ -43,12 +43,12 @@ impl Signature {
         };
         let said = || {
             let location = fault.location.as_ref().map(ToString::to_string);
-            location.or_else(|| fault.message()).map(|said| Site::Text(plain(&said)))
+            location.or_else(|| fault.message()).map(|said| Site::Text(without_digits(&said)))
         };
         Signature::Fault { kind, stage: fault.stage, site: fault.site().or_else(said) }
     }
 
-    /// The operations of a violation that it names.
+    /// The operations of a violation; none of a fault.
     pub fn operations(&self) -> &[Op] {
         match self {
             Signature::Violation { operations, .. } => operations,
@@ -56,7 +56,7 @@ impl Signature {
         }
     }
 
-    /// What kind of fault it is.
+    /// The kind of a fault.
     pub fn fault_kind(&self) -> Option<FaultKind> {
         match self {
             Signature::Fault { kind, .. } => Some(*kind),
@@ -68,18 +68,18 @@ impl Signature {
         self.fault_kind() == Some(FaultKind::Hang)
     }
 
-    /// A round took too many steps.
+    /// Whether the round took too many steps.
     pub fn is_livelock(&self) -> bool {
         self.fault_kind() == Some(FaultKind::Detected(DetectedKind::Livelock))
     }
 
-    /// Calls do not return.
+    /// Whether calls do not return.
     pub fn is_about_waiting(&self) -> bool {
         let deadlock = Some(FaultKind::Detected(DetectedKind::Deadlock));
         self.is_hang() || self.is_livelock() || self.fault_kind() == deadlock
     }
 
-    /// The same of a fault, but for where it lies.
+    /// A fault without its place; a violation as it is.
     pub fn without_site(&self) -> Signature {
         match self {
             Signature::Fault { kind, stage, .. } => {
@@ -106,7 +106,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// As their texts, which differ where they do.
+/// In the order of their texts.
 impl Ord for Signature {
     fn cmp(&self, other: &Signature) -> Ordering {
         self.to_string().cmp(&other.to_string())
@@ -119,8 +119,8 @@ impl PartialOrd for Signature {
     }
 }
 
-/// Text without what differs between two runs: digits, for addresses and numbers.
-fn plain(text: &str) -> String {
+/// The text with each run of digits replaced by `#`: addresses and numbers differ between runs.
+fn without_digits(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars() {
         let c = if c.is_ascii_digit() { '#' } else { c };
@@ -131,8 +131,8 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// How a signature stands in a file: `signature` is its text, for people and scripts, and
-/// `identity` what is read again.
+/// Serializes a signature as two fields: `signature` is its text for people and scripts, and
+/// `identity` the value that is read again.
 pub mod with_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! The text of source lines that a finding names, as far as the files are there.
+//! Reads the text of the source lines that a finding names, if the files exist.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::interleaving::Place;
 use crate::binary::symbols::Source;
 
-/// The files that were read.
+/// Files that were read, by lines.
 #[derive(Default)]
 pub struct Texts {
     files: HashMap<PathBuf, Vec<String>>,
@@ -30,7 +30,7 @@ impl Texts {
     }
 }
 
-/// The lines of these sources, with their text.
+/// The source lines of a fault with their text.
 pub fn fault_lines(sources: Vec<Option<Source>>) -> Vec<Option<Place>> {
     let mut texts = Texts::default();
     sources.into_iter().map(|source| Some(texts.place(source?))).collect()

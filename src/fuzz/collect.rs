@@ -1,7 +1,5 @@
-//! Collects what the jobs of a run send: findings, statistics, and why the run ended.
-//!
-//! Of a finding that was seen before, the shortest sighting is kept. The [`Observer`] writes
-//! findings and shows what happens.
+//! Collects the findings and statistics that the jobs of a run send, and decides when the run ends.
+//! Of several sightings of a finding, the one with the shortest history is kept.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,22 +10,21 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::statistics::Counting;
-use super::worker::{Note, Sighting};
+use super::worker::{Message, Sighting};
 use super::{
     Ending, Observer, Options, Summary, Uncontrolled, adapter_lint, finding_recording, rerun,
 };
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
-use crate::finding::known::Judgement;
+use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
-
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
 use crate::trace::rounds::Writer;
 
-/// Time between two looks at the clock, and between two reports of progress.
+/// Time between two checks of the time limit, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
 
 const TRACE_FAILED: &str = "cannot write the trace of every round (--trace)";
@@ -36,23 +33,23 @@ const TRACE_FAILED: &str = "cannot write the trace of every round (--trace)";
 pub(super) struct Collector<'a> {
     options: &'a Options,
     observer: &'a mut dyn Observer,
-    /// For confirmations.
+    /// For reruns.
     scratch: &'a Path,
-    /// Told to the jobs: no more is wanted.
+    /// Makes the jobs end.
     quit: &'a AtomicBool,
     started: Instant,
     ticked: Instant,
     counting: Counting,
     findings: Vec<Stored>,
     by_signature: HashMap<Signature, usize>,
-    /// Findings that count: neither known, nor possibly so.
+    /// The number of findings that are neither known nor possibly known.
     new: usize,
     hello: Option<(Box<Hello>, Spec)>,
     ending: Option<Ending>,
-    growth_told: bool,
-    /// Names of findings of which it was told that they cannot be written.
+    is_growth_reported: bool,
+    /// Names of findings for which a warning said that they cannot be written.
     unwritten: HashSet<String>,
-    /// Begun when the target is known.
+    /// Created when the target is loaded.
     trace: Option<Writer>,
 }
 
@@ -76,22 +73,21 @@ impl<'a> Collector<'a> {
             new: 0,
             hello: None,
             ending: None,
-            growth_told: false,
+            is_growth_reported: false,
             unwritten: HashSet::new(),
             trace: None,
         }
     }
 
-    /// Takes notes until each of `jobs` has told its end, which is asked for once no more are
-    /// wanted.
-    pub fn collect(mut self, notes: Receiver<Note>, mut jobs: u64) -> Result<Summary> {
+    /// Receives messages until all jobs have ended.
+    pub fn collect(mut self, messages: Receiver<Message>, mut jobs: u64) -> Result<Summary> {
         while jobs > 0 {
-            match notes.recv_timeout(TICK) {
-                Ok(Note::Ended(ended)) => {
+            match messages.recv_timeout(TICK) {
+                Ok(Message::Ended(ended)) => {
                     self.end(ended)?;
                     jobs -= 1;
                 }
-                Ok(note) => self.take(note)?,
+                Ok(message) => self.take(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -104,8 +100,8 @@ impl<'a> Collector<'a> {
         self.finish()
     }
 
-    /// A job has ended. That rr cannot go on, or that the machine's disk is full, takes nothing
-    /// from what was found before.
+    /// A job has ended. After a finding, an error of rr or of the disk is only a warning, so that
+    /// the finding is not lost.
     fn end(&mut self, ended: Result<()>) -> Result<()> {
         let found = self.ending.is_some() || !self.findings.is_empty();
         let is_rr = self.options.plan.engine == Engine::Rr;
@@ -126,34 +122,34 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn take(&mut self, note: Note) -> Result<()> {
-        match note {
-            Note::Hello(hello, model) => self.meet(hello, model)?,
-            Note::Tally(tally) => {
+    fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Hello(hello, model) => self.start(hello, model)?,
+            Message::Tally(tally) => {
                 self.counting.add(*tally);
                 if self.counting.is_blind() {
                     self.refuse_blindness()?;
                 }
             }
-            Note::Round(round) => {
+            Message::Round(round) => {
                 if let Some(trace) = &mut self.trace {
                     trace.add(&round).context(TRACE_FAILED)?;
                 }
             }
-            Note::Part(part) => {
+            Message::Part(part) => {
                 if let Some(trace) = &mut self.trace {
                     trace.add_part(&part).context(TRACE_FAILED)?;
                 }
             }
-            Note::Seen(sighting) => self.seen(*sighting)?,
-            Note::Growth(growth) => self.tell_growth(growth),
-            Note::Warning(warning) => self.observer.warned(&warning),
-            Note::Ended(_) => {}
+            Message::Seen(sighting) => self.add_sighting(*sighting)?,
+            Message::Growth(growth) => self.warn_of_growth(growth),
+            Message::Warning(warning) => self.observer.warned(&warning),
+            Message::Ended(_) => {}
         }
         Ok(())
     }
 
-    fn meet(&mut self, hello: Box<Hello>, model: Spec) -> Result<()> {
+    fn start(&mut self, hello: Box<Hello>, model: Spec) -> Result<()> {
         if self.hello.is_none() {
             if let Some(path) = &self.options.trace {
                 self.trace = Some(Writer::create(path, &hello).context(TRACE_FAILED)?);
@@ -171,8 +167,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Keeps a finding: the first sighting as it is; of one that was seen before, the shortest.
-    fn seen(&mut self, sighting: Sighting) -> Result<()> {
+    /// Adds a new finding, or another sighting of one.
+    fn add_sighting(&mut self, sighting: Sighting) -> Result<()> {
         if matches!(self.ending, Some(Ending::Findings | Ending::Wanted | Ending::NotSequential)) {
             return Ok(());
         }
@@ -191,18 +187,18 @@ impl<'a> Collector<'a> {
         let interleaving = None;
         let mut stored = Stored { finding, hello, round, output, directory, interleaving };
         if let Some(first) = first {
-            self.end_if_alone(is_alone && self.findings[first].finding.known.is_none());
-            self.replace(first, stored, recording.as_deref());
+            self.end_if_sequential(is_alone && self.findings[first].finding.known.is_none());
+            self.add_again(first, stored, recording.as_deref());
             return Ok(());
         }
         self.confirm(&mut stored);
-        self.judge(&mut stored, is_alone);
-        // What is still to be found out about this one takes a while.
+        self.mark_known(&mut stored, is_alone);
+        // The rest takes a while, so the other jobs may end now.
         self.end_if_over();
         if !is_alone {
             self.explain(&mut stored);
         }
-        self.keep(&mut stored, recording.as_deref());
+        self.keep_recording(&mut stored, recording.as_deref());
         self.save(&stored);
         self.locate(&mut stored);
         self.observer.found(&stored);
@@ -212,29 +208,29 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Whether a finding is known. One that is seen without any threads ends the run if it is not:
-    /// what comes behind it says little.
-    fn judge(&mut self, stored: &mut Stored, is_alone: bool) {
-        match self.options.known.judge(stored) {
-            Judgement::Known(known) => {
+    /// Decides whether a finding is known. An unknown one of a sequential round ends the run,
+    /// because later findings would say little.
+    fn mark_known(&mut self, stored: &mut Stored, is_alone: bool) {
+        match self.options.known.classify(stored) {
+            Classification::Known(known) => {
                 stored.finding.known = Some(known);
                 self.counting.statistics.known += 1;
                 return;
             }
-            Judgement::New => self.new += 1,
-            Judgement::Open => {}
+            Classification::New => self.new += 1,
+            Classification::Open => {}
         }
-        self.end_if_alone(is_alone);
+        self.end_if_sequential(is_alone);
     }
 
-    fn end_if_alone(&mut self, is_alone: bool) {
+    fn end_if_sequential(&mut self, is_alone: bool) {
         if is_alone && self.ending != Some(Ending::Wanted) {
             self.ending = Some(Ending::NotSequential);
         }
     }
 
-    /// One more sighting of a finding.
-    fn replace(&mut self, at: usize, mut stored: Stored, recording: Option<&Recording>) {
+    /// Adds another sighting of a finding, which replaces the first one if it is shorter.
+    fn add_again(&mut self, at: usize, mut stored: Stored, recording: Option<&Recording>) {
         let first = &mut self.findings[at];
         first.finding.sightings += 1;
         if stored.round.history.len() >= first.round.history.len() {
@@ -245,33 +241,33 @@ impl<'a> Collector<'a> {
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
-        self.keep(&mut stored, recording);
+        self.keep_recording(&mut stored, recording);
         self.save(&stored);
         self.findings[at] = stored;
     }
 
-    /// Writes a finding's directory. Where that fails, the finding is told all the same.
+    /// Saves a finding. A failure is a warning: the finding is reported nevertheless.
     fn save(&mut self, stored: &Stored) {
         let name = &stored.finding.name;
         if let Err(error) = self.observer.save(stored, self.options)
             && self.unwritten.insert(name.clone())
         {
             self.observer.warned(&format!(
-                "{error:#}: the finding {name} cannot be kept, and is only told here; its command \
-                 below can be run again with another --out"
+                "{error:#}: the finding {name} cannot be kept, and is only reported here; its \
+                 command below can be run again with another --out"
             ));
         }
     }
 
-    /// Adds how far the history can be explained.
+    /// Adds the longest partial linearizations.
     fn explain(&self, stored: &mut Stored) {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
-        stored.finding.explain(|witness| check::partials(history, model, witness).ok());
+        stored.finding.add_partials(|witness| check::partials(history, model, witness).ok());
     }
 
-    /// Keeps the finding's recording with it.
-    fn keep(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
+    /// Moves the recording into the finding's directory.
+    fn keep_recording(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
         if let Some(recording) = recording
             && let Err(error) = finding_recording::keep(stored, recording)
         {
@@ -279,7 +275,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Finds the operations of the finding in its recording.
+    /// Locates the operations of the finding in its recording.
     fn locate(&mut self, stored: &mut Stored) {
         if stored.finding.recorded.is_some() {
             finding_recording::locate(stored, &self.options.stop);
@@ -287,7 +283,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Runs the finding's round again in a fresh process, where that gives the same round.
+    /// Reruns the finding's round in a fresh process, with the controlled engine.
     fn confirm(&mut self, stored: &mut Stored) {
         let pointless = self.options.plan.engine != Engine::Controlled
             || self.options.wanted.is_some()
@@ -307,7 +303,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Lets the jobs end if there is a reason to.
+    /// Makes the jobs end if there is a reason to.
     fn end_if_over(&mut self) {
         let time = |max: Duration| self.started.elapsed() >= max;
         let ending = if self.options.stop.load(Ordering::Relaxed) {
@@ -328,14 +324,15 @@ impl<'a> Collector<'a> {
     }
 
     fn refuse_blindness(&self) -> Result<()> {
-        // Where every access is a scheduling point, a target may well have no other kind.
+        // A target may share memory by plain accesses alone if these are scheduling points.
         if self.options.plan.control.plain_points == PlainPoints::All {
             return Ok(());
         }
         bail!(Uncontrolled::Blind)
     }
 
-    /// Native threads may do better, where the engine switches none in the code that matters.
+    /// Ends the run with an error if the engine sees almost no access of a target with prebuilt
+    /// libraries: native threads may find more.
     fn leave_prebuilt(&self) -> Result<()> {
         let Some((hello, _)) = &self.hello else { return Ok(()) };
         let elapsed = self.started.elapsed();
@@ -350,11 +347,10 @@ impl<'a> Collector<'a> {
         bail!(Uncontrolled::Prebuilt { libraries, rounds, pairs, elapsed })
     }
 
-    fn tell_growth(&mut self, growth: Growth) {
-        if self.growth_told {
+    fn warn_of_growth(&mut self, growth: Growth) {
+        if std::mem::replace(&mut self.is_growth_reported, true) {
             return;
         }
-        self.growth_told = true;
         let Growth { bytes, descriptors, rounds } = growth;
         let mib = bytes >> 20;
         self.observer.warned(&match self.options.plan.engine {
@@ -372,11 +368,11 @@ impl<'a> Collector<'a> {
     }
 
     fn finish(mut self) -> Result<Summary> {
-        // Also of a run that was too short to be sure: it says nothing about the target.
+        // Even if the run was too short to be sure: it says nothing about the target.
         if self.findings.is_empty() && self.counting.saw_nothing() {
             self.refuse_blindness()?;
         }
-        // Shorter sightings have taken the places of confirmed ones.
+        // Shorter sightings have replaced confirmed ones.
         for mut stored in std::mem::take(&mut self.findings) {
             if stored.finding.confirmed.is_none() {
                 self.confirm(&mut stored);

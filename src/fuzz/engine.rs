@@ -1,4 +1,4 @@
-//! Chooses the engine that drives a target, and another one where the first has no hold on it.
+//! Chooses the engine for a target, and falls back to native threads where it cannot be controlled.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,12 +10,14 @@ use crate::adapter::compile::{self, Flavour};
 use crate::adapter::head::Head;
 use crate::binary::symbols::SourceLines;
 use crate::binary::uninstrumented;
-use crate::core::plan::{Control, Engine, MemoryModel, Plan};
+use crate::core::plan::{Clock, Control, Engine, MemoryModel, Plan};
 
-/// The least time for which [`leave_after`] tries.
+/// With more calls of each thread than this, `auto` means native threads, which are much faster.
+const CALLS_CONTROLLED_MAX: u64 = 1_000;
+/// The least result of [`EngineChoice::leave_after`].
 const LEAVE_AFTER_MIN: Duration = Duration::from_secs(1);
 
-/// What the user asked for.
+/// The value of `--engine`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum EngineChoice {
     Auto,
@@ -26,29 +28,31 @@ pub enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// The engine that this choice means for a target. `auto` is the controlled engine, unless the
-    /// target cannot be hooked or `wants_native`: other options have a meaning for native threads
-    /// only.
-    pub fn engine(self, head: &Head, wants_native: bool) -> Engine {
+    /// The engine for an adapter with this head. `auto` is the controlled engine, unless the target
+    /// cannot be instrumented or the plan has an option that only native threads have.
+    pub fn engine(self, name: &str, head: &Head, plan: &Plan) -> Result<Engine> {
+        let can_control = cfg!(target_arch = "x86_64") && head.hookable && !needs_native(plan);
         match self {
-            EngineChoice::Native => Engine::Native,
-            EngineChoice::Controlled => Engine::Controlled,
-            EngineChoice::Rr => Engine::Rr,
-            EngineChoice::Auto if !cfg!(target_arch = "x86_64") => Engine::Native,
-            EngineChoice::Auto if head.hookable && !wants_native => Engine::Controlled,
-            EngineChoice::Auto => Engine::Native,
+            EngineChoice::Controlled if !head.hookable => bail!(Uncontrolled::Refused(format!(
+                "the adapter of {name} says `Engine: native`, as this engine does not show what it \
+                 is about (code compiled before, without hooks, or orders that only a processor \
+                 brings about)"
+            ))),
+            EngineChoice::Controlled => Ok(Engine::Controlled),
+            EngineChoice::Rr => Ok(Engine::Rr),
+            EngineChoice::Auto if can_control => Ok(Engine::Controlled),
+            EngineChoice::Auto | EngineChoice::Native => Ok(Engine::Native),
         }
     }
 
-    /// How long the controlled engine is tried on a target of whose prebuilt libraries it sees
-    /// little: long enough for what their locks show, and most of the time is left.
+    /// How long the controlled engine is tried on a target whose prebuilt libraries it hardly sees:
+    /// long enough for bugs that their locks show, and a small part of the run.
     pub fn leave_after(self, duration: Duration) -> Option<Duration> {
         (self == EngineChoice::Auto).then_some((duration / 10).max(LEAVE_AFTER_MIN))
     }
 
-    /// Runs the plan by `attempt`, and a second time with native threads where the choice is open
-    /// and the controlled engine has no hold on the target. The second attempt is told how much of
-    /// the run's time is spent.
+    /// Runs the plan by `attempt`; with `auto`, runs it again with native threads if the target
+    /// cannot be controlled. The second attempt gets the time that was already spent.
     pub fn run<T>(
         self,
         plan: Plan,
@@ -79,8 +83,17 @@ impl EngineChoice {
     }
 }
 
-/// What a target is built for. rr needs no hooks, but only where it counts a conditional jump does
-/// it let another thread run: with hooks that is at each access.
+/// Whether the plan has an option that only native threads have, or too many calls for the
+/// controlled engine.
+fn needs_native(plan: &Plan) -> bool {
+    plan.clock != Clock::Auto
+        || !plan.pin
+        || !plan.disturb
+        || plan.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
+}
+
+/// How the target's library is built. rr needs no hooks, but it switches threads only at
+/// conditional branches, and with hooks there is one at each access.
 pub fn flavour_for(engine: Engine, head: &Head) -> Flavour {
     match engine {
         Engine::Native => Flavour::Plain,
@@ -89,9 +102,8 @@ pub fn flavour_for(engine: Engine, head: &Head) -> Flavour {
     }
 }
 
-/// How many harnesses run at a time, and a warning if that is not what was asked for. Native
-/// threads need the processors for themselves: two of them must run at the same instant. A
-/// recording needs but one.
+/// The number of harnesses at a time, and a warning if it is not the requested one. Native threads
+/// need all processors, because two of them must run at the same instant. A recording needs one.
 pub fn jobs_for(engine: Engine, asked: Option<u64>) -> (u64, Option<&'static str>) {
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     match (engine, asked) {
@@ -103,32 +115,32 @@ pub fn jobs_for(engine: Engine, asked: Option<u64>) -> (u64, Option<&'static str
     }
 }
 
-/// Refuses a hooked library whose synchronization the hooks do not see.
+/// Refuses a hooked library with uninstrumented synchronization.
 ///
-/// A thread that waits in the loop of an uninstrumented atomic instruction would wait for ever and
-/// be taken to hang. Where a fence is uninstrumented no store may wait in a store buffer, so that
-/// the memory model becomes `sc` unless the user asked for another.
+/// A thread that waits in a loop of uninstrumented atomics would count as hung. With uninstrumented
+/// fences no store may wait in a store buffer, so the memory model becomes `sc`, unless the user
+/// asked for another.
 pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
-    let unseen = uninstrumented::of(library).with_context(|| library.display().to_string())?;
+    let found = uninstrumented::find(library).with_context(|| library.display().to_string())?;
     let line = |at: u64| {
         let line = SourceLines::of(library).find(&[at]).remove(0);
         line.unwrap_or_else(|| format!("{at:#x} of {}", library.display()))
     };
-    if let Some(first) = unseen.atomics.first() {
+    if let Some(first) = found.atomics.first() {
         bail!(Uncontrolled::Refused(format!(
             "atomic instructions of the target are inline assembly, or were compiled without \
              hooks, so that no thread can be switched between them ({}, the first: {}). Use the \
              compiler's atomics (std::atomic, __atomic; some libraries have an option for it)",
-            unseen.atomics.len(),
+            found.atomics.len(),
             line(*first),
         )))
     }
-    match (unseen.fences.first(), control.memory_model) {
+    match (found.fences.first(), control.memory_model) {
         (Some(_), MemoryModel::Some) => control.memory_model = MemoryModel::Sc,
         (Some(first), MemoryModel::Tso | MemoryModel::TsoLate) => bail!(
             "--memory-model: fences of the target are inline assembly, which nobody sees ({}, the \
              first: {}). Use std::atomic_thread_fence, or --memory-model sc",
-            unseen.fences.len(),
+            found.fences.len(),
             line(*first),
         ),
         (_, MemoryModel::Sc) | (None, _) => {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::finding::{Recorded, Stored, What};
+use crate::finding::{Failure, Recorded, Stored};
 use crate::process::rr::Rr;
 use crate::process::rr::locate as pass;
 use crate::process::rr::locate::Wanted;
@@ -31,7 +31,7 @@ pub fn locate(stored: &mut Stored, stop: &AtomicBool) {
     let recorder = &stored.finding.plan.recorder;
     let time_max = (Duration::from_millis(recorder.milliseconds) * PASS_TIMES).max(PASS_MIN);
     let (rr, recording) = (Rr::new(recorder), stored.recording());
-    let last = matches!(stored.finding.what, What::Fault { .. });
+    let last = matches!(stored.finding.what, Failure::Fault { .. });
     let wanted = Wanted { round: stored.finding.round, calls: &stored.boxes(), last };
     let found = pass::locate(&rr, &recording, &wanted, time_max, stop);
     let recorded = stored.finding.recorded.get_or_insert_default();

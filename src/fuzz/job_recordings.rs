@@ -1,4 +1,4 @@
-//! The recordings of one job of the rr engine, one for each harness process.
+//! Manages the recordings of one job of the rr engine, one for each harness process.
 //! Findings take the recordings that they need; the others are removed. Other engines have none.
 
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl JobRecordings {
 
     /// A warning with rr's message. An error if rr has failed several times in a row without a
     /// round; `any`: the last recording had one.
-    pub fn trouble(&mut self, output: &str, any: bool) -> Result<String> {
+    pub fn failure(&mut self, output: &str, any: bool) -> Result<String> {
         self.fruitless = if any { 0 } else { self.fruitless + 1 };
         let fatal = probe::is_fatal(output).then(|| probe::message(output)).flatten();
         let says = fatal.unwrap_or_else(|| "it was killed, or ended without a message".to_string());
@@ -154,10 +154,10 @@ mod tests {
         recordings.begin(Path::new("/nonexistent"));
         assert!(recordings.is_broken(""), "there is no recording");
         let output = "target: hello\n[FATAL src/T.cc:1:f() errno: ENOSPC] Can't write\n";
-        let says = recordings.trouble(output, true).expect("some rounds were done");
+        let says = recordings.failure(output, true).expect("some rounds were done");
         assert!(says.contains("Can't write") && !says.contains("hello"), "{says}");
-        assert!((1..FRUITLESS_MAX).all(|_| recordings.trouble(output, false).is_ok()));
-        let error = recordings.trouble(output, false).expect_err("no round, again and again");
+        assert!((1..FRUITLESS_MAX).all(|_| recordings.failure(output, false).is_ok()));
+        let error = recordings.failure(output, false).expect_err("no round, again and again");
         assert!(error.to_string().contains("space"), "{error}");
     }
 }

@@ -1,36 +1,39 @@
-//! A run: jobs side by side, each a thread with a harness (see [`worker`]), and one that collects
-//! what they find (see [`collect`]). A plan and limits come in; findings on disk and a summary go
-//! out. What happens on the way is told to an [`Observer`]; nothing is printed here.
+//! Runs a plan: jobs in parallel, each a thread with a harness process ([`worker`]), and a
+//! collector of their findings ([`collect`]). Nothing is printed or written here: an [`Observer`]
+//! saves findings and shows progress.
 //!
 //! - `adapter_lint`: Warns about adapters that can add values but not remove them, or the reverse.
-//! - `collect`: Collects what the jobs of a run send: findings, statistics, and why the run ended.
-//! - `engine`: Chooses the engine that drives a target, and another one where the first has no hold
-//!   on it.
-//! - `exercise/`: What a run exercised: operations with their answers and arguments, and overlaps
-//!   of them.
+//! - `check_thread`: Checks rounds, for native threads on a thread of low priority.
+//! - `collect`: Collects the findings and statistics that the jobs of a run send, and decides when
+//!   the run ends.
+//! - `engine`: Chooses the engine for a target, and falls back to native threads where it cannot be
+//!   controlled.
+//! - `exercise/`: Counts what a run exercised: operations with their answers and arguments, and
+//!   their overlaps.
 //! - `finding_recording`: Stores a finding's recording beside it and locates the finding's
 //!   operations in it.
-//! - `job_recordings`: The recordings of one job of the rr engine, one for each harness process.
-//! - `judge`: Checks rounds on a thread of low priority.
+//! - `job_recordings`: Manages the recordings of one job of the rr engine, one for each harness
+//!   process.
 //! - `online_round`: Checks a long round while it runs, part by part.
-//! - `oversubscription`: Notices when native rounds with more threads than processors crawl.
-//! - `progress_curve`: The growth of a run's counts over time, as a bounded number of points.
-//! - `recording_dirs`: Temporary directories for the recordings of a run, and removal of those of
+//! - `oversubscription`: Warns once when native rounds with more threads than processors are far
+//!   slower than others.
+//! - `progress_curve`: Keeps the growth of a run's counts over time as a bounded number of points.
+//! - `recording_dirs`: Creates the temporary directory for a run's recordings, and removes those of
 //!   killed runs.
 //! - `rerun`: Reruns a round in a fresh process, or searches a range of rounds for sightings.
 //! - `saturation`: Estimates how many distinct hashes a run has seen, in all and recently.
-//! - `statistics`: The statistics of a run: totals, and what was new recently.
-//! - `worker/`: One job of a run: harness after harness over its own rounds, each round judged
-//!   here.
+//! - `statistics`: Adds up the statistics of a run: totals, and what was new recently.
+//! - `worker/`: Runs one job: starts a harness for its rounds, another one after each end, and
+//!   checks each round.
 
 mod adapter_lint;
 mod collect;
 
+pub mod check_thread;
 pub mod engine;
 pub mod exercise;
 mod finding_recording;
 mod job_recordings;
-pub mod judge;
 pub mod online_round;
 mod oversubscription;
 mod progress_curve;
@@ -53,12 +56,12 @@ use tempfile::TempDir;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::model::Spec;
 use crate::trace::frame::Hello;
 use collect::Collector;
-use worker::{Lane, Note, Worker};
+use worker::{JobRounds, Message, Worker};
 
 pub use finding_recording::locate;
 pub use progress_curve::Point;
@@ -66,17 +69,17 @@ pub use rerun::{Searched, rerun, search};
 pub use statistics::{Coverage, Grown, Policy, Statistics};
 pub use worker::Sighting;
 
-/// Notes that may wait to be collected, so that a run whose every round is a finding does not pile
-/// them up.
-const NOTES_MAX: usize = 64;
+/// Most messages that wait to be collected: a run whose every round is a finding must not queue
+/// them without limit.
+const MESSAGES_MAX: usize = 64;
 
-/// What is wanted of a run besides its plan.
+/// The options of a run.
 #[derive(Clone)]
 pub struct Options {
     pub plan: Plan,
-    /// Harness processes at a time, each with rounds of its own.
+    /// The number of harness processes at a time.
     pub jobs: u64,
-    /// Which of the plan's rounds are this run's.
+    /// The part of the plan's rounds that this run does.
     pub shard: Shard,
     /// The compiled adapter and the harness program.
     pub library: PathBuf,
@@ -84,22 +87,22 @@ pub struct Options {
     pub duration_max: Option<Duration>,
     /// One past the last round.
     pub rounds_max: Option<u64>,
-    /// Distinct findings after which the run ends; known ones do not count.
+    /// The number of distinct findings, without known ones, after which the run ends.
     pub findings_max: usize,
     /// Time without any progress that counts as a hang.
     pub hang_max: Duration,
-    /// What is known already; empty if nothing is.
-    pub known: Known,
-    /// Where findings go, a directory each.
+    /// Known issues; may be empty.
+    pub known: KnownIssues,
+    /// The directory for findings, which get a directory each.
     pub directory: PathBuf,
-    /// File for the record of every round.
+    /// The file for the history of every round.
     pub trace: Option<PathBuf>,
-    /// Set from outside to end the run; what was found is kept.
+    /// Set by the caller to end the run; its findings are kept.
     pub stop: Arc<AtomicBool>,
     /// End as soon as a finding with this signature is seen.
     pub wanted: Option<Signature>,
-    /// Time after which a run in which the engine saw next to nothing of a target with prebuilt
-    /// libraries ends with [`Uncontrolled::Prebuilt`]; none: never.
+    /// Time after which the run ends with [`Uncontrolled::Prebuilt`] if the controlled engine saw
+    /// almost no access of a target with prebuilt libraries; none: never.
     pub leave_after: Option<Duration>,
 }
 
@@ -116,43 +119,39 @@ pub enum Ending {
     NotSequential,
 }
 
-/// What a run leaves behind.
+/// The result of a run.
 pub struct Summary {
     pub hello: Box<Hello>,
     pub model: Spec,
     pub statistics: Statistics,
-    /// The pairs that `statistics` counts, sorted.
+    /// The pairs of accesses that `statistics` counts, sorted.
     pub pairs: Vec<u64>,
-    /// How the counts grew.
+    /// The growth of the counts over time.
     pub curve: Vec<Point>,
-    /// Each distinct finding, in the order of their first sightings.
+    /// The distinct findings, in the order of their first sightings.
     pub findings: Vec<Stored>,
     pub ending: Ending,
 }
 
 impl Summary {
-    /// Found, if anything was that is not known; not decided, if no round was, or none over in
-    /// time.
+    /// Found, if some finding is not known; not decided, if no round could be checked.
     pub fn outcome(&self) -> Outcome {
-        let undecided: u64 = self.statistics.inconclusive.values().sum();
-        let nothing_new = self.findings.iter().all(|stored| stored.finding.known.is_some());
-        match (nothing_new, undecided) {
-            (false, _) => Outcome::Found,
-            (true, undecided) if undecided > 0 && undecided == self.statistics.rounds => {
-                Outcome::NotDecided
-            }
-            (true, _) if self.has_no_round() => Outcome::NotDecided,
-            (true, _) => Outcome::NothingFound,
+        if self.findings.iter().any(|stored| stored.finding.known.is_none()) {
+            Outcome::Found
+        } else if self.statistics.is_undecided() || self.has_no_round() {
+            Outcome::NotDecided
+        } else {
+            Outcome::NothingFound
         }
     }
 
-    /// Whether time was over before any round was.
+    /// Whether the time was up before the first round ended.
     pub fn has_no_round(&self) -> bool {
         self.ending == Ending::Time && self.statistics.rounds == 0 && self.findings.is_empty()
     }
 }
 
-/// Why the controlled engine is of no use for a target.
+/// Why the controlled engine cannot drive a target.
 #[derive(Debug, thiserror::Error)]
 pub enum Uncontrolled {
     #[error(
@@ -164,7 +163,7 @@ pub enum Uncontrolled {
          shows with --plain-points"
     )]
     Blind,
-    /// What stands in the way, in words.
+    /// The reason as text.
     #[error("cannot control: {0}; or use --engine native, which needs no hold on the target")]
     Refused(String),
     #[error(
@@ -175,7 +174,7 @@ pub enum Uncontrolled {
 }
 
 impl Uncontrolled {
-    /// The part of the run's time that is gone.
+    /// The time that the attempt took.
     pub fn spent(&self) -> Duration {
         match self {
             Uncontrolled::Prebuilt { elapsed, .. } => *elapsed,
@@ -184,66 +183,66 @@ impl Uncontrolled {
     }
 }
 
-/// Where a run's findings go, and what happens on the way.
+/// Saves the findings of a run and shows its progress.
 pub trait Observer {
     fn started(&mut self, hello: &Hello, model: &Spec);
     fn progressed(&mut self, statistics: &Statistics);
-    /// Writes the directory of a finding, over an earlier sighting of the same one.
+    /// Writes the directory of a finding, and replaces an earlier sighting of it.
     ///
     /// # Errors
-    /// If it cannot be written. The finding is told all the same.
+    /// If it cannot be written. The finding is reported nevertheless.
     fn save(&mut self, stored: &Stored, options: &Options) -> Result<()>;
-    /// A finding that was not seen before in this run. It was saved.
+    /// A new finding, after it was saved.
     fn found(&mut self, stored: &Stored);
     fn warned(&mut self, warning: &str);
 }
 
-/// Carries the plan out.
+/// Runs the plan.
 pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
-    let scratch = scratch_of(options)?;
+    let scratch = scratch_for(options)?;
     let quit = AtomicBool::new(false);
     let collector = Collector::new(options, observer, scratch.path(), &quit);
-    let (sender, notes) = sync_channel(NOTES_MAX);
+    let (sender, messages) = sync_channel(MESSAGES_MAX);
     std::thread::scope(|scope| {
         for job in 0..options.jobs {
             let (sender, quit, scratch) = (sender.clone(), &quit, scratch.path());
             let scratch = scratch.join(format!("job-{job}"));
-            let lane = options.lane(job);
+            let rounds = options.rounds_of(job);
             scope.spawn(move || {
                 let done = std::fs::create_dir(&scratch)
                     .context("cannot make a temporary directory")
                     .and_then(|()| {
-                        let mut tell = |note| send(&sender, note, quit);
-                        Worker::new(options, lane, &scratch, &mut tell).run()
+                        let mut send = |message| send(&sender, message, quit);
+                        Worker::new(options, rounds, &scratch, &mut send).run()
                     });
-                let _ = sender.send(Note::Ended(done));
+                let _ = sender.send(Message::Ended(done));
             });
         }
         drop(sender);
-        let summary = collector.collect(notes, options.jobs);
-        // After an error the jobs do not know yet that nobody listens.
+        let summary = collector.collect(messages, options.jobs);
+        // After an error the jobs still run.
         quit.store(true, Ordering::Relaxed);
         summary
     })
 }
 
-/// Whether more notes are wanted.
-fn send(sender: &SyncSender<Note>, note: Note, quit: &AtomicBool) -> bool {
-    let is_idle = matches!(&note, Note::Tally(tally) if tally.is_empty());
-    (is_idle || sender.send(note).is_ok()) && !quit.load(Ordering::Relaxed)
+/// Sends a message, unless it is an empty tally. Returns whether more messages are wanted.
+fn send(sender: &SyncSender<Message>, message: Message, quit: &AtomicBool) -> bool {
+    let is_idle = matches!(&message, Message::Tally(tally) if tally.is_empty());
+    (is_idle || sender.send(message).is_ok()) && !quit.load(Ordering::Relaxed)
 }
 
 impl Options {
-    /// The rounds of job `job`: those of shard i of n are i, i + n, i + 2n, ..., dealt out in turn,
-    /// so that a shard is the same on a machine with more jobs.
-    fn lane(&self, job: u64) -> Lane {
+    /// The rounds of a job. Those of shard i of n are i, i + n, i + 2n, ...; jobs take them in
+    /// turn, so that a shard is the same whatever the number of jobs.
+    fn rounds_of(&self, job: u64) -> JobRounds {
         let Shard { index, count } = self.shard;
-        Lane { first: index + count * job, step: count * self.jobs, end: self.rounds_max }
+        JobRounds { first: index + count * job, step: count * self.jobs, end: self.rounds_max }
     }
 }
 
-/// Recordings lie on the disk of the findings, so that a finding's need not be copied.
-fn scratch_of(options: &Options) -> Result<TempDir> {
+/// Recordings are made on the disk of the findings, so that keeping one needs no copy.
+fn scratch_for(options: &Options) -> Result<TempDir> {
     if options.plan.engine != Engine::Rr {
         return scratch();
     }
@@ -252,7 +251,8 @@ fn scratch_of(options: &Options) -> Result<TempDir> {
         .with_context(|| format!("cannot make a directory for recordings in {}", out.display()))
 }
 
-/// Whether findings could be written there. Asked before a run, which would lose the first one.
+/// Checks that findings can be written there. To be called before a run, which would lose the first
+/// one.
 pub fn check_directory(directory: &Path) -> Result<()> {
     let attempt = || -> std::io::Result<()> {
         std::fs::create_dir_all(directory)?;

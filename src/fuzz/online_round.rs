@@ -19,7 +19,7 @@ pub struct OnlineRound {
     pub overlap: Overlap,
     online: Online,
     /// The error if the calls were out of order, which no recorded history is.
-    trouble: Option<String>,
+    error: Option<String>,
     /// What represents pruned calls in the history, in words.
     substitute: &'static str,
 }
@@ -45,7 +45,7 @@ impl OnlineRound {
             parts: 0,
             overlap: Overlap::default(),
             online,
-            trouble: None,
+            error: None,
             substitute,
         }
     }
@@ -60,16 +60,16 @@ impl OnlineRound {
         let Overlap { operations, overlapping } = check::overlap(&history);
         self.overlap.operations += operations;
         self.overlap.overlapping += overlapping;
-        if self.trouble.is_none() {
-            self.trouble = feed(&mut self.online, history).err().map(|misfit| misfit.to_string());
+        if self.error.is_none() {
+            self.error = feed(&mut self.online, history).err().map(|misfit| misfit.to_string());
         }
         self.online.look_at_rest().is_some()
     }
 
     /// The result at the end of the round; `drained` as in a [`History`].
     pub fn finish(mut self, drained: bool) -> OnlineResult {
-        if let Some(trouble) = self.trouble {
-            let (verdict, history) = (Verdict::Inconclusive(trouble), History::default());
+        if let Some(error) = self.error {
+            let (verdict, history) = (Verdict::Inconclusive(error), History::default());
             return OnlineResult { verdict, history, note: None };
         }
         self.online.look_at_rest();

@@ -1,6 +1,5 @@
-//! Notices when native rounds with more threads than processors crawl.
-//! Calls there are far slower if threads spin while the thread that they wait for has no processor.
-//! The user gets one hint.
+//! Warns once when native rounds with more threads than processors are far slower than others.
+//! Their threads spin while the thread that they wait for has no processor.
 
 use std::time::Instant;
 
@@ -48,7 +47,7 @@ impl CallRates {
         }
     }
 
-    /// Takes note of a finished round.
+    /// Adds a finished round.
     pub fn add(&mut self, threads: u32, calls: u64, calls_per_second: f64) {
         if calls > 0 && calls_per_second > 0.0 {
             let fits = threads <= self.processors;
@@ -57,8 +56,9 @@ impl CallRates {
         }
     }
 
-    /// Looks at the current round. Returns the hint if such rounds crawl and it was not given.
-    pub fn look(&mut self, round: u64, threads: u32, bytes: u64) -> Option<String> {
+    /// Observes the current round. Returns the hint if such rounds are slow and it was not given
+    /// yet.
+    pub fn observe(&mut self, round: u64, threads: u32, bytes: u64) -> Option<String> {
         if self.seen.0 != round {
             self.seen = (round, Instant::now());
         }
@@ -70,7 +70,7 @@ impl CallRates {
         hint
     }
 
-    /// The hint, if the current round has made `calls` in `seconds`.
+    /// The hint, if it applies when the current round has made `calls` in `seconds`.
     fn hint(&self, threads: u32, calls: u64, seconds: f64) -> Option<String> {
         let processors = self.processors;
         let mut this = Sum::default();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_crawl_for_want_of_processors_give_a_hint() {
+    fn rounds_that_are_slow_for_want_of_processors_give_a_hint() {
         let hint = rates(5, 1e6).hint(4, 1000, 10.0).expect("a round that continues");
         assert!(hint.contains(" 10000 times") && hint.contains("--threads 2"), "{hint}");
         let mut mixed = rates(5, 1e6);
@@ -123,7 +123,7 @@ mod tests {
         let mut ended = rates(5, 1e6);
         ended.add(3, 1000, 100.0);
         assert!(ended.hint(2, 50, 0.1).is_some(), "a round that is over");
-        assert!(ended.look(7, 2, 0).is_some() && ended.look(8, 2, 0).is_none(), "once");
+        assert!(ended.observe(7, 2, 0).is_some() && ended.observe(8, 2, 0).is_none(), "once");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The growth of a run's counts over time, as a bounded number of points.
-//! The points that are kept are about equally far apart in time.
+//! Keeps the growth of a run's counts over time as a bounded number of points.
+//! The points are about equally far apart in time.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Most points that are kept. When there are as many, every other one is removed.
+/// The number of points at which every other one is removed.
 const POINTS_MAX: usize = 200;
 /// Time between points at first.
 const STEP: Duration = Duration::from_millis(50);
@@ -28,7 +28,6 @@ pub struct Point {
     pub shapes: u64,
 }
 
-/// The points so far.
 pub struct Curve {
     points: Vec<Point>,
     step: Duration,

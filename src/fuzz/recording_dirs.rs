@@ -1,4 +1,4 @@
-//! Temporary directories for the recordings of a run, and removal of those of killed runs.
+//! Creates the temporary directory for a run's recordings, and removes those of killed runs.
 
 use std::io;
 use std::path::Path;
@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 /// The prefix of their names, which the number of the run's process follows.
 const PREFIX: &str = ".rr-";
-/// A running run changes its directory more often than this. Looking for its process is not enough:
-/// in another container it has another number.
+/// A live run changes its directory more often than this. The number in the name is not enough to
+/// find its process: in another container it has another number.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// A directory for this run in `folder`, which is created if necessary.

@@ -1,5 +1,5 @@
 //! Reruns a round in a fresh process, or searches a range of rounds for sightings.
-//! A rerun by the controlled engine shows the same again, if it depends only on the plan.
+//! A rerun by the controlled engine shows the same finding if that depends on the plan alone.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::Options;
-use super::worker::{Lane, Note, Sighting, Worker};
+use super::worker::{JobRounds, Message, Sighting, Worker};
 
 /// Runs the round. Returns its violations and faults.
 pub fn rerun(options: &Options, round: u64) -> Result<Vec<Sighting>> {
@@ -37,8 +37,8 @@ pub struct Searched {
 }
 
 /// Runs rounds one after the other, in one process as long as the target does not end it, and
-/// passes violations and faults to `take`, which returns whether to continue. It is also called
-/// with none, now and then.
+/// passes violations and faults to `take`, which returns whether to continue. `take` is also called
+/// with none from time to time.
 pub fn search(
     options: &Options,
     rounds: Range<u64>,
@@ -47,18 +47,18 @@ pub fn search(
 ) -> Result<Searched> {
     let scratch = scratch.join("again");
     std::fs::create_dir_all(&scratch).context("cannot make a temporary directory")?;
-    let lane = Lane { first: rounds.start, step: 1, end: Some(rounds.end) };
+    let rounds = JobRounds { first: rounds.start, step: 1, end: Some(rounds.end) };
     let (mut searched, mut started) = (Searched::default(), None::<Instant>);
-    let mut tell = |note| {
-        if let Note::Tally(tally) = &note
+    let mut send = |message| {
+        if let Message::Tally(tally) = &message
             && !tally.is_empty()
         {
             searched.rounds += tally.rounds + tally.faults;
             searched.elapsed = started.map_or(Duration::ZERO, |at| at.elapsed());
         }
-        let wanted = match note {
-            Note::Seen(sighting) => take(Some(*sighting)),
-            Note::Hello(..) => {
+        let wanted = match message {
+            Message::Seen(sighting) => take(Some(*sighting)),
+            Message::Hello(..) => {
                 started = Some(Instant::now());
                 take(None)
             }
@@ -66,6 +66,6 @@ pub fn search(
         };
         wanted && !options.stop.load(Ordering::Relaxed)
     };
-    Worker::new(options, lane, &scratch, &mut tell).run()?;
+    Worker::new(options, rounds, &scratch, &mut send).run()?;
     Ok(searched)
 }

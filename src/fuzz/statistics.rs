@@ -1,5 +1,5 @@
-//! The statistics of a run: totals, and what was new recently.
-//! Workers send their counts as [`Tally`]s, which are added up to [`Statistics`].
+//! Adds up the statistics of a run: totals, and what was new recently.
+//! Workers send their counts as [`Tally`]s, which [`Counting`] adds to [`Statistics`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -41,15 +41,15 @@ pub struct Statistics {
     /// Harness processes that were started.
     #[serde(default)]
     pub processes: u64,
-    /// For rounds of the controlled engine.
+    /// Only of the controlled engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// What the rounds exercised, at the end of the run; none for runs that did not count it.
+    /// What the rounds exercised, at the end of the run; none in old files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exercise: Option<Exercise>,
 }
 
-/// What the controlled engine's rounds have covered.
+/// The coverage of the controlled engine's rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     pub rounds: u64,
@@ -57,7 +57,7 @@ pub struct Coverage {
     pub recent_rounds: Option<u64>,
     /// By name.
     pub policies: BTreeMap<String, Policy>,
-    /// Distinct schedules, about.
+    /// Distinct schedules, estimated.
     pub schedules: Grown,
     /// Distinct pairs of a writing and a reading place in the target's code.
     pub pairs: Grown,
@@ -67,17 +67,17 @@ pub struct Coverage {
     pub leaked_bytes: u64,
 }
 
-/// What one scheduling policy has done.
+/// The counts of one scheduling policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     pub rounds: u64,
     /// Violations and faults seen.
     pub hits: u64,
-    /// Schedules that no round before had.
+    /// Schedules that were new.
     pub schedules: Grown,
 }
 
-/// A count, and how much of it came in the last ten seconds; none before there were as many.
+/// A count, and its growth in the last ten seconds; none in a younger run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grown {
     pub total: u64,
@@ -85,7 +85,13 @@ pub struct Grown {
 }
 
 impl Statistics {
-    /// Adds another run's. The recent growth of both together is not known.
+    /// Whether no round could be decided within the limits.
+    pub fn is_undecided(&self) -> bool {
+        let undecided: u64 = self.inconclusive.values().sum();
+        undecided > 0 && undecided == self.rounds
+    }
+
+    /// Adds those of another run. The recent growth of both together is not known.
     pub fn join(&mut self, other: Statistics) {
         self.rounds += other.rounds;
         self.operations += other.operations;
@@ -110,18 +116,17 @@ impl Statistics {
     }
 }
 
-/// A structure whose threads notice each other only where no hook sees it has no more pairs: those
-/// of a flag or a lock that the adapter itself has.
+/// Most pairs of a run in which only a flag or a lock of the adapter was instrumented.
 const PAIRS_FEW: u64 = 4;
 
 impl Coverage {
-    /// Whether next to no access was seen by which one thread notices another.
+    /// Whether almost no thread was seen to read what another one wrote.
     pub fn has_few_pairs(&self) -> bool {
         self.pairs.total <= PAIRS_FEW
     }
 
-    /// Adds another run's. Schedules that both runs had count twice; pairs are not added, because
-    /// many are the same: who has the pairs themselves must count them.
+    /// Adds that of another run. Schedules of both runs count twice. Pairs are not added, because
+    /// many are the same: the caller must count the distinct ones.
     fn join(&mut self, other: Coverage) {
         self.rounds += other.rounds;
         self.recent_rounds = None;
@@ -141,8 +146,8 @@ impl Coverage {
         self.leaked_bytes += other.leaked_bytes;
     }
 
-    /// Whether more time is unlikely to find more: the rounds of the last ten seconds brought no
-    /// new pair, and less than one in a hundred a new schedule.
+    /// Whether more time is unlikely to find more: in the last ten seconds there was no new pair,
+    /// and less than one round in a hundred had a new schedule.
     pub fn is_saturated(&self) -> bool {
         let few = match (self.schedules.recent, self.recent_rounds) {
             (Some(schedules), Some(rounds)) => rounds > 0 && 100 * schedules < rounds,
@@ -151,7 +156,7 @@ impl Coverage {
         few && self.pairs.recent == Some(0)
     }
 
-    /// Whether most rounds leave memory behind.
+    /// Whether most rounds leak memory.
     pub fn leaks(&self) -> bool {
         2 * self.leaky_rounds > self.rounds
     }
@@ -181,7 +186,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts what the controlled engine counted in a round.
+    /// Adds the controlled engine's counts of a round.
     pub fn add_steps(&mut self, steps: &Steps, sequential: bool) {
         match self.schedules.get_mut(&steps.policy) {
             Some(schedules) => schedules.push(steps.schedule),
@@ -197,9 +202,9 @@ impl Tally {
         }
     }
 
-    /// Counts what the round exercised that a fault ended.
+    /// Counts what a round exercised that a fault ended.
     pub fn add_fault(&mut self, fault: &Fault) {
-        // What was overwritten is no record of calls.
+        // Overwritten records say nothing about calls.
         if fault.complete {
             let counter = self.counter.get_or_insert_default();
             if fault.part == 0 {
@@ -215,18 +220,17 @@ impl Tally {
     }
 }
 
-/// Rounds in which calls could overlap after which a run in which the engine saw no access is
-/// blind.
+/// A run is blind if the engine saw no access in so many rounds whose calls could overlap.
 const BLIND_ROUNDS: u64 = 64;
 
-/// Statistics with the state that is needed to continue counting.
+/// Statistics of a run that continues.
 #[derive(Default)]
 pub struct Counting {
     pub statistics: Statistics,
     schedules: Sketch,
     recent_schedules: Recent,
     recent_rounds: Recent,
-    /// Distinct schedules of each policy before rounding.
+    /// The estimated schedules of each policy, not rounded.
     by_policy: BTreeMap<String, (f64, Recent)>,
     pairs: HashSet<u64>,
     recent_pairs: Recent,
@@ -275,7 +279,7 @@ impl Counting {
         self.accesses += tally.accesses;
     }
 
-    /// A violation or fault was seen, in a round of this policy.
+    /// Adds a violation or fault in a round of this policy.
     pub fn add_sighting(&mut self, policy: Option<&str>) {
         self.statistics.sightings += 1;
         if let (Some(policy), Some(coverage)) = (policy, &mut self.statistics.coverage) {
@@ -300,7 +304,7 @@ impl Counting {
             rounds: self.statistics.rounds,
             schedules: coverage.map(|coverage| coverage.schedules.total),
             pairs: coverage.map(|coverage| coverage.pairs.total),
-            looked: self.counter.looked_rounds(),
+            looked: self.counter.analysed_rounds(),
             combinations: self.counter.combinations(),
             shapes: self.distinct_shapes.round() as u64,
         }
@@ -323,25 +327,24 @@ impl Counting {
         coverage.recent_rounds = grown(&mut self.recent_rounds, coverage.rounds as f64).recent;
     }
 
-    /// Whether the engine sees nothing of what the target does.
+    /// Whether the engine sees no access of the target.
     pub fn is_blind(&self) -> bool {
         self.threaded_rounds >= BLIND_ROUNDS && self.saw_nothing()
     }
 
-    /// Whether it has seen nothing so far.
+    /// Whether it has seen no access so far.
     pub fn saw_nothing(&self) -> bool {
         self.threaded_rounds > 0 && self.accesses == 0
     }
 
-    /// Whether enough rounds are over, and in them the engine saw next to no access by which one
-    /// thread notices another. Structures behind locks are like that, too: where all of their code
-    /// has hooks, the engine switches wherever it matters.
+    /// Whether, in enough rounds, almost no thread was seen to read what another one wrote. This
+    /// holds for structures behind locks, too: it is harmless if all of their code has hooks.
     pub fn saw_few_pairs(&self) -> bool {
         let few = self.statistics.coverage.as_ref().is_some_and(Coverage::has_few_pairs);
         self.threaded_rounds >= BLIND_ROUNDS && few
     }
 
-    /// All that is kept, the distinct pairs sorted.
+    /// The statistics, the distinct pairs sorted, and the curve.
     pub fn into_parts(mut self) -> (Statistics, Vec<u64>, Vec<Point>) {
         let end = self.point();
         self.statistics.exercise = Some(self.counter.exercise(end.shapes));

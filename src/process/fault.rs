@@ -1,7 +1,6 @@
-//! A fault: the target ended its process, hangs, or did what the controlled engine does not let
-//! pass. What the process left behind (status, record area, output, the engine's words) comes in;
-//! one value that says where, when and how goes out, with the history up to that moment. Does not
-//! know how the process was run.
+//! A fault: the target ended its process, hangs, or was stopped by the controlled engine.
+//! It is put together from what the process left (exit status, record area, output, the engine's
+//! last frame), and has the history up to that moment.
 
 use std::fmt;
 use std::fs::File;
@@ -22,17 +21,17 @@ pub enum FaultKind {
     Signal(i32),
     /// The target ended the process with this status.
     Exit(i32),
-    /// No call returned and no round ended for so long.
+    /// No call returned and no round ended within the time limit.
     Hang,
     /// Memory ran out.
     OutOfMemory,
     /// SIGKILL ended the process, and nothing of its own is known to have sent it.
     Killed,
-    /// The controlled engine saw it coming and ended the round.
+    /// The controlled engine detected it and ended the round.
     Detected(DetectedKind),
 }
 
-/// How a process hung that was asked for nothing but progress.
+/// A hang that the supervisor noticed, because the process made no progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hang {
     pub seconds: u64,
@@ -41,13 +40,13 @@ pub struct Hang {
     pub waiting: u32,
 }
 
-/// Where a fault lies, without what differs between two sightings of it.
+/// Where a fault is, without what differs between two sightings of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Site {
     /// The source lines, each once.
     Lines(Vec<SiteLine>),
-    /// Of a crash the line, else what was printed, without numbers.
+    /// The line of a crash, or else what was printed, without numbers.
     Text(String),
 }
 
@@ -55,8 +54,7 @@ pub enum Site {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SiteLine {
     pub function: String,
-    /// The file's name and the line; none of threads that were caught wherever they happened to
-    /// be.
+    /// The file's name and the line; none for threads that were stopped at an arbitrary place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<(String, u32)>,
 }
@@ -83,47 +81,48 @@ impl fmt::Display for Site {
     }
 }
 
-/// Something that happened on the way to a fault.
+/// An action of a thread that led to a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlace {
     pub who: Who,
     pub deed: Deed,
     code: Option<u64>,
-    around: Vec<u64>,
-    /// Function and source line, where they could be found out.
+    /// Return addresses of its callers.
+    backtrace: Vec<u64>,
+    /// Its source line, if known.
     location: Option<Source>,
-    /// The nearest function around that is not one of the compiler's headers. It is told, but not
-    /// always known, so that it is no part of what tells findings apart.
+    /// The nearest caller outside of the compiler's headers. It is not always known, and so no part
+    /// of the finding's signature.
     caller: Option<Source>,
 }
 
 impl FaultPlace {
-    /// The line that people look for.
-    fn told(&self) -> Option<&Source> {
+    /// The source line to show.
+    fn source(&self) -> Option<&Source> {
         self.caller.as_ref().or(self.location.as_ref())
     }
 }
 
-/// What became of the process.
+/// How, when and where a process ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// Of a hang that the harness did not notice itself.
+    /// For a hang that the harness did not notice itself.
     pub hang: Option<Hang>,
     pub stage: Stage,
     pub round: u64,
-    /// The part of the round that `history` is of, where it came in parts.
+    /// The part of a long round that `history` belongs to.
     pub part: u64,
     /// Threads that called at once in that round.
     pub threads: u32,
     /// The thread that faulted, where known.
     pub thread: Option<u32>,
-    /// Address that could not be accessed.
+    /// The address that could not be accessed.
     pub address: Option<u64>,
     program_counter: Option<u64>,
-    /// Function and source line of the fault, where they could be found out.
+    /// The source line of the fault, if known.
     pub location: Option<Source>,
-    /// What the engine says happened where, the fault itself first.
+    /// What the engine reports, the fault itself first.
     pub places: Vec<FaultPlace>,
     /// What the engine counted up to the fault.
     pub steps: Option<Box<Steps>>,
@@ -131,22 +130,22 @@ pub struct Fault {
     pub output: String,
     /// Every call up to the fault; those under way are pending.
     pub history: History,
-    /// Whether the history has every call. Where the target overwrote records it has not, and must
-    /// not be judged: what is missing could make a good history look bad.
+    /// Whether the history has every call. If the target overwrote records it has not and must not
+    /// be checked: missing calls could make a good history look bad.
     pub complete: bool,
-    /// The process had grown so much in the rounds before that this may be nobody's fault.
+    /// Whether the process had grown in earlier rounds, which may have caused this.
     pub grown: bool,
 }
 
 impl FaultKind {
-    pub fn of_status(signal: Option<i32>, code: Option<i32>) -> FaultKind {
+    pub fn from_status(signal: Option<i32>, code: Option<i32>) -> FaultKind {
         match (signal, code) {
             (Some(signal), _) => FaultKind::Signal(signal),
             (None, code) => FaultKind::Exit(code.unwrap_or(0)),
         }
     }
 
-    /// What the controlled engine saw coming; none of all else.
+    /// The kind of a fault that the controlled engine detected.
     pub fn detected(&self) -> Option<DetectedKind> {
         match self {
             FaultKind::Detected(kind) => Some(*kind),
@@ -167,21 +166,21 @@ impl FaultKind {
     }
 }
 
-/// Whether the process said that an allocation had failed.
-fn is_starved(output: &str) -> bool {
+/// Whether the output says that an allocation failed.
+fn is_out_of_memory(output: &str) -> bool {
     output.contains("std::bad_alloc") || output.contains("memory allocation of")
 }
 
 impl Fault {
-    /// Whether the process was ended by a signal that no code of its own is known to have sent.
+    /// Whether SIGKILL ended the process, not known to be sent by itself.
     pub fn was_killed(&self) -> bool {
         self.kind == FaultKind::Killed
     }
 
-    /// A fault of which nothing is known yet but how the process ended and what it printed.
+    /// A fault of which only the kind and the output are known.
     pub fn new(kind: FaultKind, output: String, round: u64) -> Fault {
         let kind = match kind {
-            FaultKind::Signal(libc::SIGABRT) if is_starved(&output) => FaultKind::OutOfMemory,
+            FaultKind::Signal(libc::SIGABRT) if is_out_of_memory(&output) => FaultKind::OutOfMemory,
             FaultKind::Signal(libc::SIGKILL) => FaultKind::Killed,
             kind => kind,
         };
@@ -205,13 +204,13 @@ impl Fault {
         }
     }
 
-    /// A fault that the engine saw coming.
-    pub fn detected(detected: Detected, output: String) -> Fault {
+    /// A fault that the controlled engine detected.
+    pub fn from_detected(detected: Detected, output: String) -> Fault {
         let places = detected.places.into_iter().map(|place| FaultPlace {
             who: place.who,
             deed: place.deed,
             code: place.code,
-            around: place.around,
+            backtrace: place.around,
             location: None,
             caller: None,
         });
@@ -253,7 +252,7 @@ impl Fault {
         }
     }
 
-    /// Looks the places of the fault up in the target's debugging information.
+    /// Finds the source lines of the fault in the target's debugging information.
     pub fn locate(&mut self, lines: &mut SourceLines, code: Option<CodeRange>) {
         let Some(code) = code else { return };
         let inside = |at: Option<u64>| at.filter(|at| (code.start..code.end).contains(at));
@@ -267,16 +266,16 @@ impl Fault {
         }
         for place in &mut self.places {
             if place.location.as_ref().is_some_and(|location| !location.is_own) {
-                let around =
-                    place.around.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
-                let found = lines.sources(&around.collect::<Vec<u64>>());
+                let callers =
+                    place.backtrace.iter().filter_map(|at| Some(inside(Some(*at))? - code.base));
+                let found = lines.sources(&callers.collect::<Vec<u64>>());
                 place.caller = found.into_iter().flatten().find(|source| source.is_own);
             }
         }
     }
 
-    /// Where the fault lies, without what differs between two sightings of it: the source lines,
-    /// or for threads that were caught wherever they happened to be, the functions.
+    /// Where the fault is, without what differs between two sightings of it: the source lines, or
+    /// the functions of threads that were stopped at arbitrary places.
     pub fn site(&self) -> Option<Site> {
         let mut sites: Vec<SiteLine> = Vec::new();
         for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
@@ -289,7 +288,7 @@ impl Fault {
             sites.push(SiteLine { function: location.function.clone(), line });
         }
         if self.kind == FaultKind::Detected(DetectedKind::Hang) {
-            // Where the others happened to stand is not to the point.
+            // Only the first thread hangs; the places of the others are arbitrary.
             sites.truncate(1);
         }
         if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
@@ -300,16 +299,15 @@ impl Fault {
         (!sites.is_empty()).then_some(Site::Lines(sites))
     }
 
-    /// Where it crashed, and what each of the places is told by, as far as they are known.
+    /// The source lines to show, if known: that of a crash, then those of the places.
     pub fn sources(&self) -> Vec<Option<Source>> {
-        let places = self.places.iter().map(|place| place.told().cloned());
+        let places = self.places.iter().map(|place| place.source().cloned());
         [self.location.clone()].into_iter().chain(places).collect()
     }
 
-    /// The line of output that explains the fault best: a failed assertion, an exception. An
-    /// assertion is shortened to what failed and where.
+    /// The line of output that explains the fault: a failed assertion, shortened, or an exception.
     pub fn message(&self) -> Option<String> {
-        let telling = |line: &&str| {
+        let is_explanation = |line: &&str| {
             [
                 "Assertion",
                 "terminate called",
@@ -323,7 +321,7 @@ impl Fault {
             .iter()
             .any(|mark| line.contains(mark))
         };
-        let line = self.output.lines().map(str::trim).rfind(telling)?;
+        let line = self.output.lines().map(str::trim).rfind(is_explanation)?;
         Some(assertion(line).unwrap_or_else(|| line.to_string()))
     }
 }
@@ -372,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_runs_out_is_told_from_a_failed_assertion() {
+    fn a_failed_allocation_is_distinguished_from_a_failed_assertion() {
         let kind = |signal, output: &str| {
             Fault::new(FaultKind::Signal(signal), output.to_string(), 0).kind
         };
@@ -383,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn the_telling_line_of_output_is_found() {
+    fn the_line_of_output_that_explains_the_fault_is_found() {
         let output = "hello\nx: /a/x.cpp:3: f(): Assertion `false' failed.\nAborted\n";
         let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), output.to_string(), 0);
         assert_eq!(fault.message().as_deref(), Some("Assertion `false' failed at x.cpp:3"));
@@ -412,7 +410,7 @@ mod tests {
             place(0, Deed::HadFreed { block: 8 }, None),
         ];
         let detected = Detected { kind, round: 9, thread: Some(1), places, steps: Box::new(steps) };
-        let mut fault = Fault::detected(detected, String::new());
+        let mut fault = Fault::from_detected(detected, String::new());
         fault.stage = Stage::Calls;
         fault.threads = 2;
         fault

@@ -1,5 +1,4 @@
-//! What the controlled engine's rounds have covered, in words: a table of the policies, and what
-//! follows from the numbers. Coverage comes in, text goes out.
+//! The coverage of the controlled engine in words: a table of the policies, and remarks.
 
 use std::fmt::Write;
 
@@ -36,7 +35,7 @@ pub fn table(coverage: &Coverage) -> String {
     format!("  {head}\n{text}")
 }
 
-/// What is worth saying about it, a sentence each.
+/// Remarks about saturation and leaks.
 pub fn remarks(coverage: &Coverage) -> Vec<String> {
     let mut remarks = Vec::new();
     if coverage.is_saturated() {
@@ -67,7 +66,7 @@ mod tests {
     use crate::fuzz::Policy;
 
     #[test]
-    fn coverage_is_told_by_policy_and_judged() {
+    fn coverage_has_a_row_for_each_policy_and_remarks() {
         let schedules = Grown { total: 900, recent: Some(0) };
         let policy = Policy { rounds: 2000, hits: 3, schedules };
         let coverage = Coverage {

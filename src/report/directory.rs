@@ -1,4 +1,4 @@
-//! Writes a finding's directory: its data, its report in words, its page and gdb's script.
+//! Writes a finding's directory: data, report, page and gdb's script.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{debugger, page, text};
 use crate::core::plan::Engine;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 
-/// Writes what needs no compiled adapter: data, report and page.
+/// Writes data, report and page, which need no compiled adapter.
 pub fn write(stored: &Stored) -> Result<()> {
     stored.save()?;
     let write = |name: &str, text: String| {
@@ -19,8 +19,8 @@ pub fn write(stored: &Stored) -> Result<()> {
     write(PAGE_FILE, page::of_finding(stored))
 }
 
-/// Writes all of it. gdb's script starts that harness with that compiled adapter; rr's recordings
-/// need neither, and stamps of native threads are others in each run.
+/// Writes everything. With the controlled engine, gdb's script starts the harness with the compiled
+/// adapter. Native threads have no script: their stamps differ in each run.
 pub fn write_with_script(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
     write(stored)?;
     match stored.finding.plan.engine {

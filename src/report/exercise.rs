@@ -1,9 +1,8 @@
-//! What a run exercised, in a few lines: mostly what it did not. Sums and gaps come in, text goes
-//! out.
+//! What a run exercised, in a few lines, and mostly what it did not.
 
 use crate::fuzz::exercise::{Exercise, Gap, pairs_of_answers};
 
-/// Gaps that are told; a page has them all.
+/// Most gaps that are listed; a page has them all.
 const GAPS_MAX: usize = 5;
 
 /// "exercised: 3 operations with 6 kinds of answers, ...".
@@ -23,15 +22,15 @@ pub fn line(exercise: &Exercise) -> String {
 }
 
 /// What never happened, with options of `interlap fuzz` that may bring it about.
-pub fn never(exercise: &Exercise, gaps: &[Gap]) -> String {
+pub fn gaps(exercise: &Exercise, gaps: &[Gap]) -> String {
     if gaps.is_empty() {
         return String::new();
     }
-    let where_ = match exercise.is_sampled() {
+    let sampled = match exercise.is_sampled() {
         true => format!(", of what overlaps in the {} rounds looked at", exercise.looked.rounds),
         false => String::new(),
     };
-    let mut text = format!("never exercised{where_} (and what may bring it about):\n");
+    let mut text = format!("never exercised{sampled} (and what may bring it about):\n");
     for Gap { never, try_ } in gaps.iter().take(GAPS_MAX) {
         let advice = if try_.is_empty() { "a longer run" } else { try_ };
         text += &format!("  {never:<52} {advice}\n");
@@ -46,15 +45,15 @@ pub fn never(exercise: &Exercise, gaps: &[Gap]) -> String {
 mod tests {
     use super::*;
     use crate::core::operation::Op;
-    use crate::fuzz::exercise::{Answer, Answers, Looked, Outcome, Pair};
+    use crate::fuzz::exercise::{Analysed, Answer, AnswerKind, Answers, Pair};
 
     #[test]
-    fn a_run_is_told_in_a_line_and_its_gaps_below() {
+    fn a_line_sums_up_and_gaps_follow() {
         let answer = |outcome| Answer { op: Op::SetInsert, outcome };
         let given = |outcome| Answers { answer: answer(outcome), calls: 1, callers: 3 };
-        let (one, other) = (answer(Outcome::Done), answer(Outcome::Failed));
+        let (one, other) = (answer(AnswerKind::Done), answer(AnswerKind::Failed));
         let exercise = Exercise {
-            answers: vec![given(Outcome::Done), given(Outcome::Failed)],
+            answers: vec![given(AnswerKind::Done), given(AnswerKind::Failed)],
             pairs: vec![Pair { one, other, same: 1, apart: 0 }],
             depths: vec![1, 1],
             ..Exercise::default()
@@ -63,14 +62,14 @@ mod tests {
                         once; 1.5 calls under way on average, at most 2";
         assert_eq!(line(&exercise), expected);
         let gap = |at: usize| Gap { never: format!("gap {at}"), try_: "--keys 2".to_string() };
-        let text = never(&exercise, &(0..7).map(gap).collect::<Vec<_>>());
+        let text = gaps(&exercise, &(0..7).map(gap).collect::<Vec<_>>());
         assert!(text.contains("  gap 4 ") && !text.contains("gap 5"), "{text}");
         assert!(text.ends_with("  and 2 more, which a page shows: --html FILE\n"), "{text}");
         assert!(text.starts_with("never exercised (and what"), "{text}");
-        assert!(never(&exercise, &[]).is_empty());
-        let looked = Looked { rounds: 9, calls: 18 };
+        assert!(gaps(&exercise, &[]).is_empty());
+        let looked = Analysed { rounds: 9, calls: 18 };
         let sampled = Exercise { rounds: 10, looked, ..exercise };
-        let text = never(&sampled, &[gap(0)]);
+        let text = gaps(&sampled, &[gap(0)]);
         assert!(text.starts_with("never exercised, of what overlaps in the 9 rounds"), "{text}");
         assert!(text.ends_with("--keys 2\n"), "{text}");
     }

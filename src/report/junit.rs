@@ -1,6 +1,6 @@
-//! Results as JUnit XML, as continuous integration reads it: a test suite for each target; in it a
-//! test case for each run, and one for each finding, failed if it is new, skipped if it is known.
-//! What XML cannot hold is left out.
+//! Writes results as JUnit XML for continuous integration.
+//! Each target is a test suite; each run and each finding is a test case. A new finding fails, a
+//! known one is skipped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::results::{self, Ended, Results, Run};
 use super::text;
 use crate::finding::Stored;
-use crate::finding::spots;
+use crate::finding::locations;
 
 /// The whole file.
 pub fn render(results: &Results) -> Result<String> {
@@ -22,9 +22,9 @@ pub fn render(results: &Results) -> Result<String> {
         suite.set_time(time);
         suite.add_test_case(case);
     };
-    results.runs.iter().for_each(|run| suite(&run.target, of_run(run)));
+    results.runs.iter().for_each(|run| suite(&run.target, run_case(run)));
     for stored in &results.findings {
-        suite(stored.finding.plan.target_name(), of_finding(stored, results));
+        suite(stored.finding.plan.target_name(), finding_case(stored, results));
     }
     let mut report = Report::new("interlap");
     report.set_time(suites.values().filter_map(|suite| suite.time).sum());
@@ -32,12 +32,12 @@ pub fn render(results: &Results) -> Result<String> {
     report.to_string().context("cannot write JUnit XML")
 }
 
-fn of_run(run: &Run) -> TestCase {
+fn run_case(run: &Run) -> TestCase {
     let status = match &run.ended {
         Ended::Well => TestCaseStatus::success(),
-        Ended::Violated { rule, why } => wrong(NonSuccessKind::Failure, rule, why, why),
-        Ended::NotDecided(why) => wrong(NonSuccessKind::Error, "not decided", why, why),
-        Ended::Failed(why) => wrong(NonSuccessKind::Error, "error", why, why),
+        Ended::Violated { rule, why } => non_success(NonSuccessKind::Failure, rule, why, why),
+        Ended::NotDecided(why) => non_success(NonSuccessKind::Error, "not decided", why, why),
+        Ended::Failed(why) => non_success(NonSuccessKind::Error, "error", why, why),
     };
     let mut case = TestCase::new(legal(&run.name), status);
     case.set_classname(legal(&format!("interlap.{}", run.target)));
@@ -46,7 +46,7 @@ fn of_run(run: &Run) -> TestCase {
     case
 }
 
-fn of_finding(stored: &Stored, results: &Results) -> TestCase {
+fn finding_case(stored: &Stored, results: &Results) -> TestCase {
     let finding = &stored.finding;
     let status = match &finding.known {
         Some(known) => {
@@ -59,7 +59,7 @@ fn of_finding(stored: &Stored, results: &Results) -> TestCase {
         None => {
             let sentence = results::sentence(finding);
             let (rule, report) = (results::rule(finding), text::render(stored));
-            wrong(NonSuccessKind::Failure, &rule, &sentence, &report)
+            non_success(NonSuccessKind::Failure, &rule, &sentence, &report)
         }
     };
     let name = match finding.first_signature() {
@@ -68,10 +68,10 @@ fn of_finding(stored: &Stored, results: &Results) -> TestCase {
     };
     let mut case = TestCase::new(legal(&name), status);
     case.set_classname(legal(&format!("interlap.{}", finding.plan.target_name())));
-    // Its time is the run's.
+    // The run has the time.
     case.set_time(Duration::ZERO);
-    if let Some(spot) = spots::of(stored).first() {
-        let place = spot.place.told();
+    if let Some(location) = locations::rank(stored).first() {
+        let place = location.place.in_library();
         let file = results::named(&place.file, results.root);
         case.extra.insert("file".into(), legal(&file.to_string_lossy()).into());
         case.extra.insert("line".into(), place.line.to_string().into());
@@ -79,13 +79,13 @@ fn of_finding(stored: &Stored, results: &Results) -> TestCase {
     case
 }
 
-fn wrong(kind: NonSuccessKind, of: &str, message: &str, text: &str) -> TestCaseStatus {
+fn non_success(kind: NonSuccessKind, class: &str, message: &str, text: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(legal(of)).set_message(legal(message)).set_description(legal(text));
+    status.set_type(legal(class)).set_message(legal(message)).set_description(legal(text));
     status
 }
 
-/// Text without the two characters that XML 1.0 forbids and the writer does not know of.
+/// Replaces the two characters that XML 1.0 forbids and the writer does not know.
 fn legal(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

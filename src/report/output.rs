@@ -1,14 +1,14 @@
-//! Standard output and standard error, written so that no reader decides a command's exit status.
+//! Writes standard output and standard error, so that a closed pipe does not end a command.
 //!
-//! `println!` panics where nobody reads. Here a failed write is remembered, later ones are dropped,
-//! and the command goes on: it saves what it found, and [`Output::finish`] says what went wrong.
+//! `println!` panics if nobody reads. [`Output`] remembers the first failed write, drops later
+//! ones, and the command goes on; [`Output::finish`] reports the error.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Result, anyhow};
 
-/// Where results go: standard output, or any writer in tests.
+/// Standard output, or any writer in tests.
 pub struct Output {
     writer: Box<dyn Write>,
     failure: Option<io::Error>,
@@ -23,21 +23,21 @@ impl Output {
         Output { writer, failure: None }
     }
 
-    /// What `write!` and `writeln!` call. Never fails: see [`Output::finish`].
+    /// Called by `write!` and `writeln!`. Never fails: see [`Output::finish`].
     pub fn write_fmt(&mut self, text: Arguments) {
         if self.failure.is_none() {
             self.failure = self.writer.write_fmt(text).err();
         }
     }
 
-    /// Hands everything over, before another program takes this one's place.
+    /// Flushes, as is needed before another program replaces this one.
     pub fn flush(&mut self) {
         if self.failure.is_none() {
             self.failure = self.writer.flush().err();
         }
     }
 
-    /// Whether all was written. A reader that closed its end has seen enough, which is no error.
+    /// Reports a failed write. A closed pipe is no error: its reader has seen enough.
     ///
     /// # Errors
     /// If the output could not be written for any other reason, such as a full disk.
@@ -52,18 +52,17 @@ impl Output {
     }
 }
 
-/// Writes a line to standard error, if anybody reads it.
+/// Writes a line to standard error; ignores errors.
 pub fn write_note(line: Arguments) {
-    // Where nobody reads standard error either, there is no place left to say so.
     drop(writeln!(io::stderr(), "{line}"));
 }
 
-/// A line on standard error, in the words of `format!`.
+/// Prints a line on standard error, like `eprintln!`.
 macro_rules! note {
     ($($words:tt)*) => { $crate::report::output::write_note(format_args!($($words)*)) };
 }
 
-/// The same for what went wrong and does not end the command.
+/// Prints a warning on standard error.
 macro_rules! warning {
     ($($words:tt)*) => {
         $crate::report::output::write_note(format_args!("warning: {}", format_args!($($words)*)))

@@ -1,6 +1,5 @@
-//! How a run is getting on: a line that renews itself on a terminal, a plain line now and then
-//! elsewhere. Findings are printed as they come. All of it goes to standard error, so that standard
-//! output is free for results.
+//! Shows the progress of a run and its findings on standard error.
+//! On a terminal one line renews itself; elsewhere a plain line is printed now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -24,9 +23,9 @@ pub struct Progress {
     quiet: bool,
     last_line: Instant,
     duration_max: Option<Duration>,
-    /// Which findings are told whole later.
-    later: fn(&Stored) -> bool,
-    left: Vec<String>,
+    /// Which findings get one line now, because the caller reports them later.
+    is_deferred: fn(&Stored) -> bool,
+    deferred: Vec<String>,
 }
 
 impl Progress {
@@ -40,33 +39,33 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {msg}");
         bar.set_style(style.expect("a fixed template that is right"));
-        let (last_line, later) = (Instant::now(), (|_| false) as fn(&Stored) -> bool);
-        let left = Vec::new();
-        Progress { bar, plain, quiet, last_line, duration_max, later, left }
+        let (last_line, is_deferred) = (Instant::now(), (|_| false) as fn(&Stored) -> bool);
+        let deferred = Vec::new();
+        Progress { bar, plain, quiet, last_line, duration_max, is_deferred, deferred }
     }
 
-    /// A line is enough of those findings: whoever made this tells them whole later.
-    pub fn leaving(self, later: fn(&Stored) -> bool) -> Progress {
-        Progress { later, ..self }
+    /// Prints only a line for findings that the caller reports later.
+    pub fn deferring(self, is_deferred: fn(&Stored) -> bool) -> Progress {
+        Progress { is_deferred, ..self }
     }
 
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// The names of those that were told in a line.
-    pub fn left(self) -> Vec<String> {
-        self.left
+    /// The names of the findings that got only a line.
+    pub fn deferred(self) -> Vec<String> {
+        self.deferred
     }
 
-    /// A finding as a whole.
-    pub fn whole(&mut self, stored: &Stored) {
+    /// Prints the whole report of a finding.
+    pub fn report(&mut self, stored: &Stored) {
         if !self.quiet {
             self.say(&format!("\n{}", text::render(stored)));
         }
     }
 
-    /// A line about anything but a run.
+    /// Prints a line of progress, not too often.
     pub fn status(&mut self, line: impl FnOnce() -> String) {
         if self.quiet {
             return;
@@ -159,11 +158,11 @@ impl Observer for Progress {
                 let (directory, finding) = (stored.directory.display(), &stored.finding);
                 self.say(&format!("known: {known}: {}, in {directory}", finding.signature));
             }
-            None if (self.later)(stored) => {
-                self.left.push(stored.finding.name.clone());
-                self.say(&text::in_short(stored));
+            None if (self.is_deferred)(stored) => {
+                self.deferred.push(stored.finding.name.clone());
+                self.say(&text::one_line(stored));
             }
-            None => self.whole(stored),
+            None => self.report(stored),
         }
     }
 

@@ -1,16 +1,15 @@
-//! What a report says of a recording by rr: where it lies, when in it each operation of the report
-//! begins, the lines that stop a debugger there, and what other engines made of it. A stored
-//! finding comes in, lines of the ruled block go out.
+//! The lines of a report about a recording by rr: where it lies, when each operation begins in it,
+//! how to stop a debugger there, and what other engines showed.
 
 use crate::core::plan::{Engine, quoted};
-use crate::finding::cross_engine::{Elsewhere, RecordedAs, words};
+use crate::finding::cross_engine::{CrossEngine, RecordedAs, engine_words};
 use crate::finding::{Recorded, SCRIPT_FILE, Stored};
 use crate::process::rr::locate::Moment;
 use crate::process::rr::replay;
 use crate::process::rr::replay::StopAt;
 use crate::process::rr::{Rr, script, shell_line};
 
-/// Where it lies, and what lies where in it.
+/// Its directory, and the moments of the operations in it.
 pub fn lines(stored: &Stored, recorded: &Recorded) -> Vec<String> {
     let directory = quoted(&stored.directory.display().to_string());
     let recording = quoted(&stored.recording().display().to_string());
@@ -24,17 +23,17 @@ pub fn lines(stored: &Stored, recorded: &Recorded) -> Vec<String> {
         lines.push(format!("`interlap replay {directory}` looks for them again."));
     }
     for (letter, place) in ('A'..='Z').zip(&recorded.places) {
-        lines.push(format!("{letter}  begins {}", told(place.begin)));
+        lines.push(format!("{letter}  begins {}", moment_words(place.begin)));
     }
     if let Some(last) = recorded.last {
-        lines.push(format!("   ends   {}", told(Some(last))));
+        lines.push(format!("   ends   {}", moment_words(Some(last))));
     }
     lines
 }
 
-/// How to stop a debugger, at the operation with that letter: with interlap, in gdb with the
+/// Commands that stop a debugger at the operation with this letter: with interlap, in gdb with the
 /// finding's commands, and exactly at its stamp with one line and no file.
-pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
+pub fn debugger_commands(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let directory = quoted(&stored.directory.display().to_string());
     let Some(letter) = letter else { return vec![format!("interlap replay {directory} --gdb")] };
     let at = usize::from(letter as u8 - b'A');
@@ -47,7 +46,7 @@ pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let stop = StopAt { call: &stored.boxes()[at], reverse: false };
     let mut exactly = rr.replay_words(None, None, &recording);
     exactly.push("--".into());
-    exactly.extend(replay::stops(&stop).expect("it has a beginning"));
+    exactly.extend(replay::stop_arguments(&stop).expect("it has a beginning"));
     vec![
         format!("interlap replay {directory} --op {letter}"),
         format!("{with_commands}  # then: interlap-op {letter}"),
@@ -55,11 +54,11 @@ pub fn breaking(stored: &Stored, letter: Option<char>) -> Vec<String> {
     ]
 }
 
-/// What other engines made of its calls.
-pub fn elsewhere(stored: &Stored, elsewhere: &Elsewhere) -> Vec<String> {
+/// What other engines showed with its calls.
+pub fn cross_engine(stored: &Stored, engines: &CrossEngine) -> Vec<String> {
     let directory = quoted(&stored.smaller().display().to_string());
-    let Some(smaller) = &elsewhere.smaller else {
-        let each = elsewhere.tried.iter().enumerate();
+    let Some(smaller) = &engines.smaller else {
+        let each = engines.tried.iter().enumerate();
         let tried =
             each.map(|(at, tried)| format!("{}in {tried}", if at == 0 { "not " } else { "nor " }));
         return tried.collect();
@@ -70,7 +69,7 @@ pub fn elsewhere(stored: &Stored, elsewhere: &Elsewhere) -> Vec<String> {
     };
     let mut lines = vec![
         format!("{directory}  # {}", smaller.size),
-        format!("shown by {}, {often}", words(smaller.engine)),
+        format!("shown by {}, {often}", engine_words(smaller.engine)),
     ];
     if smaller.signature != stored.finding.signature {
         lines.push(format!("as {}", smaller.signature));
@@ -78,14 +77,14 @@ pub fn elsewhere(stored: &Stored, elsewhere: &Elsewhere) -> Vec<String> {
     lines
 }
 
-/// The recorded finding, of which another is the smaller one.
+/// The recorded finding that this smaller one reproduces.
 pub fn recorded_as(stored: &Stored, recorded: &RecordedAs) -> String {
     let above = stored.directory.parent().map(|above| quoted(&above.display().to_string()));
     let RecordedAs { name, signature } = recorded;
     format!("{}  # {name} ({signature}), as it was found", above.unwrap_or_default())
 }
 
-fn told(moment: Option<Moment>) -> String {
+fn moment_words(moment: Option<Moment>) -> String {
     match moment {
         Some(Moment { event, tick, tid }) => format!("event {event}, tick {tick}, thread {tid}"),
         None => "at a moment that was not found".to_string(),

@@ -1,4 +1,4 @@
-//! A run as a whole, in words and for other programs: its numbers, its findings, why it ended.
+//! The summary of a run, in words and as JSON: its numbers, its findings, why it ended.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use super::progress::summary_line;
 use super::results::{Ended, Run, run_name, undecided};
+use super::words::NOTHING_FOUND;
 use super::{coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{MemoryModel, PlainPoints, Plan};
-use crate::finding::known::{self, Seen};
+use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{Ending, Point, Statistics, Summary};
@@ -27,21 +28,21 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
         line(format!("not decided in {rounds} rounds: {reason}"));
     }
     let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
-    for (stored, first) in listed::with_first(new.collect()) {
+    for (stored, first) in listed::pair_with_first(new.collect()) {
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
         let (directory, signature) = (stored.directory.display(), &finding.signature);
         let is_there = stored.directory.join(JSON_FILE).is_file();
         let lost = if is_there { "" } else { " (not written)" };
-        let (after, seen, also) = (time(after), listed::times(seen), listed::also(first));
+        let (after, seen, also) = (time(after), listed::times(seen), listed::same_bug_note(first));
         line(format!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}"));
     }
     ending(summary, plan).into_iter().for_each(&mut line);
     text
 }
 
-/// The numbers of one or several runs: rounds, what the controlled engine covered, and what was
-/// exercised; what was not, only where nothing was found: else that matters more.
+/// The numbers of one or several runs: rounds, coverage, and what was exercised. What was not
+/// exercised is listed only if nothing was found.
 pub fn numbers(ledger: &Ledger, has_findings: bool) -> String {
     let statistics = &ledger.statistics;
     let mut text = format!("{}\n", summary_line(statistics));
@@ -52,19 +53,19 @@ pub fn numbers(ledger: &Ledger, has_findings: bool) -> String {
     text + &exercised(ledger, has_findings)
 }
 
-/// What the rounds exercised, and what they did not.
+/// What the rounds exercised and, without findings, what they did not.
 pub fn exercised(ledger: &Ledger, has_findings: bool) -> String {
     let Some(exercised) = ledger.statistics.exercise.as_ref().filter(|all| all.rounds > 0) else {
         return String::new();
     };
     let mut text = format!("{}\n", exercise::line(exercised));
     if !has_findings {
-        text += &exercise::never(exercised, &overview::never(ledger));
+        text += &exercise::gaps(exercised, &overview::gaps(ledger));
     }
     text
 }
 
-/// Why the run ended, where that is not what was found.
+/// Why the run ended, if the findings do not say so.
 fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
     if summary.has_no_round() {
         let why = "Nothing was tried: no round was over in time. Give it more (--for), or see what \
@@ -73,7 +74,7 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
     }
     if let Some(libraries) = uninstrumented_libraries(summary) {
         return Some(format!(
-            "Nothing found. (Threads were switched at locks and other calls, but never inside \
+            "{NOTHING_FOUND}. (Threads were switched at locks and other calls, but never inside \
              {libraries}, which has no hooks; --engine native runs it on real threads.)"
         ));
     }
@@ -87,12 +88,12 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
         Ending::Time | Ending::Rounds | Ending::Wanted if has_found => return None,
         _ if !summary.findings.is_empty() => "Nothing new was found.",
         _ if summary.statistics.coverage.is_some() => return Some(nothing_found(summary, plan)),
-        Ending::Time | Ending::Rounds | Ending::Wanted => "Nothing found.",
+        Ending::Time | Ending::Rounds | Ending::Wanted => return Some(format!("{NOTHING_FOUND}.")),
     };
     Some(why.to_string())
 }
 
-/// What was tried in vain under control, and what was not.
+/// What the controlled engine tried without a finding, and what it did not try.
 fn nothing_found(summary: &Summary, plan: &Plan) -> String {
     let control = &plan.control;
     let has_buffers = control.memory_model != MemoryModel::Sc && summary.hello.unhooked.is_empty();
@@ -115,12 +116,12 @@ fn nothing_found(summary: &Summary, plan: &Plan) -> String {
         _ => "",
     };
     format!(
-        "Nothing found. (Threads were switched between {points}, and {stores}; \
+        "{NOTHING_FOUND}. (Threads were switched between {points}, and {stores}; \
          {is_missing}{plain}.)"
     )
 }
 
-/// The prebuilt libraries of a run in which next to nothing else was seen, and nothing found.
+/// The uninstrumented libraries of a run without findings in which hardly any other code ran.
 fn uninstrumented_libraries(summary: &Summary) -> Option<String> {
     let is_over = matches!(summary.ending, Ending::Time | Ending::Rounds | Ending::Wanted);
     let few = summary.statistics.coverage.as_ref().is_some_and(|covered| covered.has_few_pairs());
@@ -129,7 +130,7 @@ fn uninstrumented_libraries(summary: &Summary) -> Option<String> {
     is_so.then(|| unhooked.join(", "))
 }
 
-/// The run in JUnit and SARIF.
+/// The run for JUnit and SARIF.
 pub fn result(summary: &Summary, plan: &Plan) -> Run {
     let statistics = &summary.statistics;
     Run {
@@ -161,11 +162,11 @@ pub struct Json<'a> {
     plan: &'a Plan,
     #[serde(flatten)]
     statistics: &'a Statistics,
-    /// Whether the controlled engine's rounds have ceased to bring anything new.
+    /// Whether the controlled engine's rounds no longer bring anything new.
     #[serde(skip_serializing_if = "Option::is_none")]
     saturated: Option<bool>,
     /// Known issues that were seen.
-    known: Vec<Seen>,
+    known: Vec<IssueCount>,
     /// What never happened.
     never: Vec<Gap>,
     /// How the counts grew.
@@ -200,8 +201,8 @@ impl<'a> Json<'a> {
             plan,
             statistics,
             saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
-            known: known::seen(summary.findings.iter().map(|stored| &stored.finding)),
-            never: overview::never(ledger),
+            known: known::count_issues(summary.findings.iter().map(|stored| &stored.finding)),
+            never: overview::gaps(ledger),
             curve: &summary.curve,
             findings: summary.findings.iter().zip(numbers).map(finding).collect(),
             outcome: summary.outcome(),

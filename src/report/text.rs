@@ -1,14 +1,17 @@
-//! A finding in words: what was called and answered, why no order explains it, and the ruled block
-//! that says what to do next. A stored finding comes in, text goes out.
+//! The report of a finding: its operations, why no order explains them, and a ruled block that says
+//! what to do next.
 
 use std::fmt::Write;
 
 use crate::core::history::OperationId;
 use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
-use crate::finding::{PAGE_FILE, SHOWN_MAX, Stored, What};
+use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
 use crate::process::fault::FaultKind;
-use crate::report::{interleaving, recording, timeline, words};
+use crate::report::words::{
+    self, BREAK_AT_IT_WITH, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH, SHRUNK_TO, UNEXPLAINED,
+};
+use crate::report::{interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -35,8 +38,8 @@ pub fn render(stored: &Stored) -> String {
     }
     line(String::new());
     match &finding.what {
-        What::Violation { rule, explanation, partials, .. } => {
-            line(format!("No order of the calls explains the answers ({rule})."));
+        Failure::Violation { rule, explanation, partials, .. } => {
+            line(format!("{UNEXPLAINED} ({rule})."));
             line(wrap(explanation));
             line(String::new());
             line(picture(stored));
@@ -44,7 +47,7 @@ pub fn render(stored: &Stored) -> String {
                 line(partials.sentences(&stored.round.history));
             }
         }
-        What::Fault { message, .. } => {
+        Failure::Fault { message, .. } => {
             line(wrap(&words::fault(&finding.what)));
             words::places(&finding.what).iter().for_each(|place| line(format!("  - {place}")));
             if let Some(message) = message {
@@ -59,8 +62,8 @@ pub fn render(stored: &Stored) -> String {
     }
     if let Some(table) = &stored.interleaving {
         let drain = stored.round.history.drain;
-        text +=
-            "How it went (what other threads can notice; `interlap explain --all` has all):\n\n";
+        let all = "`interlap explain --all` has all";
+        text += &format!("{HOW_IT_WENT} (what other threads can notice; {all}):\n\n");
         text += &interleaving::key(table);
         text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
         text.push('\n');
@@ -68,14 +71,14 @@ pub fn render(stored: &Stored) -> String {
     text + &block(stored)
 }
 
-/// A finding that is told whole when it is shrunk.
-pub fn in_short(stored: &Stored) -> String {
+/// One line for a finding that is reported in full once it is shrunk.
+pub fn one_line(stored: &Stored) -> String {
     let (finding, round) = (&stored.finding, &stored.round);
     let (calls, threads) = (round.history.len(), round.start.threads);
     let directory = quoted(&stored.directory.display().to_string());
     format!(
-        "found after {}: {}, in {calls} calls of {threads} threads; told in full once it is \
-         smaller (as it is: interlap show {directory})",
+        "found after {}: {}, in {calls} calls of {threads} threads; reported in full once \
+         it is smaller (as it is: interlap show {directory})",
         time(finding.after_seconds),
         finding.signature
     )
@@ -91,7 +94,7 @@ pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
     format!("{}{library}, checked against model {model}", plan.target_name())
 }
 
-/// The ruled block: what, and what to do next.
+/// The ruled block: the facts, and what to do next.
 fn block(stored: &Stored) -> String {
     let directory = quoted(&stored.directory.display().to_string());
     let mut facts = facts(stored);
@@ -104,8 +107,8 @@ fn block(stored: &Stored) -> String {
     text + RULE + "\n"
 }
 
-/// What there is to know of a finding and what to do next: names and values. A value without a name
-/// goes on from the one before.
+/// The facts of a finding and what to do next, as names and values. A value without a name
+/// continues the one before.
 pub fn facts(stored: &Stored) -> Vec<(String, String)> {
     let finding = &stored.finding;
     let directory = quoted(&stored.directory.display().to_string());
@@ -113,7 +116,7 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
     let (threads, operations) = (round.threads, stored.round.history.len());
     let mut facts = Vec::new();
     let mut row = |name: &str, value: String| facts.push((name.to_string(), value));
-    row("Finding", format!("{} ({})", finding.name, finding.signature));
+    row(FINDING, format!("{} ({})", finding.name, finding.signature));
     row(
         "Where",
         format!("round {}, {threads} threads, {operations} operations recorded", finding.round),
@@ -122,13 +125,13 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         row("Known as", known.to_string());
     }
     if let Some(shrunk) = &finding.shrunk {
-        row("Shrunk to", format!("{}; found with {}", shrunk.size, shrunk.before));
+        row(SHRUNK_TO, format!("{}; found with {}", shrunk.size, shrunk.before));
         if shrunk.signature != finding.signature {
             row("", format!("as {}", shrunk.signature));
         }
     }
     match finding.confirmed {
-        Some(true) => row("Confirmed", "Reproduced in a fresh process.".to_string()),
+        Some(true) => row("Confirmed", CONFIRMED.to_string()),
         Some(false) => row("Confirmed", "NOT reproduced in a fresh process.".to_string()),
         None => {}
     }
@@ -142,7 +145,7 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         Engine::Rr => "the recording, the same each time",
         Engine::Native => "until it recurs",
     };
-    row("Reproduce with", format!("interlap replay {directory}  # {again}"));
+    row(REPRODUCE_WITH, format!("interlap replay {directory}  # {again}"));
     let plan = finding.shrunk.as_ref().map_or(&finding.plan, |shrunk| &shrunk.plan);
     row("Found with", plan.to_string());
     if let Some(recorded) = &finding.recorded {
@@ -150,38 +153,38 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
             row(if at == 0 { "Recording" } else { "" }, line);
         }
     }
-    if let Some(elsewhere) = &finding.elsewhere {
-        for (at, line) in recording::elsewhere(stored, elsewhere).into_iter().enumerate() {
+    if let Some(engines) = &finding.cross_engine {
+        for (at, line) in recording::cross_engine(stored, engines).into_iter().enumerate() {
             row(if at == 0 { "Smaller" } else { "" }, line);
         }
     }
     if let Some(recorded) = &finding.recorded_as {
         row("Recorded by rr", recording::recorded_as(stored, recorded));
     }
-    for (at, line) in breaking(stored, &directory).into_iter().enumerate() {
-        row(if at == 0 { "Break at it with" } else { "" }, line);
+    for (at, line) in debugger_commands(stored, &directory).into_iter().enumerate() {
+        row(if at == 0 { BREAK_AT_IT_WITH } else { "" }, line);
     }
     facts
 }
 
-/// How to stop a debugger at it.
-fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
+/// How to stop a debugger at the finding.
+fn debugger_commands(stored: &Stored, directory: &str) -> Vec<String> {
     let plan = &stored.finding.plan;
     match (plan.engine, &stored.finding.what) {
-        (Engine::Controlled, What::Violation { .. }) => {
+        (Engine::Controlled, Failure::Violation { .. }) => {
             let letter = culprit(stored).map_or(String::new(), |letter| format!(" --op {letter}"));
             vec![
                 format!("interlap replay {directory} --gdb{letter}"),
                 format!("gdb -x {directory}/debug.gdb  # then: help user-defined"),
             ]
         }
-        (Engine::Controlled, What::Fault { kind: FaultKind::Hang, .. }) => {
+        (Engine::Controlled, Failure::Fault { kind: FaultKind::Hang, .. }) => {
             vec![format!("interlap replay {directory} --gdb  # Ctrl-C once it hangs")]
         }
-        (Engine::Controlled, What::Fault { .. }) => {
+        (Engine::Controlled, Failure::Fault { .. }) => {
             vec![format!("interlap replay {directory} --gdb  # stops at the fault")]
         }
-        (Engine::Rr, _) => recording::breaking(stored, culprit(stored)),
+        (Engine::Rr, _) => recording::debugger_commands(stored, culprit(stored)),
         (Engine::Native, _) => {
             let plan = Plan { engine: Engine::Controlled, ..plan.clone() };
             vec![
@@ -193,23 +196,23 @@ fn breaking(stored: &Stored, directory: &str) -> Vec<String> {
     }
 }
 
-/// The letter of the operation to look at first: of those that cannot be explained, the last of the
-/// callers' to begin, whose answer the others' make impossible more often than not.
+/// The letter of the operation to look at first: the last of the witness to begin, without the
+/// drain's. More often than not the others make its answer impossible.
 fn culprit(stored: &Stored) -> Option<char> {
     let (history, shown) = (&stored.round.history, stored.shown());
     let of_caller =
         |id: &&OperationId| history.threads[id.thread as usize].client < stored.round.start.threads;
-    let told = witness(stored);
-    let told = shown.iter().filter(|id| told.contains(id));
-    let first = told.clone().rfind(of_caller).or(told.clone().next_back()).or(shown.last())?;
+    let witness = witness(stored);
+    let bad = shown.iter().filter(|id| witness.contains(id));
+    let first = bad.clone().rfind(of_caller).or(bad.clone().next_back()).or(shown.last())?;
     letter(&shown, *first)
 }
 
-/// Those that cannot be explained; of a fault none.
+/// The witness of a violation; of a fault nothing.
 fn witness(stored: &Stored) -> &[OperationId] {
     match &stored.finding.what {
-        What::Violation { operations, .. } => operations,
-        What::Fault { .. } => &[],
+        Failure::Violation { operations, .. } => operations,
+        Failure::Fault { .. } => &[],
     }
 }
 
@@ -218,11 +221,11 @@ fn letter(shown: &[OperationId], id: OperationId) -> Option<char> {
     ('A'..='Z').nth(at)
 }
 
-/// Which of the operations in the picture cannot be explained, where it has others too.
-pub fn told(shown: &[OperationId], told: &[OperationId]) -> Option<String> {
+/// Names the operations of the picture that are the witness, if it has others too.
+pub fn witness_note(shown: &[OperationId], witness: &[OperationId]) -> Option<String> {
     let letters: Vec<String> = shown
         .iter()
-        .filter(|id| told.contains(id))
+        .filter(|id| witness.contains(id))
         .filter_map(|id| letter(shown, *id))
         .map(String::from)
         .collect();
@@ -230,14 +233,14 @@ pub fn told(shown: &[OperationId], told: &[OperationId]) -> Option<String> {
     others.then(|| format!("What is said above is about {}.", letters.join(", ")))
 }
 
-/// The operations in time, with what is to be known of them.
+/// The timeline of the operations, with a legend and notes.
 pub fn picture(stored: &Stored) -> String {
     let (history, operations) = (&stored.round.history, stored.shown());
     let unit = stored.hello.clock.shown();
     let mut text = timeline::draw(history, &operations, unit);
     let all = match &stored.finding.what {
-        What::Violation { operations, .. } => operations.len(),
-        What::Fault { .. } => operations.len(),
+        Failure::Violation { operations, .. } => operations.len(),
+        Failure::Fault { .. } => operations.len(),
     };
     if all > SHOWN_MAX {
         writeln!(text, "\n  The last {SHOWN_MAX} of {all} operations.")
@@ -248,7 +251,7 @@ pub fn picture(stored: &Stored) -> String {
     if operations.iter().any(of_drain) {
         text += "  Drain: when all threads are done, what is left is looked at or taken out.\n";
     }
-    if let Some(line) = told(&operations, witness(stored)) {
+    if let Some(line) = witness_note(&operations, witness(stored)) {
         text += &format!("  {line}\n");
     }
     text

@@ -1,23 +1,21 @@
-//! Draws operations as boxes in time, a row a thread, with a legend. A history and the operations
-//! to show come in, text goes out.
+//! Draws operations as timeboxes, a row for each thread, with a legend.
 
 use std::fmt::Write;
 
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::core::words;
+use crate::finding::SHOWN_MAX;
 
-/// Columns between two neighbouring instants.
+/// Columns between two neighbouring stamps.
 const STEP: usize = 4;
-/// More operations than letters are not drawn; the last ones are.
-pub const OPERATIONS_MAX: usize = 26;
 
-/// A picture of `ids`: time runs to the right, in order but not to scale; the legend has times in
-/// this unit, after the first start unless they are absolute.
+/// Draws the last of `ids`, in the order of their stamps but not to scale. The legend has times in
+/// `unit`, counted from the first start unless they are absolute.
 pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
-    let ids = &ids[ids.len().saturating_sub(OPERATIONS_MAX)..];
+    let ids = &ids[ids.len().saturating_sub(SHOWN_MAX)..];
     let mut instants: Vec<u64> = ids
         .iter()
         .flat_map(|id| [history.operation(*id).start, history.operation(*id).end])
@@ -112,7 +110,6 @@ mod tests {
         assert_eq!(drawn.trim_start(), expected.trim_start());
     }
 
-    /// As in the table of what happened.
     #[test]
     fn steps_of_a_schedule_are_not_counted_anew() {
         let text = r#"{"thread": 0, "op": "pop", "start": 135, "end": 151, "status": "empty"}"#;

@@ -1,25 +1,37 @@
-//! Faults and the acts of threads in words. All that reports say of them is made here.
+//! Puts faults and actions of threads into words, for all reports. Words that a script or a test
+//! looks for are constants: nothing outside of this room repeats them.
 
 use std::fmt;
 
 use crate::core::words;
-use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, Value, What as Done};
-use crate::finding::spots::Happened;
-use crate::finding::{FaultPlace, What};
+use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
+use crate::finding::locations::Occurrence;
+use crate::finding::{Failure, FaultPlace};
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Stage, signal_name};
 use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
 
-/// The sentence of a fault, wherever an error or a warning has one.
-impl fmt::Display for What {
+pub const NOTHING_FOUND: &str = "Nothing found";
+pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
+pub const FINDING: &str = "Finding";
+pub const SHRUNK_TO: &str = "Shrunk to";
+pub const CONFIRMED: &str = "Reproduced in a fresh process.";
+pub const REPRODUCE_WITH: &str = "Reproduce with";
+pub const BREAK_AT_IT_WITH: &str = "Break at it with";
+pub const HOW_IT_WENT: &str = "How it went";
+pub const STOPPED_INSIDE: &str = "is stopped inside of";
+
+/// The sentence of a fault, for errors and warnings; nothing of a violation.
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&fault(self))
     }
 }
 
-/// One sentence: what happened, to which thread, in doing what. Nothing of what is no fault.
-pub fn fault(what: &What) -> String {
-    let What::Fault { kind, stage, thread, drain, address, line, hang, steps, .. } = what else {
+/// One sentence about a fault: what happened, to which thread, during what. Nothing of a violation.
+pub fn fault(failure: &Failure) -> String {
+    let Failure::Fault { kind, stage, thread, drain, address, line, hang, steps, .. } = failure
+    else {
         return String::new();
     };
     let who = match thread {
@@ -85,9 +97,9 @@ fn detected(kind: DetectedKind, who: &str, steps: u64) -> String {
     }
 }
 
-/// What happened where on the way to a fault, a line each.
-pub fn places(what: &What) -> Vec<String> {
-    let What::Fault { kind, places, .. } = what else { return Vec::new() };
+/// A line for each event that led to a fault.
+pub fn places(failure: &Failure) -> Vec<String> {
+    let Failure::Fault { kind, places, .. } = failure else { return Vec::new() };
     let words = |place: &FaultPlace| match &place.line {
         Some(line) => format!("{}, in {}", deed(place, *kind), source(line)),
         None => deed(place, *kind),
@@ -96,17 +108,17 @@ pub fn places(what: &What) -> Vec<String> {
 }
 
 /// What happened at a source line.
-pub fn happened(what: Happened) -> String {
-    match what {
-        Happened::Crashed => "crashed".to_string(),
-        Happened::Place(place, kind) => deed(place, kind),
-        Happened::Act(did) => action(did),
+pub fn occurrence(occurrence: Occurrence) -> String {
+    match occurrence {
+        Occurrence::Crashed => "crashed".to_string(),
+        Occurrence::Place(place, kind) => deed(place, kind),
+        Occurrence::Act(did) => action(did),
     }
 }
 
 /// "thread 1 in its call 3, pop(), had freed the block".
 fn deed(place: &FaultPlace, kind: FaultKind) -> String {
-    let called = place.call.as_ref().map(|of| format!(", {},", call(of))).unwrap_or_default();
+    let called = place.call.as_ref().map(|made| format!(", {},", call(made))).unwrap_or_default();
     let who = who(place.who) + &called;
     let at = |address: u64| match &place.memory {
         Some(name) => memory(name),
@@ -178,14 +190,14 @@ fn source(place: &Place) -> String {
     format!("{} at {file}:{}", place.function, place.line)
 }
 
-/// What a row tells: "push(7)", "pop() -> 7", "head = #2, was 0 (3 times)".
+/// A row of the table: "push(7)", "pop() -> 7", "head = #2, was 0 (3 times)".
 pub fn row(row: &Row) -> String {
     match &row.what {
-        Done::Call(of) => call(of),
-        Done::Answer(of) => answer(of),
-        Done::Act { did, times: 1, .. } => action(did),
-        Done::Act { did, times, .. } => format!("{} ({times} times)", action(did)),
-        Done::Stopped(of) => format!("stopped inside of {}", call(of)),
+        RowKind::Call(made) => call(made),
+        RowKind::Answer(given) => answer(given),
+        RowKind::Act { did, times: 1, .. } => action(did),
+        RowKind::Act { did, times, .. } => format!("{} ({times} times)", action(did)),
+        RowKind::Stopped(under_way) => format!("stopped inside of {}", call(under_way)),
     }
 }
 
@@ -194,8 +206,8 @@ pub fn call(call: &Call) -> String {
 }
 
 fn answer(answer: &Answer) -> String {
-    let Answer { call: of, status, results } = answer;
-    format!("{} -> {}", call(of), words::answer(of.op, *status, results))
+    let Answer { call: made, status, results } = answer;
+    format!("{} -> {}", call(made), words::answer(made.op, *status, results))
 }
 
 /// "head.next", "#3+8", "#2[1].key", "0x7f00".
@@ -296,8 +308,8 @@ mod tests {
         FaultPlace { who, deed, call: None, memory: None, line: None }
     }
 
-    fn of_fault(kind: DetectedKind, places: Vec<FaultPlace>) -> What {
-        What::Fault {
+    fn detected_fault(kind: DetectedKind, places: Vec<FaultPlace>) -> Failure {
+        Failure::Fault {
             kind: FaultKind::Detected(kind),
             stage: Stage::Calls,
             thread: Some(1),
@@ -320,7 +332,7 @@ mod tests {
         let first = FaultPlace { line: Some(line), ..in_call(1, accessed) };
         let call = Some(Call { op: Op::Push, args: vec![7] });
         let second = FaultPlace { call, ..in_call(0, Deed::HadFreed { block: 0x5000 }) };
-        let mut what = of_fault(DetectedKind::UseAfterFree, vec![first, second]);
+        let mut what = detected_fault(DetectedKind::UseAfterFree, vec![first, second]);
         assert_eq!(fault(&what), "Thread 1 accessed memory that had been freed.");
         let expected = [
             "thread 1 in its call 3 read from freed memory at 0x5008, byte 8 of a block, in \
@@ -328,7 +340,7 @@ mod tests {
             "thread 0 in its call 3, push(7), had freed the block",
         ];
         assert_eq!(places(&what), expected);
-        if let What::Fault { places, .. } = &mut what {
+        if let Failure::Fault { places, .. } = &mut what {
             places[0].memory = Some(Memory::Block { number: 4, offset: 8 });
         }
         assert!(places(&what)[0].contains("freed memory at #4+8, byte 8 of a block"));
@@ -338,7 +350,7 @@ mod tests {
     fn who_waits_says_for_what() {
         let wait = Wait { on: Awaited::Mutex, address: 0x10, holder: Some(1) };
         let waits = in_call(0, Deed::Waits(wait));
-        let what = of_fault(DetectedKind::Deadlock, vec![waits]);
+        let what = detected_fault(DetectedKind::Deadlock, vec![waits]);
         let expected = "thread 0 in its call 3 waits for the mutex at 0x10, which thread 1 holds";
         assert_eq!(places(&what), [expected]);
         let at = Memory::Member { block: Some(2), index: None, path: "lock".to_string() };

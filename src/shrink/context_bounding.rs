@@ -34,7 +34,7 @@ pub(super) fn fewest(search: &Search, best: &mut Shown) -> Result<bool> {
         return Ok(false);
     }
     for forced in 0..best.cost().0.min(FORCED_MAX + 1) {
-        let mut all = Schedules::of(best, forced);
+        let mut all = Schedules::for_round(best, forced);
         while !search.is_over() {
             let scenarios = all.next(BATCH);
             let rounds = 0..scenarios.len() as u64;
@@ -76,7 +76,7 @@ struct Schedules {
 }
 
 impl Schedules {
-    fn of(best: &Shown, forced: u64) -> Schedules {
+    fn for_round(best: &Shown, forced: u64) -> Schedules {
         let round = &best.sighting.round;
         let calls = || {
             let callers = round.history.threads.iter().take(best.scenario().threads.len());

@@ -63,7 +63,7 @@ struct Schedules<'a> {
 
 impl Trial for Schedules<'_> {
     fn try_each(&mut self, plan: &Plan, _: &Shown) -> Result<Vec<Option<Shown>>> {
-        self.search.those_that_depend(self.search.look_at_each(plan, self.each)?)
+        self.search.keep_dependent(self.search.look_at_each(plan, self.each)?)
     }
 
     fn is_over(&self) -> bool {
@@ -75,13 +75,13 @@ impl Trial for Schedules<'_> {
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let Some(best) = first(search, stored)? else { return Ok(None) };
     let found_with = stored.finding.shrunk.as_ref().map_or(&stored.finding.plan, |s| &s.plan);
     let found_with = Plan { engine: Engine::Controlled, ..found_with.clone() };
     let short = ShortRounds::new(&found_with);
-    go_on(search, best, short, tell)
+    go_on(search, best, short, report)
 }
 
 /// Minimizes from `best`, a round that shows the finding.
@@ -89,12 +89,12 @@ pub(super) fn go_on(
     search: &Search,
     best: Shown,
     mut short: ShortRounds,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let budget = search.left();
     let until = Instant::now() + budget;
-    search.hurry(&best)?;
-    search.go_by(&best.plan)?;
+    search.limit_patience(&best)?;
+    search.require_dependence(&best.plan)?;
     let steps_max = search.is_about_steps().then_some(best.plan.control.steps_max);
     let mut recombiner = Recombiner::new(best.scenario(), best.plan.seed);
     let mut ladder = Ladder(vec![best.clone()]);
@@ -115,7 +115,7 @@ pub(super) fn go_on(
     minimize_preemptions::fewer_turns(search, &mut best)?;
     search.set_until(until);
     let trial = Schedules { search, each: 0 };
-    let mut reducer = Reducer::new(trial, best, tell);
+    let mut reducer = Reducer::new(trial, best, report);
     ladder.keep(&reducer.best);
     let mut idle = 0;
     for schedules in SCHEDULES {

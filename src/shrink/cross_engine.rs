@@ -14,7 +14,7 @@ use super::search::{Search, Shown};
 use super::short_rounds::ShortRounds;
 use super::{Smallest, controlled, excerpts, native, replaced, sequential};
 use crate::core::plan::{Engine, Plan, Scenario};
-use crate::finding::cross_engine::{RecordedAs, SMALLER, Tried};
+use crate::finding::cross_engine::{Attempt, RecordedAs, SMALLER, Smaller};
 use crate::finding::{Size, Stored};
 use crate::fuzz::Options;
 
@@ -33,9 +33,33 @@ const STEPS_MIN: u64 = 20_000;
 
 /// The result of a search with other engines.
 pub struct CrossEngineResult {
-    pub tried: Vec<Tried>,
+    pub tried: Vec<Attempt>,
     /// The finding as an engine showed it, with a name and a directory of its own.
     pub shown: Option<Stored>,
+}
+
+/// What the recorded finding stores of a smaller one.
+pub fn smaller_of(shown: &Stored) -> Smaller {
+    let finding = &shown.finding;
+    let shrunk = finding.shrunk.as_ref().expect("what other engines show is shrunk");
+    Smaller {
+        engine: finding.plan.engine,
+        name: finding.name.clone(),
+        signature: finding.signature.clone(),
+        size: shrunk.size,
+        measured: shrunk.measured,
+    }
+}
+
+/// Whether it is at least as good as the smaller finding before. One by the controlled engine is
+/// better than one by native threads; then the size counts.
+pub fn is_as_good_as(shown: &Stored, before: &Smaller) -> bool {
+    let rank = |smaller: &Smaller| {
+        let Size { calls, threads, preemptions } = smaller.size;
+        let weight = (calls + threads) as u64 + preemptions.unwrap_or(0);
+        (smaller.engine != Engine::Controlled, weight)
+    };
+    rank(&smaller_of(shown)) <= rank(before)
 }
 
 /// Searches for at most `budget` and stops with the first engine that shows the finding. `prepared`
@@ -44,17 +68,17 @@ pub fn with_other_engines(
     stored: &Stored,
     prepared: &dyn Fn(Engine) -> Result<Options>,
     budget: Duration,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> CrossEngineResult {
     let (mut tried, mut left) = (Vec::new(), budget);
     for engine in ENGINES {
-        let mut attempt = Tried { engine, rounds: 0, seconds: 0.0, trouble: None };
+        let mut attempt = Attempt { engine, rounds: 0, seconds: 0.0, trouble: None };
         let found = as_found_by(engine, stored);
         let searched = prepared(engine).and_then(|options| {
             let options = Options { plan: found.finding.plan.clone(), ..options };
             let started = Instant::now();
             let search = Search::new(&found.finding, &options, started + left)?;
-            let smallest = shrink(&search, &found, tell);
+            let smallest = shrink(&search, &found, report);
             attempt.rounds = search.rounds();
             attempt.seconds = started.elapsed().as_secs_f64();
             left = left.saturating_sub(started.elapsed());
@@ -90,19 +114,23 @@ fn as_found_by(engine: Engine, stored: &Stored) -> Stored {
     }
 }
 
-fn shrink(search: &Search, found: &Stored, tell: &mut dyn FnMut(Size)) -> Result<Option<Smallest>> {
+fn shrink(
+    search: &Search,
+    found: &Stored,
+    report: &mut dyn FnMut(Size),
+) -> Result<Option<Smallest>> {
     if found.round.start.sequential {
-        return sequential::shrink(search, found, tell);
+        return sequential::shrink(search, found, report);
     }
     if found.finding.plan.engine == Engine::Native {
-        return native::shrink(search, found, tell);
+        return native::shrink(search, found, report);
     }
     let (mut short, until) =
         (ShortRounds::new(&found.finding.plan), Instant::now() + search.left());
     let first = first(search, found, &mut short)?;
     search.set_until(until);
     match first {
-        Some(first) => controlled::go_on(search, first, short, tell),
+        Some(first) => controlled::go_on(search, first, short, report),
         None => Ok(None),
     }
 }

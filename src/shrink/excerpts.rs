@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::core::history::{History, Operation, OperationId};
 use crate::core::plan::Scenario;
 use crate::core::scenario;
-use crate::finding::{Finding, What};
+use crate::finding::{Failure, Finding};
 use crate::trace::rounds::Round;
 
 /// Calls of each thread before those that overlap an operation of the witness.
@@ -55,8 +55,8 @@ fn witness(finding: &Finding, history: &History) -> Vec<OperationId> {
         Some(OperationId { thread, index })
     };
     match &finding.what {
-        What::Violation { operations, .. } => operations.clone(),
-        What::Fault { .. } => (0..history.threads.len() as u32).filter_map(last).collect(),
+        Failure::Violation { operations, .. } => operations.clone(),
+        Failure::Fault { .. } => (0..history.threads.len() as u32).filter_map(last).collect(),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let fault = Fault::new(FaultKind::Signal(6), String::new(), 7);
         let mut finding = Finding::fault(&fault, Vec::new(), &Plan::new("t", 1), "register");
         let id = |(thread, index): &(u32, u32)| OperationId { thread: *thread, index: *index };
-        finding.what = What::Violation {
+        finding.what = Failure::Violation {
             rule: "not-linearizable".to_string(),
             explanation: String::new(),
             operations: operations.iter().map(id).collect(),

@@ -43,12 +43,12 @@ pub(super) struct Reducer<'a, T> {
     pub best: Shown,
     /// The scenario of the best, with the schedule that showed the finding, if it is known.
     base: Scenario,
-    tell: &'a mut dyn FnMut(Size),
+    report: &'a mut dyn FnMut(Size),
 }
 
 impl<'a, T: Trial> Reducer<'a, T> {
-    pub fn new(trial: T, best: Shown, tell: &'a mut dyn FnMut(Size)) -> Reducer<'a, T> {
-        let mut reducer = Reducer { trial, base: best.base(), best, tell };
+    pub fn new(trial: T, best: Shown, report: &'a mut dyn FnMut(Size)) -> Reducer<'a, T> {
+        let mut reducer = Reducer { trial, base: best.base(), best, report };
         reducer.best_replaced();
         reducer
     }
@@ -56,7 +56,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
     /// To be called when `best` was replaced.
     pub fn best_replaced(&mut self) {
         self.base = self.best.base();
-        (self.tell)(self.best.size());
+        (self.report)(self.best.size());
     }
 
     /// One pass of all reductions.

@@ -20,8 +20,7 @@
 //! - `recombine`: Makes random small rounds from a few calls of a round, on few threads, in any
 //!   order.
 //! - `reductions`: Reductions of a scenario: fewer calls, fewer threads, simpler arguments.
-//! - `search`: Candidates, tried: a plan and the numbers of rounds come in, the rounds that show
-//!   the finding go out.
+//! - `search`: Runs candidates and returns the rounds that show the finding.
 //! - `sequential`: Minimizes findings of sequential rounds, which make one call at a time.
 //! - `short_rounds`: Searches newly drawn rounds of few calls for one that shows the finding.
 
@@ -50,7 +49,14 @@ use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
 use search::{Search, Shown};
 
-pub use cross_engine::{CrossEngineResult, with_other_engines};
+pub use cross_engine::{CrossEngineResult, is_as_good_as, smaller_of, with_other_engines};
+
+/// Whether a run shrinks the finding: if it is new and, with the controlled engine, recurred.
+pub fn is_worthwhile(stored: &Stored) -> bool {
+    let finding = &stored.finding;
+    let recurs = finding.confirmed.unwrap_or(finding.plan.engine != Engine::Controlled);
+    recurs && finding.known.is_none()
+}
 
 /// The smallest round that still shows a finding.
 struct Smallest {
@@ -60,21 +66,20 @@ struct Smallest {
     measured: Option<Measured>,
 }
 
-/// Shrinks a finding for at most `budget` and calls `tell` after every step. `options` are those of
-/// a run of its plan. None if the finding does not recur, and for a recording by rr (see
-/// [`with_other_engines`]).
+/// Shrinks a finding for at most `budget`; calls `report` after every step. `options` are for its
+/// plan. None if the finding does not recur, and for a recording (see [`with_other_engines`]).
 pub fn shrink(
     stored: &Stored,
     options: &Options,
     budget: Duration,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> Result<Option<Stored>> {
     let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
     let smallest = match stored.finding.plan.engine {
         Engine::Rr => None,
-        _ if stored.round.start.sequential => sequential::shrink(&search, stored, tell)?,
-        Engine::Controlled => controlled::shrink(&search, stored, tell)?,
-        Engine::Native => native::shrink(&search, stored, tell)?,
+        _ if stored.round.start.sequential => sequential::shrink(&search, stored, report)?,
+        Engine::Controlled => controlled::shrink(&search, stored, report)?,
+        Engine::Native => native::shrink(&search, stored, report)?,
     };
     Ok(smallest.map(|smallest| replaced(stored, smallest)))
 }

@@ -68,17 +68,17 @@ const HANGS_AGAIN_MAX: Duration = Duration::from_secs(5);
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let (started, budget) = (Instant::now(), search.left());
     let count = (budget * COUNT_PERCENT / 100).min(COUNT_MAX);
     search.set_until(started + budget * HALF_PERCENT / 100);
     let mut slots = Slots { search, round: ROUND_FIRST, level: 0, max: count / SLOT_PART };
-    search.go_by(&whole(stored))?;
+    search.require_dependence(&whole(stored))?;
     let Some(first) = slots.first(stored, budget)? else { return Ok(None) };
     // The best of each level: each smaller than the one before, and usually rarer.
     let mut ladder = vec![first.clone()];
-    let mut reducer = Reducer::new(slots, first, tell);
+    let mut reducer = Reducer::new(slots, first, report);
     let mut is_half = true;
     loop {
         if search.is_over() {
@@ -251,7 +251,7 @@ impl Slots<'_> {
         let rated = |(shown, first): (u64, Option<Shown>)| {
             first.map(|first| Shown { per_second: per_second(shown, share), ..first })
         };
-        self.search.those_that_depend(tried.into_iter().map(rated).collect())
+        self.search.keep_dependent(tried.into_iter().map(rated).collect())
     }
 
     /// Whether these calls show the finding so often that a count of length `count` will see it.

@@ -1,5 +1,5 @@
-//! Candidates, tried: a plan and the numbers of rounds come in, the rounds that show the finding
-//! go out. Does not know where candidates come from.
+//! Runs candidates and returns the rounds that show the finding.
+//! [`Identity`] decides what counts as the same finding.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -17,64 +17,62 @@ use crate::fuzz::{self, Options, Searched, Sighting};
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
-/// Faults of one candidate after which it is given up: each costs a process.
+/// A candidate is given up after so many faults, because each costs a process.
 const FAULTS_MAX: u32 = 16;
-/// Turns of a schedule that is carried over to candidates: each lists them.
+/// Most turns of a schedule that is carried over to candidates, because each lists them.
 const TURNS_MAX: usize = 4096;
-/// Rounds of which all must show that threads wait for ever, so that it is taken to be what the
-/// calls are about and no matter of their order; of native threads, where each takes a while.
+/// If calls wait for ever in so many rounds with other schedules, in all of them, that does not
+/// depend on the schedule. Native rounds are fewer, because each takes a while.
 const ROUNDS_THAT_WAIT: u64 = 12;
 const NATIVE_ROUNDS_THAT_WAIT: u64 = 4;
 /// Rounds of native threads before this may be special: the first make one call at a time.
 pub(super) const ROUND_FIRST: u64 = 1 << 10;
 /// Time without progress that counts as a hang of a candidate, unless hanging is the finding.
 const HANG_MAX: Duration = Duration::from_secs(4);
-/// The same where hanging is the finding, as long as it is but a candidate: far more than a thread
-/// waits for its turn on a busy machine, and the smallest one is run again with all the patience
-/// that the user asked for.
+/// The same if hanging is the finding: far more than a thread waits for its turn on a busy machine.
+/// The smallest candidate is run again with the user's limit.
 const HANG_OF_TRIAL: Duration = Duration::from_millis(300);
-/// A candidate may take so many times as long as a process with the finding's round, and at least
-/// that long.
+/// A candidate may take this many times as long as a process with the finding's round, and at least
+/// [`HANG_OF_TRIAL`].
 const HANG_FACTOR: u32 = 4;
 
-/// What a finding must have in common with the one that is shrunk, to be the same: its signature;
-/// or, of violations, the same rule, broken by no operation that the first did not name. (A
-/// witness found in a long history may name operations that have no part in it; that of a short
-/// one names fewer. And what is refused of transactions gets its name by what it looks like: fewer
-/// of them may look like a special case, see [`is_named_so`].) A shrunk finding has the signature
-/// of its own witness; the report says what it was.
+/// What a finding must have in common with the original to be the same: the signature; for
+/// violations, the rule, and no operation in the witness that the original witness lacks. The
+/// witness of a long history may contain operations that are not needed, and that of a short one
+/// has fewer. With fewer transactions, an anomaly may look like a special case of the original one
+/// (see [`is_special_case`]). A shrunk finding has the signature of its own witness.
 pub(super) struct Identity(Signature);
 
 impl Identity {
-    pub fn of(finding: &Finding) -> Identity {
+    pub fn new(finding: &Finding) -> Identity {
         Identity(finding.signature.clone())
     }
 
-    pub fn is_of(&self, finding: &Finding) -> bool {
+    pub fn matches(&self, finding: &Finding) -> bool {
         let Identity(signature) = self;
         match (signature, &finding.signature) {
             (Violation { rule, operations }, Violation { rule: other, operations: others }) => {
                 let names_some = others.is_empty() == operations.is_empty();
                 let known = names_some && others.iter().all(|op| operations.contains(op));
-                known && is_named_so(rule, other)
+                known && is_special_case(rule, other)
             }
             (one, other) => one == other,
         }
     }
 }
 
-/// Whether what breaks a rule can be told as breaking the other: the same one, or the special case
-/// that it is when less is left. What is no snapshot may be so because a part of a commit was read,
-/// and the smallest of these reads one key twice.
-fn is_named_so(rule: &str, other: &str) -> bool {
+/// Whether the other rule is the same one, or a special case of it that a smaller history may
+/// break. A history may have no snapshot because a part of a commit was read, and the smallest such
+/// history reads one key twice.
+fn is_special_case(rule: &str, other: &str) -> bool {
     const NO_SNAPSHOT: [&str; 4] =
         ["not-a-snapshot", "stale-read", "fractured-read", "non-repeatable-read"];
     let place = |rule: &str| NO_SNAPSHOT.iter().position(|name| *name == rule);
-    let is_special = match (place(rule), place(other)) {
+    let is_narrower = match (place(rule), place(other)) {
         (Some(general), Some(special)) => general < special && rule != "stale-read",
         _ => false,
     };
-    rule == other || is_special
+    rule == other || is_narrower
 }
 
 /// A round that shows the finding.
@@ -82,7 +80,7 @@ fn is_named_so(rule: &str, other: &str) -> bool {
 pub(super) struct Shown {
     pub plan: Plan,
     pub sighting: Sighting,
-    /// How often its calls show it, about; of native threads.
+    /// How often its calls show it, estimated; for native threads.
     pub per_second: f64,
 }
 
@@ -95,13 +93,13 @@ impl Shown {
         self.sighting.round.start.round
     }
 
-    /// What a smaller scenario is made of: its own schedule is near the one that was recorded.
+    /// The scenario to reduce, with a schedule near the recorded one.
     pub fn base(&self) -> Scenario {
         let near = self.turns().map(|turns| Spec::Near(turns).to_string());
         Scenario { schedule: near, ..self.scenario().clone() }
     }
 
-    /// The turns of its schedule, where that was recorded and has not too many.
+    /// The turns of its schedule, if that was recorded and they are not too many.
     pub fn turns(&self) -> Option<Vec<Turn>> {
         let turns = carried_schedule::parsed(&self.schedule()?.turns);
         (turns.len() <= TURNS_MAX).then_some(turns)
@@ -111,7 +109,7 @@ impl Shown {
         self.sighting.round.end.steps.as_ref()?.recorded.as_ref()
     }
 
-    /// The policy that repeats its schedule, where that was recorded.
+    /// The policy that repeats its schedule, if that was recorded.
     pub fn list(&self) -> Option<&str> {
         self.schedule().map(|schedule| schedule.list.as_str())
     }
@@ -122,8 +120,7 @@ impl Shown {
         Size { calls: scenario.calls(), threads: scenario.threads.len(), preemptions }
     }
 
-    /// Preemptions, and all switches that the schedule lists; unknown ones are worse than all
-    /// others.
+    /// Preemptions and switches of the schedule; an unknown schedule costs more than any other.
     pub fn cost(&self) -> (u64, usize) {
         self.schedule().map_or((u64::MAX, usize::MAX), |schedule| {
             (schedule.preemptions, schedule.list.matches('@').count())
@@ -132,16 +129,16 @@ impl Shown {
 }
 
 pub(super) struct Search {
-    /// With the time without progress that counts as a hang in the end.
+    /// With the user's time without progress that counts as a hang.
     options: Options,
-    /// And that which counts as one of a candidate.
+    /// That time for candidates.
     patience: Cell<Duration>,
     identity: Identity,
     scratch: TempDir,
     until: Cell<Instant>,
-    /// What is found must depend on the schedule, see [`Search::depends`].
+    /// Whether the finding must depend on the schedule, see [`Search::depends`].
     must_depend: Cell<bool>,
-    /// Rounds that were run.
+    /// Rounds run so far.
     rounds: Cell<u64>,
 }
 
@@ -153,7 +150,7 @@ impl Search {
         Ok(Search {
             options: Options { trace: None, ..options.clone() },
             patience: Cell::new(patience),
-            identity: Identity::of(finding),
+            identity: Identity::new(finding),
             scratch,
             until: Cell::new(until),
             must_depend: Cell::new(false),
@@ -162,8 +159,8 @@ impl Search {
     }
 
     /// From now on candidates that take far longer than this round count as hangs. Many candidates
-    /// of a broken structure never end: patience would be most of what there is time for.
-    pub fn hurry(&self, shown: &Shown) -> Result<()> {
+    /// of a broken structure never end, and waiting for them would take most of the time.
+    pub fn limit_patience(&self, shown: &Shown) -> Result<()> {
         let (round, started) = (shown.round(), Instant::now());
         self.look(&shown.plan, round..round + 1, u64::MAX)?;
         let enough = (started.elapsed() * HANG_FACTOR).max(HANG_OF_TRIAL);
@@ -171,12 +168,12 @@ impl Search {
         Ok(())
     }
 
-    /// How a candidate is run.
+    /// The options for candidates.
     fn trial(&self) -> Options {
         Options { hang_max: self.patience.get(), ..self.options.clone() }
     }
 
-    /// Whether the finding is that a round took too many steps, so that their limit must stay.
+    /// Whether the finding is a livelock, so that the limit on steps must stay.
     pub fn is_about_steps(&self) -> bool {
         self.identity.0.is_livelock()
     }
@@ -186,16 +183,16 @@ impl Search {
         self.identity.0.is_about_waiting()
     }
 
-    /// From now on it must depend on the schedule whether calls return, if it does of these. A call
-    /// that waits for another's, as some are meant to, waits for ever where that is left out.
-    pub fn go_by(&self, plan: &Plan) -> Result<()> {
+    /// From now on it must depend on the schedule whether calls return, if it does for these calls.
+    /// Some calls are meant to wait for another call, and wait for ever if that is removed.
+    pub fn require_dependence(&self, plan: &Plan) -> Result<()> {
         self.must_depend.set(self.is_about_waiting());
         self.must_depend.set(self.must_depend.get() && self.depends(plan)?);
         Ok(())
     }
 
-    /// Those of what was found that do so.
-    pub fn those_that_depend(&self, mut found: Vec<Option<Shown>>) -> Result<Vec<Option<Shown>>> {
+    /// The rounds that depend on the schedule, if they must.
+    pub fn keep_dependent(&self, mut found: Vec<Option<Shown>>) -> Result<Vec<Option<Shown>>> {
         for one in &mut found {
             if let Some(shown) = one
                 && !self.depends(&shown.plan)?
@@ -206,8 +203,8 @@ impl Search {
         Ok(found)
     }
 
-    /// Whether another schedule of the same calls ends well, if that is asked for; of native
-    /// threads, one that makes one call at a time, as these may hang nearly always.
+    /// Whether the calls return with another schedule, if that is required. Native threads, which
+    /// may hang nearly always, make one call at a time.
     pub fn depends(&self, plan: &Plan) -> Result<bool> {
         if !self.must_depend.get() {
             return Ok(true);
@@ -234,13 +231,13 @@ impl Search {
         Ok(waits < rounds)
     }
 
-    /// How long a candidate that shows the finding does nothing before it counts.
+    /// How long a candidate that shows a hang makes no progress before it counts.
     pub fn waits(&self) -> Duration {
         let hangs = self.identity.0.is_hang();
         if hangs { self.patience.get() } else { Duration::ZERO }
     }
 
-    /// Rounds that were run until now.
+    /// Rounds run so far.
     pub fn rounds(&self) -> u64 {
         self.rounds.get()
     }
@@ -250,23 +247,23 @@ impl Search {
         self.until.get().saturating_duration_since(Instant::now())
     }
 
-    /// Whether the user has had enough.
+    /// Whether the user stopped the run.
     pub fn is_stopped(&self) -> bool {
         self.options.stop.load(Ordering::Relaxed)
     }
 
-    /// Nothing is looked for after this.
+    /// Sets the end of the search.
     pub fn set_until(&self, until: Instant) {
         self.until.set(until);
     }
 
-    /// Whether time is up, or the user has had enough.
+    /// Whether time is up, or the user stopped the run.
     pub fn is_over(&self) -> bool {
         Instant::now() >= self.until.get() || self.is_stopped()
     }
 
     /// Runs the plan's rounds until one shows the finding with at most `enough` preemptions; else
-    /// gives the one with the fewest. Errors are the target's or the machine's.
+    /// returns the one with the fewest. An error is of the target or of the machine.
     pub fn look(&self, plan: &Plan, rounds: Range<u64>, enough: u64) -> Result<Option<Shown>> {
         let mut best = None::<Shown>;
         self.run(&self.trial(), plan, rounds, &mut |seen| {
@@ -280,8 +277,8 @@ impl Search {
         Ok(best)
     }
 
-    /// Runs all the plan's scenarios in turns, in one process, each with so many schedules; for
-    /// each the first round that shows the finding, if one does.
+    /// Runs the plan's scenarios in turn in one process, each with so many schedules. Returns for
+    /// each the first round that shows the finding, if any.
     pub fn look_at_each(&self, plan: &Plan, schedules: u64) -> Result<Vec<Option<Shown>>> {
         let count = plan.scenarios.len() as u64;
         let mut found: Vec<Option<Shown>> = plan.scenarios.iter().map(|_| None).collect();
@@ -297,8 +294,8 @@ impl Search {
         Ok(found)
     }
 
-    /// As [`Search::look`] for one round, but also when the user has had enough, and as patient as
-    /// the user asked for.
+    /// As [`Search::look`] for one round, but even after the user stopped the run, and with the
+    /// user's limit for hangs.
     pub fn look_anyway(&self, plan: &Plan, round: u64) -> Result<Option<Shown>> {
         let options = Options { stop: Default::default(), ..self.options.clone() };
         let mut found = None;
@@ -309,10 +306,9 @@ impl Search {
         Ok(found)
     }
 
-    /// Runs rounds of the plan from `first` on for so long, or until `take`, which gets those that
-    /// show the finding, and now and then nothing, wants no more. Faults are no reason to give up:
-    /// only time counts. Runs even when all time is used up, or the user has had enough, if it is
-    /// to run `anyway`.
+    /// Runs rounds of the plan from `first` on, for at most `time` or until `take` returns false.
+    /// It gets the rounds that show the finding, and none from time to time. Faults do not end it.
+    /// With `anyway` it runs even if time is up or the user stopped the run.
     pub fn take(
         &self,
         plan: &Plan,
@@ -325,8 +321,8 @@ impl Search {
         self.take_with(&options, plan, first, (time, anyway), take)
     }
 
-    /// The first round of the plan, from `first` on, that hangs for as long as the user said that a
-    /// hang takes; none in `time`.
+    /// The first round of the plan, from `first` on, that hangs for the user's limit; none if there
+    /// is none in `time`.
     pub fn hangs_for_long(&self, plan: &Plan, first: u64, time: Duration) -> Result<Option<Shown>> {
         let options = Options { stop: Default::default(), ..self.options.clone() };
         let mut found = None;
@@ -357,9 +353,9 @@ impl Search {
         self.counted(&options, first..u64::MAX, &mut sift)
     }
 
-    /// The round, if it shows the finding.
+    /// The sighting's round, if it shows the finding.
     fn shown(&self, plan: &Plan, sighting: Sighting) -> Option<Shown> {
-        let shows = self.identity.is_of(&sighting.finding);
+        let shows = self.identity.matches(&sighting.finding);
         shows.then(|| {
             let scenario = plan.scenario(sighting.round.start.round).cloned();
             let plan = Plan { scenarios: scenario.into_iter().collect(), ..plan.clone() };
@@ -367,7 +363,7 @@ impl Search {
         })
     }
 
-    /// Runs rounds as long as `take`, which gets those that show the finding, wants more.
+    /// Runs rounds until `take` returns false. It gets those that show the finding.
     fn run(
         &self,
         options: &Options,
@@ -401,13 +397,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_snapshot_may_become_a_special_case_of_it_and_nothing_else() {
-        assert!(is_named_so("lost", "lost") && !is_named_so("lost", "taken-twice"));
-        assert!(is_named_so("not-a-snapshot", "stale-read"));
-        assert!(is_named_so("not-a-snapshot", "non-repeatable-read"));
-        assert!(is_named_so("fractured-read", "non-repeatable-read"));
-        assert!(!is_named_so("non-repeatable-read", "not-a-snapshot"));
-        assert!(!is_named_so("stale-read", "fractured-read"));
-        assert!(!is_named_so("lost-update", "stale-read"));
+    fn only_a_history_without_snapshot_may_become_a_special_case() {
+        assert!(is_special_case("lost", "lost") && !is_special_case("lost", "taken-twice"));
+        assert!(is_special_case("not-a-snapshot", "stale-read"));
+        assert!(is_special_case("not-a-snapshot", "non-repeatable-read"));
+        assert!(is_special_case("fractured-read", "non-repeatable-read"));
+        assert!(!is_special_case("non-repeatable-read", "not-a-snapshot"));
+        assert!(!is_special_case("stale-read", "fractured-read"));
+        assert!(!is_special_case("lost-update", "stale-read"));
     }
 }

@@ -34,7 +34,7 @@ impl Trial for Once<'_> {
 pub(super) fn shrink(
     search: &Search,
     stored: &Stored,
-    tell: &mut dyn FnMut(Size),
+    report: &mut dyn FnMut(Size),
 ) -> Result<Option<Smallest>> {
     let mut plan = stored.finding.plan.clone();
     if plan.scenarios.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn shrink(
     }
     plan.control.policy = None;
     let Some(first) = search.look(&plan, 0..1, u64::MAX)? else { return Ok(None) };
-    let mut reducer = Reducer::new(Once(search), first.clone(), tell);
+    let mut reducer = Reducer::new(Once(search), first.clone(), report);
     loop {
         let before = reducer.best.scenario().clone();
         reducer.reduce();

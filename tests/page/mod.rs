@@ -10,7 +10,8 @@ use interlap::exchange::jsonl;
 use interlap::exchange::values::Interner;
 use interlap::model::Spec;
 use interlap::report::page;
-use interlap::report::page::{Interleaved, Interleaving, Judgement, Subject};
+use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
+use interlap::report::words::REPRODUCE_WITH;
 
 use crate::run::tool::Tool;
 
@@ -44,21 +45,21 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
         Verdict::Violation(witness) => partials(history, &model, witness).ok(),
         _ => None,
     };
-    let (judgement, lettered) = match &verdict {
-        Verdict::Consistent => (Judgement::Consistent, Vec::new()),
-        Verdict::Inconclusive(why) => (Judgement::Inconclusive(why.clone()), Vec::new()),
+    let (conclusion, lettered) = match &verdict {
+        Verdict::Consistent => (Conclusion::Consistent, Vec::new()),
+        Verdict::Inconclusive(why) => (Conclusion::Inconclusive(why.clone()), Vec::new()),
         Verdict::Violation(witness) => {
-            let judgement = Judgement::Violation {
+            let conclusion = Conclusion::Violation {
                 rule: witness.rule,
                 explanation: witness.explanation.clone(),
                 operations: &witness.operations,
                 partials: known.as_ref(),
             };
-            (judgement, witness.operations.clone())
+            (conclusion, witness.operations.clone())
         }
     };
     let model = Some(model);
-    page::render(&Subject { lettered, judgement, model, ..subject(history, title) })
+    page::render(&Subject { lettered, conclusion, model, ..subject(history, title) })
 }
 
 fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
@@ -68,10 +69,10 @@ fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
         about: "a test".to_string(),
         history,
         model: "fifo".parse().ok(),
-        judgement: Judgement::Consistent,
+        conclusion: Conclusion::Consistent,
         lettered: Vec::new(),
         unit: Unit { factor: 1.0, name: "units", is_absolute: false },
-        facts: vec![("Reproduce with".to_string(), "interlap replay x".to_string())],
+        facts: vec![(REPRODUCE_WITH.to_string(), "interlap replay x".to_string())],
         strings: &STRINGS,
         interleaving: None,
     }
@@ -108,8 +109,8 @@ fn the_pages_of_consistent_and_inconclusive_histories() {
     assert_eq!(found["order"]["states"][0], "[1]");
     assert!(found["partials"].is_null() && !found["story"]["found"].is_null(), "{found}");
     let history = read(BAD);
-    let judgement = Judgement::Inconclusive("it would take too long".to_string());
-    let page = page::render(&Subject { judgement, ..subject(&history, "x") });
+    let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
+    let page = page::render(&Subject { conclusion, ..subject(&history, "x") });
     assert!(page.contains("Not decided: whether some order explains the answers is unknown"));
     assert!(page.contains("<p>it would take too long</p>"));
 }
@@ -117,12 +118,12 @@ fn the_pages_of_consistent_and_inconclusive_histories() {
 #[test]
 fn a_fault_has_the_last_calls_and_no_search() {
     let history = read(BAD);
-    let judgement = Judgement::Fault {
+    let conclusion = Conclusion::Fault {
         sentence: "It crashed <here>.".to_string(),
         more: vec!["queue.h:7".to_string()],
     };
     let lettered = history.ids().collect();
-    let page = page::render(&Subject { judgement, lettered, ..subject(&history, "x") });
+    let page = page::render(&Subject { conclusion, lettered, ..subject(&history, "x") });
     assert!(page.contains("<p>It crashed &lt;here&gt;.</p>\n<p>queue.h:7</p>"));
     let data = data(&page);
     assert!(data["story"].is_null() && data["witness"].as_array().is_some_and(Vec::is_empty));
@@ -180,9 +181,9 @@ fn text_of_a_history_is_escaped() {
 #[test]
 fn a_page_without_scripts_shows_the_violation_and_how_to_reproduce_it() {
     let history = read(BAD);
-    let facts = vec![("Reproduce with".to_string(), "interlap replay <x>".to_string())];
-    let judgement = Judgement::Inconclusive("it would take too long".to_string());
-    let page = page::render(&Subject { judgement, facts, ..subject(&history, "x") });
+    let facts = vec![(REPRODUCE_WITH.to_string(), "interlap replay <x>".to_string())];
+    let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
+    let page = page::render(&Subject { conclusion, facts, ..subject(&history, "x") });
     let plain = page.split_once("id=\"data\">").expect("data").0;
     assert!(plain.contains("<dt>Reproduce with</dt>\n<dd><code>interlap replay &lt;x&gt;</code>"));
     assert!(plain.contains("<p>it would take too long</p>") && plain.contains("<noscript>"));

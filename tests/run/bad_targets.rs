@@ -1,6 +1,8 @@
 //! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
 //! survives them, reports what happened, and keeps what was recorded.
 
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
 use super::tool::Tool;
 
@@ -14,7 +16,7 @@ fn fault(text: &str, words: &[&str]) -> Tool {
 fn fault_under(engine: &str, text: &str, words: &[&str]) -> Tool {
     let tool = Tool::new();
     let run = tool.fuzz_text("bad.cpp", text).engine(engine).findings(1).calls(50);
-    run.expect(1, words).expect(1, &["Reproduce with", "last calls of each thread"]);
+    run.expect(1, words).expect(1, &[REPRODUCE_WITH, "last calls of each thread"]);
     tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
     tool
 }
@@ -131,7 +133,7 @@ fn a_child_that_the_target_forks_does_no_harm() {
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
         let run = tool.fuzz_text("forks.cpp", &text).engine(engine).rounds(40).calls(20);
-        run.expect(0, &["40 rounds", "Nothing found"]);
+        run.expect(0, &["40 rounds", NOTHING_FOUND]);
     }
 }
 
@@ -139,7 +141,7 @@ fn a_child_that_the_target_forks_does_no_harm() {
 fn a_child_that_lives_on_does_not_delay_the_end_of_the_run() {
     let tool = Tool::new();
     let text = enqueue("if (added == 10 && fork() == 0) for (;;) pause();");
-    tool.fuzz_text("forks.cpp", &text).rounds(20).calls(20).expect(0, &["Nothing found"]);
+    tool.fuzz_text("forks.cpp", &text).rounds(20).calls(20).expect(0, &[NOTHING_FOUND]);
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn a_leak_is_a_warning_and_the_run_continues() {
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
     let run = tool.fuzz_text("leaks.cpp", &text).native().rounds(120).calls(64);
-    run.with("--memory 256").expect(0, &["grew by", "started anew", "Nothing found"]);
+    run.with("--memory 256").expect(0, &["grew by", "started anew", NOTHING_FOUND]);
 }
 
 /// As of some allocators: a running program has little left of it.
@@ -171,7 +173,7 @@ fn a_target_may_have_much_static_thread_local_storage() {
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
         let run = tool.fuzz_text("storage.cpp", &text).engine(engine).rounds(20).calls(20);
-        run.expect(0, &["Nothing found"]);
+        run.expect(0, &[NOTHING_FOUND]);
     }
     // More than is reserved.
     let text = text.replace("own[9000]", "own[300000]");

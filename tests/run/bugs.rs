@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use interlap::campaign::triage;
 use interlap::core::operation::Op;
-use interlap::finding::interleaving::{Place, What as Done};
+use interlap::finding::interleaving::{Place, RowKind};
+use interlap::finding::locations;
 use interlap::finding::signature::Signature;
-use interlap::finding::spots;
-use interlap::finding::{Stored, What};
+use interlap::finding::{Failure, Stored};
 
 use super::tool::Tool;
 
@@ -35,10 +35,10 @@ INTERLAP_TARGET(Register)
 
 /// The planted lines at which threads were stopped.
 fn planted(stored: &Stored) -> BTreeSet<u32> {
-    let is_planted = |place: &&Place| place.told().text.contains("BUG");
-    let spots = spots::of(stored);
-    let first = spots.iter().map(|spot| spot.place).take(1).filter(is_planted);
-    first.map(|place| place.told().line).collect()
+    let is_planted = |place: &&Place| place.in_library().text.contains("BUG");
+    let locations = locations::rank(stored);
+    let first = locations.iter().map(|location| location.place).take(1).filter(is_planted);
+    first.map(|place| place.in_library().line).collect()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn saved_as(stored: &Stored, name: &str, change: impl Fn(&mut Stored)) {
 
 fn moved(stored: &mut Stored, by: u32) {
     for row in &mut stored.interleaving.as_mut().expect("a table").rows {
-        if let Done::Act { place: Some(place), .. } = &mut row.what {
+        if let RowKind::Act { place: Some(place), .. } = &mut row.what {
             place.line += by;
         }
     }
@@ -92,7 +92,9 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     // bug.
     saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));
     saved_as(&stored, "ruled", |stored| {
-        let What::Violation { rule, .. } = &mut stored.finding.what else { panic!("a violation") };
+        let Failure::Violation { rule, .. } = &mut stored.finding.what else {
+            panic!("a violation")
+        };
         *rule = "lost".to_string();
     });
     saved_as(&stored, "modelled", |stored| stored.finding.model = "map".to_string());

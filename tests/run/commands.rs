@@ -1,5 +1,6 @@
 //! The commands: what they print, their exit statuses, and what they leave behind.
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH, UNEXPLAINED};
 use std::io::Read;
 use std::time::Duration;
 
@@ -39,8 +40,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     // Releases the lock between its look and its removal.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
     let run = tool.fuzz_text("racy.cpp", &racy).native().findings(1);
-    let answer =
-        run.expect(1, &["No order of the calls explains", "Reproduce with", "dequeue() -> "]);
+    let answer = run.expect(1, &[UNEXPLAINED, REPRODUCE_WITH, "dequeue() -> "]);
     let finding = &answer.finding();
     tool.check(finding.join("trace.mpk")).expect(1, &["violates fifo"]);
     tool.show(finding).expect(0, &["Found with", "interlap fuzz"]);
@@ -49,7 +49,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     let relative = page.strip_prefix(tool.dir.path()).expect("below it").display().to_string();
     answer.expect(1, &[&relative]);
     let page = read(page);
-    assert!(page.contains("\"verdict\":\"violation\"") && page.contains("Reproduce with"));
+    assert!(page.contains("\"verdict\":\"violation\"") && page.contains(REPRODUCE_WITH));
     tool.show(finding).with("--html again.html").expect(0, &["again.html: opens in any"]);
     assert!(tool.path("again.html").exists());
     let history = tool.show(finding).with("--history").run();
@@ -61,7 +61,7 @@ fn a_violation_is_shown_checked_and_replayed() {
 fn a_finding_of_the_controlled_engine_is_confirmed_before_it_is_reported() {
     let tool = Tool::new();
     let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000).controlled().jobs(2);
-    let finding = run.expect(1, &["Reproduced in a fresh process.", "that round alone"]).finding();
+    let finding = run.expect(1, &[CONFIRMED, "that round alone"]).finding();
     let json = tool.replay(finding).json(1);
     assert_eq!((&json["recurred"], &json["rounds"]), (&true.into(), &1.into()), "{json}");
 }
@@ -148,7 +148,7 @@ fn new_adapters_of_every_family_run_at_once() {
         let name = format!("my_{family}").replace('-', "_");
         let file = format!("{name}.cpp");
         tool.call("new").arg(family).arg(&name).expect(0, &[&file]);
-        tool.fuzz(&file).rounds(60).expect(0, &["60 rounds", "Nothing found"]);
+        tool.fuzz(&file).rounds(60).expect(0, &["60 rounds", NOTHING_FOUND]);
         tool.call("new").arg(family).arg(&name).expect(2, &["exists already"]);
     }
 }
@@ -193,7 +193,7 @@ fn mistakes_on_the_command_line_are_explained() {
 fn the_monotonic_clock_finds_bugs_too() {
     let tool = Tool::new();
     let run = tool.fuzz_text("queue.cpp", QUEUE).rounds(500).with("--clock monotonic");
-    run.expect(0, &["CLOCK_MONOTONIC", "Nothing found"]);
+    run.expect(0, &["CLOCK_MONOTONIC", NOTHING_FOUND]);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_finding_that_cannot_be_saved_is_still_reported() {
         let answer = run
             .findings(1)
             .calls(50)
-            .expect(1, &["SIGABRT", "Reproduce with", "cannot be kept", "Not a directory"]);
+            .expect(1, &["SIGABRT", REPRODUCE_WITH, "cannot be kept", "Not a directory"]);
         answer.expect(1, &["(not written): ", "run.json"]);
         std::fs::remove_file(folder).expect("the file in the folder's place");
     }

@@ -1,6 +1,8 @@
 //! Lists and trees of the C++ library under control: their accesses are reported, and they behave
 //! as the library's own.
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
+
 use super::tool::Tool;
 
 /// Random operations on lists and trees, with a check of the whole structure after each.
@@ -156,7 +158,7 @@ INTERLAP_TARGET(Set)
 fn lists_and_trees_behave_as_the_librarys_own() {
     let tool = Tool::new();
     let run = tool.fuzz_text("checked.cpp", CHECKED).controlled().calls(200).rounds(400);
-    run.with("--keys 64").expect(0, &["Nothing found"]);
+    run.with("--keys 64").expect(0, &[NOTHING_FOUND]);
 }
 
 /// Without hooks in the library's functions, the race in the list would not be found, and that in
@@ -167,7 +169,7 @@ fn races_in_lists_and_trees_are_found() {
     for (name, adapter, words) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
         let tool = Tool::new();
         let run = tool.fuzz_text(name, adapter).controlled().jobs(1).rounds(100_000).findings(1);
-        run.shrinking("0s").expect(1, &["Reproduced in a fresh process"]).expect(1, words);
+        run.shrinking("0s").expect(1, &[CONFIRMED]).expect(1, words);
         let finding = tool.only_finding();
         tool.explain(finding).with("--all").expect(1, &["BUG: "]);
     }

@@ -1,6 +1,8 @@
 //! The controlled engine: it finds planted bugs, never accuses correct structures, and a seed gives
 //! the same bytes on both carriers.
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH};
+
 use super::tool::Tool;
 
 /// Each with the number of rounds within which it is found.
@@ -22,7 +24,7 @@ fn twins_are_found_and_confirmed_in_a_fresh_process() {
         "chase_lev_no_fence",
     ] {
         let run = tool.fuzz(twin).controlled().seed(5).rounds(20_000).findings(1);
-        run.expect(1, &["Reproduce with", "Reproduced in a fresh process"]);
+        run.expect(1, &[REPRODUCE_WITH, CONFIRMED]);
     }
 }
 
@@ -43,14 +45,14 @@ fn correct_structures_are_not_accused() {
         "slot_log",
         "locked_range_set",
     ] {
-        tool.fuzz(target).controlled().rounds(10_000).expect(0, &[target, "Nothing found"]);
+        tool.fuzz(target).controlled().rounds(10_000).expect(0, &[target, NOTHING_FOUND]);
     }
 }
 
 /// The recorded history of a seed's first finding.
 fn history(tool: &Tool, folder: &str, options: &str) -> String {
     let run = tool.fuzz("ms_queue_no_recheck").controlled().seed(11).jobs(1).findings(1);
-    let answer = run.out(folder).with(options).expect(1, &["Reproduced in a fresh process"]);
+    let answer = run.out(folder).with(options).expect(1, &[CONFIRMED]);
     tool.show(answer.finding()).with("--history").run().out
 }
 

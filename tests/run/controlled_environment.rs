@@ -2,6 +2,7 @@
 //! finding on either carrier; faults are found, with threads and places; and what cannot be
 //! controlled is reported.
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 use std::path::PathBuf;
 
 use super::tool::{Call, Tool, data};
@@ -21,9 +22,9 @@ fn fuzz<'a>(tool: &'a Tool, name: &str) -> Call<'a> {
 fn clean(names: &[&str]) {
     let tool = Tool::new();
     for name in names {
-        for (carrier, rounds) in [("fiber", 1500), ("thread", 200)] {
+        for (carrier, rounds) in [("fiber", 500), ("thread", 70)] {
             let run = fuzz(&tool, name).carrier(carrier).rounds(rounds);
-            run.expect(0, &[name, "Nothing found."]).lacks("warning");
+            run.expect(0, &[name, NOTHING_FOUND]).lacks("warning");
         }
     }
 }
@@ -33,7 +34,7 @@ fn clean(names: &[&str]) {
 fn faulty(name: &str, more: &str, words: &[&str]) {
     let tool = Tool::new();
     let answer = fuzz(&tool, name).rounds(3000).findings(1).with(more).expect(1, words);
-    answer.expect(1, &["Reproduced in a fresh process"]);
+    answer.expect(1, &[CONFIRMED]);
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn threads_of_the_target_are_controlled() {
 fn stacks_are_as_large_as_those_of_native_threads() {
     clean(&["deep_stack"]);
     let tool = Tool::new();
-    tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).expect(0, &["Nothing found."]);
+    tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).expect(0, &[NOTHING_FOUND]);
 }
 
 /// What the engine cannot control, or has no room for, is no finding.
@@ -84,7 +85,7 @@ fn targets_beyond_the_engine_run_on_native_threads() {
         let tool = Tool::new();
         fuzz(&tool, name).rounds(50).expect(2, &["cannot control", why, "--engine native"]);
         let run = tool.fuzz(adapter(name)).rounds(20).calls(20);
-        run.expect(0, &["going on with native threads", "Nothing found"]);
+        run.expect(0, &["going on with native threads", NOTHING_FOUND]);
     }
 }
 
@@ -108,7 +109,7 @@ fn a_system_call_that_waits_cannot_be_controlled() {
 #[test]
 fn a_thread_that_outlives_the_round_leaks_nothing() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, "static_pool").rounds(300).expect(0, &["Nothing found."]);
+    let answer = fuzz(&tool, "static_pool").rounds(300).expect(0, &[NOTHING_FOUND]);
     answer.lacks("leave memory behind");
 }
 
@@ -136,7 +137,7 @@ fn randomness_time_output_and_wide_atomics_are_controlled() {
 fn link_time_optimization_keeps_the_hooks() {
     let tool = Tool::new();
     let run = tool.fuzz("treiber_stack").controlled().seed(3).with("--cflag -flto");
-    run.rounds(50).expect(0, &["50 rounds", "Nothing found"]);
+    run.rounds(50).expect(0, &["50 rounds", NOTHING_FOUND]);
 }
 
 /// A seed gives the same run, whichever source the target uses.
@@ -272,7 +273,7 @@ fn leaks_are_no_finding() {
     let tool = Tool::new();
     fuzz(&tool, "leaking")
         .rounds(300)
-        .expect(0, &["Nothing found.", "warning: most rounds leave memory behind: 1.0 blocks"]);
+        .expect(0, &[NOTHING_FOUND, "warning: most rounds leave memory behind: 1.0 blocks"]);
 }
 
 #[test]
@@ -281,7 +282,7 @@ fn a_thread_that_computes_for_ever_is_a_hang() {
         let tool = Tool::new();
         let answer = fuzz(&tool, "endless").findings(1).with("--hang 2s").carrier(carrier).run();
         let words = ["came to no atomic access, lock", "runs, in Register::compute at endless.cpp"];
-        answer.expect(1, &words).expect(1, &["Reproduced in a fresh process", "(hang calling"]);
+        answer.expect(1, &words).expect(1, &[CONFIRMED, "(hang calling"]);
     }
 }
 
@@ -309,7 +310,7 @@ fn too_much_static_data_is_left_to_native_threads() {
         .rounds(50)
         .expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
     let run = tool.fuzz(adapter("large_static")).rounds(50).calls(20);
-    run.expect(0, &["going on with native threads", "50 rounds", "Nothing found"]);
+    run.expect(0, &["going on with native threads", "50 rounds", NOTHING_FOUND]);
 }
 
 /// Both where all of a target is inline assembly, and where one lock of several is.
@@ -322,7 +323,7 @@ fn inline_assembly_is_left_to_native_threads() {
         let words = ["cannot control: atomic instructions", line, "or use --engine native"];
         answer.expect(2, &words);
         let run = tool.fuzz(adapter(name)).rounds(40).calls(20);
-        run.expect(0, &["going on with native threads", "40 rounds", "Nothing found"]);
+        run.expect(0, &["going on with native threads", "40 rounds", NOTHING_FOUND]);
     }
 }
 
@@ -409,7 +410,7 @@ fn thread_local_variables_of_two_libraries_stay_separate() {
     ";
     for carrier in ["fiber", "thread"] {
         let tool = Tool::new();
-        fuzz_linked(&tool, user, library, "").carrier(carrier).expect(0, &["Nothing found."]);
+        fuzz_linked(&tool, user, library, "").carrier(carrier).expect(0, &[NOTHING_FOUND]);
     }
 }
 
@@ -446,8 +447,8 @@ fn long_work_is_no_livelock() {
     ";
     let tool = Tool::new();
     let run = tool.fuzz(tool.adapter("tables.cpp", text)).controlled().seed(3);
-    run.clone().rounds(40).expect(0, &["Nothing found."]);
-    run.rounds(20).with("--plain-points").expect(0, &["Nothing found."]);
+    run.clone().rounds(40).expect(0, &[NOTHING_FOUND]);
+    run.rounds(20).with("--plain-points").expect(0, &[NOTHING_FOUND]);
 }
 
 /// There are only plain accesses between those that race.
@@ -507,9 +508,9 @@ fn an_uninstrumented_library_is_named() {
     let tool = Tool::new();
     let warning = "blind to the code of libpart.so";
     let answer = fuzz_linked(&tool, USER, LIBRARY, "").run();
-    answer.expect(0, &["Nothing found.", warning, "--engine native"]);
+    answer.expect(0, &[NOTHING_FOUND, warning, "--engine native"]);
     let answer = fuzz_linked(&tool, USER, LIBRARY, "-fsanitize=thread").run();
-    answer.expect(0, &["Nothing found."]).lacks(warning);
+    answer.expect(0, &[NOTHING_FOUND]).lacks(warning);
 }
 
 /// An allocation under the lock switches threads: the others then spin for ever, in uninstrumented
@@ -529,5 +530,5 @@ fn an_uninstrumented_library_that_spins_is_not_accused() {
     );
     let answer = fuzz_linked(&tool, USER, &spins, "").run();
     answer.expect(2, &["cannot control", "code of libpart.so, which has no hooks"]);
-    fuzz_linked(&tool, USER, &spins, "-fsanitize=thread").expect(0, &["Nothing found."]);
+    fuzz_linked(&tool, USER, &spins, "-fsanitize=thread").expect(0, &[NOTHING_FOUND]);
 }

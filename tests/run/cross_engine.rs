@@ -6,6 +6,7 @@ use std::path::Path;
 
 use interlap::core::plan::Engine;
 use interlap::finding::Stored;
+use interlap::report::words::SHRUNK_TO;
 
 use super::fake::Fake;
 use super::rr::fake;
@@ -71,9 +72,9 @@ fn text(directory: &Path, file: &str) -> String {
 fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
     let found = Found::with("", "--shrink 10s --junit j.xml");
     let tool = &found.tool;
-    found.answer.expect(1, &["1 findings", "Shrunk to"]);
+    found.answer.expect(1, &["1 findings", SHRUNK_TO]);
     let recorded = found.recorded();
-    let elsewhere = recorded.finding.elsewhere.clone().expect("it was looked for");
+    let elsewhere = recorded.finding.cross_engine.clone().expect("it was looked for");
     let smaller = elsewhere.smaller.expect("the controlled engine shows it");
     assert_eq!((recorded.finding.plan.engine, smaller.engine), (Engine::Rr, Engine::Controlled));
     assert!(recorded.finding.shrunk.is_none() && recorded.recording().join("version").is_file());
@@ -112,21 +113,21 @@ fn shrinking_a_recording_again_starts_from_its_shrunk_finding() {
     let found = Found::with("", "");
     found.answer.expect(1, &["Recording"]);
     let mut recorded = found.recorded();
-    assert!(recorded.finding.elsewhere.is_none() && !recorded.smaller().exists());
+    assert!(recorded.finding.cross_engine.is_none() && !recorded.smaller().exists());
     let trace = std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace");
     let json = found.tool.shrink(&recorded.directory).within("5s").json(1);
     assert_eq!(json["shrunk"], true);
     assert_eq!(json["finding"]["recorded_as"]["name"], recorded.finding.name);
     // By either name.
     for directory in [recorded.directory.clone(), recorded.smaller()] {
-        found.tool.shrink(directory).within("3s").expect(1, &["Shrunk to", "/smaller"]);
+        found.tool.shrink(directory).within("3s").expect(1, &[SHRUNK_TO, "/smaller"]);
     }
     let shown = Stored::load(&recorded.smaller()).expect("a finding");
-    let smaller = found.recorded().finding.elsewhere.and_then(|elsewhere| elsewhere.smaller);
+    let smaller = found.recorded().finding.cross_engine.and_then(|elsewhere| elsewhere.smaller);
     assert_eq!(Some(shown.finding.shrunk.expect("shrunk").size), smaller.map(|found| found.size));
     assert_eq!(std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace"), trace);
     // Another recording replaces it, which was not shrunk.
-    recorded.finding.elsewhere = None;
+    recorded.finding.cross_engine = None;
     recorded.save().expect("room");
     assert!(!recorded.smaller().exists());
 }
@@ -146,7 +147,7 @@ fn a_recording_that_no_other_engine_reproduces_is_kept() {
     ];
     answer.expect(3, &says);
     let recorded = found.recorded();
-    let elsewhere = recorded.finding.elsewhere.as_ref().expect("it was looked for");
+    let elsewhere = recorded.finding.cross_engine.as_ref().expect("it was looked for");
     assert!(elsewhere.smaller.is_none() && !recorded.smaller().exists());
     assert_eq!(elsewhere.tried.len(), 2);
     assert!(elsewhere.tried[0].rounds > 100, "{:?}", elsewhere.tried);
@@ -157,9 +158,9 @@ fn a_recording_that_no_other_engine_reproduces_is_kept() {
 
 #[test]
 fn native_threads_shrink_a_recording_that_cannot_be_controlled() {
-    let found = Found::with("// A register.\n// Engine: native\n", "--shrink 30s");
-    found.answer.expect(1, &["Shrunk to"]);
-    let elsewhere = found.recorded().finding.elsewhere.expect("it was looked for");
+    let found = Found::with("// A register.\n// Engine: native\n", "--shrink 15s");
+    found.answer.expect(1, &[SHRUNK_TO]);
+    let elsewhere = found.recorded().finding.cross_engine.expect("it was looked for");
     let trouble = elsewhere.tried[0].trouble.clone().expect("no hooks");
     assert!(trouble.contains("Engine: native") && elsewhere.tried[0].rounds == 0, "{trouble}");
     let smaller = elsewhere.smaller.expect("they show it");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use interlap::core::history::{NEVER, OperationId};
 use interlap::finding::Stored;
+use interlap::report::words::BREAK_AT_IT_WITH;
 
 use super::adapters;
 use super::tool::{Answer, Tool, data, read};
@@ -14,7 +15,7 @@ use super::tool::{Answer, Tool, data, read};
 /// directories.
 fn findings(tool: &Tool, target: impl AsRef<OsStr>, more: &str) -> Vec<PathBuf> {
     let run = tool.fuzz(target).controlled().seed(5).jobs(1).rounds(20_000).findings(1);
-    run.out("it's here").with(more).expect(1, &["Break at it with"]).findings
+    run.out("it's here").with(more).expect(1, &[BREAK_AT_IT_WITH]).findings
 }
 
 /// `interlap replay FINDING --gdb OPTIONS`, then these commands of gdb.
@@ -104,9 +105,7 @@ fn gdb_stops_at_every_operation_of_every_twin() {
         ("range_set_torn_count", "locked_range_set.hpp"),
     ] {
         let tool = Tool::new();
-        for finding in findings(&tool, twin, "") {
-            all_commands(&tool, &finding, source);
-        }
+        all_commands(&tool, &tool.twin(twin), source);
     }
 }
 
@@ -178,7 +177,7 @@ fn gdb_stops_at_faults() {
     ] {
         let text = adapters::enqueue(code);
         let line = text.lines().position(|line| line.contains(code)).expect("the line") + 1;
-        let more = if name == "hang" { "--hang 4s" } else { "" };
+        let more = if name == "hang" { "--hang 2s" } else { "" };
         let place = format!("{name}.cpp:{line}");
         stops_at_fault(&format!("{name}.cpp"), &text, more, &[expected, &place]);
     }

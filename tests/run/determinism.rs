@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use interlap::report::words::NOTHING_FOUND;
 use interlap::trace::rounds::{Round, read};
 
 use super::adapters;
@@ -52,7 +53,7 @@ impl Surroundings {
             command = with_a_fixed_layout(&command);
         }
         command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
-        Answer::from_output(command.output().expect("it starts")).expect(0, &["Nothing found"]);
+        Answer::from_output(command.output().expect("it starts")).expect(0, &[NOTHING_FOUND]);
         let file = folder.join("trace");
         (std::fs::read(&file).expect("a trace"), sorted(&file))
     }
@@ -148,7 +149,7 @@ fn answers_of_the_machine_are_the_same_everywhere() {
 /// As by allocators, which initialise themselves when they are loaded.
 #[test]
 fn memory_that_is_mapped_while_the_target_is_loaded_is_put_back() {
-    repeats(data("determinism/maps_at_load.cpp"), 200);
+    repeats(data("determinism/maps_at_load.cpp"), 50);
 }
 
 /// A dlopen in a round could not be undone.

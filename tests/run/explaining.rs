@@ -1,7 +1,10 @@
 //! `interlap explain`: the tables of the broken twins name the line of the bug, and are the same
 //! each time.
 
-use interlap::finding::What;
+use std::path::Path;
+
+use interlap::finding::Failure;
+use interlap::report::words::{CONFIRMED, FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPED_INSIDE};
 
 use super::tool::{Tool, read};
 
@@ -24,10 +27,8 @@ const TWINS: [(&str, &str); 14] = [
 ];
 
 /// The stored report of the twin's finding, and the output of `explain`.
-fn explained(tool: &Tool, twin: &str) -> (String, String) {
-    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("4s");
-    let finding = run.expect(1, &["Reproduced in a fresh process"]).finding();
-    let answer = tool.explain(&finding).expect(1, &[twin]);
+fn explained(tool: &Tool, finding: &Path, twin: &str) -> (String, String) {
+    let answer = tool.explain(finding).expect(1, &[twin]);
     (read(finding.join("report.txt")), answer.out)
 }
 
@@ -35,11 +36,10 @@ fn explained(tool: &Tool, twin: &str) -> (String, String) {
 fn the_line_of_the_bug_is_named() {
     for (twin, line) in TWINS {
         let tool = Tool::new();
-        let (report, output) = explained(&tool, twin);
+        let (report, output) = explained(&tool, &tool.twin(twin), twin);
         assert!(output.contains(line), "{twin}: no {line:?} in\n{output}\n{report}");
         // In transactions, whole calls of two clients take turns.
-        let stops =
-            output.contains("is stopped inside of") || twin == "versioned_store_lost_update";
+        let stops = output.contains(STOPPED_INSIDE) || twin == "versioned_store_lost_update";
         assert!(stops, "{twin}:\n{output}");
         if twin == "treiber_aba" {
             // A member of the structure, and a member of a block that it points to.
@@ -53,12 +53,12 @@ fn the_line_of_the_bug_is_named() {
 #[test]
 fn a_shrunk_finding_has_its_table() {
     let tool = Tool::new();
-    let (report, output) = explained(&tool, "atomic_register_split_cas");
-    assert!(report.contains("How it went"), "{report}");
+    let name = &tool.twin("atomic_register_split_cas");
+    let (report, output) = explained(&tool, name, "atomic_register_split_cas");
+    assert!(report.contains(HOW_IT_WENT), "{report}");
     let table: Vec<&str> = output.lines().filter(|line| line.contains("thread")).collect();
     let last = table.iter().rev().take(20);
     assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
-    let name = &tool.only_finding();
     let all = tool.explain(name).with("--all").run();
     assert!(all.out.lines().count() > output.lines().count(), "{}", all.all());
     let json = tool.explain(name).json(1);
@@ -75,7 +75,7 @@ fn a_shrunk_finding_has_its_table() {
         }
     }
     assert!(ours > 0, "{json}");
-    tool.show(name).expect(0, &["How it went", "is stopped inside of"]);
+    tool.show(name).expect(0, &[HOW_IT_WENT, STOPPED_INSIDE]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn only_findings_of_the_controlled_engine_are_explained() {
     tool.explain("findings/none")
         .expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
     let finding =
-        tool.fuzz("mutex_map_lost_update").native().findings(1).expect(1, &["Finding"]).finding();
+        tool.fuzz("mutex_map_lost_update").native().findings(1).expect(1, &[FINDING]).finding();
     tool.explain(finding).expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
@@ -117,7 +117,7 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 "#;
     let tool = Tool::new();
-    let words = ["crashed with SIGSEGV", "Reproduced in a fresh process", "Shrunk to", "1 preempt"];
+    let words = ["crashed with SIGSEGV", CONFIRMED, SHRUNK_TO, "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
     let finding = run.shrinking("20s").expect(1, &words).finding();
     let output =
@@ -136,7 +136,7 @@ fn the_end_of_the_process_has_its_line() {
         let tool = Tool::new();
         let text = super::adapters::enqueue(code);
         let run = tool.fuzz_text("ends.cpp", &text).controlled().rounds(200).findings(1);
-        let finding = run.expect(1, &["Finding", words]).finding();
+        let finding = run.expect(1, &[FINDING, words]).finding();
         let output = tool.explain(finding).run();
         let line = output.out.lines().find(|line| line.contains(row));
         assert!(line.is_some_and(|line| line.contains(code)), "{}", output.all());
@@ -166,7 +166,7 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
     let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
@@ -189,7 +189,7 @@ INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     for part in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
         assert!(report.contains(part), "no {part:?} in {report}");
@@ -227,7 +227,7 @@ INTERLAP_TARGET(Counter)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("asleep.cpp", asleep).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Deadlock", "Shrunk to"]).finding();
+    let finding = run.rounds(100_000).expect(1, &["Deadlock", SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
     let waits = "waits for ever for the condition variable at changed";
     assert!(report.contains(waits) && report.contains(", add("), "{report}");
@@ -262,10 +262,10 @@ INTERLAP_TARGET(Map)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("pairs.cpp", text).with("--keys 4").findings(1).shrinking("4s");
-    let stored = run.rounds(100_000).expect(1, &["Shrunk to"]).stored();
+    let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
     let report = read(stored.directory.join("report.txt"));
     let history = &stored.round.history;
-    let idle: Vec<_> = history.ids().filter(|id| stored.says_nothing(*id)).collect();
+    let idle: Vec<_> = history.ids().filter(|id| stored.is_uninformative(*id)).collect();
     assert!(!idle.is_empty() && history.len() <= 12, "another seed is needed: {report}");
     assert!(stored.shown().iter().all(|id| !idle.contains(id)));
     for id in idle {
@@ -280,6 +280,6 @@ fn a_single_operation_is_shown_with_what_came_before_it() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(2).findings(1).shrinking("0s");
     let stored = run.expect(1, &["What is said above is about "]).stored();
-    let What::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
+    let Failure::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
     assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
 }

@@ -1,6 +1,7 @@
 //! `interlap export`: the program compiles with a plain compiler and without a warning, and shows
 //! the bug when it is run; the README claims only what was seen.
 
+use interlap::report::words::{CONFIRMED, FINDING};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -9,7 +10,7 @@ use super::tool::Tool;
 pub fn shrunk(tool: &Tool, target: &str, more: &[&str]) -> PathBuf {
     let command = ["fuzz", target, "--engine", "controlled", "--seed", "5", "--for", "60s"];
     let limits = ["--findings", "1", "--shrink", "20s"];
-    tool.run(&[&command[..], &limits, more].concat()).expect(1, &["Reproduced in a fresh process"]);
+    tool.run(&[&command[..], &limits, more].concat()).expect(1, &[CONFIRMED]);
     tool.only_finding()
 }
 
@@ -36,7 +37,8 @@ fn compile(directory: &Path) {
 /// Compiles the program, runs it three times, and gives its last output.
 pub fn compiled_and_run(directory: &Path) -> Output {
     compile(directory);
-    let outputs = [(); 3].map(|()| run("./reproducer", &["20"], directory));
+    // For 20 seconds at most; calls that have not returned for two seconds hang.
+    let outputs = [(); 3].map(|()| run("./reproducer", &["20", "2"], directory));
     let codes: Vec<Option<i32>> = outputs.iter().map(|output| output.status.code()).collect();
     assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
     outputs.into_iter().next_back().expect("three runs")
@@ -49,9 +51,8 @@ fn program(export: &Path) -> String {
 /// A twin's reproducer shows its bug in every run.
 fn shown(twin: &str) -> String {
     let tool = Tool::new();
-    let finding = shrunk(&tool, twin, &[]);
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in every run (20 of 20)", "report.md"]);
+    let finding = tool.twin(twin);
+    tool.export(&finding).expect(1, &["reproduces in every run (20 of 20)", "report.md"]);
     let export = finding.join("export");
     let output = compiled_and_run(&export);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
@@ -271,9 +272,9 @@ fn the_program_of_a_native_finding_is_tried_for_a_while() {
     let tool = Tool::new();
     let command = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--for", "60s"];
     let limits = ["--findings", "1", "--calls", "6", "--threads", "2"];
-    tool.run(&[&command[..], &limits].concat()).expect(1, &["Finding"]);
+    tool.run(&[&command[..], &limits].concat()).expect(1, &[FINDING]);
     let finding = tool.only_finding();
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--json"]);
+    let answer = tool.export(&finding).with("--try-for 4s --json").run();
     let json = answer.json();
     let reproduces = json["reproduces"].as_bool().expect("it was tried");
     assert_eq!(answer.status, if reproduces { 1 } else { 3 }, "{json}");
@@ -285,6 +286,7 @@ fn the_program_of_a_native_finding_is_tried_for_a_while() {
     compile(&export);
     let output = run("./reproducer", &["1"], &export);
     assert!(text(&output).contains("thread 1"), "{}", text(&output));
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", text(&output));
 }
 
 /// Bundled libraries in which a bug is found within a minute.
@@ -335,7 +337,7 @@ fn in_how_many_runs_findings_reproduce() {
 fn files_of_the_user_are_not_overwritten() {
     let tool = Tool::new();
     tool.run(&["export", "findings/none"]).expect(2, &["name a directory that `interlap fuzz`"]);
-    let finding = shrunk(&tool, "atomic_register_split_cas", &[]);
+    let finding = tool.twin("atomic_register_split_cas");
     let finding = finding.to_str().expect("UTF-8");
     let export = ["export", finding, "--no-try", "--into", "out"];
     tool.run(&export).expect(3, &["not tried"]);

@@ -13,7 +13,7 @@ fn exported(code: &str) -> (String, String, Option<i32>) {
     let tool = Tool::new();
     let adapter = tool.adapter("faulty.cpp", code);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--try-for", "15s"]);
     answer.expect(1, &["reproduces in every run"]);
     let export = finding.join("export");
     let output = compiled_and_run(&export);
@@ -150,8 +150,8 @@ INTERLAP_TARGET(Counter)
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
     let finding = finding.to_str().expect("UTF-8");
     let started = Instant::now();
-    let answer = tool.run(&["export", finding, "--try-for", "8s"]);
-    answer.expect(3, &["for 8 s at most", "It could not be reproduced without interlap"]);
+    let answer = tool.run(&["export", finding, "--try-for", "5s"]);
+    answer.expect(3, &["for 5 s at most", "It could not be reproduced without interlap"]);
     answer.expect(3, &["tried", "That says nothing of the bug"]);
     // A running compiler is not interrupted.
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());

@@ -4,6 +4,7 @@
 
 use std::process::Command;
 
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 use interlap::trace::rounds::{Round, read};
 
 use super::adapters;
@@ -53,7 +54,7 @@ fn fuzz(tool: &Tool, text: &str, more: &str, files_max: u64) -> Answer {
 fn rounds(tool: &Tool, text: &str, limits: &str, files_max: u64) -> (Vec<Round>, Answer) {
     let more = format!("--rounds 1000 --trace trace {limits}");
     let answer = fuzz(tool, text, &more, files_max);
-    answer.expect(0, &["Nothing found"]);
+    answer.expect(0, &[NOTHING_FOUND]);
     let mut rounds = read(&tool.path("trace")).expect("a trace").rounds;
     for round in &mut rounds {
         round.end.steps.as_mut().expect("of the controlled engine").pairs.clear();
@@ -99,7 +100,7 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
             area = mmap(nullptr, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);",
     );
     let answer = fuzz(&tool, &text, "--rounds 300 --memory 128", 4096);
-    answer.expect(1, &["out of memory", "Reproduced in a fresh process"]);
+    answer.expect(1, &["out of memory", CONFIRMED]);
 }
 
 /// A fault of a grown process counts only if a fresh process shows it. Here the descriptor of a
@@ -108,7 +109,7 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
 fn a_fault_of_a_grown_process_alone_is_no_finding() {
     let tool = Tool::new();
     let answer = fuzz(&tool, &opens("file >= 96"), "--rounds 300", 256);
-    answer.expect(0, &["Nothing found", "only what happens there counts"]);
+    answer.expect(0, &[NOTHING_FOUND, "only what happens there counts"]);
     let answer = fuzz(&tool, &opens("file >= 40"), "--rounds 300", 256);
     answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
 }
@@ -129,11 +130,11 @@ fn a_process_that_is_killed_once_is_no_finding() {
     }
     let text = format!("#include <unistd.h>\n{}", kill(once));
     let answer = fuzz(&tool, &text, "--rounds 300", 256);
-    answer.expect(0, &["was killed", "only what happens there counts", "Nothing found"]);
+    answer.expect(0, &["was killed", "only what happens there counts", NOTHING_FOUND]);
     assert!(!tool.path("second").exists());
     let text = format!("#include <unistd.h>\n{}", kill("added == 9"));
     let answer = fuzz(&tool, &text, "--rounds 300", 256);
-    answer.expect(1, &["was killed with SIGKILL", "lack of memory", "Reproduced in a fresh"]);
+    answer.expect(1, &["was killed with SIGKILL", "lack of memory", CONFIRMED]);
 }
 
 /// Whichever function it calls; the finding has the line.
@@ -151,7 +152,7 @@ fn a_target_that_kills_itself_is_named() {
             queue(&format!("\nif (added == 9)\n    {call}"))
         );
         let answer = fuzz(&Tool::new(), &text, "--rounds 300", 256);
-        let words = ["killed its own process with SIGKILL", "Queue::enqueue at ", "Reproduced"];
+        let words = ["killed its own process with SIGKILL", "Queue::enqueue at ", CONFIRMED];
         answer.expect(1, &words);
         assert!(!answer.out.contains("memory"), "{}", answer.out);
     }
@@ -171,6 +172,6 @@ fn a_problem_of_a_grown_process_alone_is_no_problem() {
         );
         format!("#include <fcntl.h>\n{}", adapters::member(&create))
     };
-    fuzz(&tool, &text(96), "--rounds 300", 256).expect(0, &["Nothing found", RENEWED]);
+    fuzz(&tool, &text(96), "--rounds 300", 256).expect(0, &[NOTHING_FOUND, RENEWED]);
     fuzz(&tool, &text(40), "--rounds 300", 256).expect(2, &["too many"]);
 }

@@ -8,8 +8,9 @@ use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
-use interlap::finding::{Stored, What};
+use interlap::finding::{Failure, Stored};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
+use interlap::report::words::CONFIRMED;
 use interlap::trace::frame::{Deed, Detected, DetectedKind, Frame, Place, Problem, When, Who};
 
 use super::adapters::enqueue;
@@ -68,14 +69,14 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
         "Thread 1 accessed memory that had been freed.",
         "  - thread 1 in its call 2 read from freed memory at 0x700010, byte 16 of a block",
         "  - thread 0 in its call 1 had freed the block",
-        "Reproduced in a fresh process.",
+        CONFIRMED,
         "pop() -> never returned",
     ] {
         assert!(ear.found[0].contains(part), "no {part:?} in {}", ear.found[0]);
     }
     let loaded = Stored::load(&stored.directory).expect("as it was written");
     assert_eq!(loaded.finding, stored.finding);
-    let What::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
+    let Failure::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
     assert_eq!(places.len(), 2);
 }
 

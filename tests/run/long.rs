@@ -1,6 +1,8 @@
 //! Long rounds of native threads, which are checked while they go on: a violation ends them, and
 //! has a history of its own; correct structures are not accused; nothing is lost if they end early.
 
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+
 use super::tool::{Tool, read};
 
 /// So many calls that no round ends during a test.
@@ -24,7 +26,7 @@ fn correct_structures_are_not_accused_in_long_rounds() {
         "locked_kv",
     ] {
         // Long enough for several parts.
-        let run = tool.fuzz(target).native().calls(500_000).threads(2).rounds(18);
+        let run = tool.fuzz(target).native().calls(200_000).threads(2).rounds(18);
         let statistics = run.json(0);
         let rounds = statistics["rounds"].as_u64().expect("a number");
         let undecided = statistics["inconclusive"].as_object().map_or(0, |all| all.len());
@@ -110,7 +112,7 @@ fn a_crash_late_in_a_long_round_leaves_its_history() {
 fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("return;")).native().calls(ENDLESS);
-    let finding = run.findings(1).expect(1, &["Reproduce with"]).finding();
+    let finding = run.findings(1).expect(1, &[REPRODUCE_WITH]).finding();
     assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
@@ -143,7 +145,7 @@ INTERLAP_TARGET(Target)
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS);
     let run = run.findings(1).with("--weight push=8 --weight pop=1");
-    let finding = run.expect(1, &["Reproduce with"]).finding();
+    let finding = run.expect(1, &[REPRODUCE_WITH]).finding();
     assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
@@ -151,7 +153,7 @@ INTERLAP_TARGET(Target)
 fn a_long_round_that_time_ends_is_checked_as_far_as_it_went() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
-    run.within("4s").with("--trace all.mpk").expect(0, &["Nothing found"]);
+    run.within("4s").with("--trace all.mpk").expect(0, &[NOTHING_FOUND]);
     tool.check("all.mpk").expect(0, &[]);
 }
 

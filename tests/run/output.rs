@@ -1,6 +1,7 @@
 //! Output that nobody reads or that cannot be written: the verdict decides the exit status, and a
 //! finding is saved before anything is printed.
 
+use interlap::report::words::FINDING;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -16,7 +17,7 @@ fn faulty(tool: &Tool) -> Call<'_> {
 
 /// A recorded violation.
 fn bad_trace(tool: &Tool) -> PathBuf {
-    faulty(tool).expect(1, &["Finding"]).finding().join("trace.mpk")
+    faulty(tool).expect(1, &[FINDING]).finding().join("trace.mpk")
 }
 
 /// The write end of a pipe without a reader.

@@ -1,5 +1,6 @@
 //! Structures in an uninstrumented prebuilt library: the controlled engine sees only the adapter.
 
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 use std::process::Command;
 
 use super::tool::Tool;
@@ -49,9 +50,9 @@ fn adapter(tool: &Tool) -> String {
 fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let answer = tool.fuzz_text("lossy.cpp", &text).findings(1).run();
+    let answer = tool.fuzz_text("lossy.cpp", &text).findings(1).within("60s").run();
     let words = ["next to no access", "liblossy.so's", "going on with native threads"];
-    answer.expect(1, &words).expect(1, &["--engine native", "Reproduce with"]);
+    answer.expect(1, &words).expect(1, &["--engine native", REPRODUCE_WITH]);
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn a_run_that_saw_few_accesses_says_so() {
     let tool = Tool::new();
     let text = adapter(&tool);
     let run = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled();
-    let answer = run.expect(0, &["500 rounds", "never inside liblossy.so", "Nothing found"]);
+    let answer = run.expect(0, &["500 rounds", "never inside liblossy.so", NOTHING_FOUND]);
     assert!(!answer.out.contains("Threads were switched between"), "{}", answer.all());
 }
 

@@ -9,6 +9,7 @@ use interlap::core::scenario;
 use interlap::finding::Stored;
 use interlap::fuzz::{Options, Sighting, rerun};
 use interlap::report::debugger;
+use interlap::report::words::CONFIRMED;
 
 use super::tool::{Tool, data};
 
@@ -44,7 +45,7 @@ fn shown(stored: &Stored, plan: &Plan) -> Sighting {
 /// schedule.
 fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
     let run = tool.fuzz(target).seed(3).rounds(100_000).findings(1);
-    let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
+    let found = run.expect(1, &[CONFIRMED]).stored();
     let mut plan = found.finding.plan.clone();
     plan.control.records = true;
     let recorded = shown(&found, &plan);

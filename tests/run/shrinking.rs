@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use interlap::core::operation::Op;
-use interlap::finding::{Size, Stored, What};
+use interlap::finding::{Failure, Size, Stored};
+use interlap::report::words::{CONFIRMED, SHRUNK_TO, UNEXPLAINED};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::tool::{Tool, data};
@@ -37,9 +38,9 @@ fn found_and_shrunk(
     time: &str,
 ) -> (Stored, Stored) {
     let run = tool.fuzz(target).seed(seed).rounds(100_000).findings(1).jobs(1);
-    let found = run.expect(1, &["Reproduced in a fresh process"]).stored();
+    let found = run.expect(1, &[CONFIRMED]).stored();
     let shrink = tool.shrink(&found.directory).within(time);
-    shrink.expect(1, &["Shrunk to", "Reproduced in a fresh process"]);
+    shrink.expect(1, &[SHRUNK_TO, CONFIRMED]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(found.finding.name, shrunk.finding.name);
     is_the_same(&found, &shrunk);
@@ -50,14 +51,14 @@ fn found_and_shrunk(
 #[track_caller]
 pub fn is_the_same(found: &Stored, shrunk: &Stored) {
     match (&found.finding.what, &shrunk.finding.what) {
-        (What::Violation { rule, .. }, What::Violation { rule: after, .. }) => {
+        (Failure::Violation { rule, .. }, Failure::Violation { rule: after, .. }) => {
             assert_eq!(rule, after);
             let named = |stored: &Stored| -> BTreeSet<Op> {
                 stored.finding.signature.operations().iter().copied().collect()
             };
             assert!(named(shrunk).is_subset(&named(found)));
         }
-        (What::Fault { .. }, What::Fault { .. }) => {
+        (Failure::Fault { .. }, Failure::Fault { .. }) => {
             assert_eq!(found.finding.signature, shrunk.finding.signature);
         }
         (before, after) => panic!("{before:?} became {after:?}"),
@@ -113,8 +114,8 @@ fn a_deadlock_becomes_small_and_stays_that_deadlock() {
 fn a_finding_is_reported_once() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(1);
-    let answer = run.shrinking("2s").expect(1, &["found after ", "Shrunk to"]);
-    assert_eq!(answer.err.matches("No order of the calls explains").count(), 1, "{}", answer.err);
+    let answer = run.shrinking("2s").expect(1, &["found after ", SHRUNK_TO]);
+    assert_eq!(answer.err.matches(UNEXPLAINED).count(), 1, "{}", answer.err);
     // If the user ends the shrinking, the finding so far is reported.
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(9);
@@ -138,9 +139,9 @@ fn a_finding_is_reported_once() {
 fn a_run_shrinks_and_shrinking_can_continue() {
     let tool = Tool::new();
     let run = tool.fuzz("atomic_register_split_cas").seed(5).findings(1).shrinking("30s");
-    let once = run.expect(1, &["found after ", "Shrunk to"]).stored();
+    let once = run.expect(1, &["found after ", SHRUNK_TO]).stored();
     let original = std::fs::read(once.directory.join("original.mpk")).expect("kept");
-    tool.shrink(&once.directory).within("5s").expect(1, &["Shrunk to"]);
+    tool.shrink(&once.directory).within("5s").expect(1, &[SHRUNK_TO]);
     let twice = Stored::load(&once.directory).expect("written");
     let before = |stored: &Stored| stored.finding.shrunk.as_ref().expect("shrunk").before;
     assert_eq!(before(&once), before(&twice));

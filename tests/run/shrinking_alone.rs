@@ -1,7 +1,8 @@
 //! Shrinks violations that show with one call at a time, with either engine.
 
 use interlap::core::operation::Op;
-use interlap::finding::{Stored, What};
+use interlap::finding::{Failure, Stored};
+use interlap::report::words::{FINDING, SHRUNK_TO};
 
 use super::tool::Tool;
 
@@ -34,14 +35,16 @@ fn becomes_four_calls(engine: &str) {
     let tool = Tool::new();
     // One job, so that the sequential rounds come first.
     let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).findings(1).jobs(1);
-    let found = run.expect(1, &["Finding"]).stored();
+    let found = run.expect(1, &[FINDING]).stored();
     assert!(found.round.start.sequential && found.round.history.len() > 9);
     let directory = &found.directory;
-    tool.shrink(directory).within("60s").expect(1, &["Shrunk to", "4 calls of 1 thread"]);
+    tool.shrink(directory).within("60s").expect(1, &[SHRUNK_TO, "4 calls of 1 thread"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(shrunk.finding.signature, found.finding.signature);
     assert!(shrunk.round.start.sequential, "it is checked as it was");
-    assert!(matches!(&shrunk.finding.what, What::Violation { rule, .. } if rule == "sequential"));
+    assert!(
+        matches!(&shrunk.finding.what, Failure::Violation { rule, .. } if rule == "sequential")
+    );
     let calls = &shrunk.finding.plan.scenarios[0].threads[0];
     let pushed = calls.iter().filter(|call| call.op == Op::Push).map(|call| call.args[0]);
     assert_eq!(pushed.collect::<Vec<_>>(), [1, 2, 3, 4]);

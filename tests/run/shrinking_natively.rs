@@ -3,6 +3,7 @@
 
 use interlap::core::measured::Measured;
 use interlap::finding::{Finding, Stored};
+use interlap::report::words::{REPRODUCE_WITH, SHRUNK_TO};
 
 use super::shrinking::{EVENT, is_the_same};
 use super::tool::{Answer, Tool};
@@ -39,7 +40,7 @@ INTERLAP_TARGET(Set)
 /// Finds one violation in such a set with native threads.
 fn found(tool: &Tool, text: &str, more: &str) -> (Answer, Stored) {
     let run = tool.fuzz_text("hasty.cpp", text).native().findings(1);
-    let answer = run.with(more).expect(1, &["Reproduce with"]);
+    let answer = run.with(more).expect(1, &[REPRODUCE_WITH]);
     let stored = answer.stored();
     (answer, stored)
 }
@@ -62,7 +63,7 @@ fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
     let Measured { rounds, shown, .. } = measured(&shrunk.finding);
     assert!(0 < shown && shown <= rounds, "{shown} of {rounds}");
     let share = format!("Shown in {shown} of {rounds} rounds, about one every ");
-    tool.show(directory).expect(0, &["Shrunk to", &share, "with 95 % confidence"]);
+    tool.show(directory).expect(0, &[SHRUNK_TO, &share, "with 95 % confidence"]);
     let words = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
     tool.replay(directory).expect(1, &words);
 }
@@ -82,7 +83,7 @@ fn a_crash_of_native_threads_becomes_small() {
         found.finding.signature
     );
     let directory = &found.directory;
-    tool.shrink(directory).within("20s").expect(1, &["Shrunk to", "Shown in"]);
+    tool.shrink(directory).within("20s").expect(1, &[SHRUNK_TO, "Shown in"]);
     is_the_same(&found, &Stored::load(&found.directory).expect("written"));
     is_small(&tool, &found, 6);
 }
@@ -125,7 +126,7 @@ mod timing {
         let tool = Tool::new();
         let (_, found) = found(&tool, &hasty_set(""), "--calls 500");
         let directory = &found.directory;
-        tool.shrink(directory).within("15s").expect(1, &["Shrunk to", "Shown in"]);
+        tool.shrink(directory).within("15s").expect(1, &[SHRUNK_TO, "Shown in"]);
         let shrunk = Stored::load(&found.directory).expect("written");
         is_the_same(&found, &shrunk);
         is_small(&tool, &found, 6);
@@ -143,7 +144,7 @@ mod timing {
     fn a_run_of_native_threads_shrinks_what_it_found() {
         let tool = Tool::new();
         let (answer, stored) = found(&tool, &hasty_set(""), "--shrink 10s");
-        answer.expect(1, &["hasty", "found after ", "Shrunk to", "Shown in"]);
+        answer.expect(1, &["hasty", "found after ", SHRUNK_TO, "Shown in"]);
         is_small(&tool, &stored, 8);
         assert!(stored.directory.join("original.mpk").exists());
     }
@@ -173,7 +174,7 @@ struct Accounts {
 INTERLAP_TARGET(Accounts)
 ";
         let (answer, stored) = found(&tool, text, "--hang 2s --shrink 10s");
-        answer.expect(1, &["Shrunk to", "Shown in", "No progress for 2 s"]);
+        answer.expect(1, &[SHRUNK_TO, "Shown in", "No progress for 2 s"]);
         assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
         // Two calls, if the machine has time for it: each sighting takes some 0.3 seconds.
         is_small(&tool, &stored, 16);
@@ -196,7 +197,7 @@ INTERLAP_TARGET(Accounts)
         let includes = "#include <chrono>\n#include <sys/stat.h>\n";
         let text = format!("{includes}{}", hasty_set(seldom));
         let (answer, stored) = found(&tool, &text, "--shrink 10s");
-        answer.expect(1, &["Shrunk to", "Shown in"]);
+        answer.expect(1, &[SHRUNK_TO, "Shown in"]);
         assert!(measured(&stored.finding).seconds > 1.0);
     }
 }

@@ -1,11 +1,14 @@
 //! The program under test, called as users call it: `tool.fuzz("ms_queue").native().rounds(200)` is
 //! a command line, which `run`, `expect` and `json` execute.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use interlap::finding::Stored;
+use interlap::report::words::CONFIRMED;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -100,6 +103,18 @@ impl Tool {
         self.call("").args(args).run()
     }
 
+    /// The finding of a broken twin under control, shrunk: a copy of the one that is made for all
+    /// tests of this process.
+    pub fn twin(&self, twin: &str) -> PathBuf {
+        static MADE: LazyLock<Mutex<HashMap<String, Arc<OnceLock<PathBuf>>>>> =
+            LazyLock::new(Mutex::default);
+        let made = MADE.lock().expect("no panic").entry(twin.to_string()).or_default().clone();
+        let finding = made.get_or_init(|| shrunk_twin(twin));
+        let copied = Command::new("cp").arg("-r").arg(finding).arg(self.dir.path()).status();
+        assert!(copied.expect("cp").success(), "{}", finding.display());
+        self.path(finding.file_name().and_then(OsStr::to_str).expect("UTF-8"))
+    }
+
     /// The findings' directories below `findings`.
     pub fn findings(&self) -> Vec<PathBuf> {
         findings(&self.path("findings"))
@@ -109,6 +124,23 @@ impl Tool {
     pub fn only_finding(&self) -> PathBuf {
         only(&self.findings())
     }
+}
+
+/// Finds the bug of a twin and shrinks it, in a folder of this process. Those of processes that are
+/// gone are removed.
+fn shrunk_twin(twin: &str) -> PathBuf {
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("twins");
+    for old in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+        if !Path::new("/proc").join(old.file_name()).exists() {
+            // Another process may remove it at the same time.
+            let _ = std::fs::remove_dir_all(old.path());
+        }
+    }
+    let folder = all.join(std::process::id().to_string()).join(twin);
+    std::fs::create_dir_all(&folder).expect("room");
+    let tool = Tool::new();
+    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("3s");
+    run.out(&folder).expect(1, &[CONFIRMED]).finding()
 }
 
 /// The findings' directories below a folder.

@@ -15,7 +15,7 @@ const READS: &[(&str, &str)] = &[
     ("src/exchange/", "histories of other tools"),
     ("src/export/", "sources of adapters"),
     ("src/finding/known/", "patterns that users write"),
-    ("src/finding/spots.rs", "names of C++ functions"),
+    ("src/finding/locations.rs", "names of C++ functions"),
     ("src/process/fault.rs", "what targets print"),
     ("src/process/rr/", "what rr and gdb print"),
 ];

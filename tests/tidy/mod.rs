@@ -4,6 +4,7 @@
 mod documents;
 mod facts;
 mod harness;
+mod wording;
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use super::flags::{self, Flag};
 use super::{Compiler, Error, Flavour, Language, Request};
 use crate::adapter::head::Head;
 
-/// To be changed when this program must not use the libraries of an older one.
+/// Part of the key: changed when libraries of older versions must not be used.
 const FORMAT: &str = "interlap library 1";
 
 /// The arguments of one adapter's compilation, without the names of temporary files.
@@ -21,8 +21,8 @@ pub(super) struct Commands {
     include_dirs: Vec<PathBuf>,
 }
 
-/// Hooks are called so often that jumps through a table cost time, so `-fno-plt`. Copies must call
-/// hooks, and the compiler would copy a few bytes itself, so no builtin copies.
+/// `-fno-plt`, because hooks are called so often that jumps through a table cost time. No builtin
+/// copies, because the compiler would expand small ones without hooks.
 const HOOKED: [&str; 7] = [
     "-O2",
     "-g",
@@ -107,7 +107,7 @@ impl Commands {
     }
 
     /// Both steps as one line, which users can paste into a shell to see the same errors.
-    pub(super) fn in_one(&self, compiler: &Compiler) -> String {
+    pub(super) fn one_line(&self, compiler: &Compiler) -> String {
         let mut command = compiler.command();
         command.args(&self.compile).arg(&self.source).args(&self.link).args(["-o", "/dev/null"]);
         shell_line(&command)
@@ -213,10 +213,10 @@ fn hooked(clang: bool) -> &'static [&'static str] {
     }
 }
 
-/// The flags of hooks, for a program of its own.
+/// The flags for code with hooks in a program of its own.
 pub(super) fn hooks(clang: bool) -> Vec<&'static str> {
-    let of_all = HOOKED.into_iter().filter(|flag| !["-O2", "-g", "-fno-plt"].contains(flag));
-    of_all.chain(hooked(clang).iter().copied()).collect()
+    let common = HOOKED.into_iter().filter(|flag| !["-O2", "-g", "-fno-plt"].contains(flag));
+    common.chain(hooked(clang).iter().copied()).collect()
 }
 
 fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {

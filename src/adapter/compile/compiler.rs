@@ -15,8 +15,8 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language for the extension of the file's name.
-    pub fn of(source: &Path) -> Result<Language, Error> {
+    /// The language of a source, by the extension of its name.
+    pub fn from_path(source: &Path) -> Result<Language, Error> {
         match source.extension().and_then(|extension| extension.to_str()) {
             Some("c") => Ok(Language::C),
             Some("cc" | "cpp" | "cxx") => Ok(Language::Cpp),
@@ -24,7 +24,7 @@ impl Language {
         }
     }
 
-    /// Its name for users, the variable for its compiler, and the Debian package of a compiler.
+    /// Its name, the environment variable for its compiler, and the Debian package of a compiler.
     pub(super) fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Language::C => ("C", "CC", "gcc"),
@@ -77,7 +77,7 @@ impl Compiler {
         let tool = build
             .try_get_compiler()
             .map_err(|error| missing(program.unwrap_or(Path::new("")), error.to_string()))?;
-        let output = silent(&tool)
+        let output = english(&tool)
             .arg("--version")
             .output()
             .map_err(|error| missing(tool.path(), error.to_string()))?;
@@ -105,7 +105,7 @@ impl Compiler {
         &self.include_dirs
     }
 
-    /// The variables that change the result and do not show in its arguments or its search path.
+    /// The environment variables that change the result, other than by arguments or search path.
     pub(super) fn environment(&self) -> &str {
         &self.environment
     }
@@ -122,7 +122,7 @@ impl Compiler {
 
     /// The program with the flags from the environment (`CFLAGS`, `CXXFLAGS`).
     pub(super) fn command(&self) -> Command {
-        silent(&self.tool)
+        english(&self.tool)
     }
 }
 
@@ -141,16 +141,15 @@ fn environment() -> String {
     names.map(|name| format!("{name}={:?}\n", std::env::var_os(name))).concat()
 }
 
-/// The command with messages in English in every locale, because they are searched for missing
-/// headers.
-fn silent(tool: &cc::Tool) -> Command {
+/// The command, with English messages in every locale: they are searched for missing headers.
+fn english(tool: &cc::Tool) -> Command {
     let mut command = tool.to_command();
     command.env("LC_ALL", "C").stdin(Stdio::null());
     command
 }
 
 fn include_dirs(tool: &cc::Tool, language: Language) -> Result<Vec<PathBuf>, Error> {
-    let output = silent(tool)
+    let output = english(tool)
         .args(["-E", "-v", "-x", language.option(), "/dev/null"])
         .output()
         .map_err(IoError::at(tool.path()))?;
@@ -192,8 +191,8 @@ mod tests {
 
     #[test]
     fn the_extension_decides_the_language() {
-        assert_eq!(Language::of(Path::new("a/x.c")).expect("C"), Language::C);
-        assert_eq!(Language::of(Path::new("x.cxx")).expect("C++"), Language::Cpp);
-        assert!(Language::of(Path::new("x.so")).is_err());
+        assert_eq!(Language::from_path(Path::new("a/x.c")).expect("C"), Language::C);
+        assert_eq!(Language::from_path(Path::new("x.cxx")).expect("C++"), Language::Cpp);
+        assert!(Language::from_path(Path::new("x.so")).is_err());
     }
 }

@@ -7,15 +7,15 @@
 //! - `compiler`: Finds the C and C++ compilers, their versions and their header folders.
 //! - `error`: The errors of compiling an adapter, each with advice and the compiler's own messages.
 //! - `flags`: Parses the compiler and linker flags of users, and makes their paths absolute.
+//! - `libatomic`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 //! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
-//! - `wide`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 
 mod command;
 mod compiler;
 mod error;
 mod flags;
+mod libatomic;
 mod record;
-mod wide;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ pub use command::WRAPPED;
 pub use compiler::{Compiler, Language};
 pub use error::Error;
 pub use flags::words as flag_words;
+pub use libatomic::needs_libatomic;
 use record::Record;
-pub use wide::needs_libatomic;
 
 /// The two ways to build a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,8 +46,7 @@ pub enum Flavour {
     Hooked,
 }
 
-/// Everything that decides a library besides the content of files and the compiler's version. A
-/// plan stores it.
+/// Everything that decides a library besides the content of files and the compiler's version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// The adapter: `.c`, `.cc`, `.cpp` or `.cxx`.
@@ -157,7 +156,7 @@ impl Toolchain {
         let request = request.anchored(&here);
         let source = fs::canonicalize(&request.source).map_err(IoError::at(&request.source))?;
         let text = fs::read(&source).map_err(IoError::at(&source))?;
-        let compiler = self.compiler(Language::of(&source)?)?;
+        let compiler = self.compiler(Language::from_path(&source)?)?;
         let head = Head::parse(&String::from_utf8_lossy(&text));
         let request = Request { source, ..request };
         let commands = Commands::new(&request, &head, compiler, &self.tree.ffi())?;
@@ -211,6 +210,6 @@ impl Job<'_> {
         if output.status.success() {
             return Ok(printed);
         }
-        Err(error::diagnose(printed, self.commands.in_one(self.compiler), output.status))
+        Err(error::diagnose(printed, self.commands.one_line(self.compiler), output.status))
     }
 }

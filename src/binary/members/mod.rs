@@ -1,9 +1,8 @@
-//! What lies where in the structure under test: the debugging information of its library comes in;
-//! out go the types of C and C++ objects, the name of the member at a byte of one, and what a
-//! pointer there points to. Knows no addresses.
+//! Names the member at a byte of a C or C++ object, and finds what a pointer there points to.
+//! Reads the types of a library from its debugging information.
 //!
-//! - `standard`: What lies in objects of the C++ standard library, in the words of those who use
-//!   it: names of libstdc++'s members come in, `begin`, `use_count`, `root` go out.
+//! - `standard`: Translates the names of libstdc++'s members to words that its users know: `begin`,
+//!   `use_count`, `root`.
 
 mod standard;
 
@@ -19,21 +18,21 @@ use super::debug_file::DebugFile;
 
 /// The class of interlap.hpp that has the structure's class as its argument.
 const FUNCTIONS: &str = "functions<";
-/// Members of members are looked into so deep.
+/// Most levels of nested members and aliases.
 const DEPTH_MAX: usize = 32;
 
-/// A type, by where it is described.
+/// A type, by the offset of its entry in the debugging information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(usize);
 
 #[derive(Debug, Default, PartialEq)]
 enum Kind {
     Class,
-    /// Which of its members is alive is not known.
+    /// It is not known which of its members is active.
     Union,
     Array,
     Pointer,
-    /// Another by a name, or with `const` and the like.
+    /// A typedef, or a type with `const` and the like.
     Alias,
     #[default]
     Other,
@@ -43,34 +42,35 @@ enum Kind {
 struct Type {
     kind: Kind,
     name: String,
-    /// Of the standard library: its members have other names there than users know.
+    /// Whether it is of the standard library, whose members have names that users do not know.
     is_std: bool,
     bytes: u64,
-    /// How many, of an array.
+    /// The number of elements of an array.
     count: u64,
-    /// What it is an array of, points to or stands for; of a class, its first template argument.
+    /// The type of the elements, of what it points to, or of what an alias names; of a class, its
+    /// first template argument.
     of: Option<TypeId>,
     members: Vec<Member>,
 }
 
 #[derive(Debug)]
 struct Member {
-    /// None of a base class.
+    /// None for a base class.
     name: Option<String>,
     at: u64,
     of: TypeId,
 }
 
-/// What is at a byte of an object.
+/// The part of an object from one of its bytes on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// "pool.chunks[3]", or "node+4" where no more is known.
+pub struct Subobject {
+    /// Its path: "pool.chunks[3]", or "node+4" where no more is known.
     pub name: String,
     pub points_to: Option<Pointee>,
-    /// The name of the standard library's container that this is the inner working of; empty of
-    /// the object itself.
+    /// The path of the standard library's container whose internals it belongs to; empty if that
+    /// is the object itself.
     pub container: Option<String>,
-    /// How many bytes it has that can be told as one.
+    /// The bytes from here to its end.
     pub bytes: u64,
 }
 
@@ -78,9 +78,9 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointee {
     pub of: TypeId,
-    /// Many of these, as far as is known.
+    /// Whether it points to an array of these, as far as is known.
     pub is_array: bool,
-    /// Pointers with which a container finds its own way.
+    /// Whether these are pointers of a container to its own nodes or chunks.
     is_inner: bool,
 }
 
@@ -90,11 +90,11 @@ impl Pointee {
     }
 }
 
-/// A part of an object.
-struct Inner<'a> {
-    /// As it is called there; empty of a base class.
+/// A direct part of an object.
+struct Part<'a> {
+    /// Empty for a base class.
     name: Cow<'a, str>,
-    /// Of a member its name.
+    /// The name of a member; empty for an element.
     member: &'a str,
     at: u64,
     of: TypeId,
@@ -104,7 +104,7 @@ struct Inner<'a> {
 #[derive(Default)]
 pub struct Types {
     all: HashMap<usize, Type>,
-    /// Where a class is described that is only declared here.
+    /// The definitions of classes, by the offsets of their declarations.
     described: HashMap<usize, usize>,
     structure: Option<TypeId>,
 }
@@ -114,13 +114,13 @@ type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
 type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
 impl Types {
-    /// Of a library's file; none where there is no such information, or it cannot be read.
-    pub fn of(library: &Path) -> Types {
+    /// Those of a library's file; none if it has no debugging information or cannot be read.
+    pub fn load(library: &Path) -> Types {
         Types::read(library).unwrap_or_default()
     }
 
     fn read(library: &Path) -> Result<Types, Box<dyn Error>> {
-        let bytes = std::fs::read(DebugFile::of(library).path)?;
+        let bytes = std::fs::read(DebugFile::find(library).path)?;
         let file = object::File::parse(&*bytes)?;
         let sections = gimli::DwarfSections::load(|id| -> Result<Cow<[u8]>, gimli::Error> {
             let section = file.section_by_name(id.name());
@@ -136,7 +136,7 @@ impl Types {
     }
 
     fn read_unit(&mut self, dwarf: &Dwarf, unit: &Unit<Slice>) -> Result<(), gimli::Error> {
-        // What the entry at hand is within: offsets, and whether that is in namespace std.
+        // The entries around the current one: offsets, and whether they are in namespace std.
         let mut within: Vec<(usize, bool)> = Vec::new();
         let mut entries = unit.entries();
         while let Some(entry) = entries.next_dfs()? {
@@ -144,13 +144,15 @@ impl Types {
             let (parent, is_std) = within.last().copied().unwrap_or_default();
             let reader = Reader { dwarf, unit, entry };
             let is_std = is_std || reader.is_std();
-            let at = reader.own();
+            let at = reader.offset();
             match entry.tag() {
                 gimli::DW_TAG_member | gimli::DW_TAG_inheritance => {
                     let member = reader.member();
                     self.all.entry(parent).or_default().members.extend(member);
                 }
-                gimli::DW_TAG_template_type_parameter => self.argument(parent, reader.of()),
+                gimli::DW_TAG_template_type_parameter => {
+                    self.add_argument(parent, reader.type_id());
+                }
                 gimli::DW_TAG_subrange_type => {
                     // One for each dimension.
                     let array = self.all.entry(parent).or_default();
@@ -170,7 +172,7 @@ impl Types {
         Ok(())
     }
 
-    fn argument(&mut self, parent: usize, argument: Option<TypeId>) {
+    fn add_argument(&mut self, parent: usize, argument: Option<TypeId>) {
         let Some(class) = self.all.get_mut(&parent).filter(|ty| ty.kind == Kind::Class) else {
             return;
         };
@@ -180,7 +182,7 @@ impl Types {
         }
     }
 
-    /// The class of the structure under test, where the adapter is written with interlap.hpp.
+    /// The class of the structure under test, if its adapter uses interlap.hpp.
     pub fn structure(&self) -> Option<TypeId> {
         self.structure
     }
@@ -189,8 +191,8 @@ impl Types {
         self.all.get(self.described.get(&id.0).unwrap_or(&id.0))
     }
 
-    /// The type itself, whatever it is called here.
-    fn peel(&self, mut id: TypeId) -> Option<&Type> {
+    /// The type behind all aliases.
+    fn resolve(&self, mut id: TypeId) -> Option<&Type> {
         for _ in 0..DEPTH_MAX {
             let ty = self.get(id)?;
             match (&ty.kind, ty.of) {
@@ -201,44 +203,44 @@ impl Types {
         None
     }
 
-    /// How many bytes an object of it has; 0 where that is not known.
+    /// The size of an object of this type; 0 if it is not known.
     pub fn bytes(&self, id: TypeId) -> u64 {
-        let Some(ty) = self.peel(id) else { return 0 };
+        let Some(ty) = self.resolve(id) else { return 0 };
         match (&ty.kind, ty.of) {
             (Kind::Array, Some(of)) if ty.bytes == 0 => ty.count.saturating_mul(self.bytes(of)),
             _ => ty.bytes,
         }
     }
 
-    /// What is at this byte of an object; none where nothing is that has a name.
-    pub fn find(&self, id: TypeId, offset: u64) -> Option<Spot> {
-        let (mut name, mut ty, mut at) = (String::new(), self.peel(id)?, offset);
-        // The last member on the way, and whether it points to many.
+    /// The subobject at this byte of an object; none if nothing with a name is there.
+    pub fn find(&self, id: TypeId, offset: u64) -> Option<Subobject> {
+        let (mut name, mut ty, mut at) = (String::new(), self.resolve(id)?, offset);
+        // The last member on the path, and whether it points to an array.
         let (mut outer, mut is_array) = ("", false);
         let mut container = None;
         for _ in 0..DEPTH_MAX {
             if ty.is_std && container.is_none() && standard::is_container(&ty.name) {
                 container = Some(name.clone());
             }
-            // What is kept in a node is the user's.
-            if ty.is_std && standard::is_room(&ty.name) {
+            // The value in a node is the user's.
+            if ty.is_std && standard::is_storage(&ty.name) {
                 container = None;
             }
-            let Some(inner) = self.inner(ty, at) else { break };
-            let called = match ty.is_std {
-                true => standard::called(&inner.name, outer),
-                false => (!inner.name.is_empty()).then_some(&*inner.name),
+            let Some(part) = self.part(ty, at) else { break };
+            let shown = match ty.is_std {
+                true => standard::user_name(&part.name, outer),
+                false => (!part.name.is_empty()).then_some(&*part.name),
             };
-            if let Some(called) = called {
-                let dot = if name.is_empty() || called.starts_with('[') { "" } else { "." };
-                name = name + dot + called;
+            if let Some(shown) = shown {
+                let dot = if name.is_empty() || shown.starts_with('[') { "" } else { "." };
+                name = name + dot + shown;
             }
-            // A base class is not a member on the way.
-            outer = if inner.name.is_empty() { outer } else { inner.member };
+            // A base class is not a member on the path.
+            outer = if part.name.is_empty() { outer } else { part.member };
             is_array |= self.holds_array(ty);
-            (ty, at) = (self.peel(inner.of)?, at - inner.at);
+            (ty, at) = (self.resolve(part.of)?, at - part.at);
         }
-        // Where elements end, something else may begin.
+        // Something else may begin where the elements end.
         let is_end = is_array && matches!(outer, "_M_finish" | "_M_end_of_storage");
         let points_to = if at == 0 && !is_end { self.pointee(ty) } else { None };
         let is_inner = container.is_some() && standard::is_index(outer);
@@ -247,26 +249,29 @@ impl Types {
         if at > 0 {
             name += &format!("+{at}");
         }
-        let spot = Spot { points_to, container, bytes: ty.bytes - at.min(ty.bytes), name };
-        (!spot.name.is_empty() && !spot.name.starts_with('+')).then_some(spot)
+        let bytes = ty.bytes - at.min(ty.bytes);
+        let is_named = !name.is_empty() && !name.starts_with('+');
+        is_named.then_some(Subobject { points_to, container, bytes, name })
     }
 
-    /// What is at this byte within a type that has parts.
-    fn inner<'a>(&'a self, ty: &'a Type, at: u64) -> Option<Inner<'a>> {
-        let whole = |of| Inner { name: Cow::Borrowed(""), member: "", at: 0, of };
+    /// The part at this byte of an object; none for a type without parts.
+    fn part<'a>(&'a self, ty: &'a Type, at: u64) -> Option<Part<'a>> {
+        let whole = |of| Part { name: Cow::Borrowed(""), member: "", at: 0, of };
         let of_member = |member: &'a Member| {
             let name = member.name.as_deref().unwrap_or_default();
-            Inner { name: Cow::Borrowed(name), member: name, at: member.at, of: member.of }
+            Part { name: Cow::Borrowed(name), member: name, at: member.at, of: member.of }
         };
         match (&ty.kind, ty.of) {
             (Kind::Class, _) if ty.is_std && standard::is_opaque(&ty.name) => None,
-            (Kind::Class, Some(of)) if ty.is_std && standard::is_room(&ty.name) => Some(whole(of)),
+            (Kind::Class, Some(of)) if ty.is_std && standard::is_storage(&ty.name) => {
+                Some(whole(of))
+            }
             (Kind::Class, _) => {
                 let end = |m: &Member| m.at.saturating_add(self.bytes(m.of));
                 let holds = |m: &&Member| (m.at..end(m)).contains(&at) && !self.is_empty(m.of);
                 ty.members.iter().find(holds).map(of_member)
             }
-            // It holds the largest, or that is not there yet.
+            // The largest member: the others are placeholders until it is constructed.
             (Kind::Union, _) if ty.is_std => {
                 let rank = |m: &&Member| self.bytes(m.of);
                 ty.members.iter().rev().max_by_key(rank).map(of_member)
@@ -274,41 +279,40 @@ impl Types {
             (Kind::Array, Some(of)) if self.bytes(of) > 0 => {
                 let number = at / self.bytes(of);
                 let name = Cow::Owned(format!("[{number}]"));
-                Some(Inner { name, member: "", at: number * self.bytes(of), of })
+                Some(Part { name, member: "", at: number * self.bytes(of), of })
             }
             _ => None,
         }
     }
 
-    /// A class without anything in it lies where others do.
+    /// Whether it is an empty class, which shares its address with other members.
     fn is_empty(&self, id: TypeId) -> bool {
         let is_small = |ty: &&Type| ty.kind == Kind::Class && ty.bytes <= 1;
-        let ty = self.peel(id).filter(is_small);
+        let ty = self.resolve(id).filter(is_small);
         ty.is_some_and(|ty| ty.members.iter().all(|member| self.is_empty(member.of)))
     }
 
-    /// Whether pointers in an object of it point to many.
+    /// Whether pointers in an object of this type point to arrays.
     fn holds_array(&self, ty: &Type) -> bool {
         let of_array = || {
-            let of = ty.of.and_then(|of| self.peel(of));
+            let of = ty.of.and_then(|of| self.resolve(of));
             of.is_some_and(|of| of.kind == Kind::Array)
         };
         let is = |class: &str| ty.is_std && ty.name.starts_with(class);
         is("vector<") || is("unique_ptr<") && of_array()
     }
 
-    /// What such a pointer points to if it points to a block of so many bytes: nodes of the
-    /// standard library's containers, and what shared pointers count with, are pointed to by their
-    /// base class.
+    /// The derived class that a pointer points to if its block has this size. The standard library
+    /// points to the nodes of containers and the counts of shared pointers by their base class.
     pub fn fitting(&self, pointee: Pointee, bytes: u64) -> Pointee {
         let is_base = |base: &Type| base.is_std && base.kind == Kind::Class && base.bytes < bytes;
-        let Some(base) = self.peel(pointee.of).filter(|base| is_base(base)) else {
+        let Some(base) = self.resolve(pointee.of).filter(|base| is_base(base)) else {
             return pointee;
         };
         let derives = |ty: &Type| {
             let first = ty.members.iter().find(|member| !self.is_empty(member.of));
             let first = first.filter(|first| first.name.is_none() && first.at == 0);
-            first.and_then(|first| self.peel(first.of)).is_some_and(|of| std::ptr::eq(of, base))
+            first.and_then(|first| self.resolve(first.of)).is_some_and(|of| std::ptr::eq(of, base))
         };
         let fits = |ty: &Type| ty.is_std && ty.bytes == bytes && derives(ty);
         let mut fitting = self.all.iter().filter(|(_, ty)| fits(ty));
@@ -319,17 +323,18 @@ impl Types {
     }
 
     /// An element as a whole: a number, a lock, a pointer.
-    pub fn element(&self, of: Pointee) -> Spot {
-        let ty = self.peel(of.of);
-        let is_node = |to: &Pointee| self.peel(to.of).is_some_and(|of| standard::is_node(&of.name));
-        // To many, where it is not to a node.
+    pub fn element(&self, of: Pointee) -> Subobject {
+        let ty = self.resolve(of.of);
+        let is_node =
+            |to: &Pointee| self.resolve(to.of).is_some_and(|of| standard::is_node(&of.name));
+        // A pointer of a container that points to no node points to an array.
         let to = |to| Pointee { is_array: of.is_inner && !is_node(&to), ..to };
         let points_to = ty.and_then(|ty| self.pointee(ty)).map(to);
         let container = of.is_inner.then(String::new);
-        Spot { name: String::new(), points_to, container, bytes: self.bytes(of.of).max(1) }
+        Subobject { name: String::new(), points_to, container, bytes: self.bytes(of.of).max(1) }
     }
 
-    /// What an object of this type points to, if it is but a pointer.
+    /// What an object of this type points to, if it is a pointer or an atomic pointer.
     fn pointee(&self, ty: &Type) -> Option<Pointee> {
         match ty.kind {
             Kind::Pointer => ty.of.map(Pointee::one),
@@ -340,10 +345,10 @@ impl Types {
         }
     }
 
-    /// What the one pointer points to that an object of this type is; some are classes, with marks
-    /// in its lowest bits.
+    /// What the only pointer of an object of this type points to. Some pointers are classes, which
+    /// have marks in the lowest bits.
     fn only_pointer(&self, id: TypeId, depth: usize) -> Option<TypeId> {
-        let ty = self.peel(id)?;
+        let ty = self.resolve(id)?;
         let is_whole = |member: &&Member| member.at == 0 && self.bytes(member.of) == ty.bytes;
         match ty.kind {
             Kind::Pointer => ty.of,
@@ -364,7 +369,7 @@ struct Reader<'r, 'a> {
 }
 
 impl Reader<'_, '_> {
-    fn own(&self) -> usize {
+    fn offset(&self) -> usize {
         self.global(self.entry.offset())
     }
 
@@ -380,7 +385,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn of(&self) -> Option<TypeId> {
+    fn type_id(&self) -> Option<TypeId> {
         self.reference(gimli::DW_AT_type).map(TypeId)
     }
 
@@ -405,10 +410,10 @@ impl Reader<'_, '_> {
         let is_static = self.entry.attr_value(gimli::DW_AT_external).is_some();
         let name = if is_base { None } else { self.name() };
         let is_bits = self.entry.attr_value(gimli::DW_AT_bit_size).is_some();
-        // Members of unions have no place; that of a virtual base has to be computed.
+        // Members of unions have no location; that of a virtual base has to be computed.
         let has_place = self.entry.attr_value(gimli::DW_AT_data_member_location).is_some();
         let at = if has_place { self.number(gimli::DW_AT_data_member_location)? } else { 0 };
-        (!is_static && !is_bits).then_some(Member { name, at, of: self.of()? })
+        (!is_static && !is_bits).then_some(Member { name, at, of: self.type_id()? })
     }
 
     fn count(&self) -> u64 {
@@ -432,7 +437,7 @@ impl Reader<'_, '_> {
         let name = self.name().unwrap_or_default();
         let bytes = self.number(gimli::DW_AT_byte_size);
         let bytes = bytes.unwrap_or(if kind == Kind::Pointer { 8 } else { 0 });
-        Some(Type { kind, name, is_std, bytes, of: self.of(), ..Type::default() })
+        Some(Type { kind, name, is_std, bytes, of: self.type_id(), ..Type::default() })
     }
 }
 

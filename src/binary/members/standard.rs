@@ -1,7 +1,7 @@
-//! What lies in objects of the C++ standard library, in the words of those who use it: names of
-//! libstdc++'s members come in, `begin`, `use_count`, `root` go out. Knows no types.
+//! Translates the names of libstdc++'s members to words that its users know: `begin`, `use_count`,
+//! `root`. Decides by names alone.
 
-/// Objects that are told as a whole.
+/// Whether its members are not named one by one: locks, threads and most atomics.
 pub fn is_opaque(class: &str) -> bool {
     let is_shared =
         class.starts_with("atomic<std::shared_ptr<") || class.starts_with("atomic<std::weak_ptr<");
@@ -12,7 +12,7 @@ pub fn is_opaque(class: &str) -> bool {
         || class.starts_with("counting_semaphore<")
 }
 
-/// Holds values, or is a node of what does.
+/// Whether it is a container, or a node of one.
 pub fn is_container(class: &str) -> bool {
     let kinds = ["vector<", "list<", "forward_list<", "deque<", "basic_string<", "map<", "set<"];
     let more = ["multimap<", "multiset<", "unordered_", "queue<", "priority_queue<", "stack<"];
@@ -20,23 +20,23 @@ pub fn is_container(class: &str) -> bool {
     kinds.iter().chain(&more).any(is) || is_node(class)
 }
 
-/// A node of a list, a tree or a table.
+/// Whether it is a node of a list, a tree or a hash table.
 pub fn is_node(class: &str) -> bool {
     ["_List_node", "_Rb_tree_node", "_Hash_node"].iter().any(|kind| class.starts_with(kind))
 }
 
-/// A member that points to pointers, by which a table or a deque finds what it holds.
+/// Whether it points to an array of pointers to what a hash table or a deque holds.
 pub fn is_index(member: &str) -> bool {
     matches!(member, "_M_buckets" | "_M_map")
 }
 
-/// Room for an object of the class's first argument.
-pub fn is_room(class: &str) -> bool {
+/// Whether it is storage for an object of the class's first template argument.
+pub fn is_storage(class: &str) -> bool {
     class.starts_with("__aligned_membuf<") || class.starts_with("__aligned_buffer<")
 }
 
-/// A member of that name, in a member called `outer`; none where it only holds what is meant.
-pub fn called<'a>(member: &'a str, outer: &str) -> Option<&'a str> {
+/// The users' name of a member of the member `outer`; none if it only wraps another member.
+pub fn user_name<'a>(member: &'a str, outer: &str) -> Option<&'a str> {
     let name = match (member, outer) {
         ("_M_parent", "_M_header") => "root",
         ("_M_left", "_M_header") => "leftmost",
@@ -62,10 +62,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_holds_other_things_has_no_name() {
+    fn wrapping_members_have_no_name() {
         let path = |members: &[&str]| -> Vec<String> {
             let outer = std::iter::once(&"").chain(members);
-            let names = members.iter().zip(outer).filter_map(|(name, outer)| called(name, outer));
+            let names =
+                members.iter().zip(outer).filter_map(|(name, outer)| user_name(name, outer));
             names.map(String::from).collect()
         };
         assert_eq!(path(&["_M_t", "_M_impl", "_M_header", "_M_parent"]), ["root"]);
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_and_atomics_are_whole() {
+    fn locks_and_atomics_are_opaque() {
         for whole in ["mutex", "shared_mutex", "condition_variable", "atomic<int>", "atomic_flag"] {
             assert!(is_opaque(whole), "{whole}");
         }

@@ -1,4 +1,4 @@
-//! Types of objects compiled here, found again in their debugging information.
+//! Members of compiled objects are found in their debugging information.
 
 use super::*;
 use std::process::Command;
@@ -64,7 +64,7 @@ fn compiled(folder: &Path) -> Types {
     let mut compiler = Command::new("g++");
     compiler.args(["-std=c++17", "-g", "-O1", "-shared", "-fPIC", "-o"]);
     assert!(compiler.arg(&library).arg(&source).status().expect("g++").success());
-    Types::of(&library)
+    Types::load(&library)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn members_are_found_by_their_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let queue = types.structure().expect("of interlap.hpp");
-    let name = |at| types.find(queue, at).map(|spot| spot.name);
+    let name = |at| types.find(queue, at).map(|part| part.name);
     for (at, expected) in [
         (0, "count"),
         (4, "count+4"),
@@ -129,14 +129,13 @@ fn named(types: &Types, name: &str) -> TypeId {
     TypeId(*types.all.iter().find(of).expect("a class").0)
 }
 
-/// In the words of those who use it, not of those who wrote it.
 #[test]
-fn the_standard_library_is_looked_into() {
+fn members_of_the_standard_library_have_the_names_that_users_know() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
     let names: Vec<Option<String>> = (0..types.bytes(standard) / 8)
-        .map(|word| types.find(standard, 8 * word).map(|spot| spot.name))
+        .map(|word| types.find(standard, 8 * word).map(|part| part.name))
         .collect();
     let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
     let expected = [
@@ -158,9 +157,9 @@ fn the_standard_library_is_looked_into() {
     assert_eq!(names[5..], expected[5..]);
 }
 
-/// What points to a node points to a part of it that knows nothing of the value.
+/// Containers point to a base class of the node, which lacks the value.
 #[test]
-fn nodes_are_told_by_their_size() {
+fn nodes_are_recognized_by_their_size() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
@@ -168,7 +167,7 @@ fn nodes_are_told_by_their_size() {
         let base = types.find(standard, at).expect("a member").points_to.expect("a node");
         types.fitting(base, bytes).of
     };
-    let name = |of, at| types.find(of, at).map(|spot| spot.name).unwrap_or_default();
+    let name = |of, at| types.find(of, at).map(|part| part.name).unwrap_or_default();
     // Colour and three pointers, then the key and its value.
     let sorted = node(48, 56);
     assert_eq!(types.bytes(sorted), 56);
@@ -179,26 +178,26 @@ fn nodes_are_told_by_their_size() {
     let counted = node(8, 16 + types.bytes(standard));
     assert_eq!([8, 12].map(|at| name(counted, at)), ["use_count", "weak_count"]);
     assert_eq!(name(counted, 32), "maybe", "behind the counts");
-    // A block that no such node fits is what the pointer says.
+    // No node has this size, so the type of the pointer counts.
     assert_eq!(types.bytes(node(48, 57)), 32);
 }
 
-/// Tables and deques find what they hold by pointers of their own.
+/// Hash tables and deques find their elements by arrays of pointers.
 #[test]
-fn pointers_that_hold_a_container_together_are_its_own() {
+fn pointers_inside_a_container_are_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let types = compiled(folder.path());
     let standard = named(&types, "Standard");
     let index = |member: &str| {
-        let spots = (0..types.bytes(standard)).step_by(8).map(|at| types.find(standard, at));
-        let spot = spots.flatten().find(|spot| spot.name == member).expect(member);
-        let element = types.element(spot.points_to.expect("pointers"));
+        let parts = (0..types.bytes(standard)).step_by(8).map(|at| types.find(standard, at));
+        let part = parts.flatten().find(|part| part.name == member).expect(member);
+        let element = types.element(part.points_to.expect("pointers"));
         assert_eq!(element.container.as_deref(), Some(""), "{member}");
         element.points_to.expect("to what is held")
     };
     let (node, chunk) = (index("table.buckets"), index("ring.map"));
     assert_eq!((node.is_array, chunk.is_array), (false, true));
-    let name = |of, at| types.find(of, at).map(|spot| spot.name);
+    let name = |of, at| types.find(of, at).map(|part| part.name);
     assert_eq!(name(types.fitting(node, 32).of, 16).as_deref(), Some("second.value"));
     assert_eq!(name(chunk.of, 8).as_deref(), Some("turn"));
     // Those of a vector are the user's.
@@ -209,7 +208,7 @@ fn pointers_that_hold_a_container_together_are_its_own() {
 #[test]
 fn without_debugging_information_nothing_is_known() {
     let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(Types::of(&folder.path().join("none.so")).structure(), None);
-    let none = Types::of(&std::env::current_exe().expect("this test"));
+    assert_eq!(Types::load(&folder.path().join("none.so")).structure(), None);
+    let none = Types::load(&std::env::current_exe().expect("this test"));
     assert_eq!(none.structure(), None);
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::finding::spots;
-use crate::finding::{Stored, What};
+use crate::finding::locations;
+use crate::finding::{Failure, Stored};
 
 /// Most source lines that an entry proposes.
 const LINES_MAX: usize = 6;
 
 /// The finding's first source line, if it is known: "Stack::pop at stack.hpp:31".
 pub fn first_line(stored: &Stored) -> Option<String> {
-    spots::of(stored).first().map(ToString::to_string)
+    locations::rank(stored).first().map(ToString::to_string)
 }
 
 /// An entry that matches the finding.
@@ -24,9 +24,9 @@ pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
     put("name", name);
     issue.into_iter().for_each(|issue| put("issue", issue));
     put("target", finding.plan.target_name());
-    let spots = spots::of(stored);
+    let locations = locations::rank(stored);
     match &finding.what {
-        What::Violation { rule, operations, .. } => {
+        Failure::Violation { rule, operations, .. } => {
             put("rule", rule);
             let name = |id: &_| stored.round.history.operation(*id).op.name();
             let names: BTreeSet<&str> = operations.iter().map(name).collect();
@@ -34,19 +34,19 @@ pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
                 writeln!(text, "operations = {}", list(names)).expect("writing to a string");
             }
         }
-        What::Fault { kind, message, .. } => {
+        Failure::Fault { kind, message, .. } => {
             put("fault", &kind.name());
-            match (spots.first(), message) {
-                (Some(spot), _) => put("function", &spot.place.function),
+            match (locations.first(), message) {
+                (Some(location), _) => put("function", &location.place.function),
                 (None, Some(message)) => put("message", message),
                 (None, None) => {}
             }
         }
     }
-    if !spots.is_empty() {
+    if !locations.is_empty() {
         text.push_str("# To match less, keep the lines that matter and delete the others:\n");
-        for spot in spots.iter().take(LINES_MAX) {
-            let place = spot.place.told();
+        for location in locations.iter().take(LINES_MAX) {
+            let place = location.place.in_library();
             let file = place.file.file_name().unwrap_or_default().to_string_lossy();
             let line = quoted(&format!("{file}:{}", place.line));
             writeln!(text, "# line = {line}    # {}", one_line(&place.text))

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::ledger::{LEDGER_FILE, Ledger};
-use crate::finding::known::Known;
+use crate::core::outcome::Outcome;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, JSON_FILE, ORIGINAL_FILE, Size, Stored};
 
@@ -47,6 +48,14 @@ pub struct Gathered {
     pub stale: Vec<usize>,
 }
 
+impl Gathered {
+    /// Found, if some finding is not known.
+    pub fn outcome(&self) -> Outcome {
+        let is_new = |group: &Group| group.best.finding.known.is_none();
+        if self.groups.iter().any(is_new) { Outcome::Found } else { Outcome::NothingFound }
+    }
+}
+
 impl Group {
     /// The size of its best sighting.
     pub fn size(&self) -> Size {
@@ -59,14 +68,14 @@ impl Group {
 ///
 /// # Errors
 /// If a directory does not exist, or contains neither a finding nor a run.
-pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered> {
+pub fn gather(directories: &[PathBuf], known: Option<&KnownIssues>) -> Result<Gathered> {
     let (mut found, mut gathered) = (Vec::new(), Gathered::default());
     for directory in directories {
         let before = found.len() + gathered.ledgers.len() + gathered.damaged.len();
         let shown = directory.display();
         let entries = std::fs::read_dir(directory);
         drop(entries.with_context(|| format!("cannot read {shown}; {ADVICE}"))?);
-        look(directory, DEPTH_MAX, &mut found, &mut gathered);
+        collect(directory, DEPTH_MAX, &mut found, &mut gathered);
         if found.len() + gathered.ledgers.len() + gathered.damaged.len() == before {
             bail!("{shown} holds neither a finding nor a run; {ADVICE}");
         }
@@ -103,7 +112,7 @@ pub fn gather(directories: &[PathBuf], known: Option<&Known>) -> Result<Gathered
 const ADVICE: &str = "name directories that `interlap fuzz --out` or `interlap merge --out` wrote";
 
 /// Collects the findings and the runs in a directory.
-fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut Gathered) {
+fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut Gathered) {
     if directory.join(JSON_FILE).is_file() {
         found.push(directory.to_path_buf());
         return;
@@ -122,7 +131,7 @@ fn look(directory: &Path, depth: usize, found: &mut Vec<PathBuf>, gathered: &mut
         entries.flatten().filter(is_directory).map(|entry| entry.path()).collect();
     below.sort();
     if depth > 0 {
-        below.iter().for_each(|directory| look(directory, depth - 1, found, gathered));
+        below.iter().for_each(|directory| collect(directory, depth - 1, found, gathered));
     }
 }
 

@@ -15,8 +15,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::finding::interleaving::{Place, Row, What as Done};
-use crate::finding::{Stored, What};
+use crate::finding::interleaving::{Place, Row, RowKind};
+use crate::finding::{Failure, Stored};
 
 /// Rules of one kind, any of which one bug may break: for values of a container, and for appends.
 const KINDS: [&[&str]; 2] = [
@@ -75,7 +75,7 @@ impl<'a> Cause<'a> {
     /// interleaving.
     fn from_finding(stored: &'a Stored) -> Option<Cause<'a>> {
         let (finding, table) = (&stored.finding, stored.interleaving.as_ref()?);
-        let What::Violation { rule, .. } = &finding.what else { return None };
+        let Failure::Violation { rule, .. } = &finding.what else { return None };
         let preemptions = preemptions(&table.rows);
         let delayed = table.rows.iter().filter(|row| row.matters && row.delayed);
         let delayed = delayed.filter_map(Row::place).map(line).collect();
@@ -88,8 +88,8 @@ impl<'a> Cause<'a> {
     }
 
     fn is_same_bug(&self, other: &Cause) -> bool {
-        let of = |cause: &Cause<'a>| (cause.target, cause.model, cause.known);
-        let same = of(self) == (other.target, other.model, other.known);
+        let (one, two) = ((self.target, self.model), (other.target, other.model));
+        let same = one == two && self.known == other.known;
         let kind = |kind: &&[&str]| kind.contains(&self.rule) && kind.contains(&other.rule);
         let alike = self.rule == other.rule || KINDS.iter().any(kind);
         same && alike && self.preemptions == other.preemptions && self.delayed == other.delayed
@@ -114,19 +114,19 @@ struct Preemption<'a> {
 
 /// The preemptions inside calls, with a step that matters before and after each.
 fn preemptions(rows: &[Row]) -> BTreeSet<Preemption<'_>> {
-    let stopped = (0..rows.len()).filter(|at| matches!(rows[*at].what, Done::Stopped(_)));
+    let stopped = (0..rows.len()).filter(|at| matches!(rows[*at].what, RowKind::Stopped(_)));
     stopped.filter_map(|at| preemption(rows, at)).collect()
 }
 
 fn preemption(rows: &[Row], at: usize) -> Option<Preemption<'_>> {
     let thread = rows[at].thread;
     let of_thread = |row: &&Row| row.thread == thread && row.matters;
-    let is_inside = |row: &&Row| !matches!(row.what, Done::Call(_) | Done::Answer(_));
+    let is_inside = |row: &&Row| !matches!(row.what, RowKind::Call(_) | RowKind::Answer(_));
     let earlier = rows[..at].iter().rev().filter(of_thread).take_while(is_inside);
     let later = || rows[at + 1..].iter().filter(of_thread).take_while(is_inside);
     let before = earlier.filter_map(Row::place).next()?;
     let behind = later().find_map(Row::place)?;
-    let Done::Stopped(call) = &rows[at].what else { return None };
+    let RowKind::Stopped(call) = &rows[at].what else { return None };
     let operation = Some(call.op.name()).filter(|_| !is_of_one_function(before, behind));
     let goes_on = rows[at + 1..].iter().position(|row| row.thread == thread && row.matters)?;
     let others = rows[at + 1..at + 1 + goes_on].iter().filter(|row| row.matters && row.changes);
@@ -154,11 +154,11 @@ mod tests {
     use crate::core::operation::{Op, Status};
     use crate::finding::interleaving::{Action, Answer, Call};
 
-    fn of(op: Op) -> Call {
+    fn call_of(op: Op) -> Call {
         Call { op, args: Vec::new() }
     }
 
-    fn row(thread: u32, what: Done, changes: bool) -> Row {
+    fn row(thread: u32, what: RowKind, changes: bool) -> Row {
         Row { changes, ..Row::new(1, thread, what) }
     }
 
@@ -169,21 +169,25 @@ mod tests {
     fn act_of(function: &str, thread: u32, line: u32, changes: bool) -> Row {
         let (function, text) = (function.to_string(), String::new());
         let place = Place { function, file: "a.hpp".into(), line, text, within: None, from: None };
-        row(thread, Done::Act { did: Action::Fence, times: 1, place: Some(place) }, changes)
+        row(thread, RowKind::Act { did: Action::Fence, times: 1, place: Some(place) }, changes)
     }
 
     fn call(thread: u32) -> Row {
-        row(thread, Done::Call(of(Op::SetSize)), false)
+        row(thread, RowKind::Call(call_of(Op::SetSize)), false)
     }
 
     fn stopped(thread: u32) -> Row {
-        row(thread, Done::Stopped(of(Op::SetSize)), false)
+        row(thread, RowKind::Stopped(call_of(Op::SetSize)), false)
     }
 
     fn answer(thread: u32) -> Row {
         row(
             thread,
-            Done::Answer(Answer { call: of(Op::SetSize), status: Status::Ok, results: vec![0] }),
+            RowKind::Answer(Answer {
+                call: call_of(Op::SetSize),
+                status: Status::Ok,
+                results: vec![0],
+            }),
             false,
         )
     }
@@ -218,7 +222,7 @@ mod tests {
     #[test]
     fn between_two_helpers_the_operation_matters() {
         let round = |op: Op, behind: Row| {
-            let stopped = row(0, Done::Stopped(of(op)), false);
+            let stopped = row(0, RowKind::Stopped(call_of(op)), false);
             [call(0), act_of("find", 0, 14, false), stopped, behind]
         };
         let same = |behind: Row| {

@@ -11,6 +11,7 @@ use crate::check::data::empty_answers;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
 use crate::check::search::frontier::{Exhausted, Frontier, Search};
+use crate::check::search::position::Position;
 use crate::check::search::steps::{Step, Steps};
 use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
@@ -107,9 +108,8 @@ pub struct Past<'a, S> {
 impl<'a> Near<'a, '_> {
     pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
         let mut search = Search::new(object, &PAST_LIMITS);
-        let mut frontier = Frontier::new(object.init());
+        let mut position = Position::new(object.init());
         let (mut steps, mut bits): (Vec<NearStep>, Vec<u64>) = (Vec::new(), Vec::new());
-        let mut open: Vec<u64> = vec![0; self.history.threads.len()];
         let (not_promised, mut parts) =
             (empty_answers::not_promised(self.history, self.spec), Few::new());
         let Region { begin, end, .. } = *self.region;
@@ -121,17 +121,18 @@ impl<'a> Near<'a, '_> {
             if event.returns {
                 // Of the rest, which is near, every order is looked at.
                 let is_past = event.time < begin;
-                if is_past && !search.close(&mut frontier, open[id.thread as usize])? {
+                if is_past && !position.respond(&mut search, id)? {
                     return Err(NotShown::Earlier(self.region.name(id)));
                 }
                 continue;
             }
             self.steps.fill(id, &mut parts);
             let own = match event.time < begin {
-                true => search.call(&mut frontier, parts.iter().map(|s| (s.call, s.after)))?,
+                true => {
+                    position.invoke(&mut search, id, parts.iter().map(|s| (s.call, s.after)))?
+                }
                 false => Few::from_elem(0, parts.len()),
             };
-            open[id.thread as usize] = own.iter().sum();
             if operation.end < begin {
                 continue;
             }
@@ -142,7 +143,7 @@ impl<'a> Near<'a, '_> {
                 bits.push(bit);
             }
         }
-        Ok(Past { steps, frontier, bits })
+        Ok(Past { steps, frontier: position.frontier, bits })
     }
 }
 

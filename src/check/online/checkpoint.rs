@@ -8,13 +8,14 @@
 //! are left, if one of them alone leads to all the configurations at `settled`.
 //!
 //! Streams and transactions have checkpoints of their own (`prune_stream`, `prune_transactions`):
-//! they share [`Frontier::only_way`], but not what makes two configurations equal. Of a stream,
+//! they share [`Position::only_way`], but not what makes two configurations equal. Of a stream,
 //! appends of unknown outcome with the same arguments stand for each other; of transactions, a
 //! checkpoint splits a transaction into its snapshot and its commit, or must fall where none is
 //! under way.
 
 use crate::check::data::small::Few;
-use crate::check::search::frontier::{Configuration, Frontier, Search};
+use crate::check::search::frontier::{Configuration, Search};
+use crate::check::search::position::Position;
 use crate::check::search::steps::Step;
 use crate::check::verdict::Limits;
 use crate::core::history::{NEVER, OperationId};
@@ -48,14 +49,13 @@ pub struct Checkpoint<S> {
     pub waiting: Vec<usize>,
 }
 
-/// A time between two events, and the configurations that are left there.
+/// A time between two events.
 #[derive(Clone)]
-struct Position<'a, S> {
+struct Stop<'a, S> {
     /// Events before.
     at: usize,
-    frontier: Frontier<Call<'a>, S>,
-    /// The operations under way, by their position among all, with the bits of their steps.
-    open: Vec<(usize, u64)>,
+    /// Operations go by their place among all.
+    position: Position<usize, Call<'a>, S>,
 }
 
 struct Walk<'a, 'l, M: Model<Call<'a>>> {
@@ -76,18 +76,18 @@ pub fn latest<'a, M: Model<Call<'a>>>(
 ) -> Option<Checkpoint<M::State>> {
     let mut walk = Walk::new(operations, model, settled, limits);
     let end = walk.events.len();
-    let mut position = Position { at: 0, frontier: Frontier::new(model.init()), open: Vec::new() };
+    let mut now = Stop { at: 0, position: Position::new(model.init()) };
     let (mut found, mut stops, mut part) = (None, Vec::new(), 2);
-    while position.at < end {
-        walk.advance(&mut position)?;
-        if walk.search.model.weight(&position.frontier.configurations[0].state) > STATE_MAX {
+    while now.at < end {
+        walk.advance(&mut now)?;
+        if walk.search.model.weight(&now.configurations()[0].state) > STATE_MAX {
             return None;
         }
-        if let Some(left) = walk.only_way(&position).filter(&suits) {
-            found = Some((position.at, left));
+        if let Some(left) = walk.only_way(&now).filter(&suits) {
+            found = Some((now.at, left));
         }
-        if part <= LEAST_PART && position.at >= end - end / part && position.at < end {
-            stops.push(position.clone());
+        if part <= LEAST_PART && now.at >= end - end / part && now.at < end {
+            stops.push(now.clone());
             part *= 2;
         }
     }
@@ -95,11 +95,17 @@ pub fn latest<'a, M: Model<Call<'a>>>(
         if found.as_ref().is_some_and(|(at, _)| *at >= stop.at) {
             break;
         }
-        if let Some(left) = walk.sufficient(&stop, &position, &suits) {
+        if let Some(left) = walk.sufficient(&stop, &now, &suits) {
             return Some(left);
         }
     }
     found.map(|(_, left)| left)
+}
+
+impl<S> Stop<'_, S> {
+    fn configurations(&self) -> &[Configuration<S>] {
+        &self.position.frontier.configurations
+    }
 }
 
 impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
@@ -121,59 +127,47 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
 
     /// Goes on over all events of the next time; none where a limit is reached, or no order is
     /// left.
-    fn advance(&mut self, position: &mut Position<'a, M::State>) -> Option<()> {
-        let time = self.events.get(position.at)?.0;
+    fn advance(&mut self, stop: &mut Stop<'a, M::State>) -> Option<()> {
+        let (search, position) = (&mut self.search, &mut stop.position);
+        let time = self.events.get(stop.at)?.0;
         while let Some((_, returns, operation)) =
-            self.events.get(position.at).copied().filter(|(at, ..)| *at == time)
+            self.events.get(stop.at).copied().filter(|(at, ..)| *at == time)
         {
-            position.at += 1;
-            if returns {
-                let at = position.open.iter().position(|(other, _)| *other == operation)?;
-                let (_, mask) = position.open.swap_remove(at);
-                if !self.search.close(&mut position.frontier, mask).ok()? {
-                    return None;
-                }
-                continue;
+            stop.at += 1;
+            let Timed { steps, end, .. } = &self.operations[operation];
+            let steps = steps.iter().map(|step| (step.call, step.after));
+            match (returns, *end) {
+                (true, _) => position.respond(search, operation).ok()?.then_some(())?,
+                (_, NEVER) => position.invoke_pending(search, operation, steps).ok()?,
+                _ => drop(position.invoke(search, operation, steps).ok()?),
             }
-            let bits = self.open(position, operation)?;
-            position.open.push((operation, bits));
         }
         Some(())
     }
 
-    fn open(&mut self, position: &mut Position<'a, M::State>, operation: usize) -> Option<u64> {
-        let Timed { steps, end, .. } = &self.operations[operation];
-        let steps = steps.iter().map(|step| (step.call, step.after));
-        let bits = self.search.call(&mut position.frontier, steps).ok()?;
-        if let (&[bit], NEVER) = (&bits[..], *end) {
-            position.frontier.need_not_happen(bit);
-        }
-        Some(bits.into_iter().sum())
-    }
-
     /// What is left at `position`, if one way to come there is enough to know.
-    fn only_way(&self, position: &Position<'a, M::State>) -> Option<Checkpoint<M::State>> {
-        let covers = |one: &_, other: &_| self.covers(position, one, other);
-        self.checkpoint(position, position.frontier.only_way(covers)?)
+    fn only_way(&self, stop: &Stop<'a, M::State>) -> Option<Checkpoint<M::State>> {
+        let covers = |one: &_, other: &_| self.covers(stop, one, other);
+        self.checkpoint(stop, stop.position.only_way(covers)?)
     }
 
     /// Whether `one` can go on in all the ways in which `other` can: the state is the same, and
     /// what they differ in are reads that are right already and calls that may still happen.
     fn covers(
         &self,
-        position: &Position<'a, M::State>,
+        stop: &Stop<'a, M::State>,
         one: &Configuration<M::State>,
         other: &Configuration<M::State>,
     ) -> bool {
+        let Position { frontier, open } = &stop.position;
         one.state == other.state
-            && position.open.iter().all(|(_, mask)| {
+            && open.iter().all(|(_, mask)| {
                 let (here, there) = (one.done & mask, other.done & mask);
-                let is_read = || {
-                    self.search.model.reads(position.frontier.operation(mask & mask.wrapping_neg()))
-                };
+                let first = frontier.operation(mask & mask.wrapping_neg());
+                let is_read = || self.search.model.reads(first);
                 here == there
                     || mask.is_power_of_two()
-                        && match position.frontier.is_optional(*mask) {
+                        && match frontier.is_optional(*mask) {
                             true => here == 0,
                             false => here != 0 && is_read(),
                         }
@@ -184,13 +178,13 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
     /// effect in part.
     fn checkpoint(
         &self,
-        position: &Position<'a, M::State>,
+        stop: &Stop<'a, M::State>,
         way: &Configuration<M::State>,
     ) -> Option<Checkpoint<M::State>> {
         let mut waiting = Vec::new();
-        let next_call = self.events[position.at..].iter().find(|(_, returns, _)| !returns);
+        let next_call = self.events[stop.at..].iter().find(|(_, returns, _)| !returns);
         let mut next = next_call.map_or(self.settled, |(time, ..)| *time);
-        for (operation, mask) in &position.open {
+        for (operation, mask) in &stop.position.open {
             match way.done & mask {
                 0 => {
                     waiting.push(*operation);
@@ -200,33 +194,33 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
                 _ => return None,
             }
         }
-        let last = self.events[position.at.checked_sub(1)?].0;
+        let last = self.events[stop.at.checked_sub(1)?].0;
         Some(Checkpoint { last, next, state: way.state.clone(), waiting })
     }
 
     /// A checkpoint at `stop`: a configuration that alone leads to all that are left at `end`.
     fn sufficient(
         &mut self,
-        stop: &Position<'a, M::State>,
-        end: &Position<'a, M::State>,
+        stop: &Stop<'a, M::State>,
+        end: &Stop<'a, M::State>,
         suits: impl Fn(&Checkpoint<M::State>) -> bool,
     ) -> Option<Checkpoint<M::State>> {
-        let mut ways: Vec<_> = stop.frontier.configurations.iter().collect();
+        let mut ways: Vec<_> = stop.configurations().iter().collect();
         // Steps that have not taken effect may do so later, in any order: those with the fewest
         // first.
         ways.sort_by_key(|way| way.done.count_ones());
         for way in ways.into_iter().take(WAYS_MAX) {
             let Some(left) = self.checkpoint(stop, way).filter(&suits) else { continue };
             let mut alone = stop.clone();
-            alone.frontier.configurations = [way.clone()].into_iter().collect();
+            alone.position.frontier.configurations = [way.clone()].into_iter().collect();
             let mut goes_on = true;
             while goes_on && alone.at < end.at {
                 goes_on = self.advance(&mut alone).is_some();
             }
             let leads = |to: &Configuration<M::State>| {
-                alone.frontier.configurations.iter().any(|way| self.covers(end, way, to))
+                alone.configurations().iter().any(|way| self.covers(end, way, to))
             };
-            if goes_on && end.frontier.configurations.iter().all(leads) {
+            if goes_on && end.configurations().iter().all(leads) {
                 return Some(left);
             }
         }

@@ -57,10 +57,10 @@ fn checkpoint(
     settled: u64,
     name: impl Fn(OperationId) -> OperationId,
 ) -> Option<Checkpoint> {
-    let way = cut.frontier.only_way(|one, other| covers(cut, one, other))?;
+    let way = cut.position.only_way(|one, other| covers(cut, one, other))?;
     let left = way.state;
     let (mut over, mut stand) = (Vec::new(), settled.min(cut.next));
-    for (id, bit) in cut.open {
+    for (id, bit) in &cut.position.open {
         let id = name(*id);
         let operation = history.operation(id);
         let is_open = operation.end == NEVER;
@@ -84,8 +84,8 @@ fn covers(
         return false;
     }
     let (mut free, mut wanted) = (Vec::new(), Vec::new());
-    for (_, bit) in cut.open {
-        let call = cut.frontier.operation(*bit);
+    for (_, bit) in &cut.position.open {
+        let call = cut.position.frontier.operation(*bit);
         let (here, there) = (one.done & bit == 0, other.done & bit == 0);
         if !call.status.is_open() {
             if here != there {

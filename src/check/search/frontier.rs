@@ -126,19 +126,6 @@ impl<O: Debug, S> Frontier<O, S> {
         }
     }
 
-    /// The configuration that can go on in all the ways in which any can, if there is one: what
-    /// came before it can be replaced by its state. `covers` says so of two.
-    pub fn only_way(
-        &self,
-        covers: impl Fn(&Configuration<S>, &Configuration<S>) -> bool,
-    ) -> Option<&Configuration<S>> {
-        let mut best = self.configurations.first()?;
-        for way in &self.configurations[1..] {
-            best = if covers(best, way) { best } else { way };
-        }
-        self.configurations.iter().all(|way| covers(best, way)).then_some(best)
-    }
-
     /// The operation of an open step.
     pub fn operation(&self, bit: u64) -> &O {
         &self.open[bit.trailing_zeros() as usize].operation
@@ -198,7 +185,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     }
 
     /// A step is called that must come after the steps of the mask `after`. Returns its bit.
-    pub fn open(
+    fn open(
         &mut self,
         frontier: &mut Frontier<O, M::State>,
         operation: O,

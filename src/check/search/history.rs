@@ -2,8 +2,9 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::frontier::{Exhausted, Frontier, Search};
+use super::frontier::{Exhausted, Search};
 use super::minimize_witness;
+use super::position::Position;
 use super::producer_ranges::ProducerRanges;
 use super::steps::{Step, Steps};
 use super::strings::AllStrings;
@@ -124,34 +125,29 @@ fn walk<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Result<Option<Witness>, Exhausted> {
-    let mut frontier = Frontier::new(model.init());
     let mut search = Search::new(model, limits);
+    let mut position = Position::new(model.init());
     let mut removals = OpenRemovals::new(history.threads.len());
-    let mut open: Few<Option<(OperationId, u64)>> = Few::from_elem(None, history.threads.len());
     let mut parts: Few<Step> = Few::new();
     for event in Events::new(history) {
-        let thread = event.id.thread as usize;
         let removes = event.operation.op.removes();
         if !event.returns {
             steps.fill(event.id, &mut parts);
             let steps = parts.iter().map(|step| (step.call, step.after));
-            let bits = search.call(&mut frontier, steps)?;
-            open[thread] = Some((event.id, bits.into_iter().sum()));
+            position.invoke(&mut search, event.id, steps)?;
             if removes {
                 removals.call(event.id.thread);
             }
             continue;
         }
         let lone = removes && removals.returns(event.id.thread);
-        let (id, mask) = open[thread].take().expect("an operation returns after its call");
         if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
-            search.release(&mut frontier, mask);
-        } else if !search.close(&mut frontier, mask)? {
-            let others = open.iter().flatten().map(|(id, _)| *id).collect();
-            return Ok(Some(unexplained(history, id, others)));
+            position.respond_unpromised(&mut search, event.id);
+        } else if !position.respond(&mut search, event.id)? {
+            return Ok(Some(unexplained(history, event.id, position.under_way())));
         }
     }
-    if history.drained && !search.can_be_empty(&frontier)? {
+    if history.drained && !search.can_be_empty(&position.frontier)? {
         return Ok(Some(left_over(history)));
     }
     Ok(None)

@@ -12,6 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::frontier::{Exhausted, Frontier, Search};
+use super::position::Position;
+use super::steps::previous;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{NEVER, OperationId};
 use crate::core::journal::Journal;
@@ -76,10 +78,7 @@ fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
 pub struct Cut<'a, O, S> {
     pub last: u64,
     pub next: u64,
-    /// The configurations that are left there.
-    pub frontier: &'a Frontier<O, S>,
-    /// The operations under way, each with the bits of its steps in `frontier`.
-    pub open: &'a [(OperationId, u64)],
+    pub position: &'a Position<OperationId, O, S>,
 }
 
 /// Searches all of `journal` as one part, and calls `look` at every time between two events, and
@@ -119,12 +118,11 @@ fn walk<O: Clone + Debug, M: Model<O>>(
     mut search: Search<O, M>,
     mut look: impl FnMut(Cut<O, M::State>),
 ) -> Result<Option<Witness>, Exhausted> {
-    let mut frontier = Frontier::new(search.model.init());
-    let mut open: Vec<(OperationId, u64)> = Vec::new();
+    let mut position = Position::new(search.model.init());
     let (mut steps, mut last) = (Vec::new(), 0);
     for (time, returns, id) in events(journal, part) {
         if last < time {
-            look(Cut { last, next: time, frontier: &frontier, open: &open });
+            look(Cut { last, next: time, position: &position });
         }
         last = time;
         if !returns {
@@ -136,23 +134,17 @@ fn walk<O: Clone + Debug, M: Model<O>>(
             if steps.is_empty() {
                 steps.push(timed.operation.clone());
             }
-            let (mut mask, mut before) = (0, 0);
-            for step in steps.drain(..) {
-                before = search.open(&mut frontier, step, before)?;
-                mask |= before;
-            }
-            open.push((id, mask));
+            let steps = (0..).zip(steps.drain(..)).map(|(at, step)| (step, previous(at)));
+            position.invoke(&mut search, id, steps)?;
             continue;
         }
-        let at = open.iter().position(|(other, _)| *other == id).expect("a return after its call");
-        let (_, mask) = open.swap_remove(at);
-        if !search.close(&mut frontier, mask)? {
-            return Ok(Some(unexplained(journal, search.model, &frontier, id, &open)));
+        if !position.respond(&mut search, id)? {
+            return Ok(Some(unexplained(journal, search.model, &position, id)));
         }
     }
-    look(Cut { last, next: NEVER, frontier: &frontier, open: &open });
-    if journal.drained && !search.can_be_empty(&frontier)? {
-        return Ok(Some(left_over(journal, search.model, &frontier, part)));
+    look(Cut { last, next: NEVER, position: &position });
+    if journal.drained && !search.can_be_empty(&position.frontier)? {
+        return Ok(Some(left_over(journal, search.model, &position.frontier, part)));
     }
     Ok(None)
 }
@@ -174,10 +166,10 @@ fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) ->
 fn unexplained<O: Debug, M: Model<O>>(
     journal: &Journal<O>,
     model: &M,
-    frontier: &Frontier<O, M::State>,
+    position: &Position<OperationId, O, M::State>,
     failed: OperationId,
-    open: &[(OperationId, u64)],
 ) -> Witness {
+    let open = position.under_way();
     let others = match open.len() {
         0 => String::new(),
         1 => "; the call still under way then does not change that".to_string(),
@@ -188,9 +180,9 @@ fn unexplained<O: Debug, M: Model<O>>(
          state may have been {}.",
         model.describe(&journal.get(failed).operation),
         journal.client(failed),
-        states(model, frontier)
+        states(model, &position.frontier)
     );
-    let operations = open.iter().map(|(id, _)| *id).chain([failed]).collect();
+    let operations = open.into_iter().chain([failed]).collect();
     Witness { rule: "not-linearizable", explanation, operations }
 }
 

@@ -3,8 +3,9 @@
 //! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 //! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
 
-use super::frontier::{Exhausted, Frontier, Search};
+use super::frontier::{Exhausted, Search};
 use super::parallel::{Failed, Share};
+use super::position::Position;
 use super::steps::call_of;
 use super::strings::Strings;
 use super::{cells, parallel, text_witness};
@@ -15,9 +16,6 @@ use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Op;
 use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
-
-/// An open operation: its key, and its step's bit in that key's frontier.
-type Opened = (OperationId, i64, u64);
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
@@ -43,17 +41,18 @@ fn walk<'a, M: Expect<Call<'a>>>(
     mut search: Search<Call<'a>, M>,
     share: &Share,
 ) -> Result<Option<Failed>, Exhausted> {
-    let mut frontiers: FastMap<i64, Frontier<Call<'a>, M::State>> = FastMap::default();
-    let mut open: Vec<Option<Opened>> = vec![None; history.threads.len()];
+    let mut keys: FastMap<i64, Position<OperationId, Call<'a>, M::State>> = FastMap::default();
+    // The key that each thread's open operation concerns.
+    let mut open: Vec<Option<i64>> = vec![None; history.threads.len()];
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if event.returns {
-            let Some((id, key, mask)) = open[thread].take() else { continue };
-            let frontier = frontiers.get_mut(&key).expect("the call made it");
-            if !search.close(frontier, mask)? {
-                let same = open.iter().flatten().filter(|(_, other, _)| *other == key);
-                let others = same.map(|(id, _, _)| *id).collect();
-                let states = frontier.configurations.iter().map(|one| &one.state);
+            let Some(key) = open[thread].take() else { continue };
+            let (id, position) = (event.id, keys.get_mut(&key).expect("the invocation made it"));
+            if !position.respond(&mut search, id)? {
+                let (others, configurations) =
+                    (position.under_way(), &position.frontier.configurations);
+                let states = configurations.iter().map(|one| &one.state);
                 let witness = text_witness::against(history, id)
                     .unwrap_or_else(|| unexplained(history, search.model, states, id, others));
                 return Ok(Some(share.failed(event, witness)));
@@ -68,13 +67,12 @@ fn walk<'a, M: Expect<Call<'a>>>(
         if !share.has(key) || open_ended && call.op.only_reads() {
             continue;
         }
-        let fresh = || Frontier::new(search.model.init());
-        let frontier = frontiers.entry(key).or_insert_with(fresh);
-        let bit = search.open(frontier, call, 0)?;
-        if open_ended {
-            frontier.need_not_happen(bit);
+        let position = keys.entry(key).or_insert_with(|| Position::new(search.model.init()));
+        match open_ended {
+            true => position.invoke_pending(&mut search, event.id, [(call, 0)])?,
+            false => drop(position.invoke(&mut search, event.id, [(call, 0)])?),
         }
-        open[thread] = Some((event.id, key, bit));
+        open[thread] = Some(key);
     }
     Ok(None)
 }

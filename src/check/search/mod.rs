@@ -12,6 +12,8 @@
 //! - `minimize_witness`: Minimizes the witness of a history that the general search found no order
 //!   for: finds the few operations of a queue, stack or deque that already contradict each other.
 //! - `parallel`: Judges independent keys on several threads.
+//! - `position`: The configurations that are left at a time of a history, and the operations under
+//!   way there: what every general search moves forward, from invocation to response.
 //! - `producer_ranges`: A queue that keeps the order of each producer, as a sequential object for
 //!   the general search whose state is two numbers a producer, however much the queue holds.
 //! - `steps`: Finds the steps at which an operation takes effect: one for most; one for each
@@ -29,6 +31,7 @@ pub mod journal;
 pub mod keyed;
 pub mod minimize_witness;
 pub mod parallel;
+pub mod position;
 pub mod producer_ranges;
 pub mod steps;
 pub mod strings;

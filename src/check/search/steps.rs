@@ -130,6 +130,6 @@ impl<'a> Steps<'a> {
 }
 
 /// The bit of the step before the one at `at`. Steps past the 64th are one too many anyway.
-fn previous(at: usize) -> u64 {
+pub fn previous(at: usize) -> u64 {
     at.checked_sub(1).and_then(|before| 1u64.checked_shl(before as u32)).unwrap_or(0)
 }

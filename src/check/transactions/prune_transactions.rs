@@ -115,11 +115,12 @@ impl Ahead<'_> {
                 }
                 return;
             }
-            if !cut.open.is_empty() {
+            if !cut.position.open.is_empty() {
                 return;
             }
             while let Some(instant) = instants.next_if(|instant| instant.next <= cut.next) {
-                let mut states = cut.frontier.configurations.iter().map(|c| c.state.content());
+                let mut states =
+                    cut.position.frontier.configurations.iter().map(|c| c.state.content());
                 if cut.last <= instant.end
                     && let Some(left) = states.next()
                     && states.all(|other| other == left)
@@ -137,14 +138,14 @@ impl Ahead<'_> {
 }
 
 /// The checkpoint there, if it is one.
-fn checkpoint<O: Instants, S: HasContent>(
+fn checkpoint<O: Debug + Instants, S: HasContent + PartialEq>(
     journal: &Journal<O>,
     cut: &Cut<O, S>,
 ) -> Option<Checkpoint> {
-    let [way] = &cut.frontier.configurations[..] else { return None };
+    let way = cut.position.only_way(|one, other| one == other)?;
     let mut fates: FastMap<usize, Fate> =
         way.state.running().iter().map(|number| (*number, Fate::Commit)).collect();
-    for (id, _) in cut.open.iter().filter(|(_, bit)| way.done & bit == 0) {
+    for (id, _) in cut.position.open.iter().filter(|(_, bit)| way.done & bit == 0) {
         if let Some(number) = journal.get(*id).operation.begins() {
             fates.insert(number, Fate::Whole);
         }

@@ -1,11 +1,9 @@
-//! The command line: every command's options, help texts and examples.
-//!
-//! Words become typed values here; nothing below parses an argument.
+//! Parses the command line: every command's options, help texts and examples.
+//! All arguments become typed values here.
 //!
 //! - `finding`: Options of the commands that take one finding: show, explain, shrink, replay,
 //!   export.
-//! - `triage`: Options of `interlap triage`, and those for continuous integration that other
-//!   commands share.
+//! - `triage`: Options of `interlap triage`, and the shared options for continuous integration.
 
 mod finding;
 mod triage;
@@ -193,7 +191,7 @@ pub struct Build {
     pub flags: Vec<String>,
 }
 
-/// What is called, how often, by whom.
+/// The calls of a round, and the threads that make them.
 #[derive(Args, Debug)]
 pub struct Workload {
     /// Model to check against, instead of the target's own
@@ -289,7 +287,7 @@ pub struct Recorder {
     pub rr_for: Duration,
 }
 
-/// Which rr, and how it is called.
+/// The rr to use.
 #[derive(Args, Debug)]
 pub struct Rr {
     /// The program rr, if it is not the one on the search path
@@ -300,7 +298,7 @@ pub struct Rr {
     pub rr_args: Vec<String>,
 }
 
-/// How long, and what is printed.
+/// Time limits and output.
 #[derive(Args, Debug)]
 pub struct Run {
     /// Time limit: 30s, 10m, 2h
@@ -354,7 +352,7 @@ pub struct Source {
     pub initial: Initial,
 }
 
-/// What a register holds at first; none is `nil`.
+/// The initial value of a register; none is `nil`.
 #[derive(Clone, Copy, Debug)]
 pub struct Initial(pub Option<i64>);
 

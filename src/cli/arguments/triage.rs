@@ -1,4 +1,4 @@
-//! Options of `interlap triage`, and those for continuous integration that other commands share.
+//! Options of `interlap triage`, and the shared options for continuous integration.
 
 use std::path::PathBuf;
 

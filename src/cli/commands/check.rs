@@ -1,4 +1,4 @@
-//! `interlap check`: a recorded history, judged.
+//! `interlap check`: checks recorded histories against their models.
 
 use std::path::Path;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::ci::Reports;
-use super::source::{self, Subject};
+use super::source::{self, RecordedHistory};
 use super::{page, print_json, stop_flag};
 use crate::check::{self, Limits, Partials, Verdict, Witness};
 use crate::cli::arguments;
@@ -19,8 +19,9 @@ use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::report::{text, timeline};
 
+/// The output of `--json` for one history.
 #[derive(Serialize)]
-struct Judged {
+struct Json {
     history: String,
     model: String,
     operations: usize,
@@ -35,33 +36,33 @@ struct Judged {
     partials: Option<Partials>,
 }
 
-/// Threads that judge independent keys of a long history at once.
+/// Most threads that check independent keys of a long history.
 const JOBS_MAX: usize = 8;
 
 pub fn run(args: &arguments::Check, out: &mut Output) -> Result<Outcome> {
     let ci = arguments::Ci { junit: args.junit.clone(), ..Default::default() };
     let reports = Reports::open(&ci, args.format.json)?;
-    let done = judge(args, &reports, out);
+    let done = check(args, &reports, out);
     if let Err(error) = &done {
         reports.write_failed("interlap check", &args.source.file.display().to_string(), error, out);
     }
     done
 }
 
-fn judge(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result<Outcome> {
+fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
-    let (subjects, truncated) = source::read(&args.source)?;
+    let (histories, truncated) = source::read(&args.source)?;
     let limits = limits(args)?;
-    // A page that cannot be written is told before a long check.
+    // A page that cannot be written is an error before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
-    let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<page::Judged>);
-    for subject in &subjects {
+    let (mut all, mut runs, mut shown) = (Vec::new(), Vec::new(), None::<page::Checked>);
+    for recorded in &histories {
         let started = Instant::now();
-        let model = subject.known_model()?;
-        let verdict = subject.rendered(check::check(&subject.history, &model, &limits));
-        let partials = partials(subject, model, &verdict);
-        subject.notes.iter().for_each(|note| note!("{file}: {note}"));
+        let model = recorded.known_model()?;
+        let verdict = recorded.rendered(check::check(&recorded.history, &model, &limits));
+        let partials = partials(recorded, model, &verdict);
+        recorded.notes.iter().for_each(|note| note!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
             (Verdict::Inconclusive(_), _) => Outcome::NotDecided,
@@ -69,17 +70,17 @@ fn judge(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
         };
         runs.push(Run {
             seconds: started.elapsed().as_secs_f64(),
-            ..told(args, subject, &verdict)
+            ..result(args, recorded, &verdict)
         });
         if args.format.json {
             let partials = partials.clone();
-            all.push(Judged { partials, ..judged(subject, model, verdict.clone()) });
+            all.push(Json { partials, ..json(recorded, model, verdict.clone()) });
         } else if !reports.take_stdout() {
-            print_verdict(subject, model, &verdict, partials.as_ref(), out);
+            print_verdict(recorded, model, &verdict, partials.as_ref(), out);
         }
-        let seen = page::Judged { subject, model, verdict, partials };
-        if shown.as_ref().is_none_or(|shown| seen.weight() > shown.weight()) {
-            shown = Some(seen);
+        let checked = page::Checked { recorded, model, verdict, partials };
+        if shown.as_ref().is_none_or(|shown| checked.rank() > shown.rank()) {
+            shown = Some(checked);
         }
     }
     if args.format.json {
@@ -108,19 +109,19 @@ fn limits(args: &arguments::Check) -> Result<Limits> {
     })
 }
 
-fn write_page(path: &Path, shown: Option<page::Judged>, args: &arguments::Check) -> Result<()> {
+fn write_page(path: &Path, shown: Option<page::Checked>, args: &arguments::Check) -> Result<()> {
     let Some(shown) = shown else {
         let file = args.source.file.display();
         note!("{file}: it holds no history, so no page was written");
         return Ok(());
     };
     page::write(path, &shown.page())?;
-    note!("{}: the page of {}; opens in any browser", path.display(), shown.subject.name);
+    note!("{}: the page of {}; opens in any browser", path.display(), shown.recorded.name);
     Ok(())
 }
 
-/// A verdict in reports for other programs.
-fn told(args: &arguments::Check, subject: &Subject, verdict: &Verdict) -> Run {
+/// A verdict in the JUnit report.
+fn result(args: &arguments::Check, recorded: &RecordedHistory, verdict: &Verdict) -> Run {
     let ended = match verdict {
         Verdict::Consistent => Ended::Well,
         Verdict::Inconclusive(why) => Ended::NotDecided(why.clone()),
@@ -130,8 +131,8 @@ fn told(args: &arguments::Check, subject: &Subject, verdict: &Verdict) -> Run {
     };
     Run {
         ended,
-        text: format!("{} operations", subject.history.len()),
-        ..run_of(args, subject.name.clone())
+        text: format!("{} operations", recorded.history.len()),
+        ..run_of(args, recorded.name.clone())
     }
 }
 
@@ -142,28 +143,28 @@ fn run_of(args: &arguments::Check, name: String) -> Run {
     Run { target, name, command, seconds: 0.0, ended, text: String::new() }
 }
 
-/// How far a history can be explained that no order explains.
-fn partials(subject: &Subject, model: Spec, verdict: &Verdict) -> Option<Partials> {
+/// The longest partial linearizations of a history that violates the model.
+fn partials(recorded: &RecordedHistory, model: Spec, verdict: &Verdict) -> Option<Partials> {
     let Verdict::Violation(witness) = verdict else { return None };
-    let mut partials = check::partials(&subject.history, &model, witness).ok()?;
-    partials.key = partials.key.map(|key| subject.strings.render(&key));
+    let mut partials = check::partials(&recorded.history, &model, witness).ok()?;
+    partials.key = partials.key.map(|key| recorded.strings.render(&key));
     for partial in &mut partials.partials {
-        partial.before = subject.strings.render(&partial.before);
+        partial.before = recorded.strings.render(&partial.before);
         for step in &mut partial.steps {
-            step.state = subject.strings.render(&step.state);
+            step.state = recorded.strings.render(&step.state);
         }
         for expected in &mut partial.expected {
-            *expected = subject.strings.render(expected);
+            *expected = recorded.strings.render(expected);
         }
     }
     Some(partials)
 }
 
-fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
-    let mut judged = Judged {
-        history: subject.name.clone(),
+fn json(recorded: &RecordedHistory, model: Spec, verdict: Verdict) -> Json {
+    let mut json = Json {
+        history: recorded.name.clone(),
         model: model.to_string(),
-        operations: subject.history.len(),
+        operations: recorded.history.len(),
         verdict: "consistent",
         rule: None,
         explanation: None,
@@ -173,24 +174,24 @@ fn judged(subject: &Subject, model: Spec, verdict: Verdict) -> Judged {
     match verdict {
         Verdict::Consistent => {}
         Verdict::Inconclusive(reason) => {
-            (judged.verdict, judged.explanation) = ("inconclusive", Some(reason));
+            (json.verdict, json.explanation) = ("inconclusive", Some(reason));
         }
         Verdict::Violation(Witness { rule, explanation, operations }) => {
-            (judged.verdict, judged.rule) = ("violation", Some(rule));
-            (judged.explanation, judged.witness) = (Some(explanation), operations);
+            (json.verdict, json.rule) = ("violation", Some(rule));
+            (json.explanation, json.witness) = (Some(explanation), operations);
         }
     }
-    judged
+    json
 }
 
 fn print_verdict(
-    subject: &Subject,
+    recorded: &RecordedHistory,
     model: Spec,
     verdict: &Verdict,
     partials: Option<&Partials>,
     out: &mut Output,
 ) {
-    let (name, operations) = (&subject.name, subject.history.len());
+    let (name, operations) = (&recorded.name, recorded.history.len());
     match verdict {
         Verdict::Consistent => {
             writeln!(out, "{name}: consistent with {model} ({operations} operations)")
@@ -199,24 +200,24 @@ fn print_verdict(
         Verdict::Violation(witness) => {
             writeln!(out, "{name}: violates {model} ({})", witness.rule);
             writeln!(out, "{}\n", witness.explanation);
-            writeln!(out, "{}", subject.strings.render(&picture(subject, witness)));
+            writeln!(out, "{}", recorded.strings.render(&picture(recorded, witness)));
         }
     }
     if let Some(partials) = partials {
-        writeln!(out, "{}", subject.strings.render(&partials.sentences(&subject.history)));
+        writeln!(out, "{}", recorded.strings.render(&partials.sentences(&recorded.history)));
     }
 }
 
-/// What cannot be explained, in time; of a short history all there is.
-fn picture(subject: &Subject, witness: &Witness) -> String {
-    let (history, told) = (&subject.history, &witness.operations);
+/// The timeline of the witness, or of a short history as a whole.
+fn picture(recorded: &RecordedHistory, witness: &Witness) -> String {
+    let (history, operations) = (&recorded.history, &witness.operations);
     if history.len() > SHOWN_WHOLE {
-        return timeline::draw(history, told, subject.unit);
+        return timeline::draw(history, operations, recorded.unit);
     }
     let mut all: Vec<_> = history.ids().collect();
     all.sort_by_key(|id| (history.operation(*id).start, *id));
-    let drawn = timeline::draw(history, &all, subject.unit);
-    match text::told(&all, told) {
+    let drawn = timeline::draw(history, &all, recorded.unit);
+    match text::witness_note(&all, operations) {
         Some(about) => format!("{drawn}\n  {about}\n"),
         None => drawn,
     }

@@ -1,34 +1,33 @@
-//! Known issues and the reports for continuous integration, as several commands have them: options
-//! come in, files go out. That a file cannot be written is told before anything else is done.
+//! Reads known issues and writes JUnit and SARIF reports, for several commands.
+//! A report that cannot be written is an error before the command starts its work.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use super::adapters::Adapters;
 use super::page::touch;
-use super::workshop::Workshop;
 use crate::cli::arguments;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::{Finding, Stored};
 use crate::report::output::{Output, warning};
 use crate::report::results::{Ended, Results, Run};
 use crate::report::{junit, sarif};
 
-/// Where reports go.
 pub struct Reports {
     junit: Option<PathBuf>,
     sarif: Option<PathBuf>,
 }
 
-/// The known issues that were asked for; none if none were.
-pub fn known(args: &arguments::Ci) -> Result<Known> {
-    args.known.as_deref().map_or_else(|| Ok(Known::default()), Known::load)
+/// The known issues of `--known`; none without it.
+pub fn known(args: &arguments::Ci) -> Result<KnownIssues> {
+    args.known.as_deref().map_or_else(|| Ok(KnownIssues::default()), KnownIssues::load)
 }
 
 impl Reports {
     /// # Errors
-    /// If one cannot be written, or two would go to the same place. `json`: standard output is
-    /// taken.
+    /// If one cannot be written, or two would go to the same place. `json`: standard output is used
+    /// for JSON.
     pub fn open(args: &arguments::Ci, json: bool) -> Result<Reports> {
         let reports = Reports { junit: args.junit.clone(), sarif: args.sarif.clone() };
         let paths: Vec<&PathBuf> = reports.junit.iter().chain(&reports.sarif).collect();
@@ -48,7 +47,7 @@ impl Reports {
         Ok(reports)
     }
 
-    /// Whether one of them is all that goes to standard output.
+    /// Whether one of them goes to standard output, and nothing else does.
     pub fn take_stdout(&self) -> bool {
         self.junit.iter().chain(&self.sarif).any(|path| is_stdout(path))
     }
@@ -69,7 +68,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Reports of a run that could not be done, so that none of an earlier one is taken for its.
+    /// Reports of a run that failed, so that those of an earlier run are not mistaken for its own.
     pub fn write_failed(
         &self,
         command: &str,
@@ -105,17 +104,17 @@ fn put(path: &Path, text: &str, out: &mut Output) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The repository around a directory, or else that itself.
+/// The repository that contains the directory, or else the directory.
 fn root_of(directory: &Path) -> &Path {
     directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory)
 }
 
-/// The source of a finding's adapter: a user's by its path, a bundled one where it lies.
+/// The source of a finding's adapter.
 fn adapter(finding: &Finding) -> PathBuf {
     let name = Path::new(&finding.plan.build.adapter);
     if name.is_absolute() {
         return name.to_path_buf();
     }
-    let bundled = Workshop::open().and_then(|workshop| workshop.find(&name.to_string_lossy()));
+    let bundled = Adapters::open().and_then(|adapters| adapters.find(&name.to_string_lossy()));
     bundled.map_or_else(|_| name.with_extension("cpp"), |adapter| adapter.source)
 }

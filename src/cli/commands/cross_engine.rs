@@ -1,25 +1,25 @@
-//! Looks for a finding that rr recorded with the other engines, whose rounds cost less.
+//! Searches for a finding that rr recorded with the other engines, whose rounds cost less.
 //! The smaller finding is written to a directory inside the recording's, and each of the two names
-//! the other. The recording is not changed.
+//! the other. The search is in [`crate::shrink`].
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use super::adapters::Adapters;
 use super::shrink::complete;
-use super::workshop::Workshop;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
-use crate::finding::cross_engine::{Elsewhere, Smaller, Tried};
+use crate::finding::cross_engine::{Attempt, CrossEngine, Smaller};
 use crate::fuzz::Options;
 use crate::fuzz::engine::require_hooks;
 use crate::report::directory;
 use crate::report::progress::Progress;
 use crate::shrink;
 
-/// Looks for a recorded finding, for at most `budget`; what was shown, unless what was shown before
-/// is better.
-pub fn look(
+/// Searches for a recorded finding for at most `budget`. Returns the smaller finding, unless an
+/// earlier search had a better one.
+pub fn search(
     stored: &mut Stored,
     options: &Options,
     budget: Duration,
@@ -28,19 +28,21 @@ pub fn look(
     let (started, name) = (Instant::now(), stored.finding.name.clone());
     let left = || budget.saturating_sub(started.elapsed()).as_secs();
     progress.status(|| format!("looking for {name} with other engines, {} s left", left()));
-    let mut tell = |size| {
+    let mut report = |size| {
         progress.status(|| format!("shrinking {name}: {size}, {} s left", left()));
     };
     let prepared = |engine| prepared(engine, stored, options);
-    let sought = shrink::with_other_engines(stored, &prepared, budget, &mut tell);
-    let before = stored.finding.elsewhere.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
-    let is_worth_it = |shown: &Stored| before.as_ref().is_none_or(|before| !is_less(shown, before));
-    let mut shown = sought.shown.filter(is_worth_it);
+    let sought = shrink::with_other_engines(stored, &prepared, budget, &mut report);
+    let before =
+        stored.finding.cross_engine.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
+    let is_kept =
+        |shown: &Stored| before.as_ref().is_none_or(|before| shrink::is_as_good_as(shown, before));
+    let mut shown = sought.shown.filter(is_kept);
     if let Some(shown) = &mut shown {
         complete(shown, &prepared(shown.finding.plan.engine)?)?;
     }
-    let smaller = shown.as_ref().map(smaller).or(before);
-    stored.finding.elsewhere = Some(Elsewhere { tried: sought.tried, smaller });
+    let smaller = shown.as_ref().map(shrink::smaller_of).or(before);
+    stored.finding.cross_engine = Some(CrossEngine { tried: sought.tried, smaller });
     directory::write(stored)?;
     Ok(shown)
 }
@@ -48,60 +50,36 @@ pub fn look(
 /// The options of a run of the finding's plan with that engine.
 fn prepared(engine: Engine, stored: &Stored, options: &Options) -> Result<Options> {
     let mut plan = Plan { engine, ..stored.finding.plan.clone() };
-    let workshop = Workshop::open()?;
+    let adapters = Adapters::open()?;
     let is_hooked = engine == Engine::Controlled;
-    if is_hooked && !workshop.find(&plan.build.adapter)?.head.hookable {
+    if is_hooked && !adapters.find(&plan.build.adapter)?.head.hookable {
         bail!("its adapter says `Engine: native`");
     }
-    let library = workshop.compile(&plan)?;
+    let library = adapters.compile(&plan)?;
     if is_hooked {
         require_hooks(&library, &mut plan.control)?;
     }
     Ok(Options { plan, library, trace: None, wanted: None, ..options.clone() })
 }
 
-/// Whether what was shown is less than what is there already: by native threads, where that is by
-/// the controlled engine, or larger.
-fn is_less(shown: &Stored, before: &Smaller) -> bool {
-    let worth = |engine: Engine, weight: u64| (engine != Engine::Controlled, weight);
-    let now = smaller(shown);
-    worth(now.engine, weight(&now)) > worth(before.engine, weight(before))
-}
-
-fn weight(smaller: &Smaller) -> u64 {
-    (smaller.size.calls + smaller.size.threads) as u64 + smaller.size.preemptions.unwrap_or(0)
-}
-
-fn smaller(shown: &Stored) -> Smaller {
-    let finding = &shown.finding;
-    let shrunk = finding.shrunk.as_ref().expect("what is shown elsewhere is shrunk");
-    Smaller {
-        engine: finding.plan.engine,
-        name: finding.name.clone(),
-        signature: finding.signature.clone(),
-        size: shrunk.size,
-        measured: shrunk.measured,
-    }
-}
-
-/// Tells the recorded finding of what became of the smaller one, if it is one of those.
-pub fn tell_recorded(shown: &Stored) -> Result<()> {
+/// Updates the recorded finding above a smaller one that was shrunk again.
+pub fn update_recorded(shown: &Stored) -> Result<()> {
     let Some(directory) = shown.directory.parent() else { return Ok(()) };
-    // A copy by itself has none above it.
+    // A copied finding may have none above it.
     let Ok(mut recorded) = Stored::load(directory) else { return Ok(()) };
-    let Some(elsewhere) = &mut recorded.finding.elsewhere else { return Ok(()) };
+    let Some(elsewhere) = &mut recorded.finding.cross_engine else { return Ok(()) };
     let is_other = |known: &Smaller| known.name != shown.finding.name;
     if elsewhere.smaller.as_ref().is_none_or(is_other) {
         return Ok(());
     }
-    elsewhere.smaller = Some(smaller(shown));
+    elsewhere.smaller = Some(shrink::smaller_of(shown));
     directory::write(&recorded)
 }
 
-/// That nothing was shown, and where it was looked for.
+/// The message that no engine showed the finding.
 pub fn not_shown(stored: &Stored) -> String {
-    let (name, elsewhere) = (&stored.finding.name, stored.finding.elsewhere.as_ref());
-    let tried: &[Tried] = elsewhere.map_or(&[], |elsewhere| &elsewhere.tried);
+    let (name, elsewhere) = (&stored.finding.name, stored.finding.cross_engine.as_ref());
+    let tried: &[Attempt] = elsewhere.map_or(&[], |elsewhere| &elsewhere.tried);
     let again = quoted(&stored.directory.display().to_string());
     let stands = match elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref()) {
         Some(before) => format!("what was shown before ({}) stays", before.name),
@@ -109,12 +87,12 @@ pub fn not_shown(stored: &Stored) -> String {
     };
     format!(
         "{name} was not shown {}: {stands}; try longer: interlap shrink {again} --for 5m",
-        in_vain(tried)
+        attempts(tried)
     )
 }
 
 /// "in 20,300 rounds of the controlled engine in 4.0 s, nor in ...".
-fn in_vain(tried: &[Tried]) -> String {
+fn attempts(tried: &[Attempt]) -> String {
     let each: Vec<String> = tried.iter().map(|tried| format!("in {tried}")).collect();
     each.join(", nor ")
 }

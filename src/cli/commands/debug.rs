@@ -1,4 +1,4 @@
-//! `interlap replay --gdb`: a finding's round under gdb, which takes this process's place and so
+//! `interlap replay --gdb`: runs a finding's round under gdb, which replaces this process and so
 //! has its terminal.
 
 use std::io::ErrorKind;
@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::adapters::{Adapters, harness_program};
 use super::recording;
-use super::workshop::{Workshop, harness_program};
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, quoted};
@@ -17,7 +17,7 @@ use crate::report::debugger;
 use crate::report::debugger::Stop;
 use crate::report::output::note;
 
-/// Comes back only with an error.
+/// Returns only with an error.
 pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let asked = &args.stop;
     if stored.finding.plan.engine == Engine::Rr {
@@ -37,11 +37,11 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let stop = match (asked.op, asked.step) {
         (Some(number), _) => Stop::Operation(number),
         (None, Some(step)) => Stop::Step(step),
-        (None, None) => Stop::There,
+        (None, None) => Stop::AtFailure,
     };
     let arguments = debugger::arguments(stored, &stop)?;
     require_gdb()?;
-    debugger::write(stored, &Workshop::open()?.compile(plan)?, &harness_program()?)?;
+    debugger::write(stored, &Adapters::open()?.compile(plan)?, &harness_program()?)?;
     let mut gdb = Command::new("gdb");
     gdb.args(&arguments).args(&asked.arguments);
     let words = arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

@@ -1,5 +1,5 @@
-//! `interlap explain`: a stored finding comes in, its round is run once more, and what its threads
-//! did goes out as a table, which is kept with the finding.
+//! `interlap explain`: reruns a finding's round and shows what its threads did, as a table.
+//! The table is stored with the finding.
 
 use anyhow::{Context, Result, bail};
 
@@ -11,7 +11,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::explain;
 use crate::finding::interleaving::Interleaving;
-use crate::finding::{Stored, What};
+use crate::finding::{Failure, Stored};
 use crate::fuzz::{self, Options, Sighting};
 use crate::report::directory;
 use crate::report::output::Output;
@@ -44,9 +44,9 @@ pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
     Ok(Outcome::Found)
 }
 
-/// What to do with a finding of another engine.
+/// The advice for a finding of another engine.
 fn instead(stored: &Stored) -> String {
-    let elsewhere = stored.finding.elsewhere.as_ref();
+    let elsewhere = stored.finding.cross_engine.as_ref();
     let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
     match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
         true => {
@@ -60,21 +60,21 @@ fn instead(stored: &Stored) -> String {
     }
 }
 
-/// Steps of a livelock that are told: it begins before most of them, and trails end with what was
-/// done last.
+/// The steps after which the rerun of a livelock ends: a trail keeps only the last steps, and the
+/// livelock begins early.
 const LIVELOCK_STEPS: u64 = 4096;
 
 fn is_livelock(stored: &Stored) -> bool {
     stored.finding.signature.is_livelock()
 }
 
-/// Adds to a finding what its threads did, and to a fault's places what only that run could see.
+/// Adds the table to a finding, and to a fault the places that the rerun saw.
 pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
-    let (table, seen) = told(stored, options)?;
+    let (table, seen) = rerun_with_trail(stored, options)?;
     let seen = seen.finding;
     stored.interleaving = Some(table);
-    if let What::Fault { places, .. } = &mut stored.finding.what
-        && let What::Fault { places: seen_places, .. } = seen.what
+    if let Failure::Fault { places, .. } = &mut stored.finding.what
+        && let Failure::Fault { places: seen_places, .. } = seen.what
         && seen.signature == stored.finding.signature
     {
         *places = seen_places;
@@ -82,19 +82,19 @@ pub fn add(stored: &mut Stored, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What the threads of a finding's round did, if it goes as it went and does not end the process:
-/// as a table, and each event with whether other threads could notice it.
+/// The table of a finding's round, and its trail with whether other threads can notice each event.
 pub fn table_and_trail(
     stored: &Stored,
     options: &Options,
 ) -> Result<(Interleaving, Vec<(Event, bool)>)> {
-    let (table, seen) = told(stored, options)?;
+    let (table, seen) = rerun_with_trail(stored, options)?;
     let trail = seen.round.end.steps.and_then(|steps| steps.trail).unwrap_or_default();
-    Ok((table, explain::marked(stored, &trail)))
+    Ok((table, explain::mark_visible(stored, &trail)))
 }
 
-/// The table, with the round and the finding as they were seen then.
-fn told(stored: &Stored, options: &Options) -> Result<(Interleaving, Sighting)> {
+/// Reruns the round with a trail. Returns the table and the sighting; an error if the history
+/// differs, or the round ends the process.
+fn rerun_with_trail(stored: &Stored, options: &Options) -> Result<(Interleaving, Sighting)> {
     let name = &stored.finding.name;
     let mut options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
     options.plan.control.trail = true;

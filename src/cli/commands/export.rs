@@ -1,5 +1,4 @@
-//! `interlap export`: a stored finding comes in; a directory with a reproducer, its README and a
-//! bug report goes out.
+//! `interlap export`: writes a directory with a reproducer, its README and a bug report.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use super::adapters::Adapters;
 use super::fuzz::rerun_options;
-use super::workshop::Workshop;
 use super::{explain, print_json, stop_flag};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::{Language, Request, needs_libatomic};
@@ -17,17 +16,17 @@ use crate::cli::arguments;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
-use crate::export::{Build, FILE, Material, Seen, Tried, Versions, Written, search};
+use crate::export::{Build, Execution, FILE, Material, TrialResult, Versions, Written, search};
 use crate::finding::Stored;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 
-/// What an export wrote: each file and a hash of it, so that a later one knows its own.
+/// The list of exported files with their hashes, by which a later export recognizes them.
 const LIST: &str = "export.json";
-/// Where it goes, inside of the finding's directory.
+/// The default directory, inside the finding's.
 const DIRECTORY: &str = "export";
 
-/// What became of it, for a machine.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     directory: &'a Path,
@@ -40,11 +39,11 @@ struct Json<'a> {
 pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
-    let known = own(&into)?;
-    let workshop = Workshop::open()?;
-    let seen = seen_again(&stored, args)?;
-    let request = request(&workshop, &stored)?;
-    let material = Material::new(&stored, seen.as_ref(), build(&workshop, &stored, &request)?)?;
+    let known = exported(&into)?;
+    let adapters = Adapters::open()?;
+    let seen = rerun(&stored, args)?;
+    let request = request(&adapters, &stored)?;
+    let material = Material::new(&stored, seen.as_ref(), build(&adapters, &stored, &request)?)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if let Some(budget) = budget.filter(|_| !args.format.json) {
         let seconds = budget.as_secs();
@@ -54,37 +53,37 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let searched = search::search(&material, budget, &mut |line| progress.status(|| line));
     progress.finish();
     let (draft, tried) = searched?;
-    let files = material.files(&draft, &tried, &versions(&workshop, &request));
+    let files = material.files(&draft, &tried, &versions(&adapters, &request));
     write(&into, &files, &known)?;
     if args.format.json {
         let mut names: Vec<&Path> = files.iter().map(|(name, _)| name.as_path()).collect();
         names.sort();
-        let reproduces = matches!(tried, Tried::Runs { .. }).then(|| tried.is_shown());
+        let reproduces = matches!(tried, TrialResult::Runs { .. }).then(|| tried.is_shown());
         print_json(
             out,
             &Json { directory: &into, files: names, reproduces, words: tried.words() },
         )?;
     } else {
-        tell(&into, &tried, out);
+        print(&into, &tried, out);
     }
     Ok(if tried.is_shown() { Outcome::Found } else { Outcome::NotDecided })
 }
 
-fn tell(into: &Path, tried: &Tried, out: &mut Output) {
+fn print(into: &Path, tried: &TrialResult, out: &mut Output) {
     let at = |name: &str| quoted(&into.join(name).display().to_string());
     writeln!(out, "{}  # the program: {}", at(FILE), tried.words());
     writeln!(out, "{}  # how to compile and run it, what to expect", at("README.md"));
     writeln!(out, "{}  # to paste into an issue", at("report.md"));
     match tried {
-        Tried::DoesNotCompile(words) => {
+        TrialResult::DoesNotCompile(words) => {
             writeln!(out, "\nIt does not compile:\n{}", words.trim_end());
         }
-        Tried::Runs { .. } if !tried.is_shown() => {
+        TrialResult::Runs { .. } if !tried.is_shown() => {
             writeln!(
                 out,
                 "\nIt could not be reproduced without interlap; README.md says what to do."
             );
-            writeln!(out, "{}", tried.in_vain().unwrap_or_default());
+            writeln!(out, "{}", tried.failed_effort().unwrap_or_default());
             if tried.is_cut_short() {
                 writeln!(out, "To try more of them: --try-for 5m");
             }
@@ -93,8 +92,8 @@ fn tell(into: &Path, tried: &Tried, out: &mut Output) {
     }
 }
 
-/// What the threads did, seen once more. Without it the order cannot be forced, which is said.
-fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>> {
+/// What the threads did in a rerun. Without it the order is not forced, with a warning.
+fn rerun(stored: &Stored, args: &arguments::Export) -> Result<Option<Execution>> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         return Ok(None);
@@ -103,7 +102,7 @@ fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>>
     let options =
         rerun_options(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
     match explain::table_and_trail(stored, &options) {
-        Ok((table, trail)) => Ok(Some(Seen { table, trail })),
+        Ok((table, trail)) => Ok(Some(Execution { table, trail })),
         Err(error) => {
             warning!("the order is not forced: {error:#}");
             Ok(None)
@@ -111,9 +110,9 @@ fn seen_again(stored: &Stored, args: &arguments::Export) -> Result<Option<Seen>>
     }
 }
 
-fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
+fn request(adapters: &Adapters, stored: &Stored) -> Result<Request> {
     let build = &stored.finding.plan.build;
-    let adapter = workshop.find(&build.adapter).with_context(|| {
+    let adapter = adapters.find(&build.adapter).with_context(|| {
         format!("{} cannot be exported without its adapter's source", stored.finding.name)
     })?;
     let folder = adapter.source.parent().unwrap_or(Path::new("/"));
@@ -130,24 +129,24 @@ fn request(workshop: &Workshop, stored: &Stored) -> Result<Request> {
     Ok(Request { flags: [own.anchored(folder).flags, request.flags.clone()].concat(), ..request })
 }
 
-fn build(workshop: &Workshop, stored: &Stored, request: &Request) -> Result<Build> {
-    let toolchain = workshop.toolchain();
-    // What does not compile any more is found out below.
-    let library = workshop.compile(&stored.finding.plan).ok();
+fn build(adapters: &Adapters, stored: &Stored, request: &Request) -> Result<Build> {
+    let toolchain = adapters.toolchain();
+    // An error of the compiler shows when the program is tried.
+    let library = adapters.compile(&stored.finding.plan).ok();
     Ok(Build {
         needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
         adapter: request.source.clone(),
         include_dirs: request.include_dirs.clone(),
         flags: request.flags.clone(),
         libraries: request.libraries.clone(),
-        hooks: toolchain.compiler(Language::of(&request.source)?)?.hooks(),
+        hooks: toolchain.compiler(Language::from_path(&request.source)?)?.hooks(),
         contract: toolchain.tree().ffi(),
     })
 }
 
-fn versions(workshop: &Workshop, request: &Request) -> Versions {
-    let toolchain = workshop.toolchain();
-    let language = Language::of(&request.source).unwrap_or(Language::Cpp);
+fn versions(adapters: &Adapters, request: &Request) -> Versions {
+    let toolchain = adapters.toolchain();
+    let language = Language::from_path(&request.source).unwrap_or(Language::Cpp);
     let compiler = toolchain.compiler(language).map(|compiler| compiler.identity());
     let packages = packages_in_use(toolchain, request).unwrap_or_default();
     Versions {
@@ -159,8 +158,8 @@ fn versions(workshop: &Workshop, request: &Request) -> Versions {
 
 type Hashes = BTreeMap<PathBuf, String>;
 
-/// What an earlier export wrote there, all of it as it was; empty where nothing is.
-fn own(into: &Path) -> Result<Hashes> {
+/// The files of an earlier export, which nobody changed; none in an empty directory.
+fn exported(into: &Path) -> Result<Hashes> {
     let is_empty = fs::read_dir(into).map_or(true, |mut entries| entries.next().is_none());
     if is_empty {
         return Ok(Hashes::new());
@@ -189,7 +188,7 @@ fn hash_of(bytes: &[u8]) -> String {
 
 fn write(into: &Path, files: &[Written], known: &Hashes) -> Result<()> {
     for name in known.keys() {
-        // Gone already is as good.
+        // The file may be gone already.
         let _ = fs::remove_file(into.join(name));
     }
     let mut hashes = Hashes::new();

@@ -1,4 +1,5 @@
-//! `interlap fuzz`: command line to plan and adapter, then the run, then its summary.
+//! `interlap fuzz`: makes a plan of the command line, runs it, shrinks its findings and prints a
+//! summary.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,35 +8,33 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 
+use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
-use super::workshop::{Workshop, harness_program};
 use super::{overview, print_json, shrink, stop_flag};
 use crate::adapter::catalog::Origin;
 use crate::adapter::compile;
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Build, Clock, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
+use crate::core::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
 use crate::finding::Stored;
 use crate::finding::known;
-use crate::finding::known::Known;
+use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::fuzz::engine::{jobs_for, require_hooks};
-use crate::fuzz::{self, Options, Summary, Uncontrolled};
+use crate::fuzz::{self, Options, Summary};
 use crate::process::rr::{Rr, probe};
 use crate::report::directory;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 use crate::report::run;
 use crate::report::triage as listed;
-
-/// Rounds with more calls of a thread than this are for native threads, which are much faster.
-const CALLS_CONTROLLED_MAX: u64 = 1_000;
+use crate::shrink::is_worthwhile;
 
 pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
     overview::touch(args.html.as_ref())?;
     let reports = Reports::open(&args.ci, args.run.format.json)?;
-    let known = Known { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
+    let known = KnownIssues { lines_may_come: !args.shrink.is_zero(), ..ci::known(&args.ci)? };
     let done = find(args, &known, &reports, out);
     if let Err(error) = &done {
         reports.write_failed("interlap fuzz", &args.target, error, out);
@@ -45,18 +44,18 @@ pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
 
 fn find(
     args: &arguments::Fuzz,
-    known: &Known,
+    known: &KnownIssues,
     reports: &Reports,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let (workshop, began) = (Workshop::open()?, SystemTime::now());
-    let (plan, stop) = (plan(args, &workshop)?, stop_flag()?);
+    let (adapters, began) = (Adapters::open()?, SystemTime::now());
+    let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
     let attempt =
         |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Vec<String>)> {
             let leave_after =
                 args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
-            let options = options(args, plan, &workshop, &stop)?;
+            let options = options(args, plan, &adapters, &stop)?;
             let duration_max = Some(args.run.duration.saturating_sub(spent.unwrap_or_default()));
             let options = Options { known: known.clone(), duration_max, leave_after, ..options };
             let (summary, left) = carry_out(args, &options)?;
@@ -65,9 +64,9 @@ fn find(
     let (options, mut summary, left) =
         args.workload.engine.run(plan, attempt, |why| warning!("{why}"))?;
     shrink::findings(&mut summary, &options, args.shrink, &left, args.run.format.json);
-    settle(&mut summary, known);
+    mark_known(&mut summary, known);
     let mut ledger = Ledger::new(&summary, &options.plan, options.shard, options.jobs);
-    let about = overview::circumstances(&summary, &options.plan, &workshop, began);
+    let about = overview::circumstances(&summary, &options.plan, &adapters, began);
     ledger.parts[0].circumstances = Some(about);
     let written = ledger.save(&args.out).and_then(|()| match &args.html {
         Some(path) => overview::write(path, &ledger, &summary.findings),
@@ -82,13 +81,16 @@ fn find(
         print_json(out, &run::Json::new(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
         write!(out, "{}", run::summary(&summary, &ledger, &options.plan));
-        let seen = known::seen(summary.findings.iter().map(|stored| &stored.finding));
+        let seen = known::count_issues(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
-        seen.iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
+        seen.iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
         unseen.iter().for_each(|name| writeln!(out, "known, but not seen in this run: {name}"));
-        args.html.iter().filter(|_| written.is_ok()).for_each(|path| overview::tell(path, out));
+        args.html
+            .iter()
+            .filter(|_| written.is_ok())
+            .for_each(|path| overview::print_path(path, out));
     }
-    // What was found counts for more than what could not be written of it.
+    // A finding counts more than an error in writing about it.
     match (written, summary.outcome()) {
         (Err(error), Outcome::Found) => warning!("{error:#}"),
         (written, _) => written?,
@@ -96,8 +98,8 @@ fn find(
     Ok(summary.outcome())
 }
 
-/// What is known, asked again: shrinking brings source lines, and fewer operations.
-fn settle(summary: &mut Summary, known: &Known) {
+/// Decides again which findings are known: shrinking brings source lines, and fewer operations.
+fn mark_known(summary: &mut Summary, known: &KnownIssues) {
     for stored in &mut summary.findings {
         if known.mark(stored)
             && let Err(error) = directory::write(stored)
@@ -112,7 +114,7 @@ fn settle(summary: &mut Summary, known: &Known) {
 fn options(
     args: &arguments::Fuzz,
     plan: Plan,
-    workshop: &Workshop,
+    adapters: &Adapters,
     stop: &Arc<AtomicBool>,
 ) -> Result<Options> {
     let (jobs, warning) = jobs_for(plan.engine, args.jobs);
@@ -121,10 +123,10 @@ fn options(
     }
     if plan.engine != Engine::Native && plan.calls.is_some_and(|calls| calls > WHOLE_CALLS_MAX) {
         bail!(
-            "--calls above {WHOLE_CALLS_MAX} needs --engine native, which judges a round as it goes"
+            "--calls above {WHOLE_CALLS_MAX} needs --engine native, which checks a round as it goes"
         );
     }
-    let library = workshop.compile(&plan)?;
+    let library = adapters.compile(&plan)?;
     let mut plan = plan;
     if plan.engine == Engine::Controlled {
         require_hooks(&library, &mut plan.control)?;
@@ -138,7 +140,7 @@ fn options(
         duration_max: Some(args.run.duration),
         rounds_max: args.rounds,
         findings_max: args.findings as usize,
-        known: Known::default(),
+        known: KnownIssues::default(),
         hang_max: args.run.hang,
         directory: args.out.clone(),
         trace: args.trace.clone(),
@@ -148,33 +150,24 @@ fn options(
     })
 }
 
-/// The run, and the names of the findings that are still to be told as a whole.
+/// Runs the plan. Returns the summary, and the names of the findings still to be printed in full.
 fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<String>)> {
     fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         note!("{}", options.plan);
     }
     let mut progress = Progress::new(options.duration_max, args.run.format.json);
-    // What is shrunk is told when that is done.
+    // A finding that is shrunk is printed after that.
     if !args.shrink.is_zero() {
-        progress = progress.leaving(shrink::is_wanted);
+        progress = progress.deferring(is_worthwhile);
     }
     let summary = fuzz::fuzz(options, &mut progress);
     progress.finish();
-    Ok((summary?, progress.left()))
+    Ok((summary?, progress.deferred()))
 }
 
-fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
-    let adapter = workshop.find(&args.target)?;
-    let engine = args.workload.engine.engine(&adapter.head, wants_native(&args.workload));
-    if engine == Engine::Controlled && !adapter.head.hookable {
-        let name = adapter.name;
-        bail!(Uncontrolled::Refused(format!(
-            "the adapter of {name} says `Engine: native`, as this engine does not \
-             show what it is about (code compiled before, without hooks, or orders that only a \
-             processor brings about)"
-        )));
-    }
+fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
+    let adapter = adapters.find(&args.target)?;
     // A user's adapter is named by its full path, so that the plan works from anywhere.
     let name = match adapter.origin {
         Origin::User => adapter.source.display().to_string(),
@@ -184,14 +177,14 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
         std::path::absolute(dir).with_context(|| format!("cannot resolve {}", dir.display()))
     };
     let workload = &args.workload;
-    Ok(Plan {
+    let plan = Plan {
         build: Build {
             adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
             flags: args.build.flags.iter().flat_map(|flag| compile::flag_words(flag)).collect(),
         },
-        engine,
+        engine: Engine::Native,
         model: workload.model.map(|model| model.to_string()),
         seed: workload.seed.unwrap_or_else(fresh_seed),
         threads: workload.threads,
@@ -216,15 +209,9 @@ fn plan(args: &arguments::Fuzz, workshop: &Workshop) -> Result<Plan> {
         },
         recorder: recorder(&args.recorder)?,
         scenarios: Vec::new(),
-    })
-}
-
-/// Whether something was asked for that has a meaning for native threads only.
-fn wants_native(workload: &arguments::Workload) -> bool {
-    workload.clock != Clock::Auto
-        || workload.no_pin
-        || workload.no_disturb
-        || workload.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
+    };
+    let engine = workload.engine.engine(&adapter.name, &adapter.head, &plan)?;
+    Ok(Plan { engine, ..plan })
 }
 
 fn recorder(args: &arguments::Recorder) -> Result<Recorder> {
@@ -238,7 +225,7 @@ fn recorder(args: &arguments::Recorder) -> Result<Recorder> {
     })
 }
 
-/// The rr that is asked for, or else what is known. A path is made to work from anywhere.
+/// The user's choice of rr, else the `known` one. A path becomes absolute.
 pub fn chosen_rr(args: &arguments::Rr, known: &Recorder) -> Result<Recorder> {
     let mut chosen = known.clone();
     if let Some(program) = &args.rr {
@@ -256,7 +243,7 @@ pub fn chosen_rr(args: &arguments::Rr, known: &Recorder) -> Result<Recorder> {
     Ok(chosen)
 }
 
-/// Whether rr can record here is asked before anything is compiled for it.
+/// Fails if the plan needs rr and rr cannot record here.
 fn check_rr(plan: &Plan) -> Result<()> {
     if plan.engine != Engine::Rr {
         return Ok(());
@@ -277,7 +264,7 @@ fn fresh_seed() -> u64 {
     crate::core::random::mix(nanoseconds ^ u64::from(std::process::id())) % 1_000_000_000
 }
 
-/// The options of a run that looks for one known finding.
+/// The options of a run that searches for one stored finding.
 pub fn rerun_options(
     plan: &Plan,
     wanted: &Signature,
@@ -289,12 +276,12 @@ pub fn rerun_options(
         plan: plan.clone(),
         jobs: jobs_for(plan.engine, None).0,
         shard: Shard::ALL,
-        library: Workshop::open()?.compile(plan)?,
+        library: Adapters::open()?.compile(plan)?,
         harness: harness_program()?,
         duration_max: Some(run.duration),
         rounds_max: None,
         findings_max: usize::MAX,
-        known: Known::default(),
+        known: KnownIssues::default(),
         hang_max: run.hang,
         directory: directory.to_path_buf(),
         trace: None,

@@ -1,11 +1,12 @@
-//! `interlap targets`, `new` and `doctor`: what there is, and what this machine can do.
+//! `interlap targets`, `new` and `doctor`: lists the bundled targets, writes a template adapter,
+//! and reports what this machine can do.
 
 use anyhow::Result;
 use serde::Serialize;
 
+use super::adapters::Adapters;
 use super::fuzz::chosen_rr;
 use super::print_json;
-use super::workshop::Workshop;
 use crate::adapter::availability::{MissingHeader, missing_headers};
 use crate::adapter::catalog::{Adapter, Origin};
 use crate::adapter::compile::{Flavour, Request};
@@ -18,7 +19,7 @@ use crate::core::plan::Recorder;
 use crate::process::rr::Rr;
 use crate::report::output::Output;
 
-/// A target as it is listed.
+/// A bundled target with its missing headers.
 #[derive(Serialize)]
 struct Listed<'a> {
     #[serde(flatten)]
@@ -27,9 +28,9 @@ struct Listed<'a> {
 }
 
 pub fn targets(format: Format, out: &mut Output) -> Result<Outcome> {
-    let workshop = Workshop::open()?;
+    let adapters = Adapters::open()?;
     let mut listed = Vec::new();
-    for adapter in workshop.catalog().bundled() {
+    for adapter in adapters.catalog().bundled() {
         let request = Request {
             source: adapter.source.clone(),
             flavour: Flavour::Plain,
@@ -37,7 +38,7 @@ pub fn targets(format: Format, out: &mut Output) -> Result<Outcome> {
             libraries: Vec::new(),
             flags: adapter.head.flags.clone(),
         };
-        let missing = missing_headers(workshop.toolchain(), &request)?;
+        let missing = missing_headers(adapters.toolchain(), &request)?;
         listed.push(Listed { adapter, missing });
     }
     if format.json {
@@ -92,7 +93,7 @@ pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
 
 pub fn doctor(args: &arguments::Doctor, out: &mut Output) -> Result<Outcome> {
     let rr = Rr::new(&chosen_rr(&args.rr, &Recorder::default())?);
-    let facts = doctor::examine(Workshop::open()?.toolchain(), &rr);
+    let facts = doctor::examine(Adapters::open()?.toolchain(), &rr);
     if args.format.json {
         print_json(out, &facts)?;
     } else {

@@ -1,4 +1,4 @@
-//! `interlap merge`: the findings and statistics of several runs of one target, joined.
+//! `interlap merge`: joins the findings and statistics of several runs of one target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,21 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::Serialize;
 
+use super::adapters::harness_program;
 use super::ci::{self, Reports};
-use super::workshop::harness_program;
-use super::{overview, print_json, triage};
+use super::{overview, print_json};
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::finding::known;
-use crate::finding::known::Seen;
+use crate::finding::known::IssueCount;
 use crate::finding::signature::Signature;
 use crate::finding::{Finding, Stored};
 use crate::report::debugger;
 use crate::report::directory;
 use crate::report::output::{Output, warning};
+use crate::report::results::Run;
+use crate::report::words::NOTHING_FOUND;
 use crate::report::{run, triage as listed};
 
 pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
@@ -42,12 +44,12 @@ pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
         }
     }
     let Some(mut ledger) = joined else { anyhow::bail!("no runs to merge") };
-    // Written only now, so that the directory may be one of those that were read.
+    // Written only now: the directory may be one of those that were read.
     for stored in findings.values_mut() {
         if args.ci.known.is_some() {
             known.mark(stored);
         }
-        // What another engine showed of a recording goes where the recorded finding goes.
+        // The smaller finding of a recording moves with the recorded one.
         let smaller = Stored::load(&stored.smaller()).ok();
         save(stored, args.out.join(&stored.finding.name))?;
         if let Some(mut smaller) = smaller {
@@ -59,16 +61,16 @@ pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
     let known = findings.values().filter(is_known).count();
     (ledger.statistics.findings, ledger.statistics.known) = (findings.len(), known);
     ledger.save(&args.out)?;
-    reports.write(vec![triage::of(&args.out, &ledger)], findings.values().collect(), out)?;
+    reports.write(vec![Run::of_ledger(&args.out, &ledger)], findings.values().collect(), out)?;
     if let Some(path) = &args.html {
         overview::write(path, &ledger, findings.values())?;
     }
     match args.format.json {
-        true => print_json(out, &Json::of(&ledger, &findings, &args.out))?,
+        true => print_json(out, &Json::new(&ledger, &findings, &args.out))?,
         false if reports.take_stdout() => {}
         false => {
             print(&ledger, &findings, out);
-            args.html.iter().for_each(|path| overview::tell(path, out));
+            args.html.iter().for_each(|path| overview::print_path(path, out));
         }
     }
     Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
@@ -84,8 +86,8 @@ fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
     }
 }
 
-/// Of two sightings of one finding the shorter history is kept, and the first time. It is known if
-/// both runs took it for that.
+/// Of two sightings of a finding, keeps the shorter history and the first time. It is known if it
+/// is known in both runs.
 fn keep(findings: &mut BTreeMap<Signature, Stored>, mut stored: Stored) {
     let signature = stored.finding.first_signature().clone();
     let Some(known) = findings.get_mut(&signature) else {
@@ -110,36 +112,36 @@ fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Outp
     let numbers = run::numbers(ledger, !findings.is_empty());
     write!(out, "{}, {runs} runs. {numbers}", ledger.target);
     let new = findings.values().filter(|stored| stored.finding.known.is_none());
-    for (stored, first) in listed::with_first(new.collect()) {
+    for (stored, first) in listed::pair_with_first(new.collect()) {
         let (directory, finding) = (stored.directory.display(), &stored.finding);
-        let (seen, also) = (finding.sightings, listed::also(first));
+        let (seen, also) = (finding.sightings, listed::same_bug_note(first));
         writeln!(out, "{directory}: {}, seen {seen} times{also}", finding.signature);
     }
-    seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::seen(known)));
+    seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {
-        (true, _) => writeln!(out, "Nothing found."),
+        (true, _) => writeln!(out, "{}.", NOTHING_FOUND),
         (false, true) => writeln!(out, "Nothing new was found."),
         (false, false) => {}
     }
 }
 
-fn seen(findings: &BTreeMap<Signature, Stored>) -> Vec<Seen> {
-    known::seen(findings.values().map(|stored| &stored.finding))
+fn seen(findings: &BTreeMap<Signature, Stored>) -> Vec<IssueCount> {
+    known::count_issues(findings.values().map(|stored| &stored.finding))
 }
 
-/// The same for a machine.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
     ledger: &'a Ledger,
     directory: &'a Path,
     /// Known issues that were seen.
-    known: Vec<Seen>,
+    known: Vec<IssueCount>,
     details: Vec<&'a Finding>,
 }
 
 impl<'a> Json<'a> {
-    fn of(
+    fn new(
         ledger: &'a Ledger,
         findings: &'a BTreeMap<Signature, Stored>,
         directory: &'a Path,

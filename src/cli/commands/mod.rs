@@ -1,34 +1,36 @@
-//! What each command does: [`run`] carries a parsed command line out and gives the exit status.
+//! Runs the commands: [`run`] carries out a parsed command line and returns the exit status.
 //!
-//! - `check`: `interlap check`: a recorded history, judged.
-//! - `ci`: Known issues and the reports for continuous integration, as several commands have them:
-//!   options come in, files go out.
-//! - `convert`: `interlap convert`: a recorded history, written down in another format.
-//! - `cross_engine`: Looks for a finding that rr recorded with the other engines, whose rounds cost
-//!   less.
-//! - `debug`: `interlap replay --gdb`: a finding's round under gdb, which takes this process's
-//!   place and so has its terminal.
-//! - `explain`: `interlap explain`: a stored finding comes in, its round is run once more, and what
-//!   its threads did goes out as a table, which is kept with the finding.
-//! - `export`: `interlap export`: a stored finding comes in; a directory with a reproducer, its
-//!   README and a bug report goes out.
-//! - `fuzz`: `interlap fuzz`: command line to plan and adapter, then the run, then its summary.
-//! - `list`: `interlap targets`, `new` and `doctor`: what there is, and what this machine can do.
-//! - `merge`: `interlap merge`: the findings and statistics of several runs of one target, joined.
-//! - `overview`: What the commands tell of whole runs: with what, where and when a run was done,
-//!   its page, and `interlap show` of a directory of findings.
-//! - `page`: The page of `interlap check --html`: judged histories come in, a file goes out.
-//! - `recording`: `interlap replay` of what rr has recorded: the recording run through and compared
-//!   with the history, or opened in a debugger, which takes this process's place and so has its
-//!   terminal.
-//! - `replay`: `interlap replay` and `interlap show`: a stored finding, seen again.
-//! - `shrink`: `interlap shrink`, and what `interlap fuzz` does with its findings: makes them
-//!   smaller.
-//! - `source`: A recorded history, from a file of any format.
-//! - `triage`: `interlap triage`: findings on disk come in, each bug once goes out, with the known
-//!   ones named.
-//! - `workshop`: Where adapters are found and compiled, and where the harness lies.
+//! - `adapters`: Finds and compiles adapters for the commands, and finds the harness program.
+//! - `check`: `interlap check`: checks recorded histories against their models.
+//! - `ci`: Reads known issues and writes JUnit and SARIF reports, for several commands.
+//! - `convert`: `interlap convert`: writes a recorded history in another format.
+//! - `cross_engine`: Searches for a finding that rr recorded with the other engines, whose rounds
+//!   cost less.
+//! - `debug`: `interlap replay --gdb`: runs a finding's round under gdb, which replaces this
+//!   process and so has its terminal.
+//! - `explain`: `interlap explain`: reruns a finding's round and shows what its threads did, as a
+//!   table.
+//! - `export`: `interlap export`: writes a directory with a reproducer, its README and a bug
+//!   report.
+//! - `fuzz`: `interlap fuzz`: makes a plan of the command line, runs it, shrinks its findings and
+//!   prints a summary.
+//! - `list`: `interlap targets`, `new` and `doctor`: lists the bundled targets, writes a template
+//!   adapter, and reports what this machine can do.
+//! - `merge`: `interlap merge`: joins the findings and statistics of several runs of one target.
+//! - `overview`: `interlap show` of a run's directory, the page of a run, and the circumstances of
+//!   a run.
+//! - `page`: Writes the page of `interlap check --html`, and the pages of other commands to files.
+//! - `recording`: `interlap replay` of a recording by rr: replays it and compares the history, or
+//!   opens it in a debugger, which replaces this process and so has its terminal.
+//! - `replay`: `interlap replay` and `interlap show`: reruns a stored finding, or prints it.
+//! - `shrink`: `interlap shrink`: minimizes a finding; also minimizes the findings of `interlap
+//!   fuzz`.
+//! - `source`: Reads recorded histories from a file of any format, for `interlap check` and
+//!   `convert`.
+//! - `triage`: `interlap triage`: lists the findings of many runs, each bug once, and names the
+//!   known ones.
 
+mod adapters;
 mod check;
 mod ci;
 mod convert;
@@ -46,7 +48,6 @@ mod replay;
 mod shrink;
 mod source;
 mod triage;
-mod workshop;
 
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::report::output::{Output, note};
@@ -62,8 +63,7 @@ use signal_hook::iterator::Signals;
 
 use super::arguments::Command;
 
-/// Carries out a command. Its verdict decides the exit status, whether or not somebody reads what
-/// it prints.
+/// Carries out a command. Its outcome decides the exit status, even if standard output was closed.
 pub fn run(command: &Command) -> ExitCode {
     let mut out = Output::standard();
     let done = carry_out(command, &mut out);
@@ -94,21 +94,21 @@ fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
     }
 }
 
-/// Signals that follow the first so soon are the same wish: `timeout` sends its own twice.
-const SAME_WISH: Duration = Duration::from_secs(1);
+/// Signals within this time after the first count as one: `timeout` sends its own twice.
+const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
-/// A flag that Ctrl-C and a polite kill set; a later second one ends the program at once.
+/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Not SIGHUP: whoever calls with `nohup` has it ignored.
+    // Not SIGHUP, which `nohup` ignores.
     let mut signals =
         Signals::new([libc::SIGINT, libc::SIGTERM]).context("cannot watch for Ctrl-C")?;
     std::thread::spawn(move || {
         let mut first = None;
         for _ in signals.forever() {
             flag.store(true, Ordering::Relaxed);
-            if first.get_or_insert_with(Instant::now).elapsed() > SAME_WISH {
+            if first.get_or_insert_with(Instant::now).elapsed() > ONE_SIGNAL {
                 std::process::exit(ERROR_STATUS.into());
             }
         }

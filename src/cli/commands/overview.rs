@@ -1,5 +1,4 @@
-//! What the commands tell of whole runs: with what, where and when a run was done, its page, and
-//! `interlap show` of a directory of findings.
+//! `interlap show` of a run's directory, the page of a run, and the circumstances of a run.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-use super::workshop::Workshop;
+use super::adapters::Adapters;
 use super::{page, print_json};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::Language;
@@ -24,18 +23,18 @@ use crate::report::overview;
 use crate::report::overview::Found;
 use crate::report::run;
 
-/// All but what may stand in a name within a URL as it is.
+/// The characters that are escaped in a URL.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What is known of a run besides its plan, once it is over.
+/// The machine, compiler, packages and times of a run that is over.
 pub fn circumstances(
     summary: &Summary,
     plan: &Plan,
-    workshop: &Workshop,
+    adapters: &Adapters,
     began: SystemTime,
 ) -> Circumstances {
-    // An adapter that was taken away meanwhile takes nothing else with it.
-    let Built { compiler, flags, packages } = built(plan, workshop).unwrap_or_default();
+    // The adapter may have been removed meanwhile.
+    let Built { compiler, flags, packages } = built(plan, adapters).unwrap_or_default();
     let statistics = &summary.statistics;
     Circumstances {
         interlap: env!("CARGO_PKG_VERSION").to_string(),
@@ -52,7 +51,7 @@ pub fn circumstances(
     }
 }
 
-/// What a target was made of.
+/// What a target was built with.
 #[derive(Default)]
 struct Built {
     compiler: String,
@@ -60,9 +59,9 @@ struct Built {
     packages: Vec<String>,
 }
 
-fn built(plan: &Plan, workshop: &Workshop) -> Result<Built> {
-    let (request, toolchain) = (workshop.request(plan)?, workshop.toolchain());
-    let compiler = toolchain.compiler(Language::of(&request.source)?)?.identity();
+fn built(plan: &Plan, adapters: &Adapters) -> Result<Built> {
+    let (request, toolchain) = (adapters.request(plan)?, adapters.toolchain());
+    let compiler = toolchain.compiler(Language::from_path(&request.source)?)?.identity();
     let packages = installed(&packages_in_use(toolchain, &request)?);
     Ok(Built { compiler, flags: request.flags, packages })
 }
@@ -100,7 +99,7 @@ fn found(page: &Path, stored: &Stored) -> Found {
     }
 }
 
-/// How one file links to another: relative, so that both can be moved together.
+/// The relative link from one file to another, so that both can be moved together.
 fn link(from: &Path, to: &Path) -> String {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
@@ -117,7 +116,7 @@ fn link(from: &Path, to: &Path) -> String {
     up.chain(down).collect::<Vec<_>>().join("/")
 }
 
-/// Whether a directory is that of a run, not of a finding.
+/// Whether it is the directory of a run, not of a finding.
 pub fn is_run(directory: &Path) -> bool {
     directory.join(LEDGER_FILE).is_file()
 }
@@ -147,12 +146,12 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
     Ok(Outcome::NothingFound)
 }
 
-/// Says where the page of a run was written.
-pub fn tell(path: &Path, out: &mut Output) {
+/// Prints where the page of a run was written.
+pub fn print_path(path: &Path, out: &mut Output) {
     writeln!(out, "{}: the page of this run, opens in any browser", path.display());
 }
 
-/// Fails where a page could not be written in the end.
+/// Fails if a page cannot be written there.
 pub fn touch(path: Option<&PathBuf>) -> Result<()> {
     path.map_or(Ok(()), |path| page::touch(path)).context("--html")
 }

@@ -1,5 +1,4 @@
-//! The page of `interlap check --html`: judged histories come in, a file goes out. And how pages of
-//! all commands are written.
+//! Writes the page of `interlap check --html`, and the pages of other commands to files.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,25 +7,25 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::source::Subject;
+use super::source::RecordedHistory;
 use crate::check::{Partials, Verdict};
 use crate::core::history::OperationId;
 use crate::finding::SHOWN_MAX;
 use crate::model::Spec;
 use crate::report::page;
-use crate::report::page::Judgement;
+use crate::report::page::Conclusion;
 
-/// A history that was judged.
-pub struct Judged<'a> {
-    pub subject: &'a Subject,
+/// A history with its verdict.
+pub struct Checked<'a> {
+    pub recorded: &'a RecordedHistory,
     pub model: Spec,
     pub verdict: Verdict,
     pub partials: Option<Partials>,
 }
 
-impl Judged<'_> {
-    /// How much there is to see: what is bad first, then what was not decided.
-    pub fn weight(&self) -> u8 {
+impl Checked<'_> {
+    /// Which of several histories the page shows: a violation rather than one that is not decided.
+    pub fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::Violation(_) => 2,
             Verdict::Inconclusive(_) => 1,
@@ -35,14 +34,14 @@ impl Judged<'_> {
     }
 
     pub fn page(&self) -> String {
-        let Judged { subject, model, .. } = self;
+        let Checked { recorded, model, .. } = self;
         let mut lettered: Vec<OperationId> = Vec::new();
-        let judgement = match &self.verdict {
-            Verdict::Consistent => Judgement::Consistent,
-            Verdict::Inconclusive(reason) => Judgement::Inconclusive(reason.clone()),
+        let conclusion = match &self.verdict {
+            Verdict::Consistent => Conclusion::Consistent,
+            Verdict::Inconclusive(reason) => Conclusion::Inconclusive(reason.clone()),
             Verdict::Violation(witness) => {
-                lettered = letters(subject, &witness.operations);
-                Judgement::Violation {
+                lettered = letters(recorded, &witness.operations);
+                Conclusion::Violation {
                     rule: witness.rule,
                     explanation: witness.explanation.clone(),
                     operations: &witness.operations,
@@ -50,31 +49,31 @@ impl Judged<'_> {
                 }
             }
         };
-        let operations = subject.history.len();
+        let operations = recorded.history.len();
         page::render(&page::Subject {
-            title: subject.name.clone(),
+            title: recorded.name.clone(),
             about: format!("{operations} operations, checked against model {model}"),
-            history: &subject.history,
+            history: &recorded.history,
             model: Some(*model),
-            judgement,
+            conclusion,
             lettered,
-            unit: subject.unit,
+            unit: recorded.unit,
             facts: Vec::new(),
-            strings: &subject.strings,
+            strings: &recorded.strings,
             interleaving: None,
         })
     }
 }
 
-/// The operations in the order of the letters that the picture in words gives them.
-fn letters(subject: &Subject, ids: &[OperationId]) -> Vec<OperationId> {
+/// The operations in the order of their letters in the text timeline.
+fn letters(recorded: &RecordedHistory, ids: &[OperationId]) -> Vec<OperationId> {
     let mut ids = ids.to_vec();
-    ids.sort_by_key(|id| (subject.history.operation(*id).start, *id));
+    ids.sort_by_key(|id| (recorded.history.operation(*id).start, *id));
     ids.dedup();
     ids.split_off(ids.len().saturating_sub(SHOWN_MAX))
 }
 
-/// Makes sure that a page can be written there; what is there stays, and nothing is left.
+/// Checks that a file can be written there. An existing file stays; a new one is removed.
 pub fn touch(path: &Path) -> Result<()> {
     let is_new = !path.exists();
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -82,13 +81,13 @@ pub fn touch(path: &Path) -> Result<()> {
     left.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes a page to where the user wants it: whole, or what was there stays.
+/// Writes a page in one step: after a failure the old file is still there.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     replace(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A pipe or a terminal is no file that another could take the place of; nor is a link.
+    // A pipe, a terminal or a link must not be replaced by a file.
     if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return fs::write(path, text);
     }

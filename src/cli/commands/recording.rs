@@ -1,5 +1,5 @@
-//! `interlap replay` of what rr has recorded: the recording run through and compared with the
-//! history, or opened in a debugger, which takes this process's place and so has its terminal.
+//! `interlap replay` of a recording by rr: replays it and compares the history, or opens it in a
+//! debugger, which replaces this process and so has its terminal.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::finding::{Recorded, SCRIPT_FILE, Stored, What};
+use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::fuzz;
 use crate::process::rr;
 use crate::process::rr::replay::StopAt;
@@ -25,15 +25,14 @@ use crate::trace::rounds;
 /// A replay takes about as long as the recording did.
 const REPLAY_MAX: Duration = Duration::from_secs(3600);
 
-/// What became of a recording that was run through.
-pub struct Intact {
-    /// Whether the recorded process wrote the finding's history again; none where the process died
-    /// before it could write it.
+/// The result of a complete replay.
+pub struct Replayed {
+    /// Whether the recorded process wrote the finding's history again; none if it died before.
     pub identical: Option<bool>,
     pub seconds: f64,
 }
 
-/// The rr to replay with: as the finding names it, unless another is asked for.
+/// The finding's rr, unless the user names another.
 fn rr(stored: &mut Stored, args: &arguments::Replay) -> Result<Rr> {
     let recorder = &mut stored.finding.plan.recorder;
     *recorder = chosen_rr(&args.rr, recorder)?;
@@ -51,20 +50,20 @@ fn recorded(stored: &Stored) -> Result<&Recorded> {
     })
 }
 
-/// Runs the recording through; looks for the operations in it where that failed before.
-pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> Result<Intact> {
+/// Replays the recording to its end. Locates the operations in it if that failed before.
+pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> Result<Replayed> {
     let rr = rr(stored, args)?;
     let is_located = recorded(stored)?.is_located();
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
-    rr::replay::whole(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
+    rr::replay::to_end(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
     let seconds = started.elapsed().as_secs_f64();
     let identical = match stored.finding.what {
-        What::Violation { .. } if stored.round.end.fault.is_none() => {
+        Failure::Violation { .. } if stored.round.end.fault.is_none() => {
             let trace = rounds::read(&output).context("what the recorded process wrote")?;
             let wanted = stored.finding.round;
             let again = trace.rounds.iter().find(|round| round.start.round == wanted);
-            // One call at a time is kept as if one thread had made them all.
+            // A sequential round is stored as if one thread had made all calls.
             let same = |round: &rounds::Round| {
                 round.start.sequential || round.history == stored.round.history
             };
@@ -77,10 +76,10 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
         directory::write(stored)?;
         debugger::write_recorded(stored)?;
     }
-    Ok(Intact { identical, seconds })
+    Ok(Replayed { identical, seconds })
 }
 
-/// Opens a debugger at an operation. Comes back only with an error.
+/// Opens a debugger at an operation. Returns only with an error.
 pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     let (rr, asked) = (rr(stored, args)?, &args.stop);
     if asked.step.is_some() {
@@ -89,7 +88,7 @@ pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     recorded(stored)?;
     debugger::write_recorded(stored)?;
     let commands = match (asked.op, &stored.finding.what) {
-        (None, What::Fault { .. }) => at_fault(stored),
+        (None, Failure::Fault { .. }) => at_fault(stored),
         (number, _) => at_operation(stored, number.unwrap_or(1), asked.reverse)?,
     };
     let (event, gdb) = commands;
@@ -102,7 +101,7 @@ pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
         .with_context(|| format!("cannot start {}", rr.program()))
 }
 
-/// The event to begin at, and the arguments of gdb that stop at an operation.
+/// The event at which the replay begins, and the arguments with which gdb stops at an operation.
 fn at_operation(
     stored: &Stored,
     number: usize,
@@ -114,11 +113,11 @@ fn at_operation(
     };
     let places = &recorded(stored)?.places;
     let begin = places.get(number - 1).and_then(|place| place.begin);
-    let gdb = rr::replay::stops(&StopAt { call, reverse })?;
+    let gdb = rr::replay::stop_arguments(&StopAt { call, reverse })?;
     Ok((begin.map(|begin| rr::script::event_before(begin.event)), gdb))
 }
 
-/// The same for the recording's end: gdb stops at the signal.
+/// The same for a fault: gdb stops at the signal that ended the recording.
 fn at_fault(stored: &Stored) -> (Option<u64>, Vec<OsString>) {
     let last = stored.finding.recorded.as_ref().and_then(|recorded| recorded.last);
     let event = last.map(|last| rr::script::event_before(last.event));

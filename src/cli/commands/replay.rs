@@ -1,4 +1,4 @@
-//! `interlap replay` and `interlap show`: a stored finding, seen again.
+//! `interlap replay` and `interlap show`: reruns a stored finding, or prints it.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
-use crate::finding::{Finding, Stored, What};
+use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
 use crate::report::output::Output;
@@ -41,15 +41,15 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
     Ok(Outcome::NothingFound)
 }
 
-/// What became of a replay.
+/// The result of a replay; the output of `--json`.
 #[derive(Serialize)]
 struct Replayed {
     signature: String,
-    /// What the recorded history was judged now; none where it did not show the fault.
+    /// The verdict on the recorded history now; none for a fault.
     history: Option<&'static str>,
     /// Whether the plan showed the finding again; none if it was not run.
     recurred: Option<bool>,
-    /// Whether it recurred by the same history, record by record; of the controlled engine only.
+    /// Whether the history was identical, record by record; not for native threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     identical: Option<bool>,
     rounds: u64,
@@ -89,16 +89,13 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     if json {
         print_json(out, &replayed)?;
     }
-    match (replayed.recurred, violated) {
-        (Some(true), _) | (None, true) => Ok(Outcome::Found),
-        (Some(false), true) => Ok(Outcome::Found),
-        _ => Ok(Outcome::NotDecided),
-    }
+    let is_shown = violated || replayed.recurred == Some(true);
+    Ok(if is_shown { Outcome::Found } else { Outcome::NotDecided })
 }
 
-/// Judges the recorded history once more: a name and a sentence; none where a fault was found.
+/// Checks the recorded history again. Returns the verdict and a sentence; none for a fault.
 fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
-    let What::Violation { rule, .. } = &stored.finding.what else {
+    let Failure::Violation { rule, .. } = &stored.finding.what else {
         return Ok(None);
     };
     let model: Spec = stored.finding.model.parse().map_err(anyhow::Error::msg)?;
@@ -117,8 +114,8 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
         ),
         Verdict::Consistent => (
             "consistent",
-            "The recorded history, checked again: consistent. It was judged otherwise when it \
-             was recorded; please report this."
+            "The recorded history, checked again: consistent. It was found to violate the model \
+             when it was recorded; please report this."
                 .to_string(),
         ),
         Verdict::Inconclusive(reason) => (
@@ -128,7 +125,7 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
     }))
 }
 
-/// Runs the finding's round alone: with the controlled engine it is the same each time.
+/// Reruns the finding's round, which the controlled engine makes the same each time.
 fn run_round_again(
     stored: &Stored,
     args: &arguments::Replay,
@@ -159,7 +156,7 @@ fn run_round_again(
     Ok(())
 }
 
-/// Replays the finding's recording, which is the same each time or damaged.
+/// Replays the finding's recording.
 fn run_recording_again(
     stored: &mut Stored,
     args: &arguments::Replay,
@@ -167,17 +164,17 @@ fn run_recording_again(
     out: &mut Output,
 ) -> Result<()> {
     let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
-    let intact = recording::run(stored, args, &*stop_flag()?)?;
-    replayed.identical = intact.identical;
-    replayed.recurred = Some(intact.identical != Some(false));
-    (replayed.rounds, replayed.seconds) = (1, intact.seconds);
+    let done = recording::run(stored, args, &*stop_flag()?)?;
+    replayed.identical = done.identical;
+    replayed.recurred = Some(done.identical != Some(false));
+    (replayed.rounds, replayed.seconds) = (1, done.seconds);
     if args.run.format.json {
         return Ok(());
     }
     writeln!(
         out,
         "{}",
-        match intact.identical {
+        match done.identical {
             Some(true) =>
                 "The recording is intact: replayed, it gives the same history, record by record.",
             Some(false) =>
@@ -192,8 +189,8 @@ fn run_recording_again(
     Ok(())
 }
 
-/// What is run, and for how long, as far as that is known.
-fn told_before(finding: &Finding, most: Duration) -> String {
+/// The message before a run: what is run, and how long it is likely to take.
+fn announcement(finding: &Finding, most: Duration) -> String {
     let what = if finding.plan.scenarios.is_empty() { "the plan" } else { "these calls" };
     let measured = finding.shrunk.as_ref().and_then(|shrunk| shrunk.measured);
     let each = measured.and_then(|m| Some((time(m.seconds_each()?), time(m.seconds_for_one()?))));
@@ -216,7 +213,7 @@ fn run_again(
     let json = args.run.format.json;
     let finding = &stored.finding;
     if !json {
-        writeln!(out, "{}", told_before(finding, args.run.duration));
+        writeln!(out, "{}", announcement(finding, args.run.duration));
     }
     let sightings = tempfile::tempdir()?;
     let stop = stop_flag()?;

@@ -1,6 +1,6 @@
-//! `interlap shrink`, and what `interlap fuzz` does with its findings: makes them smaller.
-//! The smallest finding takes the place of the stored one. A recording of rr is not changed: the
-//! smaller finding is written beside it (see [`cross_engine`]).
+//! `interlap shrink`: minimizes a finding; also minimizes the findings of `interlap fuzz`.
+//! The smallest finding replaces the stored one. A recording of rr is not changed: the smaller
+//! finding is written beside it (see [`cross_engine`]).
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -24,7 +24,7 @@ use crate::report::progress::Progress;
 use crate::report::text;
 use crate::shrink;
 
-/// What became of it, for a machine.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     /// Whether the finding recurred, and was replaced.
@@ -34,14 +34,14 @@ struct Json<'a> {
 }
 
 pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
-    let mut stored = named(&args.finding)?;
+    let mut stored = load(&args.finding)?;
     let (finding, stop) = (&stored.finding, stop_flag()?);
     let (engine, directory) = (finding.plan.engine, &stored.directory);
     let options = rerun_options(&finding.plan, &finding.signature, directory, &args.run, stop)?;
     let json = args.run.format.json;
     let (started, mut progress) = (Instant::now(), Progress::new(None, json));
     let shrunk = match engine {
-        Engine::Rr => cross_engine::look(&mut stored, &options, args.run.duration, &mut progress),
+        Engine::Rr => cross_engine::search(&mut stored, &options, args.run.duration, &mut progress),
         _ => smaller(&stored, &options, args.run.duration, &mut progress),
     };
     progress.finish();
@@ -57,11 +57,11 @@ pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
     Ok(if done { Outcome::Found } else { Outcome::NotDecided })
 }
 
-/// The finding in this directory; of a recording that the controlled engine made smaller before,
-/// what it made of it.
-fn named(directory: &Path) -> Result<Stored> {
+/// The finding in this directory; for a recording, the smaller finding of the controlled engine, if
+/// there is one.
+fn load(directory: &Path) -> Result<Stored> {
     let stored = Stored::load(directory)?;
-    let elsewhere = stored.finding.elsewhere.as_ref();
+    let elsewhere = stored.finding.cross_engine.as_ref();
     let smaller = elsewhere.and_then(|elsewhere| elsewhere.smaller.as_ref());
     match smaller.is_some_and(|smaller| smaller.engine == Engine::Controlled) {
         // It may have been removed since.
@@ -86,17 +86,9 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     }
 }
 
-/// Whether a run shrinks what it found. Time is for what is new, and of what is the same each time,
-/// for what was seen again.
-pub fn is_wanted(stored: &Stored) -> bool {
-    let finding = &stored.finding;
-    let seen = finding.confirmed.unwrap_or(finding.plan.engine != Engine::Controlled);
-    seen && finding.known.is_none()
-}
-
-/// Shrinks what a run found, for at most `budget` each, and tells it. What cannot be shrunk stays
-/// as it was found; a recording, in any case. Those that were `left` are told in any case: a later
-/// sighting may be none that is shrunk, and there may be no time.
+/// Shrinks the findings of a run, for at most `budget` each, and prints them. One that cannot be
+/// shrunk stays as it is, and so does a recording. Those in `left`, which were not printed when
+/// they were found, are printed in any case.
 pub fn findings(
     summary: &mut Summary,
     options: &Options,
@@ -111,15 +103,15 @@ pub fn findings(
     let stopped = || options.stop.load(Ordering::Relaxed);
     for stored in &mut summary.findings {
         let is_left = left.contains(&stored.finding.name);
-        if stopped() || !is_wanted(stored) {
+        if stopped() || !shrink::is_worthwhile(stored) {
             if is_left {
-                progress.whole(stored);
+                progress.report(stored);
             }
             continue;
         }
         let is_recording = stored.finding.plan.engine == Engine::Rr;
         let done = match is_recording {
-            true => cross_engine::look(stored, options, budget, &mut progress),
+            true => cross_engine::search(stored, options, budget, &mut progress),
             false => smaller(stored, options, budget, &mut progress),
         };
         let (mut beside, mut why) = (None, None);
@@ -130,15 +122,15 @@ pub fn findings(
             Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
         }
         if is_left || why.is_none() {
-            progress.whole(stored);
+            progress.report(stored);
         }
-        beside.iter().for_each(|shown| progress.whole(shown));
+        beside.iter().for_each(|shown| progress.report(shown));
         why.iter().for_each(|why| progress.warned(why));
     }
     progress.finish();
 }
 
-/// The finding made smaller, in the place of what was stored; none if it did not recur.
+/// Shrinks the finding and replaces the stored one; none if it did not recur.
 fn smaller(
     stored: &Stored,
     options: &Options,
@@ -149,29 +141,29 @@ fn smaller(
     let (started, name) = (Instant::now(), &stored.finding.name);
     let seconds = budget.as_secs();
     progress.status(|| format!("shrinking {name}: waiting for it to recur, {seconds} s left"));
-    let mut tell = |size| {
+    let mut report = |size| {
         let left = budget.saturating_sub(started.elapsed()).as_secs();
         progress.status(|| format!("shrinking {name}: {size}, {left} s left"));
     };
-    let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut tell)? else {
+    let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut report)? else {
         return Ok(None);
     };
     stored.keep_original()?;
     complete(&mut shrunk, &options)?;
     if shrunk.finding.recorded_as.is_some() {
-        cross_engine::tell_recorded(&shrunk)?;
+        cross_engine::update_recorded(&shrunk)?;
     }
     Ok(Some(shrunk))
 }
 
-/// Writes what was shrunk, with what is to be known of it. `options` are those of a run of its
-/// plan, but for its calls.
+/// Writes a shrunk finding, with partial linearizations, its table and the debugger's script.
+/// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
     let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
-    shrunk.finding.explain(partials);
+    shrunk.finding.add_partials(partials);
     if shrunk.finding.plan.engine != Engine::Native {
-        // A finding without its table is as good as one that has never been explained.
+        // The table may be missing, as that of a finding that was never explained.
         explain::add(shrunk, options).ok();
     }
     directory::write_with_script(shrunk, &options.library, &options.harness)

@@ -1,5 +1,4 @@
-//! A recorded history, from a file of any format. The file's name and the user's options come in,
-//! histories with what is needed to judge and show them go out.
+//! Reads recorded histories from a file of any format, for `interlap check` and `convert`.
 
 use std::path::Path;
 
@@ -14,27 +13,27 @@ use crate::exchange::{self, Format, Options};
 use crate::model::Spec;
 use crate::trace::rounds;
 
-/// Stamps from here on are instants of a clock, and shown from the first on; smaller ones as they
-/// stand in the file.
+/// Larger stamps are instants of a clock and shown relative to the first one; smaller ones are
+/// shown as they are.
 const LARGE_STAMP: u64 = 1_000_000_000;
 
-/// A history with what is needed to judge and show it.
-pub struct Subject {
-    /// The file, and in a trace the round.
+/// A history with what is needed to check and show it.
+pub struct RecordedHistory {
+    /// The file, and for a trace the round.
     pub name: String,
-    /// The number of the round; none where the file is not a trace.
+    /// The number of the round, for a trace.
     pub round: Option<u64>,
     pub history: History,
-    /// None where no model is known that explains its operations.
+    /// None if no known model has its operations.
     pub model: Option<Spec>,
-    /// What integers in it stand for something else.
+    /// The values that its integers stand for.
     pub strings: Interner,
-    /// What was not read, and why.
+    /// What was not read, and why, as text.
     pub notes: Vec<String>,
     pub unit: Unit,
 }
 
-impl Subject {
+impl RecordedHistory {
     pub fn known_model(&self) -> Result<Spec> {
         let name = self.family().map_or("?", Family::name);
         self.model.ok_or_else(|| anyhow!("{}: no model explains operations of {name}", self.name))
@@ -44,7 +43,7 @@ impl Subject {
         self.history.ids().next().map(|id| self.history.operation(id).op.family())
     }
 
-    /// The verdict in the file's own values.
+    /// The verdict with the file's own values.
     pub fn rendered(&self, verdict: Verdict) -> Verdict {
         match verdict {
             Verdict::Violation(witness) => {
@@ -57,8 +56,8 @@ impl Subject {
     }
 }
 
-/// Every history in the file, and why the rest of it could not be used.
-pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)> {
+/// Every history in the file, and why the rest of it could not be read.
+pub fn read(source: &arguments::Source) -> Result<(Vec<RecordedHistory>, Option<String>)> {
     let path = &source.file;
     let name = path.display().to_string();
     let located = |error: String| anyhow!("{name}: {error}");
@@ -68,7 +67,7 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)
         None => exchange::detect(path).map_err(located)?,
     };
     if format == Format::Trace {
-        return trace(path, source.model);
+        return read_trace(path, source.model);
     }
     let initial = source.initial.0.map(Value::Integer);
     let options = Options { model: source.model, initial };
@@ -77,7 +76,7 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)
     let last = history.ids().map(|id| history.operation(id).start).max();
     let is_absolute = last.is_none_or(|last| last < LARGE_STAMP);
     Ok((
-        vec![Subject {
+        vec![RecordedHistory {
             name,
             round: None,
             history,
@@ -90,14 +89,14 @@ pub fn read(source: &arguments::Source) -> Result<(Vec<Subject>, Option<String>)
     ))
 }
 
-fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<String>)> {
+fn read_trace(path: &Path, model: Option<Spec>) -> Result<(Vec<RecordedHistory>, Option<String>)> {
     let name = path.display().to_string();
     let trace = rounds::read(path).with_context(|| name.clone())?;
     let hello = &trace.hello;
     let own = hello.plan.model.as_ref().unwrap_or(&hello.target.model);
     let model = model.map_or_else(|| own.parse().map_err(anyhow::Error::msg), Ok)?;
     let unit = hello.clock.shown();
-    let subject = |round: rounds::Round| Subject {
+    let recorded = |round: rounds::Round| RecordedHistory {
         name: format!("{name}, round {}", round.start.round),
         round: Some(round.start.round),
         history: round.history,
@@ -106,5 +105,5 @@ fn trace(path: &Path, model: Option<Spec>) -> Result<(Vec<Subject>, Option<Strin
         notes: Vec::new(),
         unit,
     };
-    Ok((trace.rounds.into_iter().map(subject).collect(), trace.truncated))
+    Ok((trace.rounds.into_iter().map(recorded).collect(), trace.truncated))
 }

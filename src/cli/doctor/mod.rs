@@ -1,11 +1,11 @@
-//! What this machine can do (`interlap doctor`). Comes in: files of the kernel, programs that
-//! answer `--version`, a recording of a program that does nothing; goes out: facts, each with
-//! advice where something can be done about it. Changes nothing.
+//! Examines this machine for `interlap doctor`: facts, with advice where something can be improved.
+//! It reads files of the kernel, asks programs for `--version`, and records a program that does
+//! nothing.
 //!
-//! - `processor`: The processor: what it is, whether its clock can stamp operations, whether fibers
-//!   can have thread-local storage, whether rr can count on it.
-//! - `programs`: The programs that interlap calls: compilers, debugger, recorder.
-//! - `resources`: Memory, disks, and what the kernel does to addresses.
+//! - `processor`: Examines the processor: its model, its clock for stamps, thread-local storage for
+//!   fibers, and performance counters for rr.
+//! - `programs`: Finds the programs that interlap calls: compilers, debugger, recorder.
+//! - `resources`: Examines memory, disks and address space randomization.
 
 mod processor;
 mod programs;
@@ -33,7 +33,7 @@ pub struct Fact {
     pub topic: &'static str,
     pub ok: Verdict,
     pub says: String,
-    /// What to do, or what follows from it.
+    /// What to do, or the consequence.
     pub advice: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Fact {
     }
 }
 
-/// Everything worth knowing before a run.
+/// All facts about this machine.
 pub fn examine(toolchain: &Toolchain, rr: &Rr) -> Vec<Fact> {
     let mut facts = processor::facts();
     facts.extend(programs::facts(toolchain));

@@ -1,6 +1,5 @@
-//! The processor: what it is, whether its clock can stamp operations, whether fibers can have
-//! thread-local storage, whether rr can count on it. Pure functions over the texts of the kernel's
-//! files; [`facts`] reads those.
+//! Examines the processor: its model, its clock for stamps, thread-local storage for fibers, and
+//! performance counters for rr.
 
 use super::{Fact, Verdict, read};
 use crate::core::machine::field;
@@ -48,12 +47,12 @@ fn stamps(refusal: Option<String>) -> Fact {
     }
 }
 
-/// Entry of the auxiliary vector that says what user programs may do, and its bit for FSGSBASE.
+/// The entry of the auxiliary vector for instructions that the kernel allows, and its bit for
+/// FSGSBASE.
 const AT_HWCAP2: u64 = 26;
 const HWCAP2_FSGSBASE: u64 = 2;
 
-/// The processor's flag is not enough: the kernel has to allow the instructions, and says so in
-/// the auxiliary vector.
+/// The processor's flag is not enough: the kernel must allow the instructions.
 fn fsgsbase(cpuinfo: &str, auxv: &[u8]) -> Fact {
     let number = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
     let entries = auxv.chunks_exact(16).map(|entry| (number(&entry[..8]), number(&entry[8..])));

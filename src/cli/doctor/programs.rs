@@ -1,5 +1,5 @@
-//! The programs that interlap calls: compilers, debugger, recorder. Comes in: the search path; goes
-//! out: which answer, and what to install for those that do not.
+//! Finds the programs that interlap calls: compilers, debugger, recorder.
+//! A fact about a missing one says what to install.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use super::{Fact, Verdict};
 use crate::adapter::compile::{Language, Toolchain};
 use crate::process::rr::{Rr, probe};
 
-/// Topic and program, Debian package, what its absence means.
+/// The program, its Debian package, and the verdict and the consequence if it is missing.
 const PROGRAMS: [(&str, &str, Verdict, &str); 3] = [
     ("g++", "g++", Verdict::Note, "not needed where another compiler is"),
     ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
@@ -28,7 +28,7 @@ pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
     chosen.into_iter().chain(others).collect()
 }
 
-/// Whether rr records here; what it says if not.
+/// Whether rr records here, or its message if not.
 pub(super) fn recorder(rr: &Rr) -> Fact {
     match probe::probe(rr) {
         Ok(version) => Fact::new("rr", Verdict::Yes, format!("{version}: records here")),
@@ -45,7 +45,7 @@ fn missing(name: &'static str, package: &str, absent: Verdict, loss: &str) -> Fa
     Fact::new(name, absent, "not found").advise(advice)
 }
 
-/// The first line that the program prints about its version.
+/// The first line of the program's `--version`.
 fn version(name: &str) -> Option<String> {
     let mut command = Command::new(name);
     let output = command.arg("--version").stdin(Stdio::null()).output().ok()?;

@@ -1,14 +1,13 @@
-//! Memory, disks, and what the kernel does to addresses. Comes in: files of the kernel and folders;
-//! goes out: facts.
+//! Examines memory, disks and address space randomization.
 
 use std::path::Path;
 
 use super::{Fact, Verdict, read};
 
-/// Less makes long rounds doubtful: 16 M calls, at 32 bytes each and their values.
+/// Memory for a long round: 16 M calls, at 32 bytes each, and their values.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Less makes recordings doubtful: some 10 MB each under rr, some MB for each compiled target.
+/// Space for recordings, some 10 MB each, and compiled targets, some MB each.
 const DISK_BYTES: u64 = 1 << 30;
 
 pub(super) fn facts(cache: &Path) -> Vec<Fact> {

@@ -3,7 +3,8 @@
 enum { LAPS = 1000 };
 static const double SECONDS = 60; // how long to try, if not told
 static unsigned long rounds;
-static int finished, is_over, is_shown;
+static int finished, is_shown;
+static volatile int is_over; // a compiler may otherwise keep it in a register
 static double end_of_time;
 
 static void hangs(void) {

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
         numbers[thread] = thread;
         if (pthread_create(&handles[thread], NULL, start, &numbers[thread]) != 0) abort();
     }
-    for (int thread = 0; thread < THREADS; thread++) pthread_join(handles[thread], NULL);
+    for (int thread = 0; thread < THREADS; thread++) join(handles[thread]);
     for (int thread = 0; thread < THREADS; thread++) drain(&threads[thread]);
     at_the_end();
     destroy_structure();

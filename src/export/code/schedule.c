@@ -7,6 +7,7 @@
 //
 // Besides: malloc hands out freed memory at once, or never again, and accesses to freed memory are
 // noticed; stores that `held` lists stay in a store buffer, as on x86, until a turn DRAIN.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -48,6 +49,7 @@ struct waiting_store {
 // What there is of each thread.
 static struct own {
     int thread, call;
+    volatile long steps;
     int counts[ACTS][6];
     const char *stack_end, *stack;
     const void *volatile waits_for;
@@ -55,7 +57,9 @@ static struct own {
     int buffered;
 } threads[THREADS];
 static __thread struct own *own; // NULL: not one of them
-static int now, changes, is_free, lost = -1, stuck_seconds = 4;
+// Volatile: a compiler may otherwise keep what another thread changes in a register.
+static volatile int now, is_free, lost = -1;
+static int changes, stuck_seconds = 4;
 
 // The end of the process, without waiting for anybody.
 static void say_and_exit(const char *what, int status) {
@@ -133,6 +137,7 @@ static void next_turn(void) {
 // What this thread is about to do.
 static void about_to(enum act act, size_t size) {
     if (own == NULL) return;
+    own->steps++;
     int class = size_class(size), count = ++own->counts[act][class];
     int all = own->counts[ANY][5] += act != ASK;
     if (act == ASK) count = own->counts[WAIT][5] + 1; // to wait, if there is reason to
@@ -189,6 +194,42 @@ static void has_returned(int thread) { returned[thread]++; }
 // In the finding that thread had returned from so many calls.
 __attribute__((unused)) static void after(int thread, int calls) {
     if (returned[thread] < calls) out_of_order = 1;
+}
+
+// Whether every thread of the process sleeps, but the one that asks.
+static int all_sleep(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int are_asleep = tasks != NULL;
+    for (struct dirent *task; are_asleep && (task = readdir(tasks)) != NULL;) {
+        char name[300], text[300];
+        if (task->d_name[0] == '.' || atoi(task->d_name) == gettid()) continue;
+        snprintf(name, sizeof name, "/proc/self/task/%s/stat", task->d_name);
+        FILE *file = fopen(name, "r");
+        if (file == NULL) continue; // it has ended
+        const char *line = fgets(text, sizeof text, file), *state = line ? strrchr(line, ')') : NULL;
+        are_asleep = state != NULL && state[1] == ' ' && state[2] == 'S';
+        fclose(file);
+    }
+    if (tasks != NULL) closedir(tasks);
+    return are_asleep;
+}
+// Waits for the end of a thread. Where all threads have slept for a quarter of `hang_seconds`
+// after the last turn, none of them returns.
+static void join(pthread_t thread) {
+    long before = -1;
+    for (int quiet = 0; quiet < hang_seconds * 5 / 2;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        if (until.tv_nsec >= 1000000000) until.tv_nsec -= 1000000000, until.tv_sec++;
+        if (pthread_timedjoin_np(thread, NULL, &until) == 0) return;
+        long steps = 0;
+        for (int at = 0; at < THREADS; at++) steps += threads[at].steps;
+        quiet = steps == before && (now >= turn_count || is_free) && all_sleep() ? quiet + 1 : 0;
+        before = steps;
+    }
+    fflush(stdout);
+    say_and_exit(HANGS, status_of_hang);
 }
 
 // ---- Memory: an arena of 1 GiB, with a byte of shadow for each 16 bytes.

@@ -1,5 +1,4 @@
-//! The file of known issues: TOML comes in, entries go out, or what is wrong in which line. Does
-//! not know what findings are.
+//! Parses the file of known issues, which is TOML. Errors name the line.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,7 +14,7 @@ use super::pattern::{Glob, Lines, Patterns};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub name: String,
-    /// Where it is told of, as a link.
+    /// A link to its description.
     pub issue: Option<String>,
     pub note: Option<String>,
     pub patterns: Patterns,
@@ -79,7 +78,7 @@ impl TryFrom<String> for Operation {
     type Error = String;
 
     fn try_from(text: String) -> Result<Operation, String> {
-        Glob::of_operation(&text).map(Operation)
+        Glob::operation_name(&text).map(Operation)
     }
 }
 
@@ -87,7 +86,7 @@ impl TryFrom<String> for FaultName {
     type Error = String;
 
     fn try_from(text: String) -> Result<FaultName, String> {
-        Glob::of_fault(&text).map(FaultName)
+        Glob::fault_name(&text).map(FaultName)
     }
 }
 
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_their_line() {
         is_wrong("[[known]]\nname = 'a'\nruel = 'x'\n", &["line 3", "unknown field `ruel`"]);
         is_wrong("[[known]]\nrule = 'x'\n", &["line 1", "missing field `name`"]);
         is_wrong("[[known]]\nname = 'a'\nnote = 'x'\n", &["line 1", "no pattern"]);

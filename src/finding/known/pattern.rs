@@ -1,5 +1,4 @@
-//! Patterns on findings: what an entry of known issues asks for. A finding's traits come in,
-//! whether the patterns fit goes out.
+//! The patterns of an entry of known issues, and whether they fit a finding.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +6,14 @@ use wildmatch::WildMatch;
 
 use crate::core::operation::Op;
 use crate::finding::interleaving::Place;
-use crate::finding::spots;
-use crate::finding::{Finding, Stored, What};
+use crate::finding::locations;
+use crate::finding::{Failure, Finding, Stored};
 
-/// A text with `*` for any characters and `?` for one; it must fit as a whole.
+/// A pattern for a whole text: `*` stands for any characters, `?` for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glob(WildMatch);
 
-/// A file, as much of the end of its path as is given, and lines of it.
+/// A file, by the end of its path, and a range of its lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
     file: Glob,
@@ -22,24 +21,24 @@ pub struct Lines {
     range: Option<(u32, u32)>,
 }
 
-/// What an entry asks for: all that is given must fit, and something is given.
+/// The patterns of an entry. At least one is given, and all given ones must fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patterns {
     pub target: Option<Glob>,
     pub model: Option<Glob>,
     /// Of a violation: the rule.
     pub rule: Option<Glob>,
-    /// Of a violation: every operation that is part of it must be one of these.
+    /// Of a violation: each of its operations must match one of these.
     pub operations: Vec<Glob>,
     /// Of a fault: its name.
     pub fault: Option<Glob>,
     /// Of a fault: the line of output that explains it.
     pub message: Option<Glob>,
-    /// The finding's signature, or that which it was found with.
+    /// The finding's signature, or the one before it was shrunk.
     pub signature: Option<Glob>,
-    /// A function of each of these names must be among the finding's source lines.
+    /// Each must match the function of one of the finding's source lines.
     pub functions: Vec<Glob>,
-    /// A source line of the finding must lie in each of these.
+    /// Each must contain one of the finding's source lines.
     pub lines: Vec<Lines>,
 }
 
@@ -48,36 +47,36 @@ pub struct Patterns {
 pub enum Fit {
     No,
     Yes,
-    /// All but those on source lines do, which the finding has not got yet.
+    /// All do but those on source lines, which the finding does not have yet.
     LinesUnknown,
 }
 
-/// What patterns look at.
+/// The properties of a finding that patterns look at.
 pub struct Traits<'a> {
     finding: &'a Finding,
-    /// Names of the operations that a violation is about.
+    /// Names of the operations of a violation.
     operations: BTreeSet<&'static str>,
     places: Vec<&'a Place>,
 }
 
 impl Traits<'_> {
-    pub fn of(stored: &Stored) -> Traits<'_> {
+    pub fn from_finding(stored: &Stored) -> Traits<'_> {
         let operations = match &stored.finding.what {
-            What::Violation { operations, .. } => {
+            Failure::Violation { operations, .. } => {
                 let name = |id| stored.round.history.operation(id).op.name();
                 operations.iter().copied().map(name).collect()
             }
-            What::Fault { .. } => BTreeSet::new(),
+            Failure::Fault { .. } => BTreeSet::new(),
         };
-        let spots = spots::of(stored);
+        let locations = locations::rank(stored);
         let both = |place| std::iter::successors(Some(place), |place: &&Place| place.within());
-        let places = spots.iter().flat_map(|spot| both(spot.place)).collect();
+        let places = locations.iter().flat_map(|location| both(location.place)).collect();
         Traits { finding: &stored.finding, operations, places }
     }
 
-    /// Whether lines are missing that shrinking brings.
-    fn wait_for_lines(&self) -> bool {
-        self.places.is_empty() && matches!(self.finding.what, What::Violation { .. })
+    /// Whether source lines are missing that shrinking will find.
+    fn may_get_lines(&self) -> bool {
+        self.places.is_empty() && matches!(self.finding.what, Failure::Violation { .. })
     }
 }
 
@@ -94,24 +93,24 @@ impl Patterns {
         let all = |fits: &dyn Fn(&Place) -> bool| traits.places.iter().any(|place| fits(place));
         let functions = self.functions.iter().all(|name| all(&|at| name.fits(&at.function)));
         let lines = self.lines.iter().all(|lines| all(&|at| lines.fit(at)));
-        match (functions && lines, traits.wait_for_lines()) {
+        match (functions && lines, traits.may_get_lines()) {
             (true, _) => Fit::Yes,
             (false, true) => Fit::LinesUnknown,
             (false, false) => Fit::No,
         }
     }
 
-    /// What only violations have, and what only faults have.
-    fn fits_kind(&self, what: &What, traits: &Traits) -> bool {
+    /// Matches the patterns that only violations have, or only faults.
+    fn fits_kind(&self, what: &Failure, traits: &Traits) -> bool {
         let is = |glob: &Option<Glob>, text: &str| glob.as_ref().is_none_or(|glob| glob.fits(text));
         match what {
-            What::Violation { rule, .. } => {
+            Failure::Violation { rule, .. } => {
                 let listed = |name: &&str| self.operations.iter().any(|glob| glob.fits(name));
                 let named = !traits.operations.is_empty() && traits.operations.iter().all(listed);
                 let all = self.operations.is_empty() || named;
                 is(&self.rule, rule) && all && self.fault.is_none() && self.message.is_none()
             }
-            What::Fault { kind, message, .. } => {
+            Failure::Fault { kind, message, .. } => {
                 let (kind, message) = (kind.name(), message.as_deref().unwrap_or_default());
                 let is_fault = is(&self.fault, &kind) && is(&self.message, message);
                 is_fault && self.rule.is_none() && self.operations.is_empty()
@@ -119,7 +118,7 @@ impl Patterns {
         }
     }
 
-    /// What is wrong with them together.
+    /// Checks that there is a pattern and that no two exclude each other.
     pub fn check(&self) -> Result<(), String> {
         if *self == Patterns::default() {
             return Err(
@@ -149,8 +148,8 @@ impl Glob {
     }
 
     /// # Errors
-    /// If no fault has such a name. Words may be joined by dashes.
-    pub fn of_fault(text: &str) -> Result<Glob, String> {
+    /// If no fault has such a name. Dashes may stand for spaces.
+    pub fn fault_name(text: &str) -> Result<Glob, String> {
         let glob = Glob::new(&text.replace('-', " "))?;
         let names = crate::process::fault::names();
         if names.iter().any(|name| glob.fits(name)) || text.starts_with("exit(") {
@@ -161,7 +160,7 @@ impl Glob {
 
     /// # Errors
     /// If no operation has such a name.
-    pub fn of_operation(text: &str) -> Result<Glob, String> {
+    pub fn operation_name(text: &str) -> Result<Glob, String> {
         let glob = Glob::new(text)?;
         let mut names: Vec<&str> = Op::ALL.iter().map(|op| op.name()).collect();
         if names.iter().any(|name| glob.fits(name)) {
@@ -234,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nothing_has_are_refused() {
-        assert!(Glob::of_fault("use-after-free").is_ok_and(|glob| glob.fits("use after free")));
-        assert!(Glob::of_fault("SIG*").is_ok_and(|glob| glob.fits("SIGBUS")));
-        assert!(Glob::of_fault("exit(3)").is_ok_and(|glob| glob.fits("exit(3)")));
-        assert!(Glob::of_fault("uaf").is_err_and(|why| why.contains("double free")));
-        assert!(Glob::of_operation("enqueue*").is_ok_and(|glob| glob.fits("enqueue_bulk")));
-        assert!(Glob::of_operation("enqeue").is_err_and(|why| why.contains("enqueue")));
+    fn unknown_names_are_refused() {
+        assert!(Glob::fault_name("use-after-free").is_ok_and(|glob| glob.fits("use after free")));
+        assert!(Glob::fault_name("SIG*").is_ok_and(|glob| glob.fits("SIGBUS")));
+        assert!(Glob::fault_name("exit(3)").is_ok_and(|glob| glob.fits("exit(3)")));
+        assert!(Glob::fault_name("uaf").is_err_and(|why| why.contains("double free")));
+        assert!(Glob::operation_name("enqueue*").is_ok_and(|glob| glob.fits("enqueue_bulk")));
+        assert!(Glob::operation_name("enqeue").is_err_and(|why| why.contains("enqueue")));
     }
 }

@@ -9,10 +9,10 @@ use crate::core::operation::{Family, Op, Status};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
-pub enum Outcome {
+pub enum AnswerKind {
     /// Done, or true; for bulk calls: with all values.
     Done = 0,
-    /// For bulk calls: with fewer values than asked for.
+    /// For bulk calls: with fewer values than requested.
     Part = 1,
     Empty = 2,
     Full = 3,
@@ -23,27 +23,27 @@ pub enum Outcome {
     Pending = 6,
 }
 
-impl Outcome {
-    pub const ALL: [Outcome; 7] = [
-        Outcome::Done,
-        Outcome::Part,
-        Outcome::Empty,
-        Outcome::Full,
-        Outcome::Failed,
-        Outcome::Unknown,
-        Outcome::Pending,
+impl AnswerKind {
+    pub const ALL: [AnswerKind; 7] = [
+        AnswerKind::Done,
+        AnswerKind::Part,
+        AnswerKind::Empty,
+        AnswerKind::Full,
+        AnswerKind::Failed,
+        AnswerKind::Unknown,
+        AnswerKind::Pending,
     ];
 
     #[inline]
-    pub fn of(thread: &Thread, operation: &Operation) -> Outcome {
+    pub fn classify(thread: &Thread, operation: &Operation) -> AnswerKind {
         match operation.status {
-            Status::Ok if is_partial(thread, operation) => Outcome::Part,
-            Status::Ok => Outcome::Done,
-            Status::Empty => Outcome::Empty,
-            Status::Full => Outcome::Full,
-            Status::Failed => Outcome::Failed,
-            Status::Unknown => Outcome::Unknown,
-            Status::Pending => Outcome::Pending,
+            Status::Ok if is_partial(thread, operation) => AnswerKind::Part,
+            Status::Ok => AnswerKind::Done,
+            Status::Empty => AnswerKind::Empty,
+            Status::Full => AnswerKind::Full,
+            Status::Failed => AnswerKind::Failed,
+            Status::Unknown => AnswerKind::Unknown,
+            Status::Pending => AnswerKind::Pending,
         }
     }
 
@@ -51,29 +51,29 @@ impl Outcome {
     pub fn words(self, op: Op) -> &'static str {
         use Op::*;
         match (self, op) {
-            (Outcome::Unknown, _) => op.said(Status::Unknown),
-            (Outcome::Pending, _) => op.said(Status::Pending),
-            (Outcome::Empty, _) => op.said(Status::Empty),
-            (Outcome::Full, _) => op.said(Status::Full),
-            (Outcome::Failed, _) => op.said(Status::Failed),
-            (Outcome::Part, EnqueueBulk) => "some of them",
-            (Outcome::Part, _) => "fewer than asked for",
-            (Outcome::Done, EnqueueBulk) => "all of them",
-            (Outcome::Done, DequeueBulk) => "as many as asked for",
-            (Outcome::Done, _) if op.is_question() => op.said(Status::Ok),
-            (Outcome::Done, MapGet | StoreRead | LogRead | RegisterRead) => "a value",
-            (Outcome::Done, SetSelect) => "a key",
-            (Outcome::Done, _) if op.removes() => "a value",
-            (Outcome::Done, SetSize | SetRank | SetRangeCount | CounterRead) => "a number",
-            (Outcome::Done, LogAppend | LogCheckTail) => "a position",
-            (Outcome::Done, SetRangeList | LogReadAll) => "a list",
-            (Outcome::Done, KvGet) => "a string",
-            (Outcome::Done, _) => "ok",
+            (AnswerKind::Unknown, _) => op.said(Status::Unknown),
+            (AnswerKind::Pending, _) => op.said(Status::Pending),
+            (AnswerKind::Empty, _) => op.said(Status::Empty),
+            (AnswerKind::Full, _) => op.said(Status::Full),
+            (AnswerKind::Failed, _) => op.said(Status::Failed),
+            (AnswerKind::Part, EnqueueBulk) => "some of them",
+            (AnswerKind::Part, _) => "fewer than asked for",
+            (AnswerKind::Done, EnqueueBulk) => "all of them",
+            (AnswerKind::Done, DequeueBulk) => "as many as asked for",
+            (AnswerKind::Done, _) if op.is_question() => op.said(Status::Ok),
+            (AnswerKind::Done, MapGet | StoreRead | LogRead | RegisterRead) => "a value",
+            (AnswerKind::Done, SetSelect) => "a key",
+            (AnswerKind::Done, _) if op.removes() => "a value",
+            (AnswerKind::Done, SetSize | SetRank | SetRangeCount | CounterRead) => "a number",
+            (AnswerKind::Done, LogAppend | LogCheckTail) => "a position",
+            (AnswerKind::Done, SetRangeList | LogReadAll) => "a list",
+            (AnswerKind::Done, KvGet) => "a string",
+            (AnswerKind::Done, _) => "ok",
         }
     }
 }
 
-/// Of bulk calls: fewer values than were given, or asked for.
+/// Whether a bulk call added or removed fewer values than requested.
 #[inline]
 fn is_partial(thread: &Thread, operation: &Operation) -> bool {
     match operation.op {
@@ -86,18 +86,18 @@ fn is_partial(thread: &Thread, operation: &Operation) -> bool {
     }
 }
 
-/// Answers that any target gives sooner or later if it is called often enough, and that show what
-/// the others do not. `bounded`: there is a number of values that fit.
-pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
+/// The answers that every target gives if it is called often enough. `bounded`: the structure has a
+/// capacity.
+pub fn expected(op: Op, bounded: bool) -> Vec<AnswerKind> {
     use Op::*;
-    let (done, failed, empty) = (Outcome::Done, Outcome::Failed, Outcome::Empty);
+    let (done, failed, empty) = (AnswerKind::Done, AnswerKind::Failed, AnswerKind::Empty);
     match op {
-        DequeueBulk => vec![done, Outcome::Part, empty],
+        DequeueBulk => vec![done, AnswerKind::Part, empty],
         _ if op.removes() => vec![done, empty],
         LogRead => vec![done, empty],
         MapGet | StoreRead | SetSelect => vec![done, failed],
         _ if op.is_question() => vec![done, failed],
-        _ if op.adds() && bounded => vec![done, Outcome::Full],
+        _ if op.adds() && bounded => vec![done, AnswerKind::Full],
         // Some maps answer that a key was absent, others only that it was put.
         MapPut => Vec::new(),
         // A store need not answer that the removed key was absent.
@@ -110,16 +110,16 @@ pub fn expected(op: Op, bounded: bool) -> Vec<Outcome> {
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     Key,
-    /// Values of a bulk call: given, or asked for.
+    /// The number of values of a bulk call.
     Size,
-    /// Keys between the ends of a range, both counted.
+    /// The number of keys in a range.
     Width,
-    /// Of a log's record, or of a key among the others.
+    /// The position of a log's record, or the rank of a key.
     Position,
     Amount,
 }
 
-/// The meaning for an operation; none for values that are added, because all of them differ.
+/// What is counted for an operation; none for values that are added, because all of them differ.
 pub fn measure(op: Op) -> Option<Measure> {
     use Op::*;
     match op {
@@ -133,7 +133,7 @@ pub fn measure(op: Op) -> Option<Measure> {
     }
 }
 
-/// What that is of a call with these arguments.
+/// The number that is counted for a call with these arguments.
 #[inline]
 pub fn measured(op: Op, args: &[i64]) -> Option<u64> {
     let value = match (measure(op)?, args) {
@@ -153,26 +153,26 @@ pub fn has_key(op: Op) -> bool {
         || matches!(op, StoreRead | StoreWrite | StoreRemove)
 }
 
-/// Whether calls of the operation may concern other keys than another call does.
+/// Whether each call of the operation concerns some keys only.
 pub fn has_keys(op: Op) -> bool {
     has_key(op) || matches!(op, Op::SetRangeCount | Op::SetRangeList | Op::SetRank)
 }
 
-/// The keys that a call concerns, from the first to the last; all where it has no keys.
+/// The first and the last key that a call concerns; all if it has no keys.
 #[inline]
 pub fn keys(op: Op, args: &[i64]) -> (i64, i64) {
     match args {
         [key, ..] if has_key(op) => (*key, *key),
         [low, high] if matches!(op, Op::SetRangeCount | Op::SetRangeList) => (*low, *high),
-        // How many keys are below.
+        // The rank is the number of keys below.
         [key] if op == Op::SetRank => (i64::MIN, key.saturating_sub(1)),
         _ => (i64::MIN, i64::MAX),
     }
 }
 
-/// Small numbers each have a bucket, larger ones share: 17 to 32, 33 to 64, ...
+/// Each small number has a bucket; larger ones share one: 17 to 32, 33 to 64, ...
 pub const BUCKETS: usize = EXACT as usize + 61;
-/// The largest with a bucket of its own, a power of two.
+/// The largest number with a bucket of its own, a power of two.
 const EXACT: u64 = 16;
 
 /// The bucket of a number.
@@ -213,9 +213,9 @@ mod tests {
         for &op in Op::ALL {
             for outcome in expected(op, true) {
                 let status = match outcome {
-                    Outcome::Done | Outcome::Part => Status::Ok,
-                    Outcome::Empty => Status::Empty,
-                    Outcome::Full => Status::Full,
+                    AnswerKind::Done | AnswerKind::Part => Status::Ok,
+                    AnswerKind::Empty => Status::Empty,
+                    AnswerKind::Full => Status::Full,
                     _ => Status::Failed,
                 };
                 let args = |count| vec![5i64; count];

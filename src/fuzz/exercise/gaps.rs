@@ -3,18 +3,18 @@
 use serde::Serialize;
 
 use super::answer::{BUCKETS, bounds, has_key};
-use super::{Answer, Exercise, Outcome, expected, has_keys};
+use super::{Answer, AnswerKind, Exercise, expected, has_keys};
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Plan};
 
-/// What a run could have exercised.
+/// What the run's target and plans make possible.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Offer {
     /// The operations of the target.
     pub operations: Vec<Op>,
     /// The number of values that fit; 0: unbounded.
     pub capacity: u64,
-    /// The maximum over all plans.
+    /// The maximum over all plans, as that of keys.
     pub threads: u32,
     pub keys: u64,
     /// Whether some run had native threads.
@@ -34,8 +34,8 @@ pub struct Gap {
 }
 
 impl Offer {
-    /// `operations` by their codes.
-    pub fn of<'a>(
+    /// `operations` are codes.
+    pub fn new<'a>(
         operations: &[u32],
         capacity: u64,
         plans: impl Iterator<Item = &'a Plan>,
@@ -67,7 +67,7 @@ pub fn gaps(exercise: &Exercise, offer: &Offer) -> Vec<Gap> {
     }
     let ops: Vec<Op> = offer.operations.iter().filter(called).copied().collect();
     if exercise.depths.len() < 2 {
-        gaps.push(gap("no call overlapped another", together(offer)));
+        gaps.push(gap("no call overlapped another", overlap_options(offer)));
     } else {
         pairs(exercise, &ops, &mut gaps);
         keys(exercise, &ops, offer, &mut gaps);
@@ -88,7 +88,7 @@ fn weights(ops: &[Op]) -> String {
 }
 
 /// The options that make calls overlap.
-fn together(offer: &Offer) -> &'static str {
+fn overlap_options(offer: &Offer) -> &'static str {
     match (offer.threads, offer.is_native) {
         (..2, _) => "--threads 4",
         (_, true) => "--engine controlled",
@@ -112,7 +112,7 @@ fn pairs(exercise: &Exercise, ops: &[Op], gaps: &mut Vec<Gap>) {
     }
 }
 
-/// Operations that overlapped, but never on one key, or never on two; keys that were not used.
+/// Operations that overlapped, but never on the same key or never on different ones; unused keys.
 fn keys(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
     for (at, one) in ops.iter().enumerate() {
         for other in ops[at..].iter().filter(|other| has_keys(*one) && has_keys(**other)) {
@@ -156,9 +156,9 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
         exercise.answers.iter().any(|a| a.answer == answer)
     };
     for outcome in expected(op, offer.capacity > 0) {
-        // A bulk call that answers how many were added thereby says that the rest found no room.
-        let is_bulk_full = (op, outcome) == (Op::EnqueueBulk, Outcome::Full);
-        if given(outcome) || is_bulk_full && given(Outcome::Part) {
+        // A bulk call that added only some of its values found the structure full.
+        let is_bulk_full = (op, outcome) == (Op::EnqueueBulk, AnswerKind::Full);
+        if given(outcome) || is_bulk_full && given(AnswerKind::Part) {
             continue;
         }
         let words = match is_bulk_full {
@@ -166,12 +166,12 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer, gaps: &mut Vec<Gap>) {
             false => outcome.words(op),
         };
         let never = format!("{} never answered {words}", op.name());
-        gaps.push(gap(never, towards(op, outcome, offer)));
+        gaps.push(gap(never, options_for(op, outcome, offer)));
     }
 }
 
-/// The options that make an answer likelier.
-fn towards(op: Op, outcome: Outcome, offer: &Offer) -> String {
+/// The options that make an answer more likely.
+fn options_for(op: Op, outcome: AnswerKind, offer: &Offer) -> String {
     let of = |wanted: fn(Op) -> bool| {
         let found: Vec<Op> = offer.operations.iter().copied().filter(|op| wanted(*op)).collect();
         weights(&found)
@@ -179,22 +179,26 @@ fn towards(op: Op, outcome: Outcome, offer: &Offer) -> String {
     let adds = |op: Op| op.adds() || matches!(op, Op::SetInsert | Op::MapPut | Op::LogAppend);
     let removes = |op: Op| op.removes() || matches!(op, Op::SetRemove | Op::MapRemove);
     match (op, outcome) {
-        (_, Outcome::Full) => format!("{} --calls {}", of(adds), offer.capacity.saturating_mul(2)),
-        (Op::SetInsert | Op::MapInsertIfAbsent, Outcome::Failed) => "--keys 2".to_string(),
-        (Op::MapCompareExchange, Outcome::Done) => "--keys 1".to_string(),
-        (_, Outcome::Done) if op.removes() || has_key(op) => of(adds),
-        (_, Outcome::Empty | Outcome::Failed | Outcome::Part) if op.removes() => weights(&[op]),
-        (Op::SetRemove | Op::MapRemove, Outcome::Failed) => weights(&[op]),
-        (_, Outcome::Failed) if has_key(op) => of(removes),
+        (_, AnswerKind::Full) => {
+            format!("{} --calls {}", of(adds), offer.capacity.saturating_mul(2))
+        }
+        (Op::SetInsert | Op::MapInsertIfAbsent, AnswerKind::Failed) => "--keys 2".to_string(),
+        (Op::MapCompareExchange, AnswerKind::Done) => "--keys 1".to_string(),
+        (_, AnswerKind::Done) if op.removes() || has_key(op) => of(adds),
+        (_, AnswerKind::Empty | AnswerKind::Failed | AnswerKind::Part) if op.removes() => {
+            weights(&[op])
+        }
+        (Op::SetRemove | Op::MapRemove, AnswerKind::Failed) => weights(&[op]),
+        (_, AnswerKind::Failed) if has_key(op) => of(removes),
         _ => weights(&[op]),
     }
 }
 
-/// Pairs of answers that were given, and never by calls that overlapped: how many pairs there are
-/// of those that could, and the missing ones.
+/// The number of pairs of given answers whose calls could overlap, and those pairs that never did.
 pub fn pairs_of_answers(exercise: &Exercise) -> (usize, Vec<(Answer, Answer)>) {
-    let is_known =
-        |a: &&super::Answers| !matches!(a.answer.outcome, Outcome::Unknown | Outcome::Pending);
+    let is_known = |a: &&super::Answers| {
+        !matches!(a.answer.outcome, AnswerKind::Unknown | AnswerKind::Pending)
+    };
     let given: Vec<Answer> = exercise.answers.iter().filter(is_known).map(|a| a.answer).collect();
     let (mut all, mut missing) = (0, Vec::new());
     for (at, one) in given.iter().enumerate() {
@@ -216,7 +220,7 @@ mod tests {
     use super::super::{Answers, Pair};
     use super::*;
 
-    fn answers(op: Op, outcome: Outcome, callers: u8) -> Answers {
+    fn answers(op: Op, outcome: AnswerKind, callers: u8) -> Answers {
         Answers { answer: Answer { op, outcome }, calls: 5, callers }
     }
 
@@ -229,14 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_happened_is_named_with_what_to_do() {
+    fn what_never_happened_is_listed_with_options() {
         use Op::*;
         let mut plan = Plan::new("x", 1);
         (plan.keys, plan.weights) = (4, vec![("contains".to_string(), 0)]);
         let operations = [SetInsert, SetRemove, SetContains].map(|op| op as u32);
-        let offer = Offer::of(&operations, 0, [&plan].into_iter());
-        let insert = answers(SetInsert, Outcome::Done, 3);
-        let remove = answers(SetRemove, Outcome::Done, 3);
+        let offer = Offer::new(&operations, 0, [&plan].into_iter());
+        let insert = answers(SetInsert, AnswerKind::Done, 3);
+        let remove = answers(SetRemove, AnswerKind::Done, 3);
         let pair = |one: Answers, other: Answers, same, apart| Pair {
             one: one.answer,
             other: other.answer,
@@ -266,13 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn what_an_adapter_cannot_answer_is_no_gap() {
+    fn answers_that_an_adapter_cannot_give_are_not_expected() {
         use Op::*;
         let plan = Plan::new("x", 1);
         let never = |given: &[Answers], threads: u32, capacity: u64| {
             let mut operations: Vec<u32> = given.iter().map(|a| a.answer.op as u32).collect();
             operations.dedup();
-            let offer = Offer::of(&operations, capacity, [&plan].into_iter());
+            let offer = Offer::new(&operations, capacity, [&plan].into_iter());
             let exercise = Exercise {
                 rounds: 3,
                 threads: [(threads, 3)].into_iter().collect(),
@@ -285,37 +289,37 @@ mod tests {
         };
         // One producer, one consumer: the second thread's calls cannot overlap each other.
         let queue = [
-            answers(Enqueue, Outcome::Done, 1),
-            answers(Dequeue, Outcome::Done, 2),
-            answers(Dequeue, Outcome::Empty, 2),
+            answers(Enqueue, AnswerKind::Done, 1),
+            answers(Dequeue, AnswerKind::Done, 2),
+            answers(Dequeue, AnswerKind::Empty, 2),
         ];
         assert_eq!(never(&queue, 2, 0), ["enqueue never overlapped dequeue"]);
         let two = "two calls of dequeue never overlapped".to_string();
         assert!(never(&queue, 3, 0).contains(&two));
         // Only some were added: there was no room for the rest.
         let bulk =
-            |outcome| [answers(EnqueueBulk, Outcome::Done, 1), answers(EnqueueBulk, outcome, 1)];
+            |outcome| [answers(EnqueueBulk, AnswerKind::Done, 1), answers(EnqueueBulk, outcome, 1)];
         let full = "enqueue_bulk never answered full, or that only some were added";
-        assert_eq!(never(&bulk(Outcome::Done), 2, 8), [full]);
-        assert!(never(&bulk(Outcome::Part), 2, 8).is_empty());
-        assert!(never(&bulk(Outcome::Full), 2, 8).is_empty());
-        // A store's remove may have no way to tell.
-        let remove = never(&[answers(StoreRemove, Outcome::Done, 1)], 2, 0);
+        assert_eq!(never(&bulk(AnswerKind::Done), 2, 8), [full]);
+        assert!(never(&bulk(AnswerKind::Part), 2, 8).is_empty());
+        assert!(never(&bulk(AnswerKind::Full), 2, 8).is_empty());
+        // A store's remove need not answer whether the key was there.
+        let remove = never(&[answers(StoreRemove, AnswerKind::Done, 1)], 2, 0);
         assert!(remove.iter().all(|never| !never.contains("answered")), "{remove:?}");
     }
 
     #[test]
-    fn what_cannot_be_is_no_gap() {
+    fn calls_of_one_thread_are_not_expected_to_overlap() {
         use Op::*;
         let plan = Plan::new("x", 1);
         let operations = [DequePush, DequeTake, DequeSteal].map(|op| op as u32);
-        let offer = Offer::of(&operations, 0, [&plan].into_iter());
+        let offer = Offer::new(&operations, 0, [&plan].into_iter());
         let given = [
-            answers(DequePush, Outcome::Done, 1),
-            answers(DequeTake, Outcome::Done, 1),
-            answers(DequeTake, Outcome::Empty, 1),
-            answers(DequeSteal, Outcome::Done, 2),
-            answers(DequeSteal, Outcome::Empty, 2),
+            answers(DequePush, AnswerKind::Done, 1),
+            answers(DequeTake, AnswerKind::Done, 1),
+            answers(DequeTake, AnswerKind::Empty, 1),
+            answers(DequeSteal, AnswerKind::Done, 2),
+            answers(DequeSteal, AnswerKind::Empty, 2),
         ];
         let exercise = Exercise {
             rounds: 3,

@@ -1,6 +1,6 @@
-//! What a run exercised: operations with their answers and arguments, and overlaps of them.
+//! Counts what a run exercised: operations with their answers and arguments, and their overlaps.
 //! [`Counter`] counts rounds, an [`Exercise`] stores the sums, and [`gaps`] lists what never
-//! happened, with what to do about it.
+//! happened, with options that may make it happen.
 //!
 //! - `answer`: Classifies a call by its kind of answer, its arguments and its keys.
 //! - `counter/`: Counts what rounds exercised; the sums of several counters can be added.
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::operation::Op;
 
-pub use answer::{BUCKETS, Measure, Outcome, bounds, bucket, expected, has_keys, measure};
-pub use counter::{Counter, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, is_looked_at};
+pub use answer::{AnswerKind, BUCKETS, Measure, bounds, bucket, expected, has_keys, measure};
+pub use counter::{ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Counter, is_analysed};
 pub use gaps::{Gap, Offer, gaps, pairs_of_answers};
 
 /// What rounds exercised. Calls of the drain and sequential rounds do not count.
@@ -28,8 +28,8 @@ pub struct Exercise {
     pub threads: BTreeMap<u32, u64>,
     /// How often each kind of answer was given.
     pub answers: Vec<Answers>,
-    /// The calls that the counts below are about.
-    pub looked: Looked,
+    /// The calls that were analysed for the counts below.
+    pub looked: Analysed,
     /// How often each argument was given.
     pub arguments: Vec<Argument>,
     /// How often calls with these answers overlapped.
@@ -40,10 +40,10 @@ pub struct Exercise {
     pub shapes: u64,
 }
 
-/// The sample that was analysed for overlaps: the first [`LOOKED_CALLS`] calls of the rounds of
-/// [`is_looked_at`].
+/// The sample that was analysed for overlaps: the first [`ANALYSED_CALLS`] calls of the rounds of
+/// [`is_analysed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
+pub struct Analysed {
     pub rounds: u64,
     pub calls: u64,
 }
@@ -53,7 +53,7 @@ pub struct Looked {
 pub struct Answer {
     #[serde(rename = "operation")]
     pub op: Op,
-    pub outcome: Outcome,
+    pub outcome: AnswerKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,8 +65,8 @@ pub struct Answers {
     pub callers: u8,
 }
 
-/// Calls with an argument between these two, which are the same where it is small. What it is,
-/// [`measure`] says.
+/// Calls with an argument in this range, which is one number if it is small. [`measure`] says what
+/// the argument means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Argument {
     #[serde(rename = "operation")]
@@ -81,7 +81,7 @@ pub struct Argument {
 pub struct Pair {
     pub one: Answer,
     pub other: Answer,
-    /// Those with a key in common, or without keys.
+    /// How often on a key in common, or without keys.
     pub same: u64,
     pub apart: u64,
 }
@@ -94,12 +94,12 @@ impl Answer {
 }
 
 impl Exercise {
-    /// Whether arguments and what was at once are known of a part of the rounds only.
+    /// Whether arguments and overlaps were counted in a part of the rounds only.
     pub fn is_sampled(&self) -> bool {
         self.looked.rounds < self.rounds
     }
 
-    /// Calls of the operation, with whatever answer.
+    /// Calls of the operation, with any answer.
     pub fn calls(&self, op: Op) -> u64 {
         self.answers.iter().filter(|a| a.answer.op == op).map(|a| a.calls).sum()
     }
@@ -114,8 +114,8 @@ impl Exercise {
         theirs.fold((0, 0), |(same, apart), pair| (same + pair.same, apart + pair.apart))
     }
 
-    /// Whether calls of both can overlap at all: not where both are one thread's, the first one's
-    /// or, of two, the other's.
+    /// Whether calls of both can overlap: not if only one thread made them, the first one or, of
+    /// two, the other.
     pub fn may_overlap(&self, one: Op, other: Op) -> bool {
         let callers = |op: Op| {
             let of = self.answers.iter().filter(|a| a.answer.op == op);
@@ -129,14 +129,14 @@ impl Exercise {
         }
     }
 
-    /// Pending calls when one is invoked, itself included: on average, and at most.
+    /// The mean and the maximum number of pending calls at an invocation, itself included.
     pub fn concurrency(&self) -> (f64, usize) {
         let calls: u64 = self.depths.iter().sum();
         let at_once = self.depths.iter().zip(1u64..).map(|(calls, at_once)| calls * at_once);
         (at_once.sum::<u64>() as f64 / calls.max(1) as f64, self.depths.len())
     }
 
-    /// Adds another run's. Shapes that both had count twice.
+    /// Adds that of another run. Shapes of both count twice.
     pub fn join(&mut self, other: Exercise) {
         self.rounds += other.rounds;
         for (threads, rounds) in other.threads {
@@ -144,39 +144,25 @@ impl Exercise {
         }
         self.looked.rounds += other.looked.rounds;
         self.looked.calls += other.looked.calls;
-        add(
-            &mut self.answers,
-            other.answers,
-            |a| a.answer,
-            |sum, more| {
-                sum.calls += more.calls;
-                sum.callers |= more.callers;
-            },
-        );
-        add(
-            &mut self.arguments,
-            other.arguments,
-            |a| (a.op, a.from),
-            |sum, more| {
-                sum.calls += more.calls;
-            },
-        );
-        add(
-            &mut self.pairs,
-            other.pairs,
-            |pair| (pair.one, pair.other),
-            |sum, more| {
-                sum.same += more.same;
-                sum.apart += more.apart;
-            },
-        );
+        let join_answers = |sum: &mut Answers, more: Answers| {
+            sum.calls += more.calls;
+            sum.callers |= more.callers;
+        };
+        let join_pairs = |sum: &mut Pair, more: Pair| {
+            sum.same += more.same;
+            sum.apart += more.apart;
+        };
+        let join_arguments = |sum: &mut Argument, more: Argument| sum.calls += more.calls;
+        add(&mut self.answers, other.answers, |a| a.answer, join_answers);
+        add(&mut self.arguments, other.arguments, |a| (a.op, a.from), join_arguments);
+        add(&mut self.pairs, other.pairs, |pair| (pair.one, pair.other), join_pairs);
         self.depths.resize(self.depths.len().max(other.depths.len()), 0);
         self.depths.iter_mut().zip(other.depths).for_each(|(sum, more)| *sum += more);
         self.shapes += other.shapes;
     }
 }
 
-/// Adds up what has the same key; the result is sorted by it.
+/// Adds up items with the same key; the result is sorted by key.
 fn add<T, K: Ord>(
     sums: &mut Vec<T>,
     more: Vec<T>,

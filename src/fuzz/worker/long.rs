@@ -1,9 +1,8 @@
-//! Long rounds, which come in parts: each part is judged when it comes, and the round is over for
-//! us with the first return that no order explains. Knows no other rounds.
+//! Checks long rounds part by part, and ends one with the first response that no order explains.
 
 use anyhow::{Context, Result};
 
-use super::{Note, Worker, calls_per_second};
+use super::{Message, Worker, calls_per_second};
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::finding::Finding;
@@ -13,74 +12,73 @@ use crate::process::supervise::{Event, Harness};
 use crate::trace::frame::{RoundEnd, RoundStart};
 use crate::trace::rounds::{Part, Round};
 
-/// How many times as much the check of a part may spend as that of another round.
+/// The limit on steps for a part, as a multiple of that for a short round.
 const PART_STEPS: u64 = 8;
 
 impl Worker<'_> {
-    /// Takes a part of a long round; true if the rest of it is not needed any more.
-    pub(super) fn part(&mut self, part: Part, harness: &Harness) -> Result<bool> {
+    /// Checks the next part of a long round. Returns whether the rest of the round is not needed.
+    pub(super) fn check_part(&mut self, part: Part, harness: &Harness) -> Result<bool> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let (end, first) = (part.end.clone(), part.number == 0);
         let rate = calls_per_second(&part.start, &part.history, hello);
         let model = *model;
         self.tally.calls_per_second_max = self.tally.calls_per_second_max.max(rate);
         if self.options.trace.is_some() {
-            self.tell(Note::Part(Box::new(part.clone())));
+            self.send(Message::Part(Box::new(part.clone())));
         }
-        let watch = match self.watch.take() {
-            Some(watch) if !first => watch,
+        let mut online = match self.long_round.take() {
+            Some(online) if !first => online,
             _ => OnlineRound::new(part.start.clone(), model, self.limits_of_parts()),
         };
-        let before = watch.overlap;
+        let before = online.overlap;
         let mut counter = self.tally.counter.take().unwrap_or_default();
-        let (watch, found, counter) = self.aside(move || {
+        let (online, found, counter) = self.run_check(move || {
             let RoundStart { round, threads, .. } = part.start;
             if part.number == 0 {
                 counter.begin(round, threads);
             }
             counter.add(round, threads, &part.history);
-            let mut watch = watch;
-            let found = watch.take(part);
-            (watch, found, counter)
+            let found = online.take(part);
+            (online, found, counter)
         });
         self.tally.counter = Some(counter);
-        self.tally.overlap.operations += watch.overlap.operations - before.operations;
-        self.tally.overlap.overlapping += watch.overlap.overlapping - before.overlapping;
+        self.tally.overlap.operations += online.overlap.operations - before.operations;
+        self.tally.overlap.overlapping += online.overlap.overlapping - before.overlapping;
         if !found && end.is_none() {
-            self.watch = Some(watch);
+            self.long_round = Some(online);
             return Ok(false);
         }
-        let start = watch.start.clone();
+        let start = online.start.clone();
         let drained = end.as_ref().is_some_and(|end| end.drained);
         if end.is_none() {
-            self.end_trace(&watch, History::default());
+            self.end_trace(&online, History::default());
         }
-        let watched = self.aside(move || watch.finish(drained));
-        self.watched(start, watched, harness.output());
+        let result = self.run_check(move || online.finish(drained));
+        self.send_result(start, result, harness.output());
         Ok(found && end.is_none())
     }
 
-    /// A part is as long as a long round elsewhere.
+    /// A part has as many calls as the longest rounds that come as a whole.
     fn limits_of_parts(&self) -> Limits {
         let limits = self.limits();
         Limits { steps_max: limits.steps_max.saturating_mul(PART_STEPS), ..limits }
     }
 
-    /// No more is wanted while a long round may be under way: takes what there is of it.
-    pub(super) fn cut(&mut self, harness: &mut Harness) -> Result<()> {
-        if self.watch.is_none() {
+    /// Ends the harness, and the check of its current long round with the calls made so far.
+    pub(super) fn end_long_round(&mut self, harness: &mut Harness) -> Result<()> {
+        if self.long_round.is_none() {
             return Ok(());
         }
-        harness.put_down()?;
+        harness.kill()?;
         loop {
             match harness.next_event()? {
-                Event::Part(part) => drop(self.part(*part, harness)?),
+                Event::Part(part) => drop(self.check_part(*part, harness)?),
                 Event::Quiet => {}
                 Event::Fault(fault) => {
-                    if let Some(watch) = self.watch.take() {
-                        let start = watch.start.clone();
-                        let watched = self.end(watch, &fault);
-                        self.watched(start, watched, fault.output);
+                    if let Some(online) = self.long_round.take() {
+                        let start = online.start.clone();
+                        let result = self.end(online, &fault);
+                        self.send_result(start, result, fault.output);
                     }
                     return Ok(());
                 }
@@ -89,30 +87,30 @@ impl Worker<'_> {
         }
     }
 
-    /// Judges a long round that a fault ended. The fault's history becomes what is held of it.
+    /// Checks a long round that a fault ended. The fault gets the pruned history of the round.
     pub(super) fn end_by_fault(
         &mut self,
-        watch: OnlineRound,
+        online: OnlineRound,
         fault: &mut Fault,
     ) -> (Verdict, Option<String>) {
-        let OnlineResult { verdict, history, note } = self.end(watch, fault);
+        let OnlineResult { verdict, history, note } = self.end(online, fault);
         fault.history = history;
         (verdict, note)
     }
 
-    /// Ends a long round with what its harness left in the record area.
-    fn end(&mut self, watch: OnlineRound, fault: &Fault) -> OnlineResult {
-        let rest = rest_of(&watch, fault).cloned();
+    /// Ends a long round with the calls that its harness left in the record area.
+    fn end(&mut self, online: OnlineRound, fault: &Fault) -> OnlineResult {
+        let rest = rest_of(&online, fault).cloned();
         let overlap = rest.as_ref().map(check::overlap).unwrap_or_default();
         self.tally.overlap.operations += overlap.operations;
         self.tally.overlap.overlapping += overlap.overlapping;
-        self.end_trace(&watch, rest.clone().unwrap_or_default());
-        self.aside(move || watch.end(rest))
+        self.end_trace(&online, rest.clone().unwrap_or_default());
+        self.run_check(move || online.end(rest))
     }
 
-    /// Takes note of what became of a long round.
-    fn watched(&mut self, start: RoundStart, watched: OnlineResult, output: String) {
-        let OnlineResult { verdict, history, note } = watched;
+    /// Counts a long round, and sends its violation.
+    fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
+        let OnlineResult { verdict, history, note } = result;
         self.tally.rounds += 1;
         let Some((_, model)) = &self.hello else { return };
         let mut witness = match verdict {
@@ -129,33 +127,33 @@ impl Worker<'_> {
         let finding = Finding::violation(&witness, &history, plan, &model);
         let end =
             RoundEnd { round: start.round, drained: history.drained, fault: None, steps: None };
-        self.seen(finding, Round { start, history, end }, output, false);
+        self.send_sighting(finding, Round { start, history, end }, output, false);
     }
 
-    /// Ends a long round in the trace, where one is wanted: nothing follows these calls.
-    fn end_trace(&mut self, watch: &OnlineRound, history: History) {
+    /// Ends a long round in the trace, if the run keeps one, with these last calls.
+    fn end_trace(&mut self, online: &OnlineRound, history: History) {
         if self.options.trace.is_none() {
             return;
         }
         let fault = Some("ended before its time; all that was called is here".to_string());
-        let end = RoundEnd { round: watch.start.round, drained: false, fault, steps: None };
-        let (start, number) = (watch.start.clone(), watch.parts);
+        let end = RoundEnd { round: online.start.round, drained: false, fault, steps: None };
+        let (start, number) = (online.start.clone(), online.parts);
         let part = Part { start, number, history, end: Some(end) };
-        self.tell(Note::Part(Box::new(part)));
+        self.send(Message::Part(Box::new(part)));
     }
 
-    /// Does something where rounds are judged.
-    fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        match &self.judge {
-            Some(judge) => judge.run(work),
+    /// Does some work on the check thread, if there is one.
+    fn run_check<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        match &self.check_thread {
+            Some(thread) => thread.run(work),
             None => work(),
         }
     }
 }
 
-/// What a fault left of a round after its last part: none if that cannot be known, or if it was
-/// the records of that part, sent and not yet begun anew.
-fn rest_of<'a>(watch: &OnlineRound, fault: &'a Fault) -> Option<&'a History> {
-    let next = fault.round == watch.start.round && fault.part == watch.parts;
+/// The calls after the last part that was sent; none if records are missing, or if the record area
+/// still holds that part.
+fn rest_of<'a>(online: &OnlineRound, fault: &'a Fault) -> Option<&'a History> {
+    let next = fault.round == online.start.round && fault.part == online.parts;
     (fault.complete && next).then_some(&fault.history)
 }

@@ -1,9 +1,8 @@
-//! One job of a run: harness after harness over its own rounds, each round judged here. Numbers of
-//! rounds come in; [`Note`]s of what matters go out. Runs on a thread of its own, which must live
-//! as long as its harness. Does not know the other jobs, nor what is done with its notes.
+//! Runs one job: starts a harness for its rounds, another one after each end, and checks each
+//! round. It sends [`Message`]s to the collector. Its thread must live as long as its harness.
 //!
-//! - `long`: Long rounds, which come in parts: each part is judged when it comes, and the round is
-//!   over for us with the first return that no order explains.
+//! - `long`: Checks long rounds part by part, and ends one with the first response that no order
+//!   explains.
 
 mod long;
 
@@ -12,9 +11,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::check_thread::{CheckThread, CheckedRound, check_round};
 use super::job_recordings::JobRecordings;
-use super::judge;
-use super::judge::{Judge, Judged};
 use super::online_round::OnlineRound;
 use super::oversubscription::CallRates;
 use super::statistics::Tally;
@@ -25,7 +23,7 @@ use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
-use crate::finding::{Finding, What};
+use crate::finding::{Failure, Finding};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -33,83 +31,83 @@ use crate::process::supervise::{Event, Harness};
 use crate::trace::frame::{Bye, Growth, Hello, ProblemKind, RoundEnd, RoundStart};
 use crate::trace::rounds::{Part, Round};
 
-/// What one round's check may spend, so that a hard one does not hold up the run.
+/// Limits on the check of one round, so that a hard one does not delay the run.
 const CONFIGURATIONS_MAX: usize = 1 << 16;
 const STEPS_MAX: u64 = 2_000_000;
 
-/// Time without progress may be the machine's fault; processor time without a step is not, and
-/// needs so many times less to be a hang.
+/// Processor time without a step is a hang after the time without progress divided by this, because
+/// a busy machine cannot be the cause.
 const HANG_PART: u64 = 4;
 
 /// The rounds of one job: every `step`th from `first` on, before `end` if there is one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(super) struct JobRounds {
     pub first: u64,
     pub step: u64,
     pub end: Option<u64>,
 }
 
-impl Lane {
+impl JobRounds {
     /// The first of its rounds that is not before `round`.
     fn at_or_after(&self, round: u64) -> u64 {
         let steps = round.saturating_sub(self.first).div_ceil(self.step);
         self.first.saturating_add(steps.saturating_mul(self.step))
     }
 
-    fn has(&self, round: u64) -> bool {
+    fn includes(&self, round: u64) -> bool {
         self.end.is_none_or(|end| round < end)
     }
 }
 
-/// A violation or fault, with what was recorded of it.
+/// A violation or fault with its recorded round.
 #[derive(Clone)]
 pub struct Sighting {
     pub finding: Finding,
     pub hello: Box<Hello>,
     pub round: Round,
-    /// The last of what the target printed.
+    /// The end of the target's output.
     pub output: String,
-    /// How the round was scheduled, where it was.
+    /// The scheduling policy of the controlled engine.
     pub(super) policy: Option<String>,
-    /// The calls did not even overlap.
+    /// Whether no calls overlapped.
     pub(super) sequential: bool,
-    /// Of the rr engine; none where a shorter sighting of the same was told before.
+    /// By rr; none if a shorter sighting of the same signature was sent before.
     pub(super) recording: Option<Arc<Recording>>,
 }
 
-/// What a worker has to tell.
-pub(super) enum Note {
+/// A message to the collector.
+pub(super) enum Message {
     /// The target is loaded.
     Hello(Box<Hello>, Spec),
     Tally(Box<Tally>),
-    /// A round as recorded; only where the run keeps them.
+    /// A recorded round, if the run keeps a trace.
     Round(Box<Round>),
-    /// A part of one, likewise.
+    /// A part of a long round, likewise.
     Part(Box<Part>),
     Seen(Box<Sighting>),
     Growth(Growth),
     Warning(String),
-    /// The job's end; the last note.
+    /// The job's end; the last message.
     Ended(Result<()>),
 }
 
-/// Carries one job out.
+/// One job under way.
 pub(super) struct Worker<'a> {
     options: &'a Options,
-    lane: Lane,
+    rounds: JobRounds,
     /// A directory for this job alone.
     scratch: &'a Path,
-    /// Takes a note; false when no more are wanted.
-    tell: &'a mut dyn FnMut(Note) -> bool,
-    /// Native threads must not take turns with the judge (see [`super::judge`]).
-    judge: Option<Judge>,
+    /// Sends a message; returns whether more are wanted.
+    send: &'a mut dyn FnMut(Message) -> bool,
+    /// For native threads, which must not compete with the checker (see [`super::check_thread`]).
+    check_thread: Option<CheckThread>,
     lines: SourceLines,
     hello: Option<(Box<Hello>, Spec)>,
-    /// A long round that is under way.
-    watch: Option<OnlineRound>,
+    /// The current long round.
+    long_round: Option<OnlineRound>,
     tally: Tally,
     wanted: bool,
-    doubt_told: bool,
+    is_doubt_reported: bool,
     recordings: JobRecordings,
     call_rates: CallRates,
 }
@@ -117,25 +115,25 @@ pub(super) struct Worker<'a> {
 impl<'a> Worker<'a> {
     pub fn new(
         options: &'a Options,
-        lane: Lane,
+        rounds: JobRounds,
         scratch: &'a Path,
-        tell: &'a mut dyn FnMut(Note) -> bool,
+        send: &'a mut dyn FnMut(Message) -> bool,
     ) -> Worker<'a> {
-        let judge = (options.plan.engine == Engine::Native).then(Judge::start);
+        let check_thread = (options.plan.engine == Engine::Native).then(CheckThread::start);
         let (lines, tally) = (SourceLines::of(&options.library), Tally::default());
         let (hello, wanted, recordings) = (None, true, JobRecordings::for_plan(&options.plan));
         Worker {
             options,
-            lane,
+            rounds,
             scratch,
-            tell,
-            judge,
+            send,
+            check_thread,
             lines,
             hello,
-            watch: None,
+            long_round: None,
             tally,
             wanted,
-            doubt_told: false,
+            is_doubt_reported: false,
             recordings,
             call_rates: CallRates::new(),
         }
@@ -143,16 +141,16 @@ impl<'a> Worker<'a> {
 
     /// Does the job's rounds until there are no more or no more are wanted.
     pub fn run(&mut self) -> Result<()> {
-        let mut next = Some(self.lane.first);
-        while let Some(round) = next.filter(|round| self.lane.has(*round) && self.wanted) {
+        let mut next = Some(self.rounds.first);
+        while let Some(round) = next.filter(|round| self.rounds.includes(*round) && self.wanted) {
             let files = self.scratch.join(format!("target-{round}"));
             std::fs::create_dir_all(&files).context("cannot make a temporary directory")?;
             let job = Job {
                 plan: self.options.plan.clone(),
                 library: self.options.library.clone(),
                 round_first: round,
-                round_step: self.lane.step,
-                round_end: self.lane.end,
+                round_step: self.rounds.step,
+                round_end: self.rounds.end,
                 hang_milliseconds: self.options.hang_max.as_millis() as u64 / HANG_PART,
                 milliseconds_max: self.recordings.milliseconds_max(),
                 directory: files.clone(),
@@ -162,27 +160,27 @@ impl<'a> Worker<'a> {
             let hang_max = self.recordings.hang_max(self.options.hang_max);
             self.tally.processes += 1;
             let harness = Harness::start(&words, program, &job, &job_file, hang_max)?;
-            next = self.attend(harness, round)?.map(|round| self.lane.at_or_after(round));
+            next = self.follow(harness, round)?.map(|round| self.rounds.at_or_after(round));
             self.recordings.end();
-            self.tell_tally();
-            // What cannot be deleted now goes with the whole scratch directory.
+            self.send_tally();
+            // What cannot be deleted now is deleted with the scratch directory.
             let _ = std::fs::remove_dir_all(&files);
         }
         Ok(())
     }
 
-    /// Follows one harness, which begins with `first`, until it ends or is not needed any more;
-    /// gives the round to go on with.
-    fn attend(&mut self, mut harness: Harness, first: u64) -> Result<Option<u64>> {
+    /// Follows one harness, which begins with round `first`, until it ends or nothing more is
+    /// wanted. Returns the round to continue with.
+    fn follow(&mut self, mut harness: Harness, first: u64) -> Result<Option<u64>> {
         let mut next = first;
         while self.wanted {
             match harness.next_event()? {
-                Event::Hello(hello) => self.meet(hello)?,
+                Event::Hello(hello) => self.check_target(hello)?,
                 Event::Rounds(rounds) => {
                     for round in rounds {
                         next = round.start.round + 1;
-                        self.keep(&round);
-                        self.judge(round, &mut harness)?;
+                        self.send_round(&round);
+                        self.check(round, &mut harness)?;
                         if !self.wanted {
                             return Ok(None);
                         }
@@ -193,23 +191,23 @@ impl<'a> Worker<'a> {
                 }
                 Event::Part(part) => {
                     next = part.start.round + u64::from(part.end.is_some());
-                    if self.part(*part, &harness)? {
+                    if self.check_part(*part, &harness)? {
                         return Ok(Some(next + 1));
                     }
                 }
                 Event::Fault(_) if self.recordings.is_broken(&harness.output()) => {
-                    let says = self.recordings.trouble(&harness.output(), next > first)?;
-                    self.tell(Note::Warning(says));
+                    let says = self.recordings.failure(&harness.output(), next > first)?;
+                    self.send(Message::Warning(says));
                     return Ok(Some(next));
                 }
-                // A round that ends its process by itself does so in a fresh one, too.
+                // A round that ends its process by itself also ends a fresh one.
                 Event::Fault(fault) if self.is_doubtful(&fault) && fault.round > first => {
-                    self.tell_doubtful(&fault);
+                    self.warn_of_doubt(&fault);
                     return Ok(Some(fault.round));
                 }
                 Event::Fault(fault) => {
                     let next = fault.round + 1;
-                    self.faulted(*fault)?;
+                    self.check_fault(*fault)?;
                     return Ok(Some(next));
                 }
                 Event::Problem(problem) => match problem.kind {
@@ -220,70 +218,70 @@ impl<'a> Worker<'a> {
                 },
                 Event::Bye(Bye { next_round, grown }) => {
                     if let Some(growth) = grown {
-                        self.tell(Note::Growth(growth));
+                        self.send(Message::Growth(growth));
                     }
                     return Ok(next_round);
                 }
-                Event::Quiet => self.look_at_call_rates(&harness),
+                Event::Quiet => self.observe_call_rates(&harness),
             }
-            self.tell_tally();
+            self.send_tally();
         }
-        self.cut(&mut harness)?;
+        self.end_long_round(&mut harness)?;
         Ok(None)
     }
 
-    /// A round of native threads may crawl, and this one go on for as long as the run does.
-    fn look_at_call_rates(&mut self, harness: &Harness) {
+    /// A slow round of native threads may last as long as the run, so the current one counts, too.
+    fn observe_call_rates(&mut self, harness: &Harness) {
         if self.options.plan.engine == Engine::Native
-            && self.watch.is_none()
-            && let Some((round, threads, bytes)) = harness.under_way()
-            && let Some(hint) = self.call_rates.look(round, threads, bytes)
+            && self.long_round.is_none()
+            && let Some((round, threads, bytes)) = harness.current_round()
+            && let Some(hint) = self.call_rates.observe(round, threads, bytes)
         {
-            self.tell(Note::Warning(hint));
+            self.send(Message::Warning(hint));
         }
     }
 
-    fn tell(&mut self, note: Note) {
-        self.wanted &= (self.tell)(note);
+    fn send(&mut self, message: Message) {
+        self.wanted &= (self.send)(message);
     }
 
-    /// Whether the end of a process may not be the fault of its last round.
+    /// Whether something else than its last round may have ended the process.
     fn is_doubtful(&self, fault: &Fault) -> bool {
         let controlled = self.options.plan.engine == Engine::Controlled;
         fault.grown || (controlled && fault.was_killed())
     }
 
-    fn tell_doubtful(&mut self, fault: &Fault) {
-        if !std::mem::replace(&mut self.doubt_told, true) {
-            let (round, what) = (fault.round, What::fault(fault, Vec::new()));
+    fn warn_of_doubt(&mut self, fault: &Fault) {
+        if !std::mem::replace(&mut self.is_doubt_reported, true) {
+            let (round, what) = (fault.round, Failure::fault(fault, Vec::new()));
             let why = match fault.grown {
                 true => "Its process had grown much in the rounds before",
                 false => "Its process was killed, by the kernel for want of memory or by somebody",
             };
-            self.tell(Note::Warning(format!(
+            self.send(Message::Warning(format!(
                 "round {round}: {what} {why}, so the round is carried out again in a fresh one; \
                  only what happens there counts"
             )));
         }
     }
 
-    /// Also asks whether more is wanted when there is nothing to tell.
-    fn tell_tally(&mut self) {
+    /// Sends even an empty tally, to learn whether more is wanted.
+    fn send_tally(&mut self) {
         let tally = std::mem::take(&mut self.tally);
-        self.tell(Note::Tally(Box::new(tally)));
+        self.send(Message::Tally(Box::new(tally)));
     }
 
-    /// Passes a round on to the trace, where one is wanted.
-    fn keep(&mut self, round: &Round) {
+    /// Sends the round, if the run keeps a trace.
+    fn send_round(&mut self, round: &Round) {
         if self.options.trace.is_some() {
-            self.tell(Note::Round(Box::new(round.clone())));
+            self.send(Message::Round(Box::new(round.clone())));
         }
     }
 
-    /// Takes note of the target; its operations must be the model's.
-    fn meet(&mut self, hello: Box<Hello>) -> Result<()> {
+    /// Checks that the model accepts the target's operations, and that those with a weight exist.
+    fn check_target(&mut self, hello: Box<Hello>) -> Result<()> {
         if let Some((known, _)) = &mut self.hello {
-            // Each process has its code elsewhere.
+            // Each process has its code at another address.
             known.code = hello.code;
             return Ok(());
         }
@@ -305,17 +303,18 @@ impl<'a> Worker<'a> {
             bail!("adapter {adapter} offers no operation '{name}' to give a weight to");
         }
         self.hello = Some((hello.clone(), model));
-        self.tell(Note::Hello(hello, model));
+        self.send(Message::Hello(hello, model));
         Ok(())
     }
 
-    fn judge(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
+    fn check(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let counter = self.tally.counter.take().unwrap_or_default();
-        let Judged { mut round, overlap, verdict, alone, counter } = match &self.judge {
-            Some(judge) => judge.judge(round, *model, self.limits(), counter),
-            None => judge::judge(round, model, &self.limits(), counter),
+        let checked = match &self.check_thread {
+            Some(thread) => thread.check(round, *model, self.limits(), counter),
+            None => check_round(round, model, &self.limits(), counter),
         };
+        let CheckedRound { mut round, overlap, verdict, alone, counter } = checked;
         let tally = &mut self.tally;
         tally.counter = Some(counter);
         tally.rounds += 1;
@@ -348,30 +347,30 @@ impl<'a> Worker<'a> {
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, &round.history, plan, &model);
         if self.recordings.wants(&finding.signature, round.history.len()) {
-            harness.put_down_after(round.start.round)?;
+            harness.kill_after(round.start.round)?;
         }
-        self.seen(finding, round, harness.output(), sequential);
+        self.send_sighting(finding, round, harness.output(), sequential);
         Ok(())
     }
 
-    fn faulted(&mut self, mut fault: Fault) -> Result<()> {
+    fn check_fault(&mut self, mut fault: Fault) -> Result<()> {
         self.tally.faults += 1;
         let Some((hello, model)) = &self.hello else {
             let adapter = &self.options.plan.build.adapter;
-            let what = What::fault(&fault, Vec::new());
+            let what = Failure::fault(&fault, Vec::new());
             bail!("adapter {adapter}: {what}\n{}", fault.output.trim_end());
         };
         fault.locate(&mut self.lines, hello.code);
         let model = *model;
         self.tally.add_fault(&fault);
-        let watch = self.watch.take().filter(|watch| watch.start.round == fault.round);
-        let is_long = watch.is_some();
-        let (verdict, note) = match watch {
+        let online = self.long_round.take().filter(|online| online.start.round == fault.round);
+        let is_long = online.is_some();
+        let (verdict, note) = match online {
             _ if !fault.complete => {
                 let why = "the target overwrote records".to_string();
                 (Verdict::Inconclusive(why), None)
             }
-            Some(watch) => self.end_by_fault(watch, &mut fault),
+            Some(online) => self.end_by_fault(online, &mut fault),
             None => (check::check(&fault.history, &model, &self.limits()), None),
         };
         let (plan, model) = (&self.options.plan, model.to_string());
@@ -380,7 +379,7 @@ impl<'a> Worker<'a> {
         let output = std::mem::take(&mut fault.output);
         let round = round_of(fault);
         if !is_long {
-            self.keep(&round);
+            self.send_round(&round);
         }
         if let Some(steps) = &round.end.steps {
             self.tally.add_steps(steps, false);
@@ -389,22 +388,28 @@ impl<'a> Worker<'a> {
             witness.explanation += note.as_deref().unwrap_or_default();
             let finding = Finding::violation(&witness, &round.history, plan, &model);
             self.recordings.wants(&finding.signature, round.history.len());
-            self.seen(finding, round.clone(), output.clone(), false);
+            self.send_sighting(finding, round.clone(), output.clone(), false);
         }
         self.recordings.wants(&finding.signature, round.history.len());
-        self.seen(finding, round, output, false);
+        self.send_sighting(finding, round, output, false);
         Ok(())
     }
 
-    fn seen(&mut self, mut finding: Finding, round: Round, output: String, sequential: bool) {
+    fn send_sighting(
+        &mut self,
+        mut finding: Finding,
+        round: Round,
+        output: String,
+        sequential: bool,
+    ) {
         finding.round = round.start.round;
-        // What was counted before comes first, so that the finding is told with its time.
-        self.tell_tally();
+        // The counts come first: the finding stores how many rounds there were before it.
+        self.send_tally();
         let Some((hello, _)) = &self.hello else { return };
         let (hello, policy) = (hello.clone(), round.end.steps.as_ref().map(|s| s.policy.clone()));
         let recording = self.recordings.take();
         let sighting = Sighting { finding, hello, round, output, policy, sequential, recording };
-        self.tell(Note::Seen(Box::new(sighting)));
+        self.send(Message::Seen(Box::new(sighting)));
     }
 
     fn limits(&self) -> Limits {
@@ -427,7 +432,7 @@ fn round_of(fault: Fault) -> Round {
     }
 }
 
-/// Calls of the round's threads, without the drain, over the time from the first to the last.
+/// The rate of the round's calls without the drain, from the first call to the last.
 fn calls_per_second(start: &RoundStart, history: &History, hello: &Hello) -> f64 {
     let callers = history.threads.iter().filter(|t| t.client < start.threads);
     let (mut calls, mut first, mut last) = (0, u64::MAX, 0);
@@ -445,10 +450,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lane_goes_on_with_its_own_rounds() {
-        let lane = Lane { first: 5, step: 6, end: Some(18) };
-        let next: Vec<u64> = [0, 5, 6, 11, 12, 17].map(|at| lane.at_or_after(at)).to_vec();
+    fn a_job_continues_with_its_own_rounds() {
+        let rounds = JobRounds { first: 5, step: 6, end: Some(18) };
+        let next: Vec<u64> = [0, 5, 6, 11, 12, 17].map(|at| rounds.at_or_after(at)).to_vec();
         assert_eq!(next, [5, 5, 11, 11, 17, 17]);
-        assert!(lane.has(17) && !lane.has(23));
+        assert!(rounds.includes(17) && !rounds.includes(23));
     }
 }

@@ -19,7 +19,7 @@ const NO_COMMANDS: &str = "Undefined command: \"when\"";
 
 /// The timebox of a call to be located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Boxed {
+pub struct Timebox {
     pub start: u64,
     /// None: the call never returned.
     pub end: Option<u64>,
@@ -38,15 +38,15 @@ pub struct Moment {
 
 /// The invocation and the response of a call in a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct CallMoments {
     pub begin: Option<Moment>,
     pub end: Option<Moment>,
 }
 
-/// The result of a pass: a place for each call, and the recording's last moment if wanted.
+/// The result of a pass: the moments of each call, and the recording's last moment if wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
-    pub places: Vec<Place>,
+    pub places: Vec<CallMoments>,
     pub last: Option<Moment>,
 }
 
@@ -54,7 +54,7 @@ pub struct Located {
 pub struct Wanted<'a> {
     pub round: u64,
     /// Calls of the round.
-    pub calls: &'a [Boxed],
+    pub calls: &'a [Timebox],
     /// Also locate the recording's last moment.
     pub last: bool,
 }
@@ -82,7 +82,7 @@ pub fn locate(
     }
     let located = parse(&text, wanted.calls.len());
     if located.places.iter().all(|place| place.begin.is_none()) && located.last.is_none() {
-        bail!(trouble(&text, status));
+        bail!(failure_reason(&text, status));
     }
     Ok(located)
 }
@@ -106,13 +106,13 @@ fn pass(
     command.args(&words[1..]).args(["--", "-nx", "-batch", "-ex", "", "-ex"]).arg(source);
     let output = File::create(&said).context("cannot make a temporary file")?;
     command.stderr(output.try_clone()?).stdout(output);
-    let status = replay::finish(&mut command, time_max, stop)?;
+    let status = replay::run_limited(&mut command, time_max, stop)?;
     Ok((String::from_utf8_lossy(&std::fs::read(&said)?).into_owned(), status))
 }
 
 /// Reads the moments from the output of gdb and rr.
 fn parse(text: &str, calls: usize) -> Located {
-    let mut located = Located { places: vec![Place::default(); calls], last: None };
+    let mut located = Located { places: vec![CallMoments::default(); calls], last: None };
     // Each part is the output from one moment to the next.
     for part in text.split(LOG).skip(1) {
         let (name, rest) = part.split_once('\n').unwrap_or((part, ""));
@@ -159,7 +159,7 @@ fn unpacked(line: &str) -> Option<String> {
 }
 
 /// The reason why a pass found nothing.
-fn trouble(text: &str, status: ExitStatus) -> String {
+fn failure_reason(text: &str, status: ExitStatus) -> String {
     if text.contains(NO_COMMANDS) {
         return "this gdb has no Python, which this rr needs; install another gdb".to_string();
     }
@@ -184,10 +184,13 @@ mod tests {
     fn moments_are_read_from_what_gdb_and_rr_print() {
         let begin = Some(Moment { event: 2193, tick: 8870, tid: 16398 });
         let end = Some(Moment { event: 2193, tick: 8874, tid: 16398 });
-        let expected = Located { places: vec![Place { begin, end }], last: None };
+        let expected = Located { places: vec![CallMoments { begin, end }], last: None };
         assert_eq!(parse(PASS, 1), expected, "by rr's commands");
         assert_eq!(parse(PACKETS, 1), expected, "by packets, of a gdb without Python");
-        assert_eq!(parse(NO_PYTHON, 1), Located { places: vec![Place::default()], last: None });
+        assert_eq!(
+            parse(NO_PYTHON, 1),
+            Located { places: vec![CallMoments::default()], last: None }
+        );
     }
 
     #[test]
@@ -203,12 +206,12 @@ mod tests {
     #[test]
     fn a_pass_that_failed_says_why() {
         let status = ExitStatus::from_raw(1 << 8);
-        assert!(trouble(NO_PYTHON, status).contains("no Python"));
+        assert!(failure_reason(NO_PYTHON, status).contains("no Python"));
         let no_gdb = include_str!("../../../tests/data/rr/no-gdb.txt");
-        assert!(trouble(no_gdb, status).contains("apt-get install gdb"));
+        assert!(failure_reason(no_gdb, status).contains("apt-get install gdb"));
         let cut = include_str!("../../../tests/data/rr/incomplete.txt");
-        assert!(trouble(cut, status).contains("the trace is incomplete"));
+        assert!(failure_reason(cut, status).contains("the trace is incomplete"));
         let none = include_str!("../../../tests/data/rr/no-counters.txt");
-        assert!(trouble(none, status).contains("Unable to open performance counter"));
+        assert!(failure_reason(none, status).contains("Unable to open performance counter"));
     }
 }

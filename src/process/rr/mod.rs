@@ -1,6 +1,4 @@
 //! The recorder rr: its command lines, recordings and replays.
-//! [`probe`] tests whether it works on this machine, [`recording`] owns a recording, [`locate`]
-//! finds calls in one, [`replay`] replays it, [`script`] makes the commands for gdb.
 //!
 //! - `locate`: Locates calls in a recording, by a replay that stops at the markers of their stamps.
 //! - `probe`: Tests whether rr can record on this machine, and advises what to do if not.

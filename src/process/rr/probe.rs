@@ -127,7 +127,7 @@ pub fn message(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let said: Vec<String> = match lines.iter().position(|line| line.starts_with(FATAL)) {
         Some(at) => {
-            let rest = lines[at + 1..].iter().take_while(|line| !is_over(line));
+            let rest = lines[at + 1..].iter().take_while(|line| !ends_message(line));
             let rest = rest.take(MESSAGE_LINES_MAX).map(|line| line.trim().to_string());
             std::iter::once(without_prefix(lines[at])).chain(rest).collect()
         }
@@ -150,7 +150,7 @@ fn without_prefix(line: &str) -> String {
 }
 
 /// Whether the output from here on is only for rr's developers.
-fn is_over(line: &str) -> bool {
+fn ends_message(line: &str) -> bool {
     line.starts_with(FATAL) || is_dump(line)
 }
 

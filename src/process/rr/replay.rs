@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::locate::Boxed;
+use super::locate::Timebox;
 use super::{Rr, probe, script};
 
 /// Replays the whole recording. The standard output of the recorded process goes to the file
 /// `output`.
-pub fn whole(
+pub fn to_end(
     rr: &Rr,
     recording: &Path,
     output: &Path,
@@ -29,7 +29,7 @@ pub fn whole(
     let said = output.with_extension("said");
     let mut command = rr.command("replay");
     command.arg("-a").arg(recording).stdout(file(output)?).stderr(file(&said)?);
-    let status = finish(&mut command, time_max, stop)?;
+    let status = run_limited(&mut command, time_max, stop)?;
     let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
     if !status.success() || probe::is_fatal(&text) {
         let says = probe::message(&text).unwrap_or_else(|| format!("it ended with {status}"));
@@ -39,7 +39,7 @@ pub fn whole(
 }
 
 /// Runs a command in a process group of its own for a limited time.
-pub(super) fn finish(
+pub(super) fn run_limited(
     command: &mut Command,
     time_max: Duration,
     stop: &AtomicBool,
@@ -72,14 +72,14 @@ pub(super) fn finish(
 
 /// The call at which a debugger stops.
 pub struct StopAt<'a> {
-    pub call: &'a Boxed,
+    pub call: &'a Timebox,
     /// Stop at its response, from where `reverse-continue` leads to its invocation.
     pub reverse: bool,
 }
 
-/// The arguments with which gdb stops there. The first connects gdb: rr does so before the first
-/// `-ex` that may be a `continue`, and an empty one is.
-pub fn stops(stop: &StopAt) -> Result<Vec<OsString>> {
+/// The arguments with which gdb stops there. rr connects gdb before the first `-ex` that may be a
+/// `continue`, so the first is empty.
+pub fn stop_arguments(stop: &StopAt) -> Result<Vec<OsString>> {
     let begin = script::at_begin(stop.call);
     // With its language set to Rust, gdb does not find the markers.
     let mut commands = vec![String::new(), "set language c".to_string()];
@@ -102,12 +102,13 @@ mod tests {
     use super::super::shell_line;
     use super::*;
 
-    const CALL: Boxed = Boxed { start: 30, end: Some(40) };
+    const CALL: Timebox = Timebox { start: 30, end: Some(40) };
 
     #[test]
     fn a_debugger_stops_at_the_invocation_or_at_the_response() {
-        let line =
-            |reverse| shell_line(&stops(&StopAt { call: &CALL, reverse }).expect("it ended"));
+        let line = |reverse| {
+            shell_line(&stop_arguments(&StopAt { call: &CALL, reverse }).expect("it ended"))
+        };
         assert_eq!(
             line(false),
             "-ex '' -ex 'set language c' -ex 'tbreak *interlap_op_begin if $rdx == 30' \
@@ -116,8 +117,8 @@ mod tests {
         let reverse = line(true);
         assert!(reverse.contains("tbreak *interlap_op_end if $rdx == 40"), "{reverse}");
         assert!(reverse.contains("-ex continue -ex 'break *interlap_op_begin"), "{reverse}");
-        let pending = Boxed { end: None, ..CALL };
-        assert!(stops(&StopAt { call: &pending, reverse: true }).is_err());
+        let pending = Timebox { end: None, ..CALL };
+        assert!(stop_arguments(&StopAt { call: &pending, reverse: true }).is_err());
     }
 
     #[test]
@@ -125,11 +126,12 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("1000");
         let never = AtomicBool::new(false);
-        let error = finish(&mut command, Duration::from_millis(20), &never).expect_err("too long");
+        let error =
+            run_limited(&mut command, Duration::from_millis(20), &never).expect_err("too long");
         assert!(error.to_string().contains("not over"), "{error}");
         let stopped = AtomicBool::new(true);
         let mut command = Command::new("sleep");
         command.arg("1000");
-        assert!(finish(&mut command, Duration::from_secs(1000), &stopped).is_err());
+        assert!(run_limited(&mut command, Duration::from_secs(1000), &stopped).is_err());
     }
 }

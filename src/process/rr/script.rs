@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::locate::Boxed;
+use super::locate::Timebox;
 
 /// Events to begin before an operation, because `-g` may stop a few events late.
 const MARGIN: u64 = 10;
@@ -40,12 +40,12 @@ pub fn event_before(event: u64) -> u64 {
 }
 
 /// The breakpoint at the marker of a call's invocation.
-pub fn at_begin(call: &Boxed) -> String {
+pub fn at_begin(call: &Timebox) -> String {
     format!("*interlap_op_begin if {}", condition(call.start))
 }
 
 /// The breakpoint at the marker of its response; none if it never returned.
-pub fn at_end(call: &Boxed) -> Option<String> {
+pub fn at_end(call: &Timebox) -> Option<String> {
     Some(format!("*interlap_op_end if {}", condition(call.end?)))
 }
 
@@ -57,7 +57,7 @@ fn condition(stamp: u64) -> String {
 
 /// Commands that print the moments of `round`'s calls. With `to_end` they run through the recording
 /// and print the moment of its end or of the signal that ended it; else they quit at the last call.
-pub fn pass(round: u64, calls: &[Boxed], to_end: bool, ask: Ask) -> String {
+pub fn pass(round: u64, calls: &[Timebox], to_end: bool, ask: Ask) -> String {
     let mut places = Vec::new();
     for (number, call) in (1..).zip(calls) {
         places.push((at_begin(call), format!("begin {number}")));
@@ -96,8 +96,8 @@ pub fn pass(round: u64, calls: &[Boxed], to_end: bool, ask: Ask) -> String {
 mod tests {
     use super::*;
 
-    const CALLS: [Boxed; 2] =
-        [Boxed { start: 13519, end: Some(13520) }, Boxed { start: 13525, end: None }];
+    const CALLS: [Timebox; 2] =
+        [Timebox { start: 13519, end: Some(13520) }, Timebox { start: 13525, end: None }];
 
     #[test]
     fn a_call_is_identified_by_its_stamp() {

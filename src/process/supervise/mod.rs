@@ -1,9 +1,8 @@
-//! Supervises a harness process and turns all it sends and suffers into events.
-//! Whatever the target does to the harness (crash, exit, hang, fork, print) becomes an event. With
-//! a recorder, the recorder is the child process. It starts the harness, and ends as the harness
-//! did, a little later.
+//! Supervises a harness process and reports everything that happens to it as events.
+//! With a recorder, the child process is the recorder: it starts the harness, and ends as the
+//! harness did, a little later.
 //!
-//! - `reading`: The reading thread of a supervised harness: decodes its pipe and sends whole
+//! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
 
 mod reading;
@@ -27,14 +26,14 @@ use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
-use reading::{Piped, Pipes, read_frames};
+use reading::{Message, Pipes, read_frames};
 
-/// Last bytes of the target's output that are kept.
+/// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// Time between checks of a process that sends nothing.
-const LOOK: Duration = Duration::from_millis(50);
-/// Time that the pipe may stay open after the process was killed.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// Time that a process has to answer a signal, and to close its pipe after its end.
+const GRACE: Duration = Duration::from_secs(2);
 /// Time for a recorder to finish its recording after the harness has ended.
 const RECORDER_MAX: Duration = Duration::from_secs(60);
 /// Time for a process to load its target and send its header.
@@ -53,7 +52,7 @@ pub enum Event {
     Bye(Bye),
     /// The target ended the process, or hangs.
     Fault(Box<Fault>),
-    /// Nothing happened for a moment.
+    /// Nothing happened within the interval between checks.
     Quiet,
 }
 
@@ -64,20 +63,20 @@ pub struct Harness {
     recorder: bool,
     /// The harness's process, once it is known.
     process: Option<u32>,
-    piped: Receiver<Piped>,
+    messages: Receiver<Message>,
     output: Arc<Mutex<VecDeque<u8>>>,
     /// Reads the target's output until its pipe is closed.
-    listener: std::thread::JoinHandle<()>,
+    output_reader: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
-    /// A signal makes the harness report where it hangs.
-    answers: bool,
+    /// Whether SIGPROF makes the harness report where it hangs.
+    reports_hangs: bool,
     /// The time of that signal.
-    asked: Option<Instant>,
-    /// Hung and was killed, then; what it had left to say is still on its way.
+    signalled: Option<Instant>,
+    /// The hang for which it was killed, and when; its last messages are still in the pipe.
     hung: Option<(Hang, Instant)>,
-    /// What the engine counted in a round that a signal cut short.
+    /// The engine's counts of a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
 }
@@ -104,7 +103,7 @@ impl Harness {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", Path::new(&words[0]).display()))?;
-        let (sender, piped) = sync_channel(1);
+        let (sender, messages) = sync_channel(1);
         let area = Arc::new(OnceLock::new());
         let (area_of_reader, pid) = (Arc::clone(&area), child.id());
         let pipes = Pipes {
@@ -114,53 +113,53 @@ impl Harness {
         std::thread::spawn(move || read_frames(pipes, pid, &area_of_reader, &sender));
         let output = Arc::new(Mutex::new(VecDeque::new()));
         let (kept, stderr) = (Arc::clone(&output), child.stderr.take().expect("it is piped"));
-        let listener = std::thread::spawn(move || keep_output(stderr, &kept));
+        let output_reader = std::thread::spawn(move || keep_output(stderr, &kept));
         Ok(Harness {
             child,
             recorder: !recorder.is_empty(),
             process: None,
-            piped,
+            messages,
             output,
-            listener,
+            output_reader,
             area,
             hang_max,
             progress: (0, Instant::now()),
-            answers: job.plan.engine == Engine::Controlled,
-            asked: None,
+            reports_hangs: job.plan.engine == Engine::Controlled,
+            signalled: None,
             hung: None,
             cut: None,
             round_first: job.round_first,
         })
     }
 
-    /// The next event; [`Event::Quiet`] after a moment without any.
+    /// The next event; [`Event::Quiet`] after an interval without any.
     pub fn next_event(&mut self) -> Result<Event> {
-        match self.piped.recv_timeout(LOOK) {
-            Ok(Piped::Hello(hello)) => {
+        match self.messages.recv_timeout(CHECK_INTERVAL) {
+            Ok(Message::Hello(hello)) => {
                 self.process = hello.process;
                 Ok(Event::Hello(hello))
             }
-            Ok(Piped::Rounds(rounds)) => {
+            Ok(Message::Rounds(rounds)) => {
                 self.progress.1 = Instant::now();
                 Ok(Event::Rounds(rounds))
             }
-            Ok(Piped::Part(part)) => {
+            Ok(Message::Part(part)) => {
                 self.progress.1 = Instant::now();
                 Ok(Event::Part(part))
             }
-            Ok(Piped::Detected(detected)) => {
-                self.hear_out();
-                let fault = Fault::detected(*detected, self.output());
+            Ok(Message::Detected(detected)) => {
+                self.wait_for_output();
+                let fault = Fault::from_detected(*detected, self.output());
                 Ok(Event::Fault(Box::new(self.with_records(fault))))
             }
-            Ok(Piped::Cut(steps)) => {
+            Ok(Message::Cut(steps)) => {
                 self.cut = Some(steps);
                 Ok(Event::Quiet)
             }
-            Ok(Piped::Problem(problem)) => Ok(Event::Problem(problem)),
-            Ok(Piped::Bye(bye)) => Ok(Event::Bye(bye)),
-            Err(RecvTimeoutError::Disconnected) => self.ended(),
-            Err(RecvTimeoutError::Timeout) => self.look(),
+            Ok(Message::Problem(problem)) => Ok(Event::Problem(problem)),
+            Ok(Message::Bye(bye)) => Ok(Event::Bye(bye)),
+            Err(RecvTimeoutError::Disconnected) => self.find_fault(),
+            Err(RecvTimeoutError::Timeout) => self.check_progress(),
         }
     }
 
@@ -170,11 +169,11 @@ impl Harness {
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// Checks that the process is alive and makes progress, after a moment without a frame.
-    fn look(&mut self) -> Result<Event> {
+    /// Checks that the process is alive and makes progress.
+    fn check_progress(&mut self) -> Result<Event> {
         if let Some((_, killed)) = &self.hung {
-            let over = killed.elapsed() > LAST_WORDS;
-            return if over { self.ended() } else { Ok(Event::Quiet) };
+            let over = killed.elapsed() > GRACE;
+            return if over { self.find_fault() } else { Ok(Event::Quiet) };
         }
         if self.child.try_wait()?.is_some() {
             // A process that the target forked may still hold the pipe open.
@@ -182,23 +181,23 @@ impl Harness {
             return Ok(Event::Quiet);
         }
         let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
-        let (progress, waits_for_us) = match &snapshot {
+        let (progress, waits_for_reader) = match &snapshot {
             Some(snapshot) => (snapshot.progress(), snapshot.waits_for_reader()),
             None => (0, false),
         };
-        if progress != self.progress.0 || waits_for_us {
+        if progress != self.progress.0 || waits_for_reader {
             self.progress = (progress, Instant::now());
-            self.asked = None;
+            self.signalled = None;
         }
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
         if self.progress.1.elapsed() < patience {
             return Ok(Event::Quiet);
         }
-        if self.answers && snapshot.is_some() && !self.had_time_to_answer() {
+        if self.reports_hangs && snapshot.is_some() && !self.had_time_to_answer() {
             return Ok(Event::Quiet);
         }
         let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
-        self.put_down()?;
+        self.kill()?;
         let hang = Hang { seconds: patience.as_secs(), running, waiting };
         self.hung = Some((hang, Instant::now()));
         Ok(Event::Quiet)
@@ -206,23 +205,23 @@ impl Harness {
 
     /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
     fn had_time_to_answer(&mut self) -> bool {
-        if self.asked.is_none()
+        if self.signalled.is_none()
             && let Some(pid) = Pid::from_raw(self.child.id() as i32)
         {
             let _ = kill_process(pid, Signal::PROF);
         }
-        self.asked.get_or_insert_with(Instant::now).elapsed() > LAST_WORDS
+        self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
     }
 
-    /// The pipe was closed without a last frame: the process has died or is about to.
-    fn ended(&mut self) -> Result<Event> {
+    /// The fault of a process that closed its pipe without a last frame.
+    fn find_fault(&mut self) -> Result<Event> {
         if let Some((hang, _)) = self.hung.take() {
             let mut fault = self.fault(FaultKind::Hang);
             fault.hang = Some(hang);
             return Ok(Event::Fault(Box::new(fault)));
         }
         let patience = Instant::now();
-        let patience_max = if self.recorder { RECORDER_MAX } else { LAST_WORDS };
+        let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,
@@ -234,9 +233,9 @@ impl Harness {
             }
         };
         self.kill_group();
-        self.hear_out();
-        let kind = FaultKind::of_status(status.signal(), status.code());
-        if status_is_our_own(status, &self.output()) {
+        self.wait_for_output();
+        let kind = FaultKind::from_status(status.signal(), status.code());
+        if is_harness_error(status, &self.output()) {
             anyhow::bail!("the harness failed:\n{}", self.output().trim_end());
         }
         Ok(Event::Fault(Box::new(self.fault(kind))))
@@ -244,9 +243,9 @@ impl Harness {
 
     /// Waits for the last output of a process that has ended or is about to. The time is limited,
     /// because a process that the target started may hold the pipe open.
-    fn hear_out(&self) {
+    fn wait_for_output(&self) {
         let patience = Instant::now();
-        while !self.listener.is_finished() && patience.elapsed() < LAST_WORDS {
+        while !self.output_reader.is_finished() && patience.elapsed() < GRACE {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -268,17 +267,17 @@ impl Harness {
     }
 
     /// The current round: its number, its threads, and the bytes recorded so far.
-    pub fn under_way(&self) -> Option<(u64, u32, u64)> {
+    pub fn current_round(&self) -> Option<(u64, u32, u64)> {
         let now = Snapshot::read(self.area.get()?).ok()?;
         let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
         let threads = now.records.len() as u32 - 1;
         (now.stage == Stage::Calls).then_some((now.round, threads, bytes))
     }
 
-    /// Ends the harness that has sent this round; its recorder finishes the recording, in which the
-    /// round is. A recorder learns of a write when it returns, which may be long after it was read
-    /// here: had the harness been killed before, its replay would not write the round.
-    pub fn put_down_after(&mut self, round: u64) -> Result<()> {
+    /// Kills the harness after this round, which it has sent; its recorder finishes the recording.
+    /// A recorder learns of a write when it returns, which may be long after it was read here. Had
+    /// the harness been killed before, a replay would not write the round.
+    pub fn kill_after(&mut self, round: u64) -> Result<()> {
         let patience = Instant::now();
         while self.recorder
             && self.is_sending(round)
@@ -287,7 +286,7 @@ impl Harness {
         {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.put_down()
+        self.kill()
     }
 
     fn is_sending(&self, round: u64) -> bool {
@@ -295,8 +294,8 @@ impl Harness {
         snapshot.is_some_and(|now| now.round == round && now.stage == Stage::Sent)
     }
 
-    /// Ends the harness; its recorder finishes the recording.
-    pub fn put_down(&mut self) -> Result<()> {
+    /// Kills the harness; its recorder finishes the recording.
+    pub fn kill(&mut self) -> Result<()> {
         let patience = Instant::now();
         if self.recorder && self.kill_recorded() {
             while self.child.try_wait()?.is_none() && patience.elapsed() < RECORDER_MAX {
@@ -308,7 +307,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Kills the process under the recorder, if that is still what its number stands for.
+    /// Kills the recorded process, if its number still belongs to it.
     fn kill_recorded(&self) -> bool {
         let Some(process) = self.process else { return false };
         let status = std::fs::read_to_string(format!("/proc/{process}/status"));
@@ -332,9 +331,9 @@ impl Drop for Harness {
     }
 }
 
-/// An error of the harness itself, not of the target: exit status 2 or a panic, with its message on
-/// stderr.
-fn status_is_our_own(status: ExitStatus, output: &str) -> bool {
+/// Whether it is an error of the harness itself, not of the target: exit status 2 or a panic, with
+/// its message on stderr.
+fn is_harness_error(status: ExitStatus, output: &str) -> bool {
     let said = output.lines().any(|line| line.starts_with(OWN_FAILURE));
     said && (status.code() == Some(2) || status.signal() == Some(libc::SIGABRT))
 }
@@ -349,7 +348,7 @@ fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
     }
 }
 
-/// How many of a process's threads run and how many wait, in words.
+/// How many of a process's threads run and how many wait.
 fn thread_states(pid: u32) -> (u32, u32) {
     let (mut running, mut waiting) = (0, 0);
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! The reading thread of a supervised harness: decodes its pipe and sends whole rounds.
+//! Decodes the pipe of a supervised harness on a thread of its own and sends whole rounds.
 //! When the pipe ends, it also reads the frames left in the outbox of the record area.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::trace::rounds::{Assembler, Completed, Part, Round, RoundError};
 const BATCH_OPERATIONS: usize = 16_384;
 
 /// A message of the reading thread.
-pub(super) enum Piped {
+pub(super) enum Message {
     Hello(Box<Hello>),
     Rounds(Vec<Round>),
     Part(Box<Part>),
@@ -36,7 +36,7 @@ pub(super) fn read_frames(
     mut pipes: Pipes,
     pid: u32,
     area: &OnceLock<File>,
-    sender: &SyncSender<Piped>,
+    sender: &SyncSender<Message>,
 ) {
     let mut frames = FrameReader::new(pipes.frames);
     let mut feed = Feed::new(sender);
@@ -45,11 +45,11 @@ pub(super) fn read_frames(
             Ok(Some(Frame::Hello(hello))) => {
                 open_area(pid, &hello, area);
                 drop(pipes.go_ahead.take());
-                feed.hand_on(Piped::Hello(hello))
+                feed.send(Message::Hello(hello))
             }
             Ok(Some(frame)) => feed.take(frame, frames.has_buffered()),
             Err(error @ FrameError::Version(_)) => {
-                feed.hand_on(Piped::Problem(error.to_string().into()));
+                feed.send(Message::Problem(error.to_string().into()));
                 false
             }
             // Whatever cut the stream off ended the process, which `Harness` examines.
@@ -60,7 +60,7 @@ pub(super) fn read_frames(
         }
     }
     if let Some(area) = area.get() {
-        feed.outbox(area);
+        feed.read_outbox(area);
     }
     feed.flush();
 }
@@ -76,7 +76,7 @@ fn open_area(pid: u32, hello: &Hello, area: &OnceLock<File>) {
 
 /// Assembles frames and sends rounds, several at once if they are short.
 struct Feed<'a> {
-    sender: &'a SyncSender<Piped>,
+    sender: &'a SyncSender<Message>,
     assembler: Assembler,
     rounds: Vec<Round>,
     operations: usize,
@@ -85,21 +85,21 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    fn new(sender: &SyncSender<Piped>) -> Feed<'_> {
+    fn new(sender: &SyncSender<Message>) -> Feed<'_> {
         let assembler = Assembler::default();
         Feed { sender, assembler, rounds: Vec::new(), operations: 0, last: None }
     }
 
     /// Takes a frame; `more`: the next one is already here. Returns whether to continue.
     fn take(&mut self, frame: Frame, more: bool) -> bool {
-        let last_words = match frame {
-            Frame::Problem(problem) => Piped::Problem(problem),
-            Frame::Bye(bye) => Piped::Bye(bye),
-            Frame::Fault(detected) => Piped::Detected(Box::new(detected)),
-            Frame::Cut(steps) => return self.hand_on(Piped::Cut(steps)),
+        let last = match frame {
+            Frame::Problem(problem) => Message::Problem(problem),
+            Frame::Bye(bye) => Message::Bye(bye),
+            Frame::Fault(detected) => Message::Detected(Box::new(detected)),
+            Frame::Cut(steps) => return self.send(Message::Cut(steps)),
             frame => match self.assembler.feed_in_parts(frame) {
                 Ok(Some(Completed::Part(part))) => {
-                    return self.hand_on(Piped::Part(Box::new(part)));
+                    return self.send(Message::Part(Box::new(part)));
                 }
                 Ok(fed) => {
                     self.keep(fed.and_then(Completed::round));
@@ -111,12 +111,12 @@ impl Feed<'_> {
                         "the harness sent a damaged trace ({what}); the target may have \
                          overwritten memory"
                     );
-                    Piped::Problem(what.into())
+                    Message::Problem(what.into())
                 }
-                Err(error) => Piped::Problem(error.to_string().into()),
+                Err(error) => Message::Problem(error.to_string().into()),
             },
         };
-        self.hand_on(last_words);
+        self.send(last);
         false
     }
 
@@ -131,7 +131,7 @@ impl Feed<'_> {
     }
 
     /// Reads the rounds that were finished when the harness ended, but not written to the pipe.
-    fn outbox(&mut self, area: &File) {
+    fn read_outbox(&mut self, area: &File) {
         let Ok(bytes) = Snapshot::read(area).and_then(|snapshot| snapshot.outbox(area)) else {
             return;
         };
@@ -149,11 +149,11 @@ impl Feed<'_> {
     fn flush(&mut self) -> bool {
         self.operations = 0;
         let rounds = std::mem::take(&mut self.rounds);
-        rounds.is_empty() || self.sender.send(Piped::Rounds(rounds)).is_ok()
+        rounds.is_empty() || self.sender.send(Message::Rounds(rounds)).is_ok()
     }
 
-    fn hand_on(&mut self, piped: Piped) -> bool {
-        self.flush() && self.sender.send(piped).is_ok()
+    fn send(&mut self, message: Message) -> bool {
+        self.flush() && self.sender.send(message).is_ok()
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
         let outbox = [round(4), round(6), round(8)].concat();
         // The last frame of the outbox is cut off wherever the harness was when it died.
         for cut in 0..=outbox.len() {
-            let (sender, piped) = sync_channel(4);
+            let (sender, messages) = sync_channel(4);
             let mut feed = Feed::new(&sender);
             let piece = [round(2), round(4)].concat();
             let mut frames = FrameReader::resumed(&piece[..]);
@@ -206,9 +206,9 @@ mod tests {
             // The pipe brought the beginning of round 6.
             let begun = FrameReader::resumed(&round(6)[..]).next_frame().expect("sound");
             assert!(feed.take(begun.expect("a frame"), true));
-            feed.outbox(&area(&outbox[..cut]));
+            feed.read_outbox(&area(&outbox[..cut]));
             feed.flush();
-            let Ok(Piped::Rounds(rounds)) = piped.try_recv() else { panic!("no rounds") };
+            let Ok(Message::Rounds(rounds)) = messages.try_recv() else { panic!("no rounds") };
             let numbers: Vec<u64> = rounds.iter().map(|round| round.start.round).collect();
             assert!(numbers.len() >= 2 && numbers == [2, 4, 6, 8][..numbers.len()], "{cut}");
             assert_eq!(numbers.len() == 4, cut == outbox.len());

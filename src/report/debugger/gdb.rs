@@ -1,6 +1,5 @@
-//! The gdb script of a finding: its operations and how its program is run come in, text goes out.
-//! Commands of gdb alone, so that a gdb without Python will do. What does not depend on the finding
-//! lies in `operations.gdb` and `controlled.gdb`. Does not know where the operations come from.
+//! Writes the gdb script of a finding. It uses commands of gdb only, no Python. What does not
+//! depend on the finding is in `operations.gdb` and `controlled.gdb`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,31 +9,31 @@ use crate::core::plan::quoted;
 const OPERATIONS: &str = include_str!("operations.gdb");
 const CONTROLLED: &str = include_str!("controlled.gdb");
 
-/// What a script is about.
+/// The contents of a script.
 pub struct Script {
-    /// The finding, for the head of the script: its name and signature.
+    /// Name and signature of the finding, for the script's first line.
     pub title: String,
     pub program: Program,
-    /// In the order in which they begin, at most 26: each has a letter.
+    /// By start, at most 26, because each has a letter.
     pub operations: Vec<Operation>,
 }
 
 /// How the finding's round is run.
 pub enum Program {
-    /// A harness runs the job's round under the controlled engine. `ends`: the target ends the
-    /// process itself, and is to be stopped before that.
+    /// A harness runs the job's round with the controlled engine. `ends`: the target ends the
+    /// process itself, so the script stops it before that.
     Controlled { harness: PathBuf, job: PathBuf, ends: bool },
-    /// A recording is replayed; gdb is started and connected by the recorder.
+    /// rr replays a recording, and starts and connects gdb.
     Recording,
 }
 
-/// An operation to stop at.
+/// An operation at which gdb can stop.
 pub struct Operation {
-    /// The stamp at which its box was opened, which no other call of the run has.
+    /// The stamp that opened its timebox, which no other call of the run has.
     pub start: u64,
     /// The operation in words: thread, call, answer, times.
     pub words: String,
-    /// An event of the recording before it and near it.
+    /// An event of the recording shortly before it.
     pub event: Option<u64>,
 }
 
@@ -69,7 +68,7 @@ impl Script {
         )
     }
 
-    /// What the commands know of the operations.
+    /// The operations, as variables and commands.
     fn table(&self) -> String {
         let mut text = format!("\nset $il_count = {}\n", self.operations.len());
         text += "set $il_at = 0\nset $il_k = 0\n";
@@ -79,7 +78,7 @@ impl Script {
             let Operation { start, event, .. } = operation;
             line(&mut text, format_args!("  if $il_k == {k}\n    set $il_start = {start}"));
             if matches!(self.program, Program::Recording) {
-                // Numbers, not variables: the recorder then looks at the condition itself.
+                // With numbers instead of variables, rr evaluates the condition itself.
                 let event = event.map_or(String::new(), |event| format!(" {event}"));
                 line(&mut text, format_args!("    with confirm off -- run{event}"));
                 let stop = format!("tbreak *interlap_op_begin if $rdx == {start}");
@@ -98,7 +97,7 @@ impl Script {
     }
 }
 
-/// Of a recording: it is gone back to before the operation by `interlap--select`.
+/// For a recording: `interlap--select` goes back to before the operation.
 const RECORDING: &str = "
 # In Rust's, gdb does not find the names below.
 set language c++
@@ -114,7 +113,7 @@ document interlap--go
 end
 ";
 
-/// For targets that call `exit` and the like.
+/// For targets that end the process.
 const ENDS: &str = "
 # The target ends the process: stop before that.
 set breakpoint pending on
@@ -177,22 +176,22 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_gone_back_in() {
+    fn in_a_recording_gdb_goes_back() {
         let text = script(Program::Recording, Some(2650));
         assert!(text.contains("-- run 2650\n") && !text.contains("file "), "{text}");
         assert!(text.contains("define interlap-next") && !text.contains("define interlap-step"));
     }
 
-    /// `python` and the convenience functions that are written in it.
+    /// Neither `python` nor the convenience functions that are written in it.
     #[test]
-    fn a_gdb_without_python_will_do() {
+    fn the_script_needs_no_python() {
         let both = controlled(true) + &script(Program::Recording, None);
         for word in ["python", "$_streq", "$_regex", "$_strlen", "$_memeq", "$_any", "$_caller"] {
             assert!(!both.contains(word), "{word}");
         }
     }
 
-    /// As gdb wants it: each `define` is documented, and all that is begun ends.
+    /// Each `define` has its `document`, and each block its `end`.
     #[test]
     fn every_command_is_documented() {
         for text in [controlled(true), script(Program::Recording, Some(1))] {

@@ -1,9 +1,7 @@
-//! A finding's round, or its recording, under a debugger. A stored finding, the compiled adapter
-//! and the harness come in; the files that a debugger is started with go out, into the finding's
-//! directory. Starts nothing itself.
+//! Writes the files that a debugger needs for a finding's round or recording, into the finding's
+//! directory. `crate::cli` starts the debugger.
 //!
-//! - `gdb`: The gdb script of a finding: its operations and how its program is run come in, text
-//!   goes out.
+//! - `gdb`: Writes the gdb script of a finding.
 
 pub mod gdb;
 
@@ -14,24 +12,22 @@ use anyhow::{Context, Result, bail};
 use crate::core::history::{NEVER, OperationId};
 use crate::core::plan::{Carrier, Engine, Job, Plan};
 use crate::core::words;
-use crate::finding::{SCRIPT_FILE, Stored, What};
+use crate::finding::{Failure, SCRIPT_FILE, Stored};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
 use crate::trace::frame::DetectedKind;
 use gdb::{Operation, Program, Script};
 
-/// Names of the files.
 const JOB_FILE: &str = "debug.json";
-/// The target's own files, where it writes any.
+/// The directory for files that the target writes.
 const FILES: &str = "debug-files";
 
-/// Processor time without a step that counts as a hang while somebody looks on.
+/// Processor time without a step that counts as a hang in a debugger.
 const PATIENCE_MILLISECONDS: u64 = 3_600_000;
-/// The same of a finding that is a hang.
+/// The same if the finding is a hang.
 const HANG_MILLISECONDS: u64 = 2_500;
 
-/// Writes what a debugger needs to run the round of a finding of the controlled engine: the job,
-/// and gdb's script.
+/// Writes the job and gdb's script for a finding of the controlled engine.
 pub fn write(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
     let directory = std::path::absolute(&stored.directory)
         .with_context(|| format!("cannot resolve {}", stored.directory.display()))?;
@@ -42,7 +38,7 @@ pub fn write(stored: &Stored, library: &Path, harness: &Path) -> Result<()> {
     save(&directory.join(SCRIPT_FILE), script.text().as_bytes())
 }
 
-/// Writes what a debugger needs of a finding that has a recording by rr: gdb's script.
+/// Writes gdb's script for a finding with a recording by rr.
 pub fn write_recorded(stored: &Stored) -> Result<()> {
     let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
     let event = |at: usize| {
@@ -64,7 +60,7 @@ fn title(stored: &Stored) -> String {
     format!("{} ({})", stored.finding.name, stored.finding.signature)
 }
 
-/// The compiled adapter that [`write`] was called with for a finding in this directory.
+/// The compiled adapter that the job in this directory names.
 pub fn library(directory: &Path) -> Option<PathBuf> {
     let job = std::fs::read(directory.join(JOB_FILE)).ok()?;
     serde_json::from_slice::<Job>(&job).ok().map(|job| job.library)
@@ -74,13 +70,15 @@ fn save(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// That round alone, on threads of the operating system, which debuggers know.
+/// A job of that round alone, on threads of the operating system, which debuggers know.
 fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
     let finding = &stored.finding;
     let mut plan: Plan = finding.plan.clone();
     plan.control.carrier = Carrier::Thread;
-    let hangs =
-        matches!(finding.what, What::Fault { kind: FaultKind::Detected(DetectedKind::Hang), .. });
+    let hangs = matches!(
+        finding.what,
+        Failure::Fault { kind: FaultKind::Detected(DetectedKind::Hang), .. }
+    );
     Job {
         plan,
         library: library.to_path_buf(),
@@ -95,7 +93,7 @@ fn job(stored: &Stored, library: &Path, directory: &Path) -> Job {
 
 fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
     let finding = &stored.finding;
-    let ends = matches!(finding.what, What::Fault { kind: FaultKind::Exit(_), .. });
+    let ends = matches!(finding.what, Failure::Fault { kind: FaultKind::Exit(_), .. });
     Script {
         title: title(stored),
         program: Program::Controlled { harness, job, ends },
@@ -113,16 +111,16 @@ fn operation(stored: &Stored, id: OperationId) -> Operation {
     Operation { start: boxed.start, words, event: None }
 }
 
-/// Where to stop, of what the user asked for.
+/// Where the user wants to stop.
 pub enum Stop {
-    /// Operation with this number, from 1.
+    /// The operation with this number, from 1.
     Operation(usize),
     Step(u64),
-    /// Where it goes wrong: at the fault, else at the first operation.
-    There,
+    /// At the fault; of a violation at the first operation.
+    AtFailure,
 }
 
-/// Arguments of gdb to look at a finding that [`write`] was called for.
+/// Arguments of gdb for a finding whose files were [written](write).
 pub fn arguments(stored: &Stored, stop: &Stop) -> Result<Vec<String>> {
     if stored.finding.plan.engine != Engine::Controlled {
         bail!("only what the controlled engine found can be stopped");
@@ -138,8 +136,8 @@ pub fn arguments(stored: &Stored, stop: &Stop) -> Result<Vec<String>> {
             bail!("this finding's operations are A to {last} (`interlap show` has the picture)")
         }
         (Stop::Step(step), _) => format!("interlap-step {step}"),
-        (Stop::There, What::Fault { .. }) => "interlap-fault".to_string(),
-        (Stop::There, What::Violation { .. }) => "interlap-op A".to_string(),
+        (Stop::AtFailure, Failure::Fault { .. }) => "interlap-fault".to_string(),
+        (Stop::AtFailure, Failure::Violation { .. }) => "interlap-op A".to_string(),
     };
     let script = stored.directory.join(SCRIPT_FILE).display().to_string();
     Ok(["-q", "-x", &script, "-ex", &command].map(str::to_string).to_vec())

@@ -1,5 +1,4 @@
-//! A curve as a picture that needs no script. Points of one or several runs come in, SVG with a
-//! text that says the same goes out. Does not know what is counted.
+//! Draws the curves of a count as SVG, with a caption that says the same in words.
 
 use std::fmt::Write;
 
@@ -9,22 +8,22 @@ use crate::report::progress::short;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 230.0;
-/// Room for numbers at the left, at the right, above and below.
+/// Margins, which hold the numbers of the axes.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
-/// Runs that are named at the ends of their curves.
+/// Most runs whose curves are named.
 const NAMED_MAX: usize = 4;
 
 /// A count that grew with the rounds.
 pub struct Chart<'a> {
-    /// Of its element.
+    /// The id of its element.
     pub id: &'a str,
     pub title: &'a str,
     /// What is counted, in the plural.
     pub what: &'a str,
-    /// Of what rounds: "rounds".
+    /// What rounds are called: "rounds".
     pub rounds: &'a str,
     /// The points of each run: rounds and count, both ascending.
     pub runs: Vec<Vec<(u64, u64)>>,
@@ -81,7 +80,7 @@ impl Chart<'_> {
         svg
     }
 
-    /// What the curves say, in words.
+    /// The curves in words.
     fn caption(&self) -> String {
         let (what, of) = (self.what, self.rounds);
         let sentences = self.runs.iter().enumerate().filter_map(|(number, run)| {
@@ -100,7 +99,7 @@ impl Chart<'_> {
     }
 }
 
-/// The count after so many rounds, where the curve is drawn.
+/// The count after so many rounds, interpolated like the curve.
 fn count_at(run: &[(u64, u64)], rounds: u64) -> u64 {
     let mut before = (0, 0);
     for &point in run {
@@ -113,9 +112,9 @@ fn count_at(run: &[(u64, u64)], rounds: u64) -> u64 {
     before.1
 }
 
-/// From a count to a place.
+/// Maps counts to coordinates.
 struct Axis {
-    /// Where marks stand: 0, this, twice this, ...
+    /// The distance of marks.
     step: u64,
     end: u64,
     from: f64,
@@ -138,7 +137,7 @@ impl Axis {
         Axis { step, end: most.div_ceil(step).max(1) * step, from, to }
     }
 
-    /// The same, but the end is where the last count is.
+    /// The same, but ends at `most`.
     fn until(most: u64, from: f64, to: f64) -> Axis {
         Axis { end: most.max(1), ..Axis::up_to(most, from, to) }
     }

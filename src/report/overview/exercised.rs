@@ -1,18 +1,14 @@
-//! What a run exercised, as parts of its page: operations and answers, which of them overlapped,
-//! arguments. Sums come in, HTML goes out.
+//! Sections of a run's page about what it exercised: operations and answers, which of them
+//! overlapped, arguments.
 
-use super::html::{Cell, Section, folded, grouped, paragraph, percent, table};
+use super::html::{Cell, Section, folded, grouped, heads, paragraph, percent, table};
 use crate::core::operation::Op;
 use crate::fuzz::exercise::{
     Answer, BUCKETS, Exercise, Gap, Measure, Offer, bounds, bucket, expected, has_keys, measure,
     pairs_of_answers,
 };
 
-fn heads(heads: &[&str]) -> Vec<String> {
-    heads.iter().map(|head| head.to_string()).collect()
-}
-
-/// What never happened, and what to do about it.
+/// What never happened, and which options may change that.
 pub fn never(exercise: &Exercise, gaps: &[Gap]) -> Section {
     let part = match exercise.is_sampled() {
         true => " What overlaps, and arguments, are of the rounds that were looked at.",
@@ -55,7 +51,7 @@ pub fn operations(exercise: &Exercise, offer: &Offer) -> Section {
     Section { id: "operations", title: "Operations", html: table("", caption, &names, &rows) }
 }
 
-/// The kinds of answers of an operation that was called: those given, and those to be expected.
+/// The kinds of answers of an operation that was called: those given, and those expected.
 fn answers(exercise: &Exercise, op: Op, offer: &Offer) -> Vec<(String, u64)> {
     let given = exercise.answers.iter().filter(|answers| answers.answer.op == op);
     let mut found: Vec<_> = given.map(|a| (a.answer.outcome, a.calls)).collect();
@@ -71,7 +67,7 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer) -> Vec<(String, u64)> {
     found.into_iter().map(|(outcome, calls)| (outcome.words(op).to_string(), calls)).collect()
 }
 
-/// Which operations overlapped, how often; and how many calls at once.
+/// How often operations overlapped, and how many calls were under way at once.
 pub fn at_once(exercise: &Exercise, offer: &Offer) -> Section {
     let (mean, most) = exercise.concurrency();
     let mut html = paragraph(&format!(
@@ -168,12 +164,12 @@ pub fn arguments(exercise: &Exercise, offer: &Offer) -> Option<Section> {
         (Measure::Position, "Calls by position"),
         (Measure::Amount, "Calls by amount"),
     ];
-    let tables = kinds.map(|(kind, caption)| of_measure(exercise, offer, kind, caption));
+    let tables = kinds.map(|(kind, caption)| argument_table(exercise, offer, kind, caption));
     let html = tables.concat();
     (!html.is_empty()).then_some(Section { id: "arguments", title: "Arguments", html })
 }
 
-fn of_measure(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &str) -> String {
+fn argument_table(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &str) -> String {
     let ops = offer.operations.iter().copied();
     let ops: Vec<Op> = ops.filter(|op| measure(*op) == Some(kind)).collect();
     let of_kind = exercise.arguments.iter().filter(|a| ops.contains(&a.op));

@@ -1,4 +1,4 @@
-//! Tables and sections. What they say comes in, as text that is no HTML yet; HTML goes out.
+//! Makes tables and sections of HTML. Text is escaped here.
 
 use crate::report::page::escaped;
 
@@ -11,12 +11,12 @@ pub enum Cell {
     Count(u64),
     /// A part of a whole, with a bar; between 0 and 1.
     Share(f64),
-    /// A count on a ground that is the deeper, the more it is: how deep, between 0 and 1, and what
-    /// stands below in small letters.
+    /// A count on a coloured background: the depth of the colour, between 0 and 1, and small text
+    /// below the count.
     Heat(u64, f64, String),
-    /// What could have happened and did not.
+    /// Possible, but never happened.
     Never,
-    /// What cannot happen.
+    /// Impossible, and why.
     Impossible(&'static str),
 }
 
@@ -75,6 +75,11 @@ impl Cell {
     }
 }
 
+/// Heads of columns, for [`table`].
+pub fn heads(heads: &[&str]) -> Vec<String> {
+    heads.iter().map(|head| head.to_string()).collect()
+}
+
 /// A table; the first of each row is its header. `class`: "" or "grid".
 pub fn table(class: &str, caption: &str, heads: &[String], rows: &[(String, Vec<Cell>)]) -> String {
     let numbers = |at: usize| {
@@ -91,7 +96,7 @@ pub fn table(class: &str, caption: &str, heads: &[String], rows: &[(String, Vec<
     };
     let body: String = rows.iter().map(row).collect();
     let caption = escaped(caption);
-    // Wide ones scroll by themselves, with keys, too.
+    // A wide table scrolls, also with keys.
     format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\">\
          <table class=\"{class}\"><caption>{caption}</caption>\n\
@@ -111,7 +116,7 @@ pub fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escaped(text))
 }
 
-/// What is folded away until it is asked for.
+/// A part that is folded until it is opened.
 pub fn folded(summary: &str, html: &str) -> String {
     format!("<details><summary>{}</summary>\n{html}</details>\n", escaped(summary))
 }
@@ -146,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_html() {
+    fn text_is_escaped() {
         let evil = "<b>&\"".to_string();
         let cells = || vec![Cell::Text(evil.clone()), Cell::Link(evil.clone(), evil.clone())];
         let html = table("", &evil, std::slice::from_ref(&evil), &[(evil.clone(), cells())]);

@@ -1,13 +1,12 @@
-//! The page of a run: one HTML file without network that shows what was done and what was not. A
-//! ledger and its findings come in, the page's text goes out. It is whole without its script, which
-//! has the switch of colours alone. Decides nothing about the run.
+//! Renders the page of a run: one HTML file that shows what was exercised and what was not.
+//! It needs no network, and its script only switches colours.
 //!
-//! - `chart`: A curve as a picture that needs no script.
-//! - `exercised`: What a run exercised, as parts of its page: operations and answers, which of them
-//!   overlapped, arguments.
-//! - `html`: Tables and sections.
-//! - `runs`: The numbers of a run as parts of its page: findings, figures, growth, policies, and
-//!   with what, where and when each run was done.
+//! - `chart`: Draws the curves of a count as SVG, with a caption that says the same in words.
+//! - `exercised`: Sections of a run's page about what it exercised: operations and answers, which
+//!   of them overlapped, arguments.
+//! - `html`: Makes tables and sections of HTML.
+//! - `runs`: Sections of a run's page: findings, figures, growth, policies, and the circumstances
+//!   of each run.
 
 mod chart;
 mod exercised;
@@ -17,35 +16,36 @@ mod runs;
 use super::page;
 use super::page::escaped;
 use super::progress::summary_line;
+use super::words::NOTHING_FOUND;
 use crate::campaign::ledger::Ledger;
-use crate::fuzz::exercise::{Gap, LOOKED_CALLS, LOOKED_FIRST, LOOKED_ONE_IN, Offer, gaps};
+use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
 use html::{Section, grouped, paragraph};
 
 const TEMPLATE: &str = include_str!("assets/run.html");
 const STYLE: &str = include_str!("assets/run.css");
 
-/// A finding as the page names it.
+/// A row of the page's table of findings.
 pub struct Found {
     pub name: String,
     pub signature: String,
     pub sightings: u64,
     pub after_seconds: f64,
     pub confirmed: Option<bool>,
-    /// Where its own page lies, as a link from this one.
+    /// The link to its own page.
     pub link: String,
 }
 
-/// What the ledger's runs could have exercised; none where they did not write it down.
+/// What the ledger's runs could have exercised; none if they did not record it.
 pub fn offer(ledger: &Ledger) -> Option<Offer> {
     let known = ledger.parts.iter().find_map(|part| part.circumstances.as_ref())?;
     let plans = ledger.parts.iter().map(|part| &part.plan);
-    Some(Offer::of(&known.target.operations, known.target.capacity.into(), plans))
+    Some(Offer::new(&known.target.operations, known.target.capacity.into(), plans))
 }
 
 /// What the ledger's runs never exercised, the widest gaps first.
-pub fn never(ledger: &Ledger) -> Vec<Gap> {
-    let exercise = ledger.statistics.exercise.as_ref();
-    exercise.zip(offer(ledger)).map_or(Vec::new(), |(exercise, offer)| gaps(exercise, &offer))
+pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
+    let exercised = ledger.statistics.exercise.as_ref().zip(offer(ledger));
+    exercised.map_or(Vec::new(), |(exercise, offer)| exercise::gaps(exercise, &offer))
 }
 
 /// The page.
@@ -68,7 +68,7 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
         "nav" => format!("{nav}<a href=\"#help\">How to read</a>"),
         "sections" => sections.iter().map(Section::render).collect(),
         "sampling" => sampling(),
-        "style" => [page::GROUND, STYLE].concat(),
+        "style" => [page::BASE_STYLE, STYLE].concat(),
         "script" => [page::DOM, page::THEME].concat(),
         _ => unreachable!("the template has no {name}"),
     })
@@ -76,10 +76,10 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
 
 fn sampling() -> String {
     format!(
-        "counted in the first {} rounds and in one of {LOOKED_ONE_IN} after those, chosen by the \
+        "counted in the first {} rounds and in one of {ANALYSED_ONE_IN} after those, chosen by the \
          round’s number alone, and of each in its first {} calls (of a long round, of each part)",
-        grouped(LOOKED_FIRST),
-        grouped(LOOKED_CALLS as u64),
+        grouped(ANALYSED_FIRST),
+        grouped(ANALYSED_CALLS as u64),
     )
 }
 
@@ -92,14 +92,14 @@ fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
         0 if undecided > 0 && undecided == ledger.statistics.rounds => {
             ("inconclusive", "Not decided: no round was".to_string())
         }
-        0 => ("consistent", "Nothing found".to_string()),
+        0 => ("consistent", NOTHING_FOUND.to_string()),
     }
 }
 
 fn sections(ledger: &Ledger, found: &[Found]) -> Vec<Section> {
     let mut sections: Vec<Section> = runs::findings(found).into_iter().collect();
     if let Some((exercise, offer)) = ledger.statistics.exercise.as_ref().zip(offer(ledger)) {
-        sections.push(exercised::never(exercise, &gaps(exercise, &offer)));
+        sections.push(exercised::never(exercise, &exercise::gaps(exercise, &offer)));
         sections.push(exercised::operations(exercise, &offer));
         sections.push(exercised::at_once(exercise, &offer));
         sections.extend(exercised::arguments(exercise, &offer));

@@ -1,17 +1,13 @@
-//! The numbers of a run as parts of its page: findings, figures, growth, policies, and with what,
-//! where and when each run was done. A ledger comes in, HTML goes out.
+//! Sections of a run's page: findings, figures, growth, policies, and the circumstances of each
+//! run.
 
 use super::Found;
 use super::chart::Chart;
-use super::html::{Cell, Section, facts, grouped, paragraph, percent, table};
+use super::html::{Cell, Section, facts, grouped, heads, paragraph, percent, table};
 use crate::campaign::ledger::{Circumstances, Ledger, Part};
 use crate::fuzz::{Coverage, Point, Statistics};
 use crate::report::coverage;
 use crate::report::progress::short;
-
-fn heads(heads: &[&str]) -> Vec<String> {
-    heads.iter().map(|head| head.to_string()).collect()
-}
 
 pub fn findings(found: &[Found]) -> Option<Section> {
     let row = |found: &Found| {
@@ -71,10 +67,10 @@ pub fn figures(statistics: &Statistics) -> Section {
     Section { id: "figures", title: "Figures", html: facts(&rows) }
 }
 
-/// A count with its rounds, where there is one.
+/// Rounds and count of a point, if it has the count.
 type Count = fn(&Point) -> Option<(u64, u64)>;
 
-/// What has a curve: its element, its title, what is counted, in the plural.
+/// The counts with curves: element, title, what is counted in the plural.
 fn counts() -> [(&'static str, &'static str, &'static str, Count); 4] {
     [
         ("schedules", "Schedules", "distinct schedules", |point| {
@@ -92,7 +88,7 @@ fn counts() -> [(&'static str, &'static str, &'static str, Count); 4] {
     ]
 }
 
-/// Curves of what the rounds brought.
+/// The curves of the counts.
 pub fn growth(ledger: &Ledger) -> Option<Section> {
     let runs: Vec<&[Point]> = ledger.parts.iter().map(|part| &part.curve[..]).collect();
     let mut html = String::new();
@@ -134,7 +130,7 @@ pub fn policies(coverage: &Coverage) -> Section {
     Section { id: "policies", title: "Policies", html }
 }
 
-/// With what, where and when each run was done.
+/// Plan, versions, machine and time of each run.
 pub fn circumstances(ledger: &Ledger) -> Section {
     let mut html = String::new();
     for (number, part) in ledger.parts.iter().enumerate() {

@@ -1,18 +1,17 @@
-//! What a page's script is given. A [`Subject`] comes in, a value that serializes to JSON goes out:
-//! operations are numbered by their start and packed, what is near the failure is there in full.
-//! Does not know how it is shown; `assets/decode.js` reads it.
+//! The data of a page, as its script reads it (`assets/decode.js`): operations are packed and
+//! numbered by their start; the evidence near the failure is there in full.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::explained::{Linearization, PartialsData, StoryData, explained};
+use super::evidence::{Evidence, Linearization, PartialsData, SearchData};
 use super::pack::Packed;
-use super::{Interleaving, Judgement, Subject};
+use super::{Conclusion, Interleaving, Subject};
 use crate::core::history::{NEVER, OperationId, client_name};
 use crate::exchange::values::Value;
 
-/// Most operations that a page holds: those around the failure.
+/// Most operations in a page; of more, those around the failure.
 const OPERATIONS_MAX: usize = 300_000;
 
 #[derive(Serialize)]
@@ -21,36 +20,37 @@ pub struct Data {
     pub model: String,
     /// `consistent`, `inconclusive`, `violation` or `fault`.
     pub verdict: &'static str,
-    /// How many, of what, and whether stamps are shown as they are.
+    /// Factor and name of the unit, and whether stamps are shown as recorded.
     pub unit: (f64, &'static str, bool),
-    /// Stamp of the first start, as text: numbers of a script have 53 bits.
+    /// The first start, as text: JavaScript's numbers have 53 bits.
     pub zero: String,
     pub rows: Vec<String>,
     pub operations: Operations,
-    /// Values that stand for others.
+    /// The texts that integers of the history stand for.
     pub strings: BTreeMap<String, String>,
-    /// The operations that contradict each other, and those that bear letters.
     pub witness: Vec<u32>,
+    /// The operations with letters.
     pub lettered: Vec<u32>,
     pub partials: Option<PartialsData>,
-    pub story: Option<StoryData>,
+    #[serde(rename = "story")]
+    pub search: Option<SearchData>,
     pub order: Option<Linearization>,
-    /// Why there is no search, or no order, to show.
+    /// Why there is no search or no order.
     pub missing: Vec<String>,
     pub interleaving: Option<InterleavingData>,
 }
 
-/// Name, status and what is read of it, numbers of arguments and results.
+/// Name, status, the status in words, numbers of arguments and results.
 pub type Shape = (&'static str, &'static str, &'static str, usize, usize);
 
 #[derive(Serialize)]
 pub struct Operations {
     pub count: usize,
-    /// Those that are not in the page.
+    /// How many are not in the page.
     pub left_out: usize,
     pub shapes: Vec<Shape>,
-    /// For each, by start: start since the one before, row, duration and one (0: never ended),
-    /// shape, arguments, results.
+    /// For each operation, by start: start minus the previous start, row, duration plus one (0:
+    /// pending), shape, arguments, results.
     pub packed: String,
 }
 
@@ -80,25 +80,25 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    pub fn of(&self, id: OperationId) -> Option<u32> {
+    pub fn get(&self, id: OperationId) -> Option<u32> {
         self.places.get(&id).copied()
     }
 
     pub fn all(&self, ids: &[OperationId]) -> Vec<u32> {
-        ids.iter().filter_map(|id| self.of(*id)).collect()
+        ids.iter().filter_map(|id| self.get(*id)).collect()
     }
 }
 
 impl Data {
-    pub fn of(subject: &Subject) -> Data {
+    pub fn new(subject: &Subject) -> Data {
         let numbers = numbered(subject);
-        let rows = Rows::of(subject);
-        let explained = explained(subject, &numbers);
-        let (verdict, witness): (_, &[OperationId]) = match &subject.judgement {
-            Judgement::Consistent => ("consistent", &[]),
-            Judgement::Inconclusive(_) => ("inconclusive", &[]),
-            Judgement::Violation { operations, .. } => ("violation", operations),
-            Judgement::Fault { .. } => ("fault", &[]),
+        let rows = Rows::new(subject);
+        let evidence = Evidence::new(subject, &numbers);
+        let (verdict, witness): (_, &[OperationId]) = match &subject.conclusion {
+            Conclusion::Consistent => ("consistent", &[]),
+            Conclusion::Inconclusive(_) => ("inconclusive", &[]),
+            Conclusion::Violation { operations, .. } => ("violation", operations),
+            Conclusion::Fault { .. } => ("fault", &[]),
         };
         let interleaving = subject.interleaving.as_ref();
         Data {
@@ -116,24 +116,24 @@ impl Data {
             strings: strings(subject, &numbers),
             witness: numbers.all(witness),
             lettered: numbers.all(&subject.lettered),
-            partials: explained.partials,
-            story: explained.story,
-            order: explained.order,
-            missing: explained.missing,
+            partials: evidence.partials,
+            search: evidence.search,
+            order: evidence.order,
+            missing: evidence.missing,
             interleaving: interleaving
                 .map(|steps| interleaved(steps, subject.history.drain, &numbers)),
         }
     }
 }
 
-/// The operations of the page: all, or where there are too many those around the failure.
+/// Numbers the operations of the page: all, or those around the failure if there are too many.
 fn numbered(subject: &Subject) -> Numbers {
     let history = subject.history;
     let mut ids: Vec<OperationId> = history.ids().collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     if ids.len() > OPERATIONS_MAX {
         let mut needed: Vec<OperationId> = subject.lettered.clone();
-        if let Judgement::Violation { operations, partials, .. } = &subject.judgement {
+        if let Conclusion::Violation { operations, partials, .. } = &subject.conclusion {
             needed.extend_from_slice(operations);
             needed.extend(partials.iter().flat_map(|partials| &partials.near));
         }
@@ -157,7 +157,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(subject: &Subject) -> Rows {
+    fn new(subject: &Subject) -> Rows {
         let mut clients: Vec<u32> = subject.history.threads.iter().map(|t| t.client).collect();
         clients.sort_unstable();
         clients.dedup();
@@ -199,7 +199,7 @@ fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
     Operations { count, left_out, shapes, packed: packed.base64() }
 }
 
-/// What the values of these operations stand for, where they are not themselves.
+/// The texts that values of these operations stand for.
 fn strings(subject: &Subject, numbers: &Numbers) -> BTreeMap<String, String> {
     let mut strings = BTreeMap::new();
     for id in &numbers.ids {
@@ -218,7 +218,7 @@ fn interleaved(all: &Interleaving, drain: Option<u32>, numbers: &Numbers) -> Int
     let steps = all.steps.iter().map(|step| InterleavedData {
         step: step.step,
         thread: client_name(step.thread, drain),
-        operation: step.operation.and_then(|id| numbers.of(id)),
+        operation: step.operation.and_then(|id| numbers.get(id)),
         what: step.what.clone(),
         file: step.file.clone(),
         line: step.line,

@@ -1,32 +1,34 @@
-//! A page: one HTML file without network that shows a history and what was made of it. A
-//! [`Subject`] comes in, the page's text goes out: [`data`] is what its script is given, `assets`
-//! the page itself, written by hand and joined here. Decides nothing about the history.
+//! Renders the page of a finding or a history: one HTML file that needs no network.
+//! `assets` has the page, which is joined here; [`data`] is what its script reads.
 //!
-//! - `data`: What a page's script is given.
-//! - `explained`: How far the history can be explained, for a page.
-//! - `pack`: Numbers in little room.
-//! - `stored`: The page of a finding.
+//! - `data`: The data of a page, as its script reads it (`assets/decode.js`): operations are packed
+//!   and numbered by their start; the evidence near the failure is there in full.
+//! - `evidence`: The evidence of a page: partial linearizations, the search near the failure, or an
+//!   order of a good history, in the page's numbers.
+//! - `finding`: Makes the page of a finding.
+//! - `pack`: Packs integers into bytes (LEB128), and these into base64 for a page.
 
 mod data;
-mod explained;
+mod evidence;
+mod finding;
 mod pack;
-mod stored;
 
 use crate::check::Partials;
 use crate::core::history::{History, OperationId, Unit};
 use crate::exchange::values::Interner;
 use crate::model::Spec;
+use crate::report::words::UNEXPLAINED;
 
-pub use stored::of_finding;
+pub use finding::of_finding;
 
 const TEMPLATE: &str = include_str!("assets/page.html");
-/// What all pages have: the ground of their style, and scripts that know nothing of a history.
-pub const GROUND: &str = include_str!("assets/page.css");
+/// What all pages have: the base of their style, and scripts that do not depend on a history.
+pub const BASE_STYLE: &str = include_str!("assets/page.css");
 pub const DOM: &str = include_str!("assets/dom.js");
 pub const THEME: &str = include_str!("assets/theme.js");
 const STYLE: [&str; 3] =
-    [GROUND, include_str!("assets/timeline.css"), include_str!("assets/search.css")];
-/// For browsers in which the script fails.
+    [BASE_STYLE, include_str!("assets/timeline.css"), include_str!("assets/search.css")];
+/// Shown by browsers in which the script fails.
 const GUARD: &str = include_str!("assets/guard.js");
 /// In this order: each uses what those before it define.
 const SCRIPT: [&str; 13] = [
@@ -52,70 +54,67 @@ pub struct Subject<'a> {
     /// The library and the model.
     pub about: String,
     pub history: &'a History,
-    /// None where it is not known any more.
+    /// None if this program does not know it any more.
     pub model: Option<Spec>,
-    pub judgement: Judgement<'a>,
-    /// The operations that bear letters, in the order of their letters.
+    pub conclusion: Conclusion<'a>,
+    /// The operations with letters, in the order of these.
     pub lettered: Vec<OperationId>,
     pub unit: Unit,
-    /// What else there is to know: names and values, the values mostly commands.
+    /// Names and values, which are mostly commands.
     pub facts: Vec<(String, String)>,
-    /// What integers in the history stand for something else.
+    /// The texts that integers of the history stand for.
     pub strings: &'a Interner,
-    /// What happened in the round, step by step, where that is known.
     pub interleaving: Option<Interleaving>,
 }
 
-/// What was made of the history.
-pub enum Judgement<'a> {
+/// The verdict on the history, or a fault.
+pub enum Conclusion<'a> {
     Consistent,
     Inconclusive(String),
     Violation {
         rule: &'a str,
         explanation: String,
         operations: &'a [OperationId],
-        /// How far it can be explained.
         partials: Option<&'a Partials>,
     },
-    /// The target ended its process, or hangs: a sentence, and what else is known.
+    /// A sentence about a fault, and what else is known.
     Fault {
         sentence: String,
         more: Vec<String>,
     },
 }
 
-/// A round step by step, as its threads took turns.
+/// The steps of a round's threads, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Interleaving {
     pub steps: Vec<Interleaved>,
-    /// Steps that are left out, as nothing hangs on them.
+    /// The number of steps that are left out because they do not matter.
     pub left_out: u64,
 }
 
 /// One step of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Interleaved {
-    /// Its number, in the stamps of the history.
+    /// Its number, as in the stamps of the history.
     pub step: u64,
-    /// Number of the thread, as clients of the history have it.
+    /// The client's number in the history.
     pub thread: u32,
-    /// The operation that it belongs to.
     pub operation: Option<OperationId>,
     /// "store 7 to head", "compare-exchange of tail failed", ...
     pub what: String,
     pub file: Option<String>,
     pub line: Option<u32>,
-    /// The line of the same file that calls it, of a helper that is called from several.
+    /// The line of the same file that calls it, if several lines call the helper.
     pub from: Option<u32>,
     /// That line's text.
     pub text: Option<String>,
-    /// Whether the turn was taken from a thread that could have gone on.
+    /// Whether a preemption came before it.
     pub is_switch: bool,
 }
 
 /// The page.
 pub fn render(subject: &Subject) -> String {
-    let data = data::Data::of(subject);
+    let data = data::Data::new(subject);
     let json = serde_json::to_string(&data).expect("it holds what JSON can hold");
     let (heading, sentences) = words(subject);
     let paragraphs: String =
@@ -130,7 +129,7 @@ pub fn render(subject: &Subject) -> String {
         "style" => STYLE.concat(),
         "guard" => GUARD.to_string(),
         "script" => SCRIPT.concat(),
-        // Within a script element nothing but "<" can end it.
+        // Only "<" can end a script element.
         "data" => json.replace('<', "\\u003c"),
         _ => unreachable!("the template has no {name}"),
     })
@@ -141,29 +140,28 @@ pub fn script() -> String {
     SCRIPT.concat()
 }
 
-/// The verdict in a line, and what explains it.
+/// The verdict in a line, and paragraphs that explain it.
 fn words(subject: &Subject) -> (String, Vec<String>) {
     let render = |text: &str| subject.strings.render(text);
-    match &subject.judgement {
-        Judgement::Consistent => {
+    match &subject.conclusion {
+        Conclusion::Consistent => {
             ("Consistent: some order of the calls explains every answer".to_string(), Vec::new())
         }
-        Judgement::Inconclusive(reason) => (
+        Conclusion::Inconclusive(reason) => (
             "Not decided: whether some order explains the answers is unknown".to_string(),
             vec![render(reason)],
         ),
-        Judgement::Violation { rule, explanation, .. } => (
-            format!("No order of the calls explains the answers ({rule})"),
-            vec![render(explanation)],
-        ),
-        Judgement::Fault { sentence, more } => (
+        Conclusion::Violation { rule, explanation, .. } => {
+            (format!("{UNEXPLAINED} ({rule})"), vec![render(explanation)])
+        }
+        Conclusion::Fault { sentence, more } => (
             "The target failed".to_string(),
             [sentence.clone()].iter().chain(more).cloned().collect(),
         ),
     }
 }
 
-/// Names and values as a list; nothing of no facts.
+/// Names and values as a list; nothing without any.
 fn facts(facts: &[(String, String)]) -> String {
     if facts.is_empty() {
         return String::new();
@@ -177,7 +175,7 @@ fn facts(facts: &[(String, String)]) -> String {
     )
 }
 
-/// The template with what stands for each `{{name}}`; what is put in is not looked at again.
+/// Replaces each `{{name}}` of the template. Values are not searched for names.
 pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut page = String::new();
     let mut rest = template;

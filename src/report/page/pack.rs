@@ -1,10 +1,9 @@
-//! Numbers in little room. Integers come in; bytes, and base64 for a page, go out. Knows no
-//! history.
+//! Packs integers into bytes (LEB128), and these into base64 for a page.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 
-/// Integers one after the other, small ones in few bytes: seven bits in each, the lowest first, and
-/// a bit that says whether more follow (LEB128).
+/// Integers one after the other: seven bits in each byte, the lowest first, and a bit that says
+/// whether more follow.
 #[derive(Default)]
 pub struct Packed(Vec<u8>);
 
@@ -17,7 +16,7 @@ impl Packed {
         self.0.push(value as u8);
     }
 
-    /// One that may be negative: twice it, or twice what is beyond it, less one.
+    /// Pushes a signed integer in zigzag encoding: 0, -1, 1, -2, ...
     pub fn push_signed(&mut self, value: i64) {
         self.push((value << 1 ^ value >> 63) as u64);
     }

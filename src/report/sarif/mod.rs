@@ -1,14 +1,14 @@
-//! Results as SARIF 2.1.0 (Static Analysis Results Interchange Format, OASIS 2020), which shows
-//! findings at their source lines: a result for each finding, suppressed if it is known, with what
-//! its threads did as a code flow, a thread flow for each, numbered by the order of execution.
+//! Writes results as SARIF 2.1.0 (Static Analysis Results Interchange Format, OASIS 2020).
+//! Each finding is a result at its source line, suppressed if it is known. Its interleaving is a
+//! code flow with a thread flow for each thread.
 //!
-//! Each location has a file, because those who show results refuse the whole report over one
-//! without: where no line is known that is the adapter, which says what was tested.
+//! Each location has a file, because viewers refuse a whole report with one that has none: if no
+//! line is known, it is the adapter.
 //!
-//! - `flow`: What threads did, as thread flows: an interleaving comes in, a flow for each thread
-//!   goes out, its steps numbered by the order of execution over all of them.
-//! - `uri`: Files as SARIF names them: a path comes in, an artifact location goes out, relative to
-//!   the root of the repository where it lies below.
+//! - `flow`: Makes SARIF thread flows of an interleaving: a flow for each thread, whose steps are
+//!   numbered by the order of execution over all threads.
+//! - `uri`: Names files as SARIF artifact locations, relative to the root of the repository if they
+//!   lie below it.
 
 mod flow;
 mod uri;
@@ -18,15 +18,16 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::results::{self, Ended, Results};
+use super::words::UNEXPLAINED;
 use super::{text, words};
 use crate::finding::interleaving::Place;
-use crate::finding::spots;
-use crate::finding::{Finding, Stored, What};
+use crate::finding::locations;
+use crate::finding::{Failure, Finding, Stored};
 use uri::Files;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/\
                       sarif-schema-2.1.0.json";
-/// Lines beside the first that are told of.
+/// Most related locations.
 const RELATED_MAX: usize = 8;
 
 /// The whole file.
@@ -36,7 +37,7 @@ pub fn render(results: &Results) -> Value {
     let ids: Vec<&String> = rules.keys().collect();
     let files = Files::below(results.root);
     let result = |stored: &&Stored| {
-        let mut result = of_finding(stored, results, &files);
+        let mut result = finding_result(stored, results, &files);
         result["ruleIndex"] = json!(ids.binary_search(&&rule_id(&stored.finding)).ok());
         result
     };
@@ -64,20 +65,20 @@ pub fn render(results: &Results) -> Value {
 fn rule_id(finding: &Finding) -> String {
     let rule = results::rule(finding).replace(' ', "-");
     match finding.what {
-        What::Violation { .. } => rule,
-        What::Fault { .. } => format!("fault/{rule}"),
+        Failure::Violation { .. } => rule,
+        Failure::Fault { .. } => format!("fault/{rule}"),
     }
 }
 
 fn rule(finding: &Finding) -> (String, Value) {
     let (id, name) = (rule_id(finding), results::rule(finding));
     let (short, full) = match finding.what {
-        What::Violation { .. } => (
-            format!("No order of the calls explains the answers: {name}"),
+        Failure::Violation { .. } => (
+            format!("{UNEXPLAINED}: {name}"),
             "Calls of several threads were answered as no order of them explains under the \
              sequential model, where a call that ended before another began comes first.",
         ),
-        What::Fault { .. } => (
+        Failure::Fault { .. } => (
             format!("Calls of several threads ended in a fault: {name}"),
             "The structure was called as its documentation allows, and ended its process, hangs, \
              or did what no schedule may bring about.",
@@ -108,11 +109,10 @@ fn invocation(run: &results::Run) -> Value {
     })
 }
 
-fn of_finding(stored: &Stored, results: &Results, files: &Files) -> Value {
+fn finding_result(stored: &Stored, results: &Results, files: &Files) -> Value {
     let finding = &stored.finding;
-    let spots = spots::of(stored);
-    let mut first = match spots.first() {
-        Some(spot) => location(spot.place, files),
+    let mut first = match locations::rank(stored).first() {
+        Some(first) => location(first.place, files),
         None => json!({"physicalLocation": {
             "artifactLocation": files.location(&(results.adapter)(finding)),
         }}),
@@ -131,10 +131,10 @@ fn of_finding(stored: &Stored, results: &Results, files: &Files) -> Value {
         "occurrenceCount": finding.sightings,
         "properties": properties(stored),
     });
-    if let What::Fault { .. } = &finding.what {
+    if let Failure::Fault { .. } = &finding.what {
         let lines = finding.what.lines().into_iter().skip(1).take(RELATED_MAX);
         let related = lines.enumerate().map(|(at, (what, line))| {
-            let (mut location, text) = (location(line, files), words::happened(what));
+            let (mut location, text) = (location(line, files), words::occurrence(what));
             (location["id"], location["message"]) = (json!(at + 1), json!({"text": text}));
             location
         });
@@ -165,7 +165,7 @@ fn message(stored: &Stored) -> String {
     format!("{subject}. {sentence} See it again: interlap replay {directory}")
 }
 
-/// Equal for two sightings of one bug.
+/// A hash of target and signature.
 fn fingerprint(finding: &Finding) -> String {
     let text = format!("{}\n{}", finding.plan.target_name(), finding.signature);
     blake3::hash(text.as_bytes()).to_hex()[..32].to_string()
@@ -187,19 +187,19 @@ fn properties(stored: &Stored) -> Value {
     })
 }
 
-/// A source line, where people look for it, with its function.
+/// The library's source line, with its function.
 fn location(place: &Place, files: &Files) -> Value {
-    let told = place.told();
-    let mut region = json!({"startLine": told.line.max(1)});
-    if !told.text.is_empty() {
-        region["snippet"] = json!({"text": told.text});
+    let place = place.in_library();
+    let mut region = json!({"startLine": place.line.max(1)});
+    if !place.text.is_empty() {
+        region["snippet"] = json!({"text": place.text});
     }
     let mut location = json!({"physicalLocation": {
-        "artifactLocation": files.location(&told.file),
+        "artifactLocation": files.location(&place.file),
         "region": region,
     }});
-    if !told.function.is_empty() {
-        let name = &told.function;
+    if !place.function.is_empty() {
+        let name = &place.function;
         let function = json!({"fullyQualifiedName": name, "kind": "function"});
         location["logicalLocations"] = json!([function]);
     }

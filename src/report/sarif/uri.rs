@@ -1,5 +1,5 @@
-//! Files as SARIF names them: a path comes in, an artifact location goes out, relative to the root
-//! of the repository where it lies below.
+//! Names files as SARIF artifact locations, relative to the root of the repository if they lie
+//! below it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
-/// What stands for the root.
+/// The name of the root.
 pub const BASE: &str = "%SRCROOT%";
-/// All but what may stand in a path as it is.
+/// All characters but those that a URI's path may contain.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -22,7 +22,7 @@ impl Files {
         Files { root: resolved(root) }
     }
 
-    /// The root as a URI, with a slash behind it.
+    /// The root as a URI that ends with a slash.
     pub fn base(&self) -> String {
         let path = escaped(&self.root);
         format!("file://{}/", path.trim_end_matches('/'))
@@ -37,7 +37,7 @@ impl Files {
     }
 }
 
-/// Without links and `..`, if it is there.
+/// Without links and `..`, if the file exists.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }

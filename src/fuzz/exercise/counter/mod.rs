@@ -4,53 +4,53 @@
 
 use smallvec::SmallVec;
 
-use super::answer::{BUCKETS, Outcome, bounds, bucket, keys, measured};
-use super::{Answer, Answers, Argument, Exercise, Looked, Pair};
+use super::answer::{AnswerKind, BUCKETS, bounds, bucket, keys, measured};
+use super::{Analysed, Answer, Answers, Argument, Exercise, Pair};
 use crate::check::Events;
 use crate::core::history::{History, Operation};
 use crate::core::operation::Op;
 use crate::core::random::mix;
 
-/// Overlaps are analysed in all rounds below this, and in one of so many after.
-pub const LOOKED_FIRST: u64 = 4096;
-pub const LOOKED_ONE_IN: u64 = 16;
-/// The first so many calls of a round, or of a part of a long round, are analysed for overlaps.
-pub const LOOKED_CALLS: usize = 4096;
+/// Overlaps are analysed in all rounds before the first number, and in one of the second after it.
+pub const ANALYSED_FIRST: u64 = 4096;
+pub const ANALYSED_ONE_IN: u64 = 16;
+/// The number of calls of a round, or of a part of a long round, that are analysed: the first ones.
+pub const ANALYSED_CALLS: usize = 4096;
 
 /// The codes of one family differ in the lowest three bits.
 const OPS: usize = 8;
 /// Kinds of answers of one operation, and of all.
 const KINDS: usize = 8;
 const CELLS: usize = OPS * KINDS;
-/// Calls with more pending calls beside them count as having so many, less one.
+/// Calls that are invoked while this many others or more are pending count as one less.
 const DEPTHS: usize = 64;
-/// Rounds with more threads count as having so many.
+/// Rounds with more threads count as having this many.
 const THREADS_MAX: usize = 1024;
 
 /// Whether the overlaps of the round are analysed.
-pub fn is_looked_at(round: u64) -> bool {
-    round < LOOKED_FIRST || mix(round).is_multiple_of(LOOKED_ONE_IN)
+pub fn is_analysed(round: u64) -> bool {
+    round < ANALYSED_FIRST || mix(round).is_multiple_of(ANALYSED_ONE_IN)
 }
 
 /// Sums over the rounds of one target.
 #[derive(Clone)]
 pub struct Counter {
-    /// By the last bits of its code: which operation that is.
+    /// The operations, by the last bits of their codes.
     ops: [Option<Op>; OPS],
     rounds: u64,
-    /// By number of threads.
+    /// Rounds by number of threads.
     threads: Vec<u64>,
     answers: [u64; CELLS],
-    /// Of each operation: bit 0, whether the first thread called it; bit 1, whether others did.
+    /// For each operation: bit 0, whether the first thread called it; bit 1, whether others did.
     callers: [u8; OPS],
-    looked: Looked,
+    looked: Analysed,
     arguments: Box<[[u64; BUCKETS]; OPS]>,
     /// Pairs of calls that overlapped, by the lower cell and the higher: on a key in common, or
     /// none.
     same: Box<[u64]>,
     apart: Box<[u64]>,
     depths: [u64; DEPTHS],
-    /// Hashes of the shapes of rounds, which `Sketch` counts.
+    /// Hashes of the shapes of rounds, to be counted by `Sketch`.
     shapes: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Default for Counter {
             threads: Vec::new(),
             answers: [0; CELLS],
             callers: [0; OPS],
-            looked: Looked::default(),
+            looked: Analysed::default(),
             arguments: Box::new([[0; BUCKETS]; OPS]),
             same: cells(),
             apart: cells(),
@@ -86,7 +86,7 @@ fn place(op: Op) -> usize {
 }
 
 #[inline]
-fn cell(op: Op, outcome: Outcome) -> usize {
+fn cell(op: Op, outcome: AnswerKind) -> usize {
     place(op) * KINDS + outcome as usize
 }
 
@@ -94,7 +94,7 @@ impl Counter {
     /// To be called at the start of a round.
     pub fn begin(&mut self, round: u64, threads: u32) {
         self.rounds += 1;
-        self.looked.rounds += u64::from(is_looked_at(round));
+        self.looked.rounds += u64::from(is_analysed(round));
         let at = (threads as usize).min(THREADS_MAX);
         if self.threads.len() <= at {
             self.threads.resize(at + 1, 0);
@@ -102,7 +102,7 @@ impl Counter {
         self.threads[at] += 1;
     }
 
-    /// What was called in the round, or in a part of it; without the drain, whose client comes
+    /// Counts the calls of the round, or of a part of it, without the drain, whose client comes
     /// after the threads.
     pub fn add(&mut self, round: u64, threads: u32, history: &History) {
         for thread in history.threads.iter().filter(|thread| thread.client < threads) {
@@ -111,18 +111,19 @@ impl Counter {
                 self.callers[place(op)] |= if thread.client == 0 { 1 } else { 2 };
             }
             for operation in thread.operations() {
-                self.answers[cell(operation.op, Outcome::of(thread, operation))] += 1;
+                self.answers[cell(operation.op, AnswerKind::classify(thread, operation))] += 1;
             }
         }
-        if is_looked_at(round) {
-            self.look(threads, history);
+        if is_analysed(round) {
+            self.analyse(threads, history);
         }
     }
 
-    /// Goes through the invocations and responses in the order of time.
-    fn look(&mut self, threads: u32, history: &History) {
+    /// Counts overlaps, arguments and the shape, from invocations and responses in the order of
+    /// time.
+    fn analyse(&mut self, threads: u32, history: &History) {
         let mut open = SmallVec::<[Open; 16]>::new();
-        // Threads by the order of their first calls, so that it does not matter which is which.
+        // Threads are ranked by their first calls, so that their numbers do not matter.
         let mut ranks = SmallVec::<[u8; 16]>::from_elem(u8::MAX, history.threads.len());
         let (mut ranked, mut calls, mut shape) = (0, 0, 0u64);
         for event in Events::new(history) {
@@ -135,23 +136,23 @@ impl Counter {
                 *rank = ranked;
                 ranked = ranked.wrapping_add(1);
             }
-            let cell = cell(event.operation.op, Outcome::of(thread, event.operation));
-            let seen = (u64::from(*rank) << 8 | cell as u64) << 1 | u64::from(event.returns);
-            shape = mix(shape ^ seen);
+            let cell = cell(event.operation.op, AnswerKind::classify(thread, event.operation));
+            let step = (u64::from(*rank) << 8 | cell as u64) << 1 | u64::from(event.returns);
+            shape = mix(shape ^ step);
             if event.returns {
                 let at = open.iter().position(|open| open.thread == event.id.thread);
-                open.swap_remove(at.expect("what returns was called"));
+                open.swap_remove(at.expect("a response follows its invocation"));
                 continue;
             }
             calls += 1;
-            if calls > LOOKED_CALLS {
+            if calls > ANALYSED_CALLS {
                 break;
             }
             self.call(cell, event.operation, thread.args(event.operation), &open);
             let keys = keys(event.operation.op, thread.args(event.operation));
             open.push(Open { thread: event.id.thread, cell, keys });
         }
-        self.looked.calls += calls.min(LOOKED_CALLS) as u64;
+        self.looked.calls += calls.min(ANALYSED_CALLS) as u64;
         self.shapes.push(shape);
     }
 
@@ -171,7 +172,7 @@ impl Counter {
         }
     }
 
-    /// Adds another's sums. Returns the hashes of its shapes.
+    /// Adds the sums of another counter. Returns the hashes of its shapes.
     pub fn join(&mut self, other: Counter) -> Vec<u64> {
         fn add(sums: &mut [u64], more: &[u64]) {
             sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
@@ -194,7 +195,7 @@ impl Counter {
     }
 
     /// The number of rounds that were analysed for overlaps.
-    pub fn looked_rounds(&self) -> u64 {
+    pub fn analysed_rounds(&self) -> u64 {
         self.looked.rounds
     }
 
@@ -204,10 +205,13 @@ impl Counter {
             as u64
     }
 
-    /// The sums, to be kept; `shapes`: how many distinct ones there were, about.
+    /// The sums, to be stored; `shapes`: the estimated number of distinct shapes.
     pub fn exercise(&self, shapes: u64) -> Exercise {
         let answer = |cell: usize| {
-            Some(Answer { op: self.ops[cell / KINDS]?, outcome: *Outcome::ALL.get(cell % KINDS)? })
+            Some(Answer {
+                op: self.ops[cell / KINDS]?,
+                outcome: *AnswerKind::ALL.get(cell % KINDS)?,
+            })
         };
         let answers = (0..CELLS).filter(|cell| self.answers[*cell] > 0).filter_map(|cell| {
             let (calls, callers) = (self.answers[cell], self.callers[cell / KINDS]);

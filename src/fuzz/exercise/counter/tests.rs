@@ -7,7 +7,7 @@ use crate::core::history::{Entry, OperationId};
 use crate::core::operation::Status;
 use crate::core::random::Random;
 
-/// A history of up to `threads` clients and a drain, whose calls may be open.
+/// A history of up to `threads` clients and a drain, some of whose calls are of unknown outcome.
 fn history(random: &mut Random, ops: &[Op], threads: u32) -> History {
     let mut history = History::default();
     for client in 0..=threads {
@@ -44,7 +44,7 @@ fn history(random: &mut Random, ops: &[Op], threads: u32) -> History {
     history
 }
 
-/// Pairs, depths, answers and arguments, by looking at every pair.
+/// Pairs, answers and arguments, by enumeration of all pairs.
 fn brute(history: &History, threads: u32) -> Exercise {
     let all: Vec<OperationId> = history.ids().collect();
     let client = |id: OperationId| history.threads[id.thread as usize].client;
@@ -52,7 +52,7 @@ fn brute(history: &History, threads: u32) -> Exercise {
     let answer = |id: OperationId| {
         let thread = &history.threads[id.thread as usize];
         let operation = history.operation(id);
-        Answer { op: operation.op, outcome: Outcome::of(thread, operation) }
+        Answer { op: operation.op, outcome: AnswerKind::classify(thread, operation) }
     };
     let mut pairs: BTreeMap<(Answer, Answer), (u64, u64)> = BTreeMap::new();
     let mut answers: BTreeMap<Answer, u64> = BTreeMap::new();
@@ -88,7 +88,7 @@ fn brute(history: &History, threads: u32) -> Exercise {
             .into_iter()
             .map(|(answer, calls)| Answers { answer, calls, callers: callers(answer.op) })
             .collect(),
-        looked: Looked { rounds: 1, calls: ids.len() as u64 },
+        looked: Analysed { rounds: 1, calls: ids.len() as u64 },
         arguments: arguments.into_iter().map(argument).collect(),
         pairs: pairs
             .into_iter()
@@ -129,7 +129,7 @@ fn a_counter_agrees_with_enumeration() {
             added.join(found);
         }
         assert_eq!(sum.exercise(0), joined.exercise(0), "counters add up");
-        assert_eq!(sum.exercise(0), added, "and so does what is kept of them");
+        assert_eq!(sum.exercise(0), added, "and so do their sums");
         assert_eq!(sum.combinations(), added.pairs.len() as u64);
         let text = serde_json::to_string(&added).expect("JSON");
         assert_eq!(serde_json::from_str::<Exercise>(&text).expect("as it was"), added);
@@ -137,7 +137,7 @@ fn a_counter_agrees_with_enumeration() {
 }
 
 #[test]
-fn shapes_are_orders_of_calls_whichever_thread_is_which() {
+fn the_shape_does_not_depend_on_the_numbers_of_threads() {
     let shape = |clients: [u32; 2], second: u64| {
         let mut history = History::default();
         for (client, (start, end)) in clients.into_iter().zip([(1, 5), (second, 9)]) {
@@ -161,17 +161,17 @@ fn shapes_are_orders_of_calls_whichever_thread_is_which() {
 }
 
 #[test]
-fn one_round_in_so_many_is_looked_at_whatever_else_there_was() {
-    assert!((0..LOOKED_FIRST).all(is_looked_at));
-    let after = LOOKED_FIRST..LOOKED_FIRST + 10_000 * LOOKED_ONE_IN;
-    let looked = after.filter(|round| is_looked_at(*round)).count() as f64;
+fn the_number_of_a_round_decides_whether_it_is_analysed() {
+    assert!((0..ANALYSED_FIRST).all(is_analysed));
+    let after = ANALYSED_FIRST..ANALYSED_FIRST + 10_000 * ANALYSED_ONE_IN;
+    let looked = after.filter(|round| is_analysed(*round)).count() as f64;
     assert!((looked / 10_000.0 - 1.0).abs() < 0.05, "{looked}");
     let mut counter = Counter::default();
-    let skipped = (LOOKED_FIRST..).find(|round| !is_looked_at(*round)).expect("most are");
+    let skipped = (ANALYSED_FIRST..).find(|round| !is_analysed(*round)).expect("most are");
     counter.begin(skipped, 2);
     let history = history(&mut Random::new(3), &[Op::SetInsert], 2);
     counter.add(skipped, 2, &history);
     let exercise = counter.exercise(0);
     assert!(exercise.calls(Op::SetInsert) > 0, "its answers count all the same");
-    assert_eq!((exercise.looked, exercise.pairs), (Looked::default(), Vec::new()));
+    assert_eq!((exercise.looked, exercise.pairs), (Analysed::default(), Vec::new()));
 }

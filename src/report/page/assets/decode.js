@@ -1,5 +1,5 @@
-// The packed history as arrays. What `page/data.rs` wrote comes in; start, end, row and shape of
-// every operation go out, by number; values and labels are made when they are asked for.
+// Decodes the history that `page/data.rs` packed: arrays of start, end, row and shape by operation.
+// Values and labels are made on demand.
 
 /** Numbers of seven bits a byte, the lowest first. */
 class Reader {
@@ -10,7 +10,7 @@ class Reader {
     this.at = 0;
   }
 
-  /** A number; not exact above 2^53, as stamps of a day in nanoseconds are not. */
+  /** A number; not exact above 2^53. */
   number() {
     let value = 0,
       scale = 1,
@@ -27,7 +27,7 @@ class Reader {
     while (this.bytes[this.at++] & 0x80);
   }
 
-  /** A signed number: exact, a BigInt where it must be. */
+  /** A signed number, exact: a BigInt if it must be. */
   signed() {
     const from = this.at;
     const value = this.number();
@@ -41,7 +41,7 @@ class Reader {
   }
 }
 
-/** Everything about the operations, by number; a number is a place in the order of starts. */
+/** The operations, by number: their index in the order of starts. */
 class Operations {
   constructor(data) {
     const { count, shapes, packed } = data.operations;
@@ -56,7 +56,7 @@ class Operations {
     this.strings = data.strings;
     this.zero = BigInt(data.zero);
     const [factor, name, absolute] = data.unit;
-    // Times count from the first start, but those that are steps, as in the interleaving.
+    // Times count from the first start; steps are absolute, as in the interleaving.
     this.unit = { factor, name, absolute, zero: absolute ? Number(data.zero) * factor : 0 };
     this.names = data.rows;
     this.start = new Float64Array(count);
@@ -88,7 +88,7 @@ class Operations {
     }
   }
 
-  /** Numbers of each row's operations, by start; and the latest end up to each. */
+  /** For each row its operations by start, and those that are pending. */
   byRow() {
     const sizes = new Uint32Array(this.names.length);
     for (let op = 0; op < this.count; op++) sizes[this.row[op]]++;
@@ -145,7 +145,7 @@ class Operations {
     return `${words}, and a drain: what was left when all of them were done`;
   }
 
-  /** The same within a sentence. */
+  /** The thread of an operation, within a sentence. */
   by(op) {
     const name = this.thread(op);
     return name === 'drain' ? 'the drain' : name;
@@ -157,12 +157,12 @@ class Operations {
     return `${letter ? letter + ' ' : ''}${this.label(op)} by ${this.by(op)}`;
   }
 
-  /** A time, in the unit for people. */
+  /** A time in the shown unit. */
   time(stamp) {
     return stamp === Infinity ? '…' : grouped(this.unit.zero + stamp * this.unit.factor);
   }
 
-  /** How long something took, in that unit. */
+  /** A duration in the shown unit. */
   lasting(stamps) {
     return grouped(stamps * this.unit.factor);
   }
@@ -178,7 +178,7 @@ class Operations {
   }
 }
 
-/** The least index below `count` of which `test` holds, as it does of all after it; else count. */
+/** Binary search: the least index below `count` for which `test` holds; else `count`. */
 function lowest(count, test) {
   let low = 0,
     high = count;

@@ -1,4 +1,4 @@
-// Elements. What a piece of the page says comes in, an element goes out.
+// Makes elements of the page.
 
 /** An element; properties that begin with "on" are listeners, others attributes. */
 function el(tag, properties = {}, ...children) {
@@ -16,7 +16,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/** Puts children in the place of what was there; the focus stays where it was, by its key. */
+/** Replaces the children of an element; keeps the focus by its `data-key`. */
 function replace(parent, ...children) {
   const key = parent.contains(document.activeElement)
     ? document.activeElement.getAttribute('data-key')
@@ -44,7 +44,7 @@ function callText(page, op) {
   );
 }
 
-/** A call that selects its operation when it is pressed. */
+/** A button with a call, which selects the operation. */
 function callButton(page, op, key) {
   return el(
     'button',
@@ -60,7 +60,7 @@ function callButton(page, op, key) {
   );
 }
 
-/** A state with what changed in it; what is gone and what is new is told in words, too. */
+/** A state with its changes marked, also in words for screen readers. */
 function stateText(before, after) {
   const names = { '+': 'added ', '-': 'removed ', '~': 'changed to ' };
   const pieces = before === null ? [{ text: after, mark: '' }] : changes(before, after);
@@ -88,7 +88,7 @@ function table(caption, heads, rows) {
   return el('table', {}, el('caption', {}, caption), el('thead', {}, head), el('tbody', {}, rows));
 }
 
-/** Tells a screen reader what changed. */
+/** Announces a change to screen readers. */
 function say(text) {
   byId('live').textContent = text;
 }

@@ -1,5 +1,5 @@
-// What the timeline looks like. Operations, a scale and what is in sight come in; boxes on a canvas
-// go out. Of a row no more boxes are looked at than it has pixels, however many there are.
+// Draws the visible operations as boxes on a canvas. A row costs at most as many steps as it has
+// pixels, however many operations it has.
 
 const ROW = 28,
   BOX = 20,
@@ -28,7 +28,7 @@ function palette() {
   );
 }
 
-/** A canvas as sharp as the screen; gives what to draw with, in CSS pixels. */
+/** Sizes a canvas to the screen's resolution. Returns its context, scaled to CSS pixels. */
 function sharp(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -48,7 +48,7 @@ class Picture {
     this.colors = palette();
   }
 
-  /** Draws what is in sight: `view` has low, high (places), width, height, top. */
+  /** Draws the visible part: `view` has low, high (places), width, height, top. */
   draw(context, view) {
     const { operations, scale } = this.page;
     Object.assign(this, { context, view });
@@ -105,7 +105,7 @@ class Picture {
     for (const op of open) {
       if (operations.start[op] < low) this.box(op, row);
     }
-    // The first that ends in sight; one that never ends is drawn above, or comes later.
+    // The first that ends in the view. Pending ones are drawn above, or come later.
     let at = lowest(ops.length, (i) => operations.start[ops[i]] >= low);
     if (at > 0 && operations.end[ops[at - 1]] >= low) at--;
     const pixel = (view.high - view.low) / (view.width - GUTTER);
@@ -118,7 +118,7 @@ class Picture {
         at++;
         continue;
       }
-      // Too small to tell apart: one stroke for all that lie within a pixel or two.
+      // Too small to distinguish: one stroke for all within a pixel or two.
       const until = scale.time(place + 2 * pixel);
       const next = Math.max(
         at + 1,
@@ -130,7 +130,7 @@ class Picture {
     }
   }
 
-  /** Of a run of operations: one to stand for them, and whether one is in the witness. */
+  /** For several operations: one that represents them, and whether one is in the witness. */
   among(ops, from, to) {
     for (const op of this.page.marked) {
       const at = lowest(ops.length, (i) => ops[i] >= op);
@@ -206,13 +206,13 @@ class Picture {
     this.context.fillText(letter, x - 8, y + BOX / 2);
   }
 
-  /** The order that is looked at: a numbered point in each box, joined. */
+  /** The chosen order: a numbered point in each box, joined by lines. */
   order() {
     const { context, colors, page, view } = this;
     const { times, ops } = page.points;
     const first = lowest(times.length, (i) => this.x(times[i]) >= GUTTER - 50);
     const last = lowest(times.length, (i) => this.x(times[i]) > view.width + 50);
-    // More could not be followed.
+    // The eye could not follow more.
     if (last - first > 400) return;
     context.strokeStyle = context.fillStyle = colors.order;
     context.lineWidth = 1.5;
@@ -233,7 +233,7 @@ class Picture {
     }
   }
 
-  /** A moment that something else on the page points at. */
+  /** The time that another part of the page points at. */
   cursor() {
     if (this.page.moment === null) return;
     const x = this.x(this.page.moment);

@@ -1,6 +1,6 @@
-// The ways to the failure, read from their end: a row for each step, the last one first; a column
-// for each thread. The search comes in; what people assume goes out as pins, each of which says
-// which step is at a place, and narrows the ways to those that agree.
+// The paths of the search to the failure, read from their end: a row for each step, the last one
+// first, and a column for each thread. A pin is a reader's assumption that a step is at a place; it
+// narrows the paths to those that agree.
 
 const ROWS_FIRST = 6;
 
@@ -20,7 +20,7 @@ class Grid {
     this.fill();
   }
 
-  /** Finds the ways that agree with the pins, and one of them to show; false where none does. */
+  /** Finds the paths that agree with the pins, and one to show; false if there is none. */
   narrow() {
     const ways = this.search.ways(this.pins);
     if (ways === null) return false;
@@ -31,7 +31,7 @@ class Grid {
     return true;
   }
 
-  /** The way shown: `suffix` stays, from `node` back to a root the arrivals come as they are. */
+  /** Sets the path shown: `suffix` stays; before `node`, former steps if possible. */
   choose(node, suffix) {
     const path = [...suffix];
     for (let at = node; ;) {
@@ -111,7 +111,7 @@ class Grid {
     byId('grid-more').textContent = left > 0 ? `${counted(left, 'earlier row')} not shown.` : '';
   }
 
-  /** What could not go on, and the other ends there are. */
+  /** Where the path ends, and the other ends. */
   lastRow(end) {
     const { ends } = this.ways;
     const found = this.search.found === end;
@@ -150,7 +150,7 @@ class Grid {
     );
   }
 
-  /** The operations of a thread that could have been next at a node but for their answers. */
+  /** The operations of a thread that only their answers keep from being next at a node. */
   stalled(node, row) {
     const { page, search } = this;
     const own = search.stuck(node).filter(({ op }) => page.operations.row[op] === row);
@@ -196,12 +196,12 @@ class Grid {
     return this.page.operations.row[this.search.steps[step].op];
   }
 
-  /** A step that can have been the last one here: the chosen one, or one to choose. */
+  /** A step that can be the last one here: the chosen one, or one to choose. */
   candidate(at, { from, step }, chosen, arrivals) {
     const { search, page } = this;
     const depth = search.nodes[this.path[at].node].depth;
     const pinned = this.pins.get(depth) === step;
-    // The same step can come here from several states.
+    // The same step can lead here from several states.
     const several = arrivals.filter((one) => one.step === step).length > 1;
     const whence = several ? `, from ${search.state(from)}` : '';
     const pin = pinned ? 'Drop the assumption' : 'Assume';

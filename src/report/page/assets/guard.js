@@ -1,5 +1,5 @@
-// What the page says where its script cannot do its work, as in a browser too old to read it. A
-// script of its own, in the oldest words there are: it runs whatever becomes of the other.
+// Shows a message if the page's script fails, as in an old browser. A separate script in old
+// JavaScript, so that it runs even if the other cannot be parsed.
 
 window.onerror = function (message) {
   var told = document.getElementById('broken');

@@ -1,4 +1,4 @@
-// The page: puts the parts together and tells each what is selected.
+// The page: creates its parts and passes the selection to each.
 
 class Page {
   constructor(data) {
@@ -10,7 +10,7 @@ class Page {
     const { partials, story } = data;
     this.failed = partials?.failed ?? -1;
     this.search = story ? new Search(story, this.operations) : null;
-    // Near the failure: what the search is about, where there is one.
+    // The operations near the failure: those of the search, if there is one.
     const searched = data.verdict === 'violation' ? this.search?.steps.map(({ op }) => op) : null;
     this.near = new Set(partials?.near ?? searched ?? []);
     this.marked = [...new Set([...data.witness, ...data.lettered])].sort((a, b) => a - b);
@@ -92,7 +92,7 @@ class Page {
     return this.failed >= 0 || this.marked.length > 0;
   }
 
-  /** Where people look first: the failure, or the beginning. */
+  /** Shows the failure, or the beginning. */
   first() {
     if (this.hasError()) {
       this.timeline.showAll(this.interesting());
@@ -105,7 +105,7 @@ class Page {
   interesting() {
     const { start } = this.operations;
     const all = [...new Set([...this.marked, ...this.near])];
-    // A witness that began long before would leave the failure too small to see.
+    // A witness that began long before would make the failure too small to see.
     const last = Math.max(...all.map((op) => start[op]));
     const near = [...this.near].map((op) => start[op]);
     const span = near.length ? last - Math.min(...near) : Infinity;
@@ -118,7 +118,7 @@ class Page {
     byId('timeline').focus({ preventScroll: true });
   }
 
-  /** Selects an operation, or none; `stay`: what is in sight need not move. */
+  /** Selects an operation, or none (-1); `stay`: does not move the timeline. */
   select(op, { stay = false } = {}) {
     this.selected = op;
     this.moment = null;
@@ -150,7 +150,7 @@ class Page {
     this.timeline.redraw();
   }
 
-  /** What else there is to say of an operation: names and values. */
+  /** Notes on an operation: names and values. */
   notes(op) {
     const notes = [];
     if (this.failed === op) notes.push(['failure', '✕ no order explains its answer']);
@@ -171,8 +171,8 @@ function wholeOrder(order) {
 if (typeof document !== 'undefined') {
   const page = new Page(JSON.parse(byId('data').textContent));
   page.start();
-  // From here on the page is whole.
+  // Errors from here on leave the page readable.
   window.onerror = null;
-  // For tests, and for people at the console.
+  // For tests and the console.
   window.interlap = page;
 }

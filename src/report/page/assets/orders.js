@@ -1,5 +1,5 @@
-// Orders in which the operations can have taken effect. Orders come in, the longest first; the one
-// that people ask for goes out as a table of operations and states, and as points on the timeline.
+// Shows an order in which the operations can have taken effect, as a table of operations and states
+// and as points on the timeline.
 
 const PAGE_ROWS = 100;
 
@@ -63,7 +63,7 @@ class Orders {
     );
   }
 
-  /** The longest order through an operation; says so where there is none. */
+  /** Shows the longest order with an operation, or says that there is none. */
   through(op) {
     const { page } = this;
     const at = op < 0 ? 0 : longestThrough(page.orders, op);
@@ -156,7 +156,7 @@ class Orders {
   stuck() {
     const { page, order } = this;
     if (order.stuck.length === 0) return null;
-    // What had not returned by then need not have been next, but could have helped.
+    // A call that had not returned by then need not be next, but could have been.
     const isFree = (step) => step !== undefined && !page.search.steps[step].must;
     const item = ({ op, step, answer }, i) =>
       el(
@@ -190,7 +190,7 @@ class Orders {
     this.fill();
   }
 
-  /** Why these orders say nothing of an operation. */
+  /** Why an operation is not in these orders. */
   farOff(op) {
     const { operations, failed, data } = this.page;
     const name = operations.full(op);
@@ -205,7 +205,7 @@ class Orders {
   }
 }
 
-/** An instant in its box for each step of an order, none before the one before it. */
+/** A time within its box for each step of an order, in ascending order. */
 function points(operations, steps) {
   const times = new Float64Array(steps.length);
   let time = 0;
@@ -215,7 +215,7 @@ function points(operations, steps) {
   return { times, ops: steps.map(({ op }) => op) };
 }
 
-/** Which part of a long table is shown, with buttons for the others. */
+/** The range of a long table that is shown, with buttons for others. */
 function pager(name, from, size, count, go) {
   const to = Math.min(from + size, count);
   const back = from === 0,

@@ -1,5 +1,4 @@
-// The search, played. Its log comes in; what it tries, takes, refuses and gives up goes out, one
-// thing after another, at the pace that people choose.
+// Plays the search move by move: what it tries, takes, refuses and gives up.
 
 class Player {
   constructor(page) {
@@ -168,7 +167,7 @@ class Player {
     }[kind]();
   }
 
-  /** What has taken effect, and the state it left. */
+  /** The operations that have taken effect, and the state after them. */
   path(node) {
     const { search } = this;
     const nodes = search.path(node);
@@ -186,10 +185,10 @@ class Player {
     );
   }
 
-  /** Every step of the window, and how it stands at this move. */
+  /** Every step of the window, with its status at this move. */
   candidates(move) {
     const { search, page } = this;
-    // What was tried before at the same node is known by now.
+    // Steps tried earlier at the same node have their result.
     const known = new Map();
     for (const one of this.log.slice(0, this.at)) {
       if (one.node === move.node && one.step !== undefined) known.set(one.step, one);

@@ -1,11 +1,10 @@
-// Time as it is drawn. Starts and ends come in; a place for every time goes out: to scale, but for
-// long idle times, of which only a short piece is left if so wished. Knows no pixels.
+// Maps times to places on the timeline, to scale; long idle times can be shortened.
 
 class Scale {
-  /** `collapse`: whether idle times are cut short. */
+  /** `collapse`: whether idle times are shortened. */
   constructor(operations, collapse) {
     this.last = Math.max(operations.last, 1);
-    // Each gap: from, to, and how much of it is left out by then.
+    // Each gap: from, to, and the time left out up to its end.
     this.from = [];
     this.to = [];
     this.lost = [];
@@ -31,7 +30,7 @@ class Scale {
         this.to.push(start[op]);
         this.lost.push(lost);
       }
-      // A call that never returned keeps nothing busy.
+      // A pending call does not count as busy time.
       busy = Math.max(busy, end[op] === Infinity ? start[op] : end[op]);
     }
   }
@@ -56,7 +55,7 @@ class Scale {
     return from + ((place + before - from) / left) * (to - from);
   }
 
-  /** The gaps that are in sight between two places. */
+  /** The gaps between two places. */
   gaps(low, high) {
     const first = lowest(this.from.length, (gap) => this.to[gap] - this.lost[gap] >= low);
     const found = [];
@@ -69,7 +68,7 @@ class Scale {
   }
 }
 
-/** Round numbers between two, about `count` of them. */
+/** About `count` round numbers between two numbers. */
 function ticks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));

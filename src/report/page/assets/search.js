@@ -1,5 +1,5 @@
-// The search near the failure as a graph. The story of `check::story` comes in; the log of the
-// search, partial orders, and which ways are left under assumptions go out. Knows no page.
+// The search near the failure as a graph, from `check::search_trace`: its log, partial orders, and
+// the paths that agree with assumptions.
 
 class Search {
   constructor(story, operations) {
@@ -34,7 +34,7 @@ class Search {
     }
   }
 
-  /** Whether it is about every operation of the page. */
+  /** Whether it covers every operation of the page. */
   isOfAll() {
     return new Set(this.steps.map(({ op }) => op)).size === this.operations.count;
   }
@@ -55,13 +55,13 @@ class Search {
     return `${letter ? letter + ' ' : ''}${this.operations.label(op)}${of}`;
   }
 
-  /** The step that must be next but for those that overlap it: its operation returns first. */
+  /** The undone step whose operation returns first: only overlapping ones may precede it. */
   due(node) {
     const left = this.steps.filter((step, at) => !this.isDone(node, at));
     return left.reduce((a, b) => (b.end < (a?.end ?? Infinity) ? b : a), null);
   }
 
-  /** What of a step that is not done keeps it from being tried; none where it can be. */
+  /** What keeps a step from being tried; none if it can be. */
   waitsFor(node, step) {
     const { start, after } = this.steps[step];
     const due = this.due(node);
@@ -84,7 +84,7 @@ class Search {
     return this.nodes[node].tries.filter((one) => one.to >= 0);
   }
 
-  /** Where the search could not go on, or was done; the longest first. */
+  /** The nodes at which the search could not go on, or was done; the deepest first. */
   ends() {
     const isEnd = (node) =>
       node.at === this.found || (node.tries.length > 0 && this.leads(node.at).length === 0);
@@ -92,7 +92,7 @@ class Search {
     return ends.sort((a, b) => b.depth - a.depth || a.at - b.at).map((node) => node.at);
   }
 
-  /** Why nothing could follow `node`: each step that was tried, and the answer it should have. */
+  /** Why nothing could follow `node`: each step that was tried, and the answer expected. */
   stuck(node) {
     const { tries } = this.nodes[node];
     return tries
@@ -100,11 +100,11 @@ class Search {
       .map(({ step, answer }) => ({ op: this.steps[step].op, step, answer: this.answers[answer] }));
   }
 
-  /** What the search did, one thing after another. */
+  /** The moves of the search, in order. */
   log() {
     const log = [];
     const seen = new Set();
-    // A search that was cut ends where its last configuration was reached.
+    // A search that was cut ends at its last configuration.
     const isOver = () => seen.has(this.found) || (this.cut && seen.size === this.nodes.length);
     const visit = (at) => {
       const node = this.nodes[at];
@@ -135,8 +135,8 @@ class Search {
   }
 
   /**
-   * The longest ways under assumptions, each that the step at a depth is a certain one: for each
-   * node on them how many ways lead to it, and on from it; null where there are none.
+   * The longest paths that agree with the pins (depth to step): for each node on them, how many
+   * paths lead to it and on from it; null if there are none.
    */
   ways(pins) {
     const allowed = (node, step) => {
@@ -169,7 +169,7 @@ class Search {
       .sort((a, b) => this.nodes[a].depth - this.nodes[b].depth);
   }
 
-  /** How `node` can have been reached, on these ways: the node before and the step from it. */
+  /** How these paths reach `node`: the node before it and the step from there. */
   arrivals(node, ways) {
     const found = [];
     for (const at of ways.left.keys()) {
@@ -191,10 +191,7 @@ function ones(bits) {
   return count;
 }
 
-/**
- * Partial orders, the longest first: of the whole search where it is at hand, else those that were
- * found at the time.
- */
+/** Partial orders, the longest first: of the whole search if it is there, else the stored ones. */
 function partialOrders(search, partials) {
   if (search && !search.cut && search.found === null) {
     return search.ends().map((end) => orderTo(search, end));
@@ -227,7 +224,7 @@ function orderTo(search, end) {
   };
 }
 
-/** The place of the longest order that has an operation; -1 where none gets to it. */
+/** The index of the longest order with an operation; -1 if none has it. */
 function longestThrough(orders, op) {
   return orders.findIndex(
     ({ done, steps }) => done.includes(op) || steps.some((step) => step.op === op),

@@ -1,12 +1,12 @@
-// What changed in a state. Two states in the model's words come in; pieces of text, each marked as
-// kept, new, gone or changed, go out. Knows nothing of models but how lists and maps are written.
+// Compares two states in a model's words: pieces of text, each marked as kept, added, removed or
+// changed. Parses only lists and maps.
 
 const KEPT = '',
   ADDED = '+',
   REMOVED = '-',
   CHANGED = '~';
 
-/** The inside of `[...]` or `{...}` at its commas, those of inner brackets and strings aside. */
+/** Splits the inside of `[...]` or `{...}` at its commas, except in inner brackets and strings. */
 function elements(text) {
   const inside = text.slice(1, -1);
   const found = [];
@@ -36,7 +36,7 @@ function bracketed(text, open) {
   return text.startsWith(open) && text.endsWith(close);
 }
 
-/** Pieces of `after`, with what of `before` is gone. */
+/** The pieces of `after`, with the removed ones of `before`. */
 function changes(before, after) {
   if (before === after) return [{ text: after, mark: KEPT }];
   const pair = (open) => bracketed(before, open) && bracketed(after, open);
@@ -59,7 +59,7 @@ function joined(open, groups, close) {
   return pieces;
 }
 
-/** A list loses and gains in one place: what is the same at both ends is kept. */
+/** Compares lists: what is the same at both ends is kept. */
 function listChanges(before, after) {
   const nested = (list) => list.length > 0 && list.every((one) => bracketed(one, '['));
   if (before.length === after.length && nested(before) && nested(after)) {
@@ -79,7 +79,7 @@ function listChanges(before, after) {
   ];
 }
 
-/** A set or a map: by key. */
+/** Compares sets or maps by key. */
 function mapChanges(before, after) {
   const key = (text) => text.split(': ')[0];
   const old = new Map(before.map((text) => [key(text), text]));

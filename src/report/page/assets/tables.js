@@ -1,5 +1,5 @@
-// Tables: every operation, as an alternative to the timeline; and the interleaving, step by step,
-// where it is known. Data come in, rows that select operations go out.
+// The table of all operations, an alternative to the timeline; and the interleaving, step by step.
+// Rows select operations.
 
 class OperationsTable {
   constructor(page) {
@@ -92,7 +92,7 @@ class OperationsTable {
   }
 }
 
-/** What happened in each step of the round; shown only where that is known. */
+/** The steps of the round; hidden if they are not known. */
 class Interleaving {
   constructor(page) {
     this.page = page;
@@ -171,7 +171,7 @@ class Interleaving {
     );
   }
 
-  /** The first and last steps of an operation, in words; none where they are not known. */
+  /** The first and last steps of an operation in words, if they are known. */
   span(op) {
     const own = (this.steps ?? []).filter((step) => step.operation === op);
     if (own.length === 0) return [];

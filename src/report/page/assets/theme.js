@@ -1,7 +1,6 @@
-// The switch between the system's colours, light and dark ones. What is to be done after a change
-// comes in.
+// The switch between the system's, light and dark colours.
 
-/** Adds the switch; what was chosen last is kept, where browsers do that. */
+/** Adds the switch. The choice is stored if the browser allows it. */
 function theme(recolor) {
   const names = ['auto', 'light', 'dark'];
   const store = (act) => {

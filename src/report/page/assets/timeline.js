@@ -1,5 +1,5 @@
-// The timeline: what is in sight, and how people move it. Pointer, wheel and keys come in; a canvas
-// that shows the part of the history they ask for goes out. How boxes look is `draw.js`.
+// The timeline: the visible part of the history, moved by pointer, wheel and keys. `draw.js` draws
+// the boxes.
 
 const ZOOM = 1.5;
 
@@ -25,13 +25,13 @@ class Timeline {
     this.frame.style.height = `${height}px`;
     this.view.width = this.frame.clientWidth;
     this.view.height = height;
-    // The frame may have a scroll bar, which the map has not.
+    // The frame may have a scroll bar; the map has none.
     this.mapWidth = this.map.clientWidth;
     this.mapDrawn = null;
     this.redraw();
   }
 
-  /** Draws before the next frame, once however often it is asked for. */
+  /** Requests a redraw before the next frame; several requests give one redraw. */
   redraw() {
     if (this.asked) return;
     this.asked = true;
@@ -52,11 +52,11 @@ class Timeline {
     this.redraw();
   }
 
-  /** Shows from one place to another, within what there is. */
+  /** Shows the range between two places, clamped to the history. */
   show(low, high) {
     const { total } = this.page.scale;
     const least = Math.min(total, Math.max(2, total / 1e7));
-    // Some room on the right is for calls that never returned.
+    // Pending calls need some room on the right.
     const length = Math.min(Math.max(high - low, least), total * 1.2);
     const from = Math.min(Math.max(low, -0.02 * total), 1.18 * total - length);
     Object.assign(this.view, { low: from, high: from + length });
@@ -79,7 +79,7 @@ class Timeline {
     this.show(0, scale.total * (open ? 1.08 : 1));
   }
 
-  /** Shows these operations, with some room around. */
+  /** Shows these operations with a margin. */
   showAll(ops) {
     const { operations, scale } = this.page;
     if (ops.length === 0) return this.show(0, scale.total);
@@ -93,7 +93,7 @@ class Timeline {
     return this.show(low - room, high + room);
   }
 
-  /** Scrolls to the row of an operation, if it is not in sight. */
+  /** Scrolls to the row of an operation, if it is not visible. */
   scrollTo(op) {
     const y = this.page.operations.row[op] * ROW;
     const room = this.view.height - AXIS - ROW;
@@ -102,7 +102,7 @@ class Timeline {
     }
   }
 
-  /** Brings an operation into sight without a change of zoom, if it is not. */
+  /** Makes an operation visible without changing the zoom. */
   reveal(op) {
     const { operations, scale } = this.page;
     const from = scale.place(operations.start[op]);
@@ -121,7 +121,7 @@ class Timeline {
     return low + ((x - GUTTER) / (width - GUTTER)) * (high - low);
   }
 
-  /** The operation at a point of the canvas; -1 where there is none. */
+  /** The operation at a point of the canvas; -1 if there is none. */
   at(x, y) {
     const { operations, scale } = this.page;
     const row = operations.rows[Math.floor((y - AXIS + this.view.top) / ROW)];
@@ -198,7 +198,7 @@ class Timeline {
     map.addEventListener('pointermove', jump);
   }
 
-  /** Moves with one pointer, zooms with two; a press without a move selects. */
+  /** One pointer moves, two zoom; a press without a move selects. */
   drag() {
     const { canvas } = this;
     const held = new Map();
@@ -241,7 +241,7 @@ class Timeline {
     this.tip.style.top = `${event.clientY + 18}px`;
   }
 
-  /** Sideways moves; with Ctrl, or once the timeline has the focus, up and down zooms. */
+  /** Scrolling sideways moves; up and down zooms with Ctrl, or if the timeline has the focus. */
   wheel(event) {
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
     const mine = event.ctrlKey || event.metaKey || document.activeElement === this.canvas;
@@ -277,7 +277,7 @@ class Timeline {
     action();
   }
 
-  /** The operation of the same row before or after the one that is selected. */
+  /** The operation before or after the selected one in the same row. */
   beside(by) {
     const { operations, selected } = this.page;
     if (selected < 0) return this.nearest();
@@ -299,7 +299,7 @@ class Timeline {
     return row.ops[Math.max(at - 1, 0)];
   }
 
-  /** An operation in sight: of the witness, if one is. */
+  /** A visible operation, of the witness if possible. */
   nearest() {
     const { operations, scale, marked } = this.page;
     const low = scale.time(this.view.low);
@@ -308,7 +308,7 @@ class Timeline {
   }
 }
 
-/** All there is to know of an operation. */
+/** The details of an operation. */
 function details(page, op) {
   const { operations } = page;
   const { args } = operations.all(op);

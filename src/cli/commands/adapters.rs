@@ -1,4 +1,4 @@
-//! Where adapters are found and compiled, and where the harness lies.
+//! Finds and compiles adapters for the commands, and finds the harness program.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ use crate::core::plan::{Engine, Plan};
 use crate::fuzz::engine::flavour_for;
 use crate::report::output::{note, warning};
 
-/// Finds adapters and compiles them.
-pub struct Workshop {
+/// The bundled adapters, and what is needed to compile one.
+pub struct Adapters {
     toolchain: Toolchain,
     catalog: Catalog,
 }
 
-impl Workshop {
-    pub fn open() -> Result<Workshop> {
+impl Adapters {
+    pub fn open() -> Result<Adapters> {
         let sources = Sources::EMBEDDED;
         let toolchain = Toolchain::new(Cache::for_user()?, sources)?;
         let catalog = Catalog::new(sources, toolchain.tree());
-        Ok(Workshop { toolchain, catalog })
+        Ok(Adapters { toolchain, catalog })
     }
 
     pub fn toolchain(&self) -> &Toolchain {
@@ -38,7 +38,7 @@ impl Workshop {
         Ok(self.catalog.find(name_or_path)?)
     }
 
-    /// The shared library of the plan's adapter, compiled for its engine if need be.
+    /// Compiles the plan's adapter for its engine, or takes the library from the cache.
     pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
         let request = self.request(plan)?;
         let compiled = match self.toolchain.compile(&request) {
@@ -59,7 +59,7 @@ impl Workshop {
         Ok(compiled.library)
     }
 
-    /// What the plan's adapter is compiled from, for its engine.
+    /// The request that compiles the plan's adapter for its engine.
     pub fn request(&self, plan: &Plan) -> Result<Request> {
         let build = &plan.build;
         let adapter = self.find(&build.adapter)?;
@@ -73,7 +73,7 @@ impl Workshop {
     }
 }
 
-/// The harness lies beside this program.
+/// The harness program, which is in the folder of this one.
 pub fn harness_program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("cannot find this program's own path")?;
     let harness = own.with_file_name("interlap-harness");

@@ -1,4 +1,4 @@
-//! Checks rounds on a thread of low priority.
+//! Checks rounds, for native threads on a thread of low priority.
 //! On few processors the checker would otherwise compete with the target's threads, which would
 //! then seldom run at the same instant.
 
@@ -10,27 +10,27 @@ use crate::core::history::{History, Thread};
 use crate::model::Spec;
 use crate::trace::rounds::Round;
 
-/// Niceness of the judging thread.
+/// Niceness of the thread.
 const NICE: i32 = 15;
 
 /// A round with its verdict.
-pub struct Judged {
+pub struct CheckedRound {
     pub round: Round,
     pub overlap: Overlap,
     pub verdict: Verdict,
-    /// The history on a single thread, if the round was sequential and checked as such.
+    /// The history on one thread, if the round was sequential and checked as such.
     pub alone: Option<History>,
     /// The counter, to which the round was added.
     pub counter: Box<Counter>,
 }
 
 /// The checking thread. It ends when this is dropped.
-pub struct Judge {
+pub struct CheckThread {
     work: Sender<Box<dyn FnOnce() + Send>>,
 }
 
-impl Judge {
-    pub fn start() -> Judge {
+impl CheckThread {
+    pub fn start() -> CheckThread {
         let (work, inbox) = channel::<Box<dyn FnOnce() + Send>>();
         std::thread::spawn(move || {
             // A thread's own priority, on Linux. A refusal costs speed only.
@@ -39,20 +39,20 @@ impl Judge {
                 work();
             }
         });
-        Judge { work }
+        CheckThread { work }
     }
 
-    pub fn judge(
+    pub fn check(
         &self,
         round: Round,
         model: Spec,
         limits: Limits,
         counter: Box<Counter>,
-    ) -> Judged {
-        self.run(move || judge(round, &model, &limits, counter))
+    ) -> CheckedRound {
+        self.run(move || check_round(round, &model, &limits, counter))
     }
 
-    /// Does any work there, and waits for it.
+    /// Does some work on this thread, and waits for it.
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let (outbox, done) = channel();
         let work = Box::new(move || drop(outbox.send(work())));
@@ -62,7 +62,12 @@ impl Judge {
 }
 
 /// Checks a round on the calling thread, and counts what it exercised.
-pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Counter>) -> Judged {
+pub fn check_round(
+    round: Round,
+    model: &Spec,
+    limits: &Limits,
+    mut counter: Box<Counter>,
+) -> CheckedRound {
     let start = &round.start;
     if !start.sequential {
         counter.begin(start.round, start.threads);
@@ -74,7 +79,7 @@ pub fn judge(round: Round, model: &Spec, limits: &Limits, mut counter: Box<Count
         Some(history) => check::sequential(history, model),
         None => check::check(&round.history, model, limits),
     };
-    Judged { round, overlap, verdict, alone, counter }
+    CheckedRound { round, overlap, verdict, alone, counter }
 }
 
 /// The operations on a single thread, in their order; none if any two overlap.

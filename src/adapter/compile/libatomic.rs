@@ -6,7 +6,7 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// The names of such calls, without and with the hooks of the controlled engine.
+/// Prefixes of these calls, without and with the hooks of the controlled engine.
 const PREFIXES: [&str; 2] = ["__atomic_", "__tsan_atomic128_"];
 
 /// Whether a program of the same source must be linked with `-latomic`. False if the file cannot
@@ -14,7 +14,7 @@ const PREFIXES: [&str; 2] = ["__atomic_", "__tsan_atomic128_"];
 pub fn needs_libatomic(library: &Path) -> bool {
     let Ok(bytes) = std::fs::read(library) else { return false };
     let Ok(file) = object::File::parse(&*bytes) else { return false };
-    let is_one = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let is_atomic = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let mut missing = file.dynamic_symbols().filter(|symbol| symbol.is_undefined());
-    missing.any(|symbol| symbol.name().is_ok_and(is_one))
+    missing.any(|symbol| symbol.name().is_ok_and(is_atomic))
 }

@@ -1,30 +1,28 @@
-//! The page of a finding. A stored finding comes in, the page's text goes out.
+//! Makes the page of a finding.
 
-use super::{Interleaved, Interleaving, Judgement, Subject, render};
+use super::{Conclusion, Interleaved, Interleaving, Subject, render};
 use crate::check::{Partials, Witness, partials};
 use crate::core::history::OperationId;
 use crate::exchange::values::Interner;
-use crate::finding::interleaving::{Interleaving as Table, Place, Row, What, in_short};
-use crate::finding::{self, Stored};
+use crate::finding::interleaving::{Interleaving as Table, Place, Row, RowKind, in_short};
+use crate::finding::{Failure, Stored};
 use crate::report::{text, words};
 
-/// The page's text.
+/// The page as HTML.
 pub fn of_finding(stored: &Stored) -> String {
     let finding = &stored.finding;
-    let found = found_now(stored);
-    let judgement = match &finding.what {
-        finding::What::Violation { rule, explanation, operations, partials } => {
-            Judgement::Violation {
-                rule,
-                explanation: explanation.clone(),
-                operations,
-                partials: partials.as_deref().or(found.as_ref()),
-            }
-        }
-        finding::What::Fault { message, .. } => {
+    let computed = missing_partials(stored);
+    let conclusion = match &finding.what {
+        Failure::Violation { rule, explanation, operations, partials } => Conclusion::Violation {
+            rule,
+            explanation: explanation.clone(),
+            operations,
+            partials: partials.as_deref().or(computed.as_ref()),
+        },
+        Failure::Fault { message, .. } => {
             let said = message.iter().map(|message| format!("It said: {message}"));
             let more = words::places(&finding.what).into_iter().chain(said).collect();
-            Judgement::Fault { sentence: words::fault(&finding.what), more }
+            Conclusion::Fault { sentence: words::fault(&finding.what), more }
         }
     };
     render(&Subject {
@@ -32,7 +30,7 @@ pub fn of_finding(stored: &Stored) -> String {
         about: text::subject(&finding.plan, &stored.hello.target, &finding.model),
         history: &stored.round.history,
         model: finding.model.parse().ok(),
-        judgement,
+        conclusion,
         lettered: stored.shown(),
         unit: stored.hello.clock.shown(),
         facts: text::facts(stored),
@@ -47,12 +45,11 @@ fn interleaving(stored: &Stored, table: &Table) -> Interleaving {
     let left_out = (table.rows.len() - rows.len()) as u64;
     let (mut steps, mut is_switch) = (Vec::new(), false);
     for row in &rows {
-        if matches!(row.what, What::Stopped(_)) {
+        if matches!(row.what, RowKind::Stopped(_)) {
             is_switch = true;
             continue;
         }
-        // Of a wrapper, where the library uses it.
-        let place = row.place().map(Place::told);
+        let place = row.place().map(Place::in_library);
         let file = |place: &Place| place.file.file_name().map(|f| f.to_string_lossy().to_string());
         steps.push(Interleaved {
             step: row.step,
@@ -79,11 +76,10 @@ fn operation_at(stored: &Stored, row: &Row) -> Option<OperationId> {
     })
 }
 
-/// How far the history can be explained, where the finding does not say it: one that was shrunk.
-fn found_now(stored: &Stored) -> Option<Partials> {
+/// The partial linearizations, if the finding has none, as after shrinking.
+fn missing_partials(stored: &Stored) -> Option<Partials> {
     let finding = &stored.finding;
-    let finding::What::Violation { explanation, operations, partials: None, .. } = &finding.what
-    else {
+    let Failure::Violation { explanation, operations, partials: None, .. } = &finding.what else {
         return None;
     };
     let witness =

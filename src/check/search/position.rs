@@ -1,0 +1,94 @@
+//! The configurations that are left at a time of a history, and the operations under way there:
+//! what every general search moves forward, from invocation to response. The searches differ in
+//! where their events come from and in what they say of a violation.
+
+use std::fmt::Debug;
+
+use super::frontier::{Configuration, Exhausted, Frontier, Search};
+use crate::check::data::small::Few;
+use crate::model::Model;
+
+/// `I` names operations.
+#[derive(Clone)]
+pub struct Position<I, O, S> {
+    pub frontier: Frontier<O, S>,
+    /// The operations under way, each with the bits of its steps in `frontier`, in no order.
+    pub open: Few<(I, u64)>,
+}
+
+impl<I: Copy + Ord, O: Debug, S> Position<I, O, S> {
+    /// Before the first operation.
+    pub fn new(state: S) -> Position<I, O, S> {
+        Position { frontier: Frontier::new(state), open: Few::new() }
+    }
+
+    /// An operation is invoked; for its steps see [`Search::call`]. Returns the bit of each step.
+    pub fn invoke<M: Model<O, State = S>>(
+        &mut self,
+        search: &mut Search<O, M>,
+        id: I,
+        steps: impl IntoIterator<Item = (O, u64)>,
+    ) -> Result<Few<u64>, Exhausted> {
+        let bits = search.call(&mut self.frontier, steps)?;
+        self.open.push((id, bits.iter().sum()));
+        Ok(bits)
+    }
+
+    /// As [`Position::invoke`], for an operation that never responds: if it has one step, that need
+    /// not take effect.
+    pub fn invoke_pending<M: Model<O, State = S>>(
+        &mut self,
+        search: &mut Search<O, M>,
+        id: I,
+        steps: impl IntoIterator<Item = (O, u64)>,
+    ) -> Result<(), Exhausted> {
+        if let [bit] = self.invoke(search, id, steps)?[..] {
+            self.frontier.need_not_happen(bit);
+        }
+        Ok(())
+    }
+
+    /// An operation responds: it must have taken effect. Says whether any configuration is left; if
+    /// none is, the configurations stay as they were.
+    pub fn respond<M: Model<O, State = S>>(
+        &mut self,
+        search: &mut Search<O, M>,
+        id: I,
+    ) -> Result<bool, Exhausted> {
+        let bits = self.ends(id);
+        search.close(&mut self.frontier, bits)
+    }
+
+    /// An operation responds whose answer promises nothing: it may have taken effect, or not.
+    pub fn respond_unpromised<M: Model<O, State = S>>(&mut self, search: &mut Search<O, M>, id: I) {
+        let bits = self.ends(id);
+        search.release(&mut self.frontier, bits);
+    }
+
+    fn ends(&mut self, id: I) -> u64 {
+        let at = self.open.iter().position(|(other, _)| *other == id);
+        self.open.swap_remove(at.expect("a response comes after its invocation")).1
+    }
+
+    /// The operations under way, sorted.
+    pub fn under_way(&self) -> Vec<I> {
+        let mut ids: Vec<I> = self.open.iter().map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// The configuration that can go on in all the ways in which any can, if there is one: what
+    /// came before it can be replaced by its state. `covers` says so of two. All checkpoints of
+    /// online checks are found by this.
+    pub fn only_way(
+        &self,
+        covers: impl Fn(&Configuration<S>, &Configuration<S>) -> bool,
+    ) -> Option<&Configuration<S>> {
+        let ways = &self.frontier.configurations;
+        let mut best = ways.first()?;
+        for way in &ways[1..] {
+            best = if covers(best, way) { best } else { way };
+        }
+        ways.iter().all(|way| covers(best, way)).then_some(best)
+    }
+}

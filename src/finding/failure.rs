@@ -1,0 +1,105 @@
+//! What is wrong in a finding: a violation of the model, or a fault of the target.
+
+use serde::{Deserialize, Serialize};
+
+use super::interleaving::{Call, Memory, Place};
+use super::locations::Occurrence;
+use crate::check::Partials;
+use crate::core::history::OperationId;
+use crate::process::fault::{Fault, FaultKind, Hang};
+use crate::trace::area::Stage;
+use crate::trace::frame::{Deed, Who};
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// No order of the operations explains the answers.
+    Violation {
+        rule: String,
+        explanation: String,
+        operations: Vec<OperationId>,
+        /// How far the history can be explained; none if the violation is not one of order.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partials: Option<Box<Partials>>,
+    },
+    /// The target ended its process, hangs, or misused memory.
+    Fault {
+        kind: FaultKind,
+        stage: Stage,
+        /// The thread at fault, if it is known and only one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<u32>,
+        /// The number of the thread that drains.
+        drain: u32,
+        /// Of a crash: the address that could not be accessed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<u64>,
+        /// Of a crash: its source line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<Box<Place>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hang: Option<Hang>,
+        /// Steps of the controlled engine before the fault.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        steps: Option<u64>,
+        /// The events that led to the fault, the fault itself first. Only faults that the engine
+        /// detected have them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        places: Vec<FaultPlace>,
+        /// What the target printed about the fault.
+        message: Option<String>,
+    },
+}
+
+/// An event that led to a fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultPlace {
+    pub who: Who,
+    pub deed: Deed,
+    /// The call during which it happened, if that is certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
+    /// The name of its memory, if that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// Its source line, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Place>,
+}
+
+impl Failure {
+    /// `lines`: the source lines of the fault and of its places, with their text.
+    pub fn fault(fault: &Fault, lines: Vec<Option<Place>>) -> Failure {
+        let mut lines = lines.into_iter();
+        let line = lines.next().flatten().map(Box::new);
+        let places = fault.places.iter().map(|place| FaultPlace {
+            who: place.who,
+            deed: place.deed,
+            call: None,
+            memory: None,
+            line: lines.next().flatten(),
+        });
+        Failure::Fault {
+            kind: fault.kind,
+            stage: fault.stage,
+            thread: fault.thread,
+            drain: fault.threads,
+            address: fault.address,
+            line,
+            hang: fault.hang,
+            steps: fault.steps.as_ref().map(|steps| steps.steps),
+            places: places.collect(),
+            message: fault.message(),
+        }
+    }
+
+    /// The known source lines of a fault, its own first.
+    pub fn lines(&self) -> Vec<(Occurrence<'_>, &Place)> {
+        let Failure::Fault { kind, line, places, .. } = self else { return Vec::new() };
+        let crash = line.iter().map(|line| (Occurrence::Crashed, &**line));
+        let at = |place| Occurrence::Place(place, *kind);
+        let places = places.iter().filter_map(|place| Some((at(place), place.line.as_ref()?)));
+        crash.chain(places).collect()
+    }
+}

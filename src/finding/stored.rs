@@ -1,0 +1,116 @@
+//! The directory of a finding: its files, and how they are written and read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::cross_engine::SMALLER;
+use super::interleaving::Interleaving;
+use super::{FINDING_VERSION, Finding};
+use crate::trace::frame::Hello;
+use crate::trace::rounds::{self, Round};
+
+/// Marks a directory as a finding.
+pub const JSON_FILE: &str = "finding.json";
+const TRACE_FILE: &str = "trace.mpk";
+const OUTPUT_FILE: &str = "output.txt";
+const INTERLEAVING_FILE: &str = "interleaving.json";
+const RECORDING: &str = "recording";
+/// Commands for gdb.
+pub const SCRIPT_FILE: &str = "debug.gdb";
+/// The trace as it was found, of a finding that was shrunk.
+pub const ORIGINAL_FILE: &str = "original.mpk";
+/// The report in words, as it was printed.
+pub const REPORT_FILE: &str = "report.txt";
+/// The same as a page for a browser.
+pub const PAGE_FILE: &str = "page.html";
+
+/// What `finding.json` has in every version.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+/// A finding with its directory and the recorded round.
+pub struct Stored {
+    pub finding: Finding,
+    pub hello: Box<Hello>,
+    pub round: Round,
+    /// The end of what the target printed.
+    pub output: String,
+    pub directory: PathBuf,
+    /// What its threads did, if `explain` found out.
+    pub interleaving: Option<Interleaving>,
+}
+
+impl Stored {
+    /// The directory of its recording by rr.
+    pub fn recording(&self) -> PathBuf {
+        self.directory.join(RECORDING)
+    }
+
+    /// The directory of the smaller finding that another engine showed.
+    pub fn smaller(&self) -> PathBuf {
+        self.directory.join(SMALLER)
+    }
+
+    /// Keeps the trace as it was found, before the shrunk finding is saved over it.
+    pub fn keep_original(&self) -> Result<()> {
+        if self.finding.shrunk.is_some() {
+            return Ok(());
+        }
+        let path = self.directory.join(ORIGINAL_FILE);
+        rounds::write(&path, &self.hello, &self.round)
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes the finding's directory, over an earlier sighting of the same one.
+    pub fn save(&self) -> Result<()> {
+        let dir = &self.directory;
+        fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = dir.join(name);
+            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        };
+        rounds::write(&dir.join(TRACE_FILE), &self.hello, &self.round)
+            .with_context(|| format!("cannot write the trace in {}", dir.display()))?;
+        write(OUTPUT_FILE, self.output.as_bytes())?;
+        match &self.interleaving {
+            Some(table) => write(INTERLEAVING_FILE, &serde_json::to_vec(table)?)?,
+            // An earlier sighting's table shows another round.
+            None => drop(fs::remove_file(dir.join(INTERLEAVING_FILE))),
+        }
+        if self.finding.cross_engine.as_ref().is_none_or(|engines| engines.smaller.is_none()) {
+            drop(fs::remove_dir_all(self.smaller()));
+        }
+        write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
+    }
+
+    /// Reads a finding's directory.
+    pub fn load(directory: &Path) -> Result<Stored> {
+        let path = directory.join(JSON_FILE);
+        let bytes = fs::read(&path).with_context(|| {
+            let path = path.display();
+            format!("cannot read {path}; name a directory that `interlap fuzz` wrote")
+        })?;
+        let damaged = || format!("{} is damaged", path.display());
+        let Version { version } = serde_json::from_slice(&bytes).with_context(damaged)?;
+        if version != FINDING_VERSION {
+            let path = path.display();
+            bail!("{path} is of version {version}; this program reads version {FINDING_VERSION}");
+        }
+        let finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
+        let path = directory.join(TRACE_FILE);
+        let trace = rounds::read(&path).with_context(|| format!("in {}", path.display()))?;
+        let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());
+        let round = trace.rounds.into_iter().next();
+        let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
+        let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
+        let interleaving = fs::read(directory.join(INTERLEAVING_FILE)).ok();
+        let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let directory = directory.to_path_buf();
+        Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
+    }
+}
