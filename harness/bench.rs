@@ -1,5 +1,5 @@
-//! Measures what a timebox costs: the same calls of a target with and without a box, on one thread,
-//! in nanoseconds per call. `benches/native.rs` starts it.
+//! Measures the cost of a timebox: the same calls of a target with and without a box, on one
+//! thread, in nanoseconds per call. `benches/native.rs` starts it.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::timebox::{Outcome, Timebox};
 
-/// Short enough that some are undisturbed on a machine that others use, too.
+/// Short enough that some repeats are undisturbed on a shared machine.
 const CALLS: usize = 200_000;
 const REPEATS: usize = 150;
 
@@ -27,10 +27,10 @@ struct Figures {
     bare: Samples,
     recorded: Samples,
     stamps: Samples,
-    /// The stamps, each told to its marker.
+    /// The stamps, each passed to its marker.
     marked: Samples,
-    /// What the two markers add, and the whole box: the minima's difference. Other processes only
-    /// ever add to a time.
+    /// Costs of the two markers and of the whole box: differences of minima, because other
+    /// processes only add to a time.
     markers: f64,
     timebox: f64,
 }
@@ -55,7 +55,7 @@ pub fn run(library: &Path) -> Result<(), String> {
     let structure = target.create(Path::new("/nonexistent"), 0, 1, 0)?;
     let local = structure.enter(0);
     let op = target.operations[0].0;
-    // As in the engine, the records' memory is there before the first call.
+    // As in the engine, the records' memory is touched before the first call.
     let mut bytes = vec![1; CALLS * size_max(1) + size_max(abi::IL_RESULT_ROOM as usize)];
     let [mut bare, mut recorded, mut stamps, mut marked] = [const { Vec::new() }; 4];
     for _ in 0..REPEATS {
@@ -112,7 +112,7 @@ fn bare_calls(target: &Target, structure: &Structure, local: &Local, op: Op) {
     }
 }
 
-/// As a thread of a round makes them, less drawing them.
+/// Calls as a thread of a round makes them, without the drawing.
 fn recorded_calls(
     target: &Target,
     structure: &Structure,

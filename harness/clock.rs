@@ -18,7 +18,7 @@ use interlap::trace::frame::ClockInfo;
 
 use crate::controlled;
 
-/// A source of stamps.
+/// A source of time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     Tsc,
@@ -37,7 +37,7 @@ pub enum Clock {
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl Clock {
-    /// The clock a plan asks for, and what to tell people about it.
+    /// The clock that a plan asks for, and its description.
     pub fn choose(wish: plan::Clock) -> (Clock, ClockInfo) {
         let refused = match wish {
             plan::Clock::Tsc | plan::Clock::Steps | plan::Clock::Counter => None,
@@ -51,7 +51,7 @@ impl Clock {
         (clock, ClockInfo { clock: used, refused, nanoseconds_per_unit: unit })
     }
 
-    /// The clock a plan asks for under rr.
+    /// The clock that a plan asks for under rr.
     pub fn choose_recorded(wish: plan::Clock) -> (Clock, ClockInfo) {
         if wish != plan::Clock::Auto {
             return Clock::choose(wish);
@@ -61,7 +61,7 @@ impl Clock {
         (Clock::Counter, info)
     }
 
-    /// What to tell people about the clock of the controlled engine.
+    /// The description of the controlled engine's clock.
     pub fn steps() -> ClockInfo {
         ClockInfo { clock: plan::Clock::Steps, refused: None, nanoseconds_per_unit: 0.0 }
     }
@@ -70,7 +70,7 @@ impl Clock {
         if tsc::is_amd() { Clock::TscAmd } else { Clock::Tsc }
     }
 
-    /// A stamp from before everything that follows.
+    /// A stamp from before all that follows.
     #[inline(always)]
     pub fn open(self) -> u64 {
         match self {
@@ -85,7 +85,7 @@ impl Clock {
         }
     }
 
-    /// A stamp from after everything before it, stores included.
+    /// A stamp from after all that precedes it, stores included.
     #[inline(always)]
     pub fn close(self) -> u64 {
         match self {
@@ -100,8 +100,8 @@ impl Clock {
         }
     }
 
-    /// As `open`, but later than `last`: the stamps of one thread strictly increase. Waits rather
-    /// than adding to the stamp, which would narrow the box.
+    /// As `open`, but later than `last`, so that the stamps of one thread strictly increase. Waits
+    /// for that: to add to the stamp would narrow the box.
     #[inline(always)]
     pub fn open_after(self, last: u64) -> u64 {
         loop {
@@ -186,15 +186,15 @@ fn monotonic() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// For people: stamps are compared as cycles. quanta calibrates the counter against the system's
-/// clock; its own readings are unfenced and are not used for boxes.
+/// For display only: stamps are compared as cycles. quanta calibrates the counter against the
+/// system's clock; its own readings are unfenced and not used for boxes.
 fn nanoseconds_per_cycle() -> f64 {
     const CYCLES: u64 = 1 << 40;
     quanta::Clock::new().delta_as_nanos(0, CYCLES) as f64 / CYCLES as f64
 }
 
-/// Passes a stamp back and forth between two threads: one that is received must not lie in the
-/// receiver's future. Finds counters that the kernel trusts and that still disagree.
+/// Passes a stamp back and forth between two threads: a received one must not be in the receiver's
+/// future. Finds counters that disagree though the kernel trusts them.
 fn skew() -> Option<String> {
     const PASSES: u64 = 2_000;
     // On a busy machine each pass may take a time slice.

@@ -1,8 +1,6 @@
-//! Preemption on purpose. On few processors two calls overlap mostly by chance of the scheduler,
-//! and a thread is hardly ever stopped in the middle of one. So in some rounds a thread of ours
-//! sends signals to the callers, and one that is hit inside a call stalls there for a while, as if
-//! the kernel had taken its processor away, while the others go on. Nothing happens that could not
-//! happen by itself.
+//! Stalls threads in the middle of calls, as a preemption by the kernel would. On few processors
+//! such preemptions are rare, so in some rounds a thread of ours sends signals to the callers; a
+//! caller that is inside a call then spins or yields in the signal's handler.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -12,11 +10,10 @@ use std::time::Duration;
 use interlap::core::random::Random;
 use interlap::trace::area::THREADS_MAX;
 
-/// Kernel numbers of the threads that call now; 0: nobody.
+/// Kernel numbers of the threads that call now; 0: none.
 static CALLERS: [AtomicI32; THREADS_MAX] = [const { AtomicI32::new(0) }; THREADS_MAX];
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// What the next thread that is hit does: so many turns of the processor's pause, or, if 0, let
-/// another thread have the processor.
+/// How the next thread stalls: so many pause instructions, or, if 0, it yields.
 static STALL: AtomicU64 = AtomicU64::new(0);
 
 const GAP_MICROSECONDS: (u64, u64) = (5, 200);
@@ -27,13 +24,13 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Told by the timebox around each call.
+/// Called by the timebox around each call.
 #[inline(always)]
 pub fn set_inside(inside: bool) {
     INSIDE.set(inside);
 }
 
-/// Marks the current thread as one that calls until it is dropped.
+/// Marks the current thread as a caller until dropped.
 pub struct Caller(usize);
 
 impl Caller {
@@ -50,7 +47,7 @@ impl Drop for Caller {
     }
 }
 
-/// The thread that sends the signals; sleeps while no round wants them.
+/// The thread that sends the signals; it sleeps while no round wants them.
 pub struct Disturber(Thread);
 
 impl Disturber {
@@ -60,7 +57,7 @@ impl Disturber {
         Disturber(handle.thread().clone())
     }
 
-    /// From now on threads inside a call are stalled, or no longer.
+    /// Starts or stops stalling threads.
     pub fn set_active(&self, active: bool) {
         ACTIVE.store(active, Ordering::Relaxed);
         if active {
@@ -85,7 +82,7 @@ fn install() {
     }
 }
 
-/// Runs on the thread that was hit. Spins or yields; both are async-signal-safe and leave errno.
+/// Runs on the stalled thread. To spin or yield is async-signal-safe and leaves errno.
 extern "C" fn stall(_signal: i32) {
     if !INSIDE.get() {
         return;

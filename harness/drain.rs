@@ -1,4 +1,5 @@
-//! The drain: after all threads are done, one thread reads all that is left, so that loss shows.
+//! The drain: after all threads are done, one thread takes out or reads all that is left, so that a
+//! lost value shows.
 
 use interlap::core::operation::{Op, Status};
 
@@ -6,25 +7,25 @@ use crate::library::Role;
 use crate::timebox::Outcome;
 use crate::workload::Shape;
 
-/// Calls of a drain beyond one for each value that was added.
+/// A drain makes so many calls more than values were added.
 pub const SURPLUS: u64 = 16;
 
-/// Most keys that are read between the parts of a round.
-pub const TOLD_MAX: u64 = 1 << 12;
+/// Keys that are read between the parts of a round at most.
+pub const KEYS_READ_MAX: u64 = 1 << 12;
 
-/// The calls of the drain: what tells everything that is still inside.
+/// The calls of the drain.
 enum Drain {
-    /// Remove one by one until the answer is empty.
+    /// Removes one by one until the answer is empty.
     UntilEmpty(Op),
-    /// Look at every key.
+    /// Reads every key.
     EachKey(Op),
-    /// Read a log from its first record on until nothing is there.
+    /// Reads a log from its first record to its end.
     EachRecord,
-    /// Read every key in a transaction.
+    /// Reads every key in one transaction.
     InTransaction,
-    /// Look once.
+    /// Reads once.
     Once(Op),
-    /// The target offers nothing to look with.
+    /// The target offers no such operation.
     Nothing,
 }
 
@@ -57,11 +58,11 @@ pub fn emptier(operations: &[(Op, Role)], threads: u32) -> Option<u32> {
     of_it.flat_map(|(_, role)| (0..threads).find(|thread| role.admits(*thread))).next()
 }
 
-/// The thread that may read all that a store holds in one transaction, if any may and there is not
-/// too much.
-pub fn teller(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
+/// The thread that may read all keys of a store in one transaction, if any may and there are not
+/// too many.
+pub fn store_reader(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
     if !matches!(Drain::from_operations(operations), Drain::InTransaction)
-        || shape.keys() > TOLD_MAX
+        || shape.keys() > KEYS_READ_MAX
     {
         return None;
     }
@@ -72,7 +73,7 @@ pub fn teller(operations: &[(Op, Role)], shape: &Shape) -> Option<u32> {
     (0..shape.threads).find(|thread| wanted.iter().all(|op| may(thread, *op)))
 }
 
-/// Reads all that is left, alone. Whether the structure was emptied.
+/// Drains the structure while no other thread calls it; whether it was emptied.
 pub fn drain(
     operations: &[(Op, Role)],
     shape: &Shape,
@@ -83,7 +84,7 @@ pub fn drain(
         Drain::UntilEmpty(op) => {
             let most = [shape.values_per_call() as i64];
             let args = if op == Op::DequeueBulk { &most[..] } else { &[] };
-            // A broken structure may hand out values for ever; a few more than went in prove it.
+            // A broken structure may give values for ever; a few more than were added prove it.
             for _ in 0..added + SURPLUS {
                 match call(op, args) {
                     Outcome::Recorded(Status::Ok) => {}

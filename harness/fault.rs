@@ -1,6 +1,6 @@
-//! What happens when the target kills the process: a fatal signal is noted in the record area, and
-//! then takes its course, so that the main program sees both the note and the true exit status.
-//! Also the limits that keep a sick target from taking the machine with it.
+//! Notes a fatal signal in the record area, and then lets it end the process, so that the main
+//! program sees both the note and the true exit status. Also sets the limits that keep a broken
+//! target from exhausting the machine.
 
 use std::cell::Cell;
 use std::ptr;
@@ -22,7 +22,7 @@ thread_local! {
     static THREAD: Cell<u64> = const { Cell::new(area::NO_THREAD) };
 }
 
-/// Tells the handler which thread of the round this is.
+/// Sets which thread of the round this is, for the handler.
 pub fn set_thread(thread: u32) {
     THREAD.set(thread.into());
 }
@@ -47,10 +47,9 @@ pub fn install() {
     }
 }
 
-/// Runs on the faulting thread. Only stores to memory, looks at the process with plain calls of the
-/// kernel, and calls `raise`, all async-signal-safe; but for the controlled engine's last words,
-/// which may do more (see there) and come behind what must be noted. SA_RESETHAND has restored the
-/// default action, so the signal raised here ends the process as soon as this returns.
+/// Runs on the faulting thread. All it does is async-signal-safe, except the controlled engine's
+/// [`last_words`](crate::controlled::last_words), which come after what must be noted. SA_RESETHAND
+/// has restored the default action, so the signal raised here ends the process when this returns.
 pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel's.
     let address = unsafe { (*info).si_addr() } as u64;
@@ -59,18 +58,21 @@ pub extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let address = if of_memory { address as usize } else { 0 };
     note_signal(signal, register(context, PROGRAM), address);
     if signal == libc::SIGSEGV && crate::controlled::is_stack_used_up(register(context, STACK)) {
-        say(b"fatal runtime error: stack overflow\n");
+        // Standard error ends up in the report.
+        let words = b"fatal runtime error: stack overflow\n";
+        // SAFETY: write is async-signal-safe; the bytes are there.
+        unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
     }
     note_growth();
     crate::marker::interlap_fault();
-    // Under control, `raise` would see to it that the target's threads get their turns.
+    // Under control, `raise` is interposed, and a scheduling point.
     crate::controlled::release();
     // SAFETY: raise is async-signal-safe.
     unsafe { libc::raise(signal) };
 }
 
-/// The target is about to send SIGKILL to its own process, which no handler sees. What a child that
-/// it forked does to itself is not noted: the header is its parent's, too, which goes on.
+/// The target is about to send SIGKILL to its own process, which no handler sees. Not noted in a
+/// forked child, which shares the header with its parent.
 pub fn note_own_kill() {
     if !crate::forked::is_forked() {
         note_signal(libc::SIGKILL, 0, 0);
@@ -79,8 +81,8 @@ pub fn note_own_kill() {
     }
 }
 
-/// The running thread is about to be ended by this signal, for what it did at `program` to the
-/// memory at `address`, or 0.
+/// This signal is about to end the process: for an access to `address`, or 0, by the code at
+/// `program`.
 fn note_signal(signal: i32, program: u64, address: usize) {
     store(area::WORD_PC, program);
     store(area::WORD_THREAD, THREAD.get());
@@ -99,18 +101,12 @@ fn store(at: usize, value: u64) {
     }
 }
 
-/// Notes whether the process had grown too much for a fault to be the target's. May be called by a
+/// Notes whether the process has grown so much that a fault may not be the target's. Safe in a
 /// signal handler.
 pub fn note_growth() {
     if crate::controlled::growth::is_grown() {
         store(area::WORD_GROWN, 1);
     }
-}
-
-/// To standard error, which ends up in the report.
-fn say(words: &[u8]) {
-    // SAFETY: write is async-signal-safe; the bytes are there.
-    unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -122,7 +118,7 @@ const PROGRAM: i32 = 0;
 #[cfg(not(target_arch = "x86_64"))]
 const STACK: i32 = 0;
 
-/// What a register held; 0 where that is not known.
+/// The value of a register; 0 where it is not known.
 #[cfg(target_arch = "x86_64")]
 fn register(context: *mut libc::c_void, which: i32) -> u64 {
     // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
@@ -134,7 +130,7 @@ fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
     0
 }
 
-/// Limits memory, writes no core file, and dies with the main program.
+/// Limits memory, disables core files, and has the process end with the main program.
 pub fn limit(memory_mib_max: u64) {
     let set = |resource, bytes| {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };

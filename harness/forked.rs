@@ -1,10 +1,10 @@
-//! Children that the target forked: each has one thread only, and must not go on as a harness.
+//! Detects a child that the target forked: it has one thread only, and must not go on as a harness.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Notices a target that forks.
+/// To be called once: from then on, forked children are detected.
 pub fn watch() {
     unsafe extern "C" fn in_child() {
         FORKED.store(true, Ordering::Relaxed);
@@ -19,7 +19,7 @@ pub fn is_forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Ends a child that the target forked before it does what is the parent's to do.
+/// Ends the process if it is a child that the target forked.
 #[inline(always)]
 pub fn stop_if_forked() {
     if is_forked() {

@@ -1,4 +1,4 @@
-//! A target: a shared library that follows `ffi/interlap.h`, with safe handles on it, on a
+//! Loads a target, a shared library that follows `ffi/interlap.h`. Gives safe handles on it, on a
 //! structure and on a thread's local state, each released when dropped. The generated bindings and
 //! every call into C stay in this file and in [`crate::timebox`].
 
@@ -16,7 +16,7 @@ pub mod abi {
     include!(concat!(env!("OUT_DIR"), "/interlap_h.rs"));
 }
 
-// The sizes users' compilers see; a change must raise IL_ABI_VERSION.
+// The sizes that users' compilers see; a change must raise IL_ABI_VERSION.
 const _: () = assert!(abi::IL_ABI_VERSION == 1);
 const _: () = assert!(size_of::<abi::il_call>() == 64);
 const _: () = assert!(size_of::<abi::il_config>() == 32);
@@ -53,8 +53,8 @@ pub struct Functions {
     pub call: CallFunction,
 }
 
-/// What the loader says of a library, and what helps where it has a use for that.
-fn why(error: &dyn std::error::Error) -> String {
+/// The loader's message, with a remedy where there is one.
+fn explain(error: &dyn std::error::Error) -> String {
     let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     match lacks_static_storage(&text) {
         true => format!(
@@ -65,13 +65,13 @@ fn why(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// Whether a library could not be loaded because it wants thread-local storage that is there from
-/// a program's start, and a program has little left for libraries that come later.
+/// Whether a library could not be loaded because it needs static thread-local storage, of which a
+/// running program has little left.
 pub fn lacks_static_storage(problem: &str) -> bool {
     problem.contains("static TLS block")
 }
 
-/// A loaded target. Never unloaded: threads may still hold its thread-local destructors.
+/// A loaded target. Never unloaded: threads may have destructors of it yet to run.
 pub struct Target {
     functions: Functions,
     pub operations: Vec<(Op, Role)>,
@@ -79,13 +79,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// Loads a library and checks everything in its description that can be checked.
+    /// Loads a library and checks its description.
     pub fn load(path: &Path) -> Result<Target, String> {
         use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
         // SAFETY: loading runs the library's constructors, which is what the user asked for; a
         // crash in them is caught like any other crash of the target.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|error| format!("cannot be loaded: {}", why(&error)))?;
+            .map_err(|error| format!("cannot be loaded: {}", explain(&error)))?;
         type Entry = unsafe extern "C" fn() -> *const abi::il_target;
         // SAFETY: the symbol has this type by the contract of interlap.h.
         let entry: Symbol<Entry> = unsafe { library.get(b"interlap_target\0") }.map_err(
@@ -231,8 +231,8 @@ pub struct Structure<'a> {
     pointer: *mut c_void,
 }
 
-// SAFETY: calling one structure from many threads at once is what targets are for; the adapter's
-// contract demands that it bears it, and nothing here touches what the pointer points to.
+// SAFETY: the adapter's contract demands that threads may call one structure at once; nothing here
+// dereferences the pointer.
 unsafe impl Sync for Structure<'_> {}
 
 impl Structure<'_> {

@@ -1,11 +1,11 @@
-//! The recorded process: loads a target, drives it round after round, and sends what happened to
-//! the main program. It may die of the target at any moment, so it keeps nothing that is not
-//! already in the record area or on the pipe.
+//! The recorded process: loads a target, runs rounds on it, and sends their records to the main
+//! program. The target may end it at any moment, so it keeps nothing that is not in the record area
+//! or on the pipe.
 //!
 //! Usage: `interlap-harness JOB.json`, with the pipe for frames as standard output. The target's
-//! own output goes to standard error. `interlap-harness --alone JOB.json FRAMES` does the same
-//! without a main program: what would go to it goes to the file FRAMES. `--debug JOB.json [FRAMES]`
-//! does so for debuggers, which may stop at any step. `--bench LIBRARY` prints what a box costs.
+//! own output goes to standard error. `interlap-harness --alone JOB.json FRAMES` runs without a
+//! main program, and writes frames to a file. `--debug JOB.json [FRAMES]` does so for debuggers,
+//! which may stop at any step. `--bench LIBRARY` prints the cost of a timebox.
 
 mod bench;
 mod clock;
@@ -44,8 +44,8 @@ use crate::native::{Pool, Setting};
 use crate::record::{Area, Pipe};
 use crate::workload::Shape;
 
-/// Time between two looks at how much memory the process takes.
-const MEMORY_LOOK: Duration = Duration::from_millis(2);
+/// Time between two checks of the process's memory.
+const MEMORY_CHECKS: Duration = Duration::from_millis(2);
 
 fn main() -> ExitCode {
     // A panic on a pooled thread would leave the others waiting for ever.
@@ -56,10 +56,10 @@ fn main() -> ExitCode {
     }));
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     let done = match &words[..] {
-        [job] => attended(Path::new(job)),
-        [flag, job] if flag == "--debug" => debugged(Path::new(job), Path::new("/dev/null")),
-        [flag, job, frames] if flag == "--debug" => debugged(Path::new(job), Path::new(frames)),
-        [flag, job, frames] if flag == "--alone" => alone(Path::new(job), Path::new(frames)),
+        [job] => run_attended(Path::new(job)),
+        [flag, job] if flag == "--debug" => run_debugged(Path::new(job), Path::new("/dev/null")),
+        [flag, job, frames] if flag == "--debug" => run_debugged(Path::new(job), Path::new(frames)),
+        [flag, job, frames] if flag == "--alone" => run_alone(Path::new(job), Path::new(frames)),
         [bench, library] if bench == "--bench" => {
             bench::run(Path::new(library)).map_err(io::Error::other)
         }
@@ -74,15 +74,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does a job for the main program.
-fn attended(job: &Path) -> io::Result<()> {
+/// Runs a job for the main program.
+fn run_attended(job: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     let mut pipe = take_standard_output()?;
     let last = match run(&job, &mut pipe, wait_for_go_ahead) {
         Ok(last) => last,
-        Err(Failure::Target(problem)) if may_begin_again(&problem) => {
+        Err(Failure::Target(problem)) if may_restart(&problem) => {
             rustix::stdio::dup2_stdout(pipe.file())?;
-            return Err(begin_again());
+            return Err(restart());
         }
         Err(Failure::Target(problem)) => Frame::Problem(problem),
         Err(Failure::Own(error)) => return Err(error),
@@ -90,18 +90,18 @@ fn attended(job: &Path) -> io::Result<()> {
     pipe.send(&last)
 }
 
-/// Does a job for whoever looks on.
-fn debugged(job: &Path, frames: &Path) -> io::Result<()> {
+/// Runs a job for a debugger.
+fn run_debugged(job: &Path, frames: &Path) -> io::Result<()> {
     marker::set_debugged();
-    alone(job, frames)
+    run_alone(job, frames)
 }
 
-/// Does a job without a main program.
-fn alone(job: &Path, frames: &Path) -> io::Result<()> {
+/// Runs a job without a main program.
+fn run_alone(job: &Path, frames: &Path) -> io::Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(job)?)?;
     std::fs::create_dir_all(&job.directory)?;
     match run(&job, &mut Pipe::into_file(frames)?, empty_standard_input) {
-        Err(Failure::Target(problem)) if may_begin_again(&problem) => Err(begin_again()),
+        Err(Failure::Target(problem)) if may_restart(&problem) => Err(restart()),
         Ok(Frame::Problem(problem)) | Err(Failure::Target(problem)) => {
             Err(io::Error::other(problem.to_string()))
         }
@@ -113,23 +113,23 @@ fn alone(job: &Path, frames: &Path) -> io::Result<()> {
     }
 }
 
-/// Settings of the C library, and the one that has a program keep more room for the thread-local
-/// storage of libraries: enough for every allocator of Debian's.
+/// Tunables of the C library, and the one that reserves static thread-local storage for libraries:
+/// enough for every allocator in Debian.
 const TUNABLES: &str = "GLIBC_TUNABLES";
-const ROOM: (&str, u32) = ("glibc.rtld.optional_static_tls", 1 << 16);
+const STORAGE: (&str, u32) = ("glibc.rtld.optional_static_tls", 1 << 16);
 
-/// Whether the target could be loaded by a program with more room.
-fn may_begin_again(problem: &Problem) -> bool {
-    let set = std::env::var(TUNABLES).is_ok_and(|tunables| tunables.contains(ROOM.0));
+/// Whether the target could be loaded with more static thread-local storage.
+fn may_restart(problem: &Problem) -> bool {
+    let set = std::env::var(TUNABLES).is_ok_and(|tunables| tunables.contains(STORAGE.0));
     library::lacks_static_storage(&problem.what) && !set
 }
 
-/// Becomes such a program; comes back only with the reason why not.
-fn begin_again() -> io::Error {
-    let room = format!("{}={}", ROOM.0, ROOM.1);
+/// Executes this program anew with more static thread-local storage; returns only an error.
+fn restart() -> io::Error {
+    let storage = format!("{}={}", STORAGE.0, STORAGE.1);
     let tunables = match std::env::var(TUNABLES) {
-        Ok(others) => format!("{others}:{room}"),
-        Err(_) => room,
+        Ok(others) => format!("{others}:{storage}"),
+        Err(_) => storage,
     };
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -152,7 +152,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Loads the target, says hello, `wait`s and does the rounds; gives the last frame.
+/// Loads the target, sends the first frame, calls `wait` and runs the rounds; gives the last frame.
 fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame, Failure> {
     let (controlled, recorded) = (job.plan.engine == Engine::Controlled, rr::is_present());
     if job.plan.engine == Engine::Rr && !recorded {
@@ -169,7 +169,7 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
             Target::load(&job.library).map(|target| (target, Vec::new())).map_err(Problem::from)
         }
     };
-    let (target, unhooked) = target.map_err(Failure::Target)?;
+    let (target, uninstrumented) = target.map_err(Failure::Target)?;
     let (clock, clock_info) = match (controlled, recorded) {
         (true, _) => (Clock::Steps, Clock::steps()),
         (false, true) => Clock::choose_recorded(job.plan.clock),
@@ -186,8 +186,8 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
         area_fd: Some(area.descriptor()),
         process: Some(std::process::id()),
         code,
-        warnings: controlled::warning(&unhooked).into_iter().collect(),
-        unhooked,
+        warnings: controlled::warning(&uninstrumented).into_iter().collect(),
+        unhooked: uninstrumented,
     })))?;
     wait()?;
     if recorded {
@@ -203,7 +203,7 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     Ok(last)
 }
 
-/// The rounds of the job, with this clock, `recorded` by rr or not; gives the last frame.
+/// Runs the rounds of the job, with this clock, `recorded` by rr or not; gives the last frame.
 fn rounds(
     job: &Job,
     target: &Target,
@@ -237,7 +237,7 @@ fn rounds(
             interlap::trace::frame::write(&mut frames, &Frame::Round(shape.start()))?;
         }
         send_rest(&shape, drained, area, &mut frames, pipe)?;
-        let grown = memory.look(round);
+        let grown = memory.check(round);
         if grown.is_some() || time_max.is_some_and(|max| started.elapsed() > max) {
             return Ok(Frame::Bye(Bye { next_round: Some(round + 1), grown }));
         }
@@ -245,7 +245,7 @@ fn rounds(
     Ok(Frame::Bye(Bye { next_round: None, grown: None }))
 }
 
-/// Sends what was recorded of a round whose beginning is in `frames` or was sent.
+/// Sends the records of a round whose beginning is in `frames` or was sent.
 fn send_rest(
     shape: &Shape,
     drained: bool,
@@ -259,28 +259,28 @@ fn send_rest(
     pipe.write(frames)
 }
 
-/// Watches the process grow.
+/// Measures how much the process grows.
 struct Memory {
     round_first: u64,
     round_step: u64,
     growth_bytes_max: u64,
     first: Option<(u64, u64)>,
-    looked: Instant,
+    checked: Instant,
 }
 
 impl Memory {
     fn new(job: &Job) -> Memory {
         let growth_bytes_max = (job.plan.memory_mib_max << 20) / 4;
         let (round_first, round_step) = (job.round_first, job.round_step);
-        Memory { round_first, round_step, growth_bytes_max, first: None, looked: Instant::now() }
+        Memory { round_first, round_step, growth_bytes_max, first: None, checked: Instant::now() }
     }
 
-    /// After each round: how much the process has grown, once that is too much to go on.
-    fn look(&mut self, round: u64) -> Option<Growth> {
-        if self.first.is_some() && self.looked.elapsed() < MEMORY_LOOK {
+    /// To be called after each round: how much the process has grown, if that is too much.
+    fn check(&mut self, round: u64) -> Option<Growth> {
+        if self.first.is_some() && self.checked.elapsed() < MEMORY_CHECKS {
             return None;
         }
-        self.looked = Instant::now();
+        self.checked = Instant::now();
         let (now, rounds) =
             (fault::resident_bytes(), (round - self.round_first) / self.round_step + 1);
         let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
@@ -290,8 +290,8 @@ impl Memory {
     }
 }
 
-/// Standard output becomes the pipe for frames, under another number; what the target prints goes
-/// to standard error.
+/// Makes standard output the pipe for frames, under another number; the target's output goes to
+/// standard error.
 fn take_standard_output() -> io::Result<Pipe> {
     let pipe = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 100)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
@@ -300,8 +300,8 @@ fn take_standard_output() -> io::Result<Pipe> {
     Ok(Pipe::new(File::from(pipe)))
 }
 
-/// Waits until the main program holds the record area open and closes our standard input; from then
-/// on it is empty, for the target.
+/// Waits until the main program has opened the record area and closes our standard input, which is
+/// then empty for the target.
 fn wait_for_go_ahead() -> io::Result<()> {
     io::copy(&mut io::stdin(), &mut io::sink())?;
     empty_standard_input()
@@ -313,7 +313,7 @@ fn empty_standard_input() -> io::Result<()> {
     Ok(())
 }
 
-/// Where the target's code is mapped, so that a crash can be told by source line.
+/// Where the target's code is mapped, to find the source line of a crash.
 fn code_range(library: &Path) -> Option<CodeRange> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let path = library.to_str()?;

@@ -1,14 +1,16 @@
-//! Where debuggers stop: functions that do nothing but have a name and a few numbers. The scripts
-//! that use these names are made by `src/replay/gdb.rs`.
+//! Empty functions at which debuggers stop, with numbers as arguments. `src/report/debugger` writes
+//! scripts that use their names.
 //!
 //! `interlap_op_begin` and `interlap_op_end` are called where a recorded call begins and ends, in
 //! every engine. Both take, in the registers of the System V ABI, each as a `u64`:
 //!
 //! - `rdi`: `thread`, the number of the calling thread in its round; the one after the last drains;
-//! - `rsi`: `op`, the number of the call among those its thread recorded in this round, from 0: so
-//!   `thread` and `op` name an operation of the history;
-//! - `rdx`: `stamp`, the opening or closing stamp, as recorded. Where a process does many rounds,
-//!   it tells them apart (steps of the controlled engine begin anew with each round).
+//! - `rsi`: `op`, the number of the call among those that its thread recorded in this round, from
+//!   0:
+//!   so `thread` and `op` identify an operation of the history;
+//! - `rdx`: `stamp`, the opening or closing stamp, as recorded. It tells rounds of one process
+//!   apart,
+//!   except those of the controlled engine, whose steps begin anew with each round.
 //!
 //! A box is opened before `interlap_op_begin` and closed before `interlap_op_end`: they can make it
 //! wider, never narrower. An adapter that narrows its box (`il_box_open`, `il_box_close`) passes a
@@ -22,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_op_begin(thread: u64, op: u64, stamp: u64) {
-    // SAFETY: no instruction at all. It keeps the call and puts its arguments where they belong.
+    // SAFETY: no instruction at all. It keeps the call, with its arguments in registers.
     unsafe {
         asm!("/* {} {} {} */", in(reg) thread, in(reg) op, in(reg) stamp,
              options(nomem, nostack, preserves_flags));
@@ -33,16 +35,15 @@ pub extern "C" fn interlap_op_begin(thread: u64, op: u64, stamp: u64) {
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_op_end(thread: u64, op: u64, stamp: u64) {
-    // SAFETY: as above. The instruction does nothing; without it both functions would be the same,
-    // and compilers and linkers make one of two such.
+    // SAFETY: as above. The instruction does nothing; without it compilers and linkers would merge
+    // the two equal functions.
     unsafe {
         asm!("nop /* {} {} {} */", in(reg) thread, in(reg) op, in(reg) stamp,
              options(nomem, nostack, preserves_flags));
     }
 }
 
-/// A round begins: nothing of the target has run in it yet. (With the controlled engine, a run
-/// before that only measures the round has no marker.)
+/// A round begins: no code of the target has run in it yet.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_round_begin(round: u64) {
@@ -50,7 +51,7 @@ pub extern "C" fn interlap_round_begin(round: u64) {
     unsafe { asm!("nop; nop /* {} */", in(reg) round, options(nomem, nostack, preserves_flags)) }
 }
 
-/// The target is at fault: the controlled engine has noticed, or a fatal signal has come.
+/// A fault of the target: the controlled engine has noticed one, or a fatal signal has come.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_fault() {
@@ -63,13 +64,12 @@ pub extern "C" fn interlap_fault() {
 #[used]
 static interlap_stop_step: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// Not 0: a debugger wants to know of preemptions; it sets this.
+/// Not 0: a debugger stops at preemptions; it sets this.
 #[unsafe(no_mangle)]
 #[used]
 static interlap_preemptions: AtomicU64 = AtomicU64::new(0);
 
-/// Whether this process runs for a debugger: then every step is looked at, not only those that
-/// something may happen at.
+/// Whether this process runs for a debugger: then no scheduling point passes unchecked.
 static DEBUGGED: AtomicBool = AtomicBool::new(false);
 
 pub fn set_debugged() {
@@ -92,8 +92,8 @@ pub fn wants_preemptions() -> bool {
     interlap_preemptions.load(Relaxed) != 0
 }
 
-/// The step that was waited for. `place`: the return address of the innermost frame of the
-/// adapter's code; 0: there is none.
+/// The awaited step. `place`: the return address of the innermost frame of the adapter's code, or
+/// 0.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_stop(step: u64, place: u64) {
@@ -104,8 +104,7 @@ pub extern "C" fn interlap_stop(step: u64, place: u64) {
     }
 }
 
-/// At this step a thread that could go on gives way to another. `place` as above, of the one that
-/// gives way.
+/// At this step a thread is preempted. `place` as above, of that thread.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn interlap_preempted(step: u64, place: u64, from: u64, to: u64) {

@@ -1,5 +1,5 @@
-//! The native engine: operating-system threads, bound to processors, started together; under rr,
-//! which lets one of them run at a time, they sleep where they would else spin.
+//! The native engine: operating-system threads, bound to processors, started together. Under rr,
+//! which runs one thread at a time, they sleep where they would otherwise spin.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -34,35 +34,35 @@ struct Round<'a> {
     shape: &'a Shape<'a>,
     clock: Clock,
     start: Start,
-    /// Values given to operations that add: no drain takes out many more.
+    /// How many values were passed to operations that add: bounds the calls of a drain.
     added: AtomicU64,
     /// Held during each call of a sequential round.
     turn: Mutex<()>,
-    /// Of a long round.
+    /// In a long round.
     parts: Option<Parts<'a>>,
 }
 
-/// A round that was carried out.
+/// A round that came to its end.
 pub struct Done {
     /// The structure was emptied.
     pub drained: bool,
-    /// Its beginning was sent.
+    /// The round's beginning was sent already.
     pub in_parts: bool,
 }
 
 /// Where threads wait for each other before their first calls.
 enum Start {
-    /// How many are ready. They spin, so that all leave at the same moment.
+    /// How many are ready. They spin, so that all start at the same moment.
     Spin(CachePadded<AtomicU32>),
-    /// Whoever spins under rr does so until its time slice is over.
+    /// Under rr: a thread that spins there does so to the end of its time slice.
     Sleep(Barrier),
 }
 
-/// Most memory for the records of a drain, of which a long one sends several parts.
+/// Memory for the records of a drain in a long round, which sends them in parts.
 const DRAIN_BYTES_MAX: usize = 8 << 20;
 
-/// Carries out one round, or says what the adapter did wrong. Of a long round all but the last part
-/// goes out through `frames` and `pipe`.
+/// Runs one round; an error is the adapter's. All but the last part of a long round are sent
+/// through `frames` and `pipe`.
 pub fn run_round(
     target: &Target,
     area: &mut Area,
@@ -71,7 +71,7 @@ pub fn run_round(
     setting: &Setting,
     (frames, pipe): (&mut Vec<u8>, &mut Pipe),
 ) -> Result<Done, String> {
-    // Under rr rounds are short: a recording that holds a long one is of no use.
+    // Under rr, rounds are not sent in parts: nobody can use the recording of a long one.
     let calls = parts::calls_per_part(shape).filter(|_| !setting.recorded);
     area.begin(shape.round, shape.threads, record_bytes(shape, calls, &target.operations))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
@@ -105,7 +105,7 @@ pub fn run_round(
     Ok(Done { drained, in_parts })
 }
 
-/// Bytes that one thread's records may take, of a round with parts of so many calls or none.
+/// Bytes that one thread's records may take, in a round with parts of so many calls or without.
 fn record_bytes(shape: &Shape, part: Option<u64>, operations: &[(Op, Role)]) -> usize {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
     let over = part.map_or(0, |_| parts::calls_over(operations, shape));
@@ -136,9 +136,8 @@ impl Round<'_> {
         Timebox::new(self.clock, thread, bulk, bytes, self.area.recorded(thread))
     }
 
-    /// Lets one call happen at a time. The stamp that is thrown away keeps the processor from
-    /// reading the next box's opening stamp before the turn is taken, which would be sound but
-    /// make boxes overlap that must not.
+    /// Lets one call happen at a time. The unused stamp keeps the processor from reading the next
+    /// box's opening stamp before the turn is taken, which would make boxes overlap.
     fn take_turn(&self) -> impl Drop + '_ {
         let turn = self.turn.lock().expect("no thread panics holding it");
         self.clock.close();
@@ -146,7 +145,7 @@ impl Round<'_> {
     }
 
     /// Waits until every thread is ready. Spinning threads yield after a while, because there may
-    /// be more of them than processors.
+    /// be fewer processors.
     fn wait_for_all(&self) {
         match &self.start {
             Start::Spin(ready) => {
@@ -189,7 +188,7 @@ fn run_thread(round: &Round, thread: u32) {
     }
 }
 
-/// What a thread did of its share of a round.
+/// How far a thread is with its share of a round.
 struct Share {
     made: u64,
     /// Calls in a row that the target did not support.
@@ -200,8 +199,8 @@ struct Share {
 }
 
 impl Share {
-    /// Makes calls until there are `end` of them, and of a round with more no transaction is under
-    /// way.
+    /// Makes calls up to the number `end`; where the round has more, up to the end of a
+    /// transaction.
     #[inline]
     fn call_until(
         &mut self,
@@ -246,7 +245,7 @@ fn pause(turns: u64) {
     }
 }
 
-/// Reads all that is left, alone. Whether the structure was emptied.
+/// Drains the structure at the end of the round; whether it was emptied.
 fn drain_alone(round: &Round) -> bool {
     let thread = round.shape.threads;
     fault::set_thread(thread);
@@ -254,7 +253,7 @@ fn drain_alone(round: &Round) -> bool {
     drain_all(round, &local, &mut round.timebox(thread))
 }
 
-/// The calls of a drain, by a thread while no other calls anything.
+/// Drains the structure while no other thread calls it.
 fn drain_all(round: &Round, local: &Local, timebox: &mut Timebox) -> bool {
     let mut call = |op, args: &[i64]| {
         if let Some(parts) = round.parts.as_ref().filter(|_| !timebox.has_room(args.len())) {
@@ -274,7 +273,7 @@ struct Task {
     done: Sender<()>,
 }
 
-/// The threads that rounds run on: kept from round to round, or made for one round.
+/// The threads that rounds run on: kept between rounds, or created for one round.
 pub struct Pool {
     processors: Arc<Vec<usize>>,
     patience: Patience,
@@ -282,8 +281,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// With `pin`, threads are bound to the processors this process may use, in turn; `recorded`
-    /// by rr, they sleep at once when they wait.
+    /// With `pin`, binds threads in turn to the processors that this process may use. `recorded` by
+    /// rr, threads that wait sleep at once.
     pub fn new(pin: bool, recorded: bool) -> Pool {
         let set = rustix::thread::sched_getaffinity(None).ok();
         let allowed = |set: rustix::thread::CpuSet| {
@@ -312,9 +311,9 @@ impl Pool {
         while self.kept.len() < threads as usize {
             self.add_thread();
         }
-        // SAFETY: only the lifetime changes. The tasks that hold `share` are done before this
-        // function returns: it waits for one message from each, sent after its last use. A panic
-        // in between aborts (see main), so no task outlives a frame that unwinds.
+        // SAFETY: only the lifetime changes. This function returns after all tasks that hold
+        // `share`: it waits for one message from each, sent after its last use. A panic aborts (see
+        // main), so no task outlives a frame that unwinds.
         let share: &'static (dyn Fn(u32) + Sync) = unsafe { std::mem::transmute(share) };
         let (done, all_done) = channel();
         for (thread, (tasks, _)) in (0..threads).zip(&self.kept) {
@@ -342,13 +341,13 @@ impl Pool {
     }
 }
 
-/// Stacks are as large as those of threads usually are, not as of Rust's.
+/// Threads with stacks as large as the C library's, not as Rust's.
 fn builder() -> std::thread::Builder {
     std::thread::Builder::new().stack_size(8 << 20)
 }
 
 impl Drop for Pool {
-    /// Lets the threads end, so that the target's thread-exit code runs before the process ends.
+    /// Ends the threads, so that the target's thread-exit code runs before the process ends.
     fn drop(&mut self) {
         for (tasks, handle) in self.kept.drain(..) {
             drop(tasks);
@@ -360,8 +359,8 @@ impl Drop for Pool {
 /// How threads wait for messages.
 #[derive(Clone, Copy)]
 enum Patience {
-    /// Spin for a moment before they sleep: short rounds follow each other faster than a sleeping
-    /// thread wakes up.
+    /// They spin before they sleep, because short rounds follow each other faster than a thread
+    /// wakes up.
     Spin,
     Sleep,
 }
@@ -386,6 +385,6 @@ fn pin(processors: &[usize], thread: u32) {
     }
     let mut set = rustix::thread::CpuSet::new();
     set.set(processors[thread as usize % processors.len()]);
-    // A refusal leaves the thread where the kernel puts it, which is as correct.
+    // Without this, the kernel chooses the processor, which is as correct.
     let _ = rustix::thread::sched_setaffinity(None, &set);
 }

@@ -1,6 +1,7 @@
-//! Long rounds in parts: after so many calls of each thread all of them meet, one sends what all
-//! recorded, and they go on with the same structure, which it may have emptied. So the main program
-//! judges a round while it goes on, and neither its records nor the structure grow without bounds.
+//! Long rounds in parts: after so many calls of each thread, all threads meet, one sends what all
+//! recorded, and they go on with the same structure. So the main program can check a round while it
+//! goes on, and its records do not grow without bounds. Some structures are emptied or read between
+//! parts.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +11,12 @@ use interlap::core::operation::{Family, Op};
 use interlap::trace::area::Stage;
 use interlap::trace::frame::{self, Frame, PART_CALLS, Pause, RoundStart};
 
-use crate::drain::{TOLD_MAX, emptier, teller};
+use crate::drain::{KEYS_READ_MAX, emptier, store_reader};
 use crate::library::Role;
 use crate::record::{Area, Pipe};
 use crate::workload::{Shape, TRANSACTION_MAX};
 
-/// A part of calls with many values has fewer of them.
+/// A part has fewer calls if they have more values than this.
 const VALUES_PER_CALL: u64 = 8;
 
 /// Values that may be added before the structure is emptied.
@@ -28,11 +29,10 @@ pub struct Parts<'a> {
     pub calls: u64,
     gate: Barrier,
     /// The thread that sends.
-    speaker: u32,
-    /// Whether it can empty the structure, too, or tell all that it holds, and after how many
-    /// values it does.
+    sender: u32,
+    /// If the sender can empty the structure or read it all: after how many added values it does.
     added_max: Option<u64>,
-    /// Values added by when the structure was emptied.
+    /// How many values had been added when the structure was last emptied.
     emptied: AtomicU64,
     outlet: Mutex<Outlet<'a>>,
 }
@@ -43,7 +43,7 @@ struct Outlet<'a> {
     part: u64,
 }
 
-/// Calls of each thread in each part of the round; none: it comes as a whole.
+/// Calls of each thread in each part of the round; none: it has no parts.
 pub fn calls_per_part(shape: &Shape) -> Option<u64> {
     let values = shape.values_per_call() as u64;
     let most = PART_CALLS / u64::from(shape.threads) / values.div_ceil(VALUES_PER_CALL);
@@ -51,11 +51,11 @@ pub fn calls_per_part(shape: &Shape) -> Option<u64> {
     long.then_some(most.max(1))
 }
 
-/// Calls that a thread may make beyond those of a part: a part ends where no transaction is under
-/// way, after one that tells what the store holds.
+/// Calls that a thread may make beyond those of a part: to the end of its transaction, and in a
+/// transaction that reads the store.
 pub fn calls_over(operations: &[(Op, Role)], shape: &Shape) -> u64 {
     let is_store = operations.iter().any(|(op, _)| op.family() == Family::Store);
-    if is_store { 2 * TRANSACTION_MAX + shape.keys().min(TOLD_MAX) } else { 0 }
+    if is_store { 2 * TRANSACTION_MAX + shape.keys().min(KEYS_READ_MAX) } else { 0 }
 }
 
 impl<'a> Parts<'a> {
@@ -66,17 +66,17 @@ impl<'a> Parts<'a> {
         frames: &'a mut Vec<u8>,
         pipe: &'a mut Pipe,
     ) -> Parts<'a> {
-        // What order a stack is in is known only where it is empty, and in what order transactions
-        // changed a key where it has been read.
+        // The checker knows the order of a stack only where it is empty, and the order of changes
+        // of a key only where it has been read.
         let is_stack = operations.iter().any(|(op, _)| *op == Op::Pop);
-        let teller = teller(operations, shape);
-        let emptier = teller.or_else(|| emptier(operations, shape.threads));
-        let every_time = is_stack || teller.is_some();
+        let reader = store_reader(operations, shape);
+        let emptier = reader.or_else(|| emptier(operations, shape.threads));
+        let every_time = is_stack || reader.is_some();
         Parts {
             start: shape.start(),
             calls,
             gate: Barrier::new(shape.threads as usize),
-            speaker: emptier.unwrap_or(0),
+            sender: emptier.unwrap_or(0),
             added_max: emptier.map(|_| if every_time { 0 } else { ADDED_MAX }),
             emptied: AtomicU64::new(0),
             outlet: Mutex::new(Outlet { frames, pipe, part: 0 }),
@@ -84,10 +84,10 @@ impl<'a> Parts<'a> {
     }
 
     /// Called by every thread of the round between two parts, when all together have added `added`
-    /// values; one of them may have to `empty` the structure, or tell what it holds.
+    /// values. One of them may `empty` the structure or read it all.
     pub fn meet(&self, thread: u32, area: &Area, added: &AtomicU64, empty: impl FnOnce()) {
         self.gate.wait();
-        if thread == self.speaker {
+        if thread == self.sender {
             let added = added.load(Ordering::Relaxed);
             let since = added - self.emptied.load(Ordering::Relaxed);
             if self.added_max.is_some_and(|most| since > most) {
@@ -100,8 +100,8 @@ impl<'a> Parts<'a> {
         self.gate.wait();
     }
 
-    /// Sends what was recorded since the last part; no thread records now. Then all of them begin
-    /// their records anew, in this stage.
+    /// Sends what was recorded since the last part, while no thread records. Then all threads begin
+    /// their records anew, in the stage `next`.
     pub fn send(&self, area: &Area, next: Stage) {
         let mut outlet = self.outlet.lock().expect("no thread panics holding it");
         let Outlet { frames, pipe, part } = &mut *outlet;

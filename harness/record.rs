@@ -1,6 +1,6 @@
-//! The record area: memory shared with the main program in which every thread records its calls
-//! (layout: `interlap::trace::area`), and the pipe on which finished rounds go out as frames. The
-//! area outlives this process, so nothing recorded is lost, however it dies.
+//! The record area, memory in which every thread records its calls (layout:
+//! `interlap::trace::area`), and the pipe on which finished rounds are sent as frames. The main
+//! program holds the area open, so nothing recorded is lost, however this process ends.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use interlap::trace::frame::{self, Frame, Problem, RECORDS_BYTES_MAX};
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// A round with more records than this gives their memory back as they are sent.
+/// If a round has more records than this, their memory is freed as they are sent.
 const KEPT_BYTES: u64 = 4 << 20;
 
-/// Where the records begin: behind the header and the outbox.
+/// Offset of the records, behind the header and the outbox.
 const RECORDS_AT: usize = area::HEADER_BYTES + area::OUTBOX_BYTES;
 
-/// The outbox is sent when it holds so much, or after so long.
+/// The outbox is sent when it has so many bytes, or after so long.
 const POST_BYTES: usize = 60 << 10;
 const POST_TIME: Duration = Duration::from_millis(20);
 const _: () = assert!(POST_BYTES < area::OUTBOX_BYTES);
@@ -41,8 +41,8 @@ fn outbox<'a>(header: *mut u8) -> &'a [u8] {
     }
 }
 
-/// The mapped area. The header stays in place; the records behind it are mapped anew when they
-/// must grow, which needs `&mut` and so happens while no thread records.
+/// The mapped area. The header stays in place. The records are mapped anew when they must grow,
+/// which needs `&mut`, so no thread records then.
 pub struct Area {
     file: File,
     header: *mut u8,
@@ -90,7 +90,7 @@ impl Area {
         self.word(area::WORD_STAGE).store(stage as u64, Ordering::Release);
     }
 
-    /// Readies the area for a round: `threads` callers and the draining thread.
+    /// Prepares the area for a round of `threads` callers and the draining thread.
     pub fn begin(&mut self, round: u64, threads: u32, bytes_per_thread: usize) -> io::Result<()> {
         let bytes_per_thread = bytes_per_thread.next_multiple_of(4096);
         let len = bytes_per_thread * (threads as usize + 1);
@@ -113,7 +113,7 @@ impl Area {
         Ok(())
     }
 
-    /// How many bytes of a thread's records are whole.
+    /// How many bytes of whole records a thread has.
     pub fn recorded(&self, thread: u32) -> &AtomicU64 {
         self.word(area::word_of_thread(thread as usize) + 1)
     }
@@ -145,11 +145,12 @@ impl Area {
         Ok(())
     }
 
-    /// Appends the records so far to `sink` as frames, as [`Area::send`] does, while threads that
-    /// wait hold on to their memory: it is read through the file.
+    /// Appends the records so far to `sink` as frames, as [`Area::send`] does. Reads them through
+    /// the file, because waiting threads still borrow their memory.
     pub fn copy_records(&self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         for thread in 0..=self.threads {
-            let (from, len) = self.extent(thread);
+            let from = RECORDS_AT + thread as usize * self.bytes_per_thread;
+            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
             for at in (0..len).step_by(RECORDS_BYTES_MAX) {
                 let mut bytes = vec![0; (len - at).min(RECORDS_BYTES_MAX)];
                 self.file.read_exact_at(&mut bytes, (from + at) as u64)?;
@@ -162,14 +163,8 @@ impl Area {
         Ok(())
     }
 
-    /// Where a thread's records lie in the file, and how many bytes they have.
-    fn extent(&self, thread: u32) -> (usize, usize) {
-        let len = self.recorded(thread).load(Ordering::Acquire) as usize;
-        (RECORDS_AT + thread as usize * self.bytes_per_thread, len)
-    }
-
-    /// All threads begin their records anew. Who finds the records of a part that was sent whole
-    /// knows it by its number, which changes last.
+    /// All threads begin their records anew. The part's number changes last, so that a reader of a
+    /// dead harness's area knows whether its records were sent.
     pub fn begin_part(&self, part: u64) {
         for thread in 0..=self.threads {
             self.recorded(thread).store(0, Ordering::Relaxed);
@@ -177,8 +172,8 @@ impl Area {
         self.word(area::WORD_PART).store(part, Ordering::Release);
     }
 
-    /// Puts the frames of a round that is over into the outbox, and sends that when it is full or
-    /// has waited: so that a write does not cost more than a round. Empties `frames`.
+    /// Puts the frames of a finished round into the outbox, which is sent when it is full or old: a
+    /// write for each round would cost more than the round. Empties `frames`.
     pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         let used = self.word(area::WORD_OUTBOX).load(Ordering::Relaxed) as usize;
         if used + frames.len() > POST_BYTES || self.posted.elapsed() > POST_TIME {
@@ -204,7 +199,8 @@ impl Area {
         Ok(())
     }
 
-    /// Appends the round's records to `sink` as frames, and gives large memory back.
+    /// Appends the round's records to `sink` as frames; writes to the pipe and frees memory where
+    /// there are many.
     pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         let recorded = |thread| self.recorded(thread).load(Ordering::Acquire);
         let large = (0..=self.threads).map(recorded).sum::<u64>() > KEPT_BYTES;
@@ -228,8 +224,8 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: nothing borrows an area that is dropped. The header stays: the signal handler
-        // may hold its address. An error leaves a mapping behind, which the process's end frees.
+        // SAFETY: nothing borrows an area that is dropped. The header stays, because the signal
+        // handler may have its address. An error leaves a mapping until the process ends.
         let _ = unsafe { rustix::mm::munmap(self.records.cast(), self.len) };
     }
 }
@@ -237,7 +233,7 @@ impl Drop for Area {
 fn map(file: &File, offset: usize, len: usize) -> io::Result<*mut u8> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     let flags = MapFlags::SHARED | MapFlags::NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+    // SAFETY: a new mapping at an address that the kernel chooses.
     let base = unsafe {
         rustix::mm::mmap(std::ptr::null_mut(), len, protection, flags, file, offset as u64)
     }?;
@@ -257,12 +253,11 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptor of the pipe, for [`abandon`]; -1: nobody is at its other end.
+/// Descriptor of the pipe, for [`abandon`]; -1: there is no main program.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// Ends the process because the harness cannot go on. Called on any thread
-/// while the target runs; no frame is then on its way, because those go out between rounds and
-/// between their parts.
+/// Ends the process because the harness cannot go on. May be called on any thread while the target
+/// runs: no frame is half written then, because frames are sent between rounds and their parts.
 pub fn abandon(problem: Problem) -> ! {
     if PIPE.load(Ordering::Acquire) < 0 {
         crate::controlled::release();
@@ -279,7 +274,8 @@ pub fn send_last(last: &Frame) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Sends what is in the outbox and this frame; who reads knows rounds that it has seen.
+/// Sends what is in the outbox and this frame. The outbox may be sent again: the reader ignores
+/// rounds that it has seen.
 pub fn send(frame: &Frame) {
     let header = HEADER.load(Ordering::Acquire);
     let mut bytes = if header.is_null() { Vec::new() } else { outbox(header).to_vec() };
@@ -294,17 +290,17 @@ pub fn send(frame: &Frame) {
     }
 }
 
-/// The way out for frames.
+/// The pipe for frames.
 pub struct Pipe(File);
 
 impl Pipe {
-    /// There is one pipe, open as long as the process lives.
+    /// The pipe to the main program: one in a process, open until the process ends.
     pub fn new(file: File) -> Pipe {
         PIPE.store(file.as_raw_fd(), Ordering::Release);
         Pipe(file)
     }
 
-    /// One without a main program: into a file.
+    /// A file instead of a pipe, where there is no main program.
     pub fn into_file(path: &Path) -> io::Result<Pipe> {
         Ok(Pipe(File::options().write(true).create(true).truncate(true).open(path)?))
     }
@@ -317,7 +313,7 @@ impl Pipe {
         &self.0
     }
 
-    /// Writes everything in `frames` in one go and empties it.
+    /// Writes `frames` and empties it.
     pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
         self.0.write_all(frames)?;
         frames.clear();

@@ -1,9 +1,9 @@
-//! Whether rr records or replays this process, and its end with the main program, which rr stands
-//! in front of. Asks the kernel, or rr itself: the environment variable that rr sets can be set by
-//! anyone.
+//! Detects whether rr records or replays this process, and ends the process with the main program,
+//! which is not its parent under rr.
 
 /// rr's own system call `SYS_rrcall_check_presence` (preload/rrcalls.h, since rr 5.4.0), which
-/// answers 0 under rr; no kernel has it.
+/// gives 0 under rr; no kernel has it. The environment variable that rr sets could come from
+/// anyone.
 const CHECK_PRESENCE: libc::c_long = 1008;
 
 pub fn is_present() -> bool {
@@ -13,12 +13,12 @@ pub fn is_present() -> bool {
     unsafe { libc::syscall(CHECK_PRESENCE, zero, zero, zero, zero, zero, zero) == 0 }
 }
 
-/// From now on the process ends when nobody holds the other end of `pipe` any more: the main
-/// program is gone, perhaps while a call never returns. (Without rr the kernel sees to that.)
+/// From now on the process ends when the other end of `pipe` is closed: the main program is gone,
+/// perhaps during a call that never returns. (Without rr, the kernel ends the process.)
 pub fn end_with_reader_of(pipe: libc::c_int) {
     std::thread::spawn(move || {
         let mut poll = libc::pollfd { fd: pipe, events: 0, revents: 0 };
-        // SAFETY: one valid pollfd. It waits for ever, for the error that is always told.
+        // SAFETY: one valid pollfd. Waits without a timeout; POLLERR needs no request.
         while unsafe { libc::poll(&mut poll, 1, -1) } < 1 || poll.revents & libc::POLLERR == 0 {}
         // SAFETY: takes plain numbers.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };

@@ -1,5 +1,5 @@
-//! Checks that a target can be called as a plan's scenario says: a stored plan may have been
-//! changed, and so may the target.
+//! Checks that a target offers the calls of a plan's scenario: a stored plan may have been changed,
+//! and so may the target.
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{BULK_MAX, Plan, Scenario};
@@ -7,7 +7,7 @@ use interlap::trace::area::THREADS_MAX;
 
 use crate::library::Role;
 
-/// Says what keeps the target from the calls of the plan's scenarios, if it has any.
+/// An error if the target cannot be called as the plan's scenarios say.
 pub fn check(plan: &Plan, operations: &[(Op, Role)]) -> Result<(), String> {
     plan.scenarios.iter().try_for_each(|scenario| check_one(scenario, operations))
 }

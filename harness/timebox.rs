@@ -1,6 +1,5 @@
-//! One recorded call: open the box, call the structure, close the box, record. This is the only
-//! code that runs while a box is open; it allocates nothing, locks nothing and makes no system
-//! call. Arguments are drawn before.
+//! Makes one recorded call: opens the box, calls the structure, closes the box, records. No other
+//! code runs while a box is open. It allocates nothing, locks nothing and makes no system call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,10 +15,10 @@ use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
 use crate::record::abandon;
 
-/// Written behind the room for results, to notice an adapter that writes past it.
+/// Written behind the room for results, to detect an adapter that writes past it.
 const GUARD: i64 = 0x1eaf_cafe_d00d_5afe;
 const GUARD_VALUES: usize = 8;
-/// At least `IL_RESULT_ROOM` and these.
+/// At least `IL_RESULT_ROOM` and the guard.
 const INLINE: usize = 128;
 const _: () = assert!(abi::IL_RESULT_ROOM as usize + GUARD_VALUES <= INLINE);
 
@@ -27,19 +26,19 @@ const _: () = assert!(abi::IL_RESULT_ROOM as usize + GUARD_VALUES <= INLINE);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     Recorded(Status),
-    /// The target did nothing; draw another.
+    /// The target did nothing, and nothing is recorded.
     Unsupported,
-    /// No room for another record.
+    /// There is no room for another record.
     NoRoom,
 }
 
-/// The adapter's call as its host functions see it: `il_call` comes first, so a pointer to it is a
+/// The adapter's call for its host functions: `il_call` is the first field, so a pointer to it is a
 /// pointer to this.
 #[repr(C)]
 struct HostCall {
     call: abi::il_call,
     clock: Clock,
-    /// Calls recorded before it.
+    /// Calls recorded before this one.
     made: u64,
 }
 
@@ -60,15 +59,15 @@ pub struct Timebox<'a> {
     call: HostCall,
     writer: Writer<'a>,
     recorded: &'a AtomicU64,
-    /// On the stack of who calls if they are few: what lies there, the engine knows to be nobody
-    /// else's.
+    /// Inline, and so on the caller's stack, if they are few: accesses of the stack are not
+    /// scheduling points.
     results: SmallVec<[i64; INLINE]>,
     room: usize,
     last: u64,
 }
 
 impl<'a> Timebox<'a> {
-    /// `bulk` is the most values that a call may ask for; `last` a stamp before the first box.
+    /// `bulk`: values that a call may ask for at most.
     pub fn new(
         clock: Clock,
         thread: u32,
@@ -96,17 +95,17 @@ impl<'a> Timebox<'a> {
         Timebox { call, writer: Writer::new(bytes), recorded, results, room, last: 0 }
     }
 
-    /// Begins the records anew: those so far were sent.
+    /// Begins the records anew, because those so far were sent.
     pub fn rewind(&mut self) {
         self.writer.rewind();
     }
 
-    /// Whether there is room for the records of one more call with these many arguments.
+    /// Whether there is room for the record of one more call with this many arguments.
     pub fn has_room(&self, args: usize) -> bool {
         self.writer.room() >= size_max(args + self.room)
     }
 
-    /// The values the last call returned.
+    /// The values that the last call returned.
     pub fn results(&self) -> &[i64] {
         &self.results[..self.call.call.result_count as usize]
     }

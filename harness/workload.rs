@@ -1,7 +1,6 @@
-//! The workload: draws the shape of each round and every thread's calls from a plan's seed.
-//! Everything is drawn from (seed, round, thread), so a round can be made again; only the old value
-//! of a compare-exchange, and where a log is read, depend on what the thread has seen. Where the
-//! plan has a scenario, its calls come instead of drawn ones.
+//! Draws the shape of each round and every thread's calls from a plan's seed, or takes them from
+//! its scenario. They depend on seed, round and thread alone, except for the expected value of a
+//! compare-exchange and the position of a log's read, which depend on what the thread has seen.
 
 mod transaction;
 
@@ -16,31 +15,30 @@ use transaction::Transaction;
 
 pub use transaction::TRANSACTION_MAX;
 
-/// The first rounds make one call at a time, to test the adapter against the sequential model
-/// before any two calls overlap.
+/// The first rounds make one call at a time, to compare the adapter with the sequential object.
 pub const SEQUENTIAL_ROUNDS: u64 = 16;
 
 const SHORT_CALLS: (u64, u64) = (2, 64);
 const LONG_CALLS: (u64, u64) = (512, 20_000);
-/// Of the controlled engine: every interleaving counts, not every call.
+/// With the controlled engine few calls suffice: their interleavings vary.
 const CONTROLLED_CALLS: (u64, u64) = (1, 16);
 
-/// Under rr: long enough that its time slices end inside, short enough for a debugger.
+/// Under rr: so long that time slices end within a round, and short enough for a debugger.
 const RR_CALLS: (u64, u64) = (64, 1024);
 
-/// Sets the draw apart from those of threads, which are numbered from 1.
+/// Numbers of draws, apart from those of threads, which count from 1.
 const OF_BULK: u64 = 1 << 32;
 const OF_AMOUNT: u64 = 2 << 32;
 
-/// What is added to a counter, and most calls of a round in which this varies.
+/// What is added to a counter. Rounds with more calls than this use one amount only.
 const AMOUNTS: [i64; 3] = [1, 2, 7];
 const AMOUNTS_CALLS_MAX: u64 = 64;
 
-/// Most keys between the ends of a range that is listed: all fit the least room for results that
-/// `interlap.h` promises (`IL_RESULT_ROOM`).
+/// Keys of a listed range at most: they fit the room for results that `interlap.h` guarantees
+/// (`IL_RESULT_ROOM`).
 const LISTED_MAX: u64 = 64;
 
-/// What one round is like.
+/// The parameters of one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape<'a> {
     pub round: u64,
@@ -53,19 +51,18 @@ pub struct Shape<'a> {
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
     /// ISSTA 2012).
     weights: Vec<(Op, Role, u64)>,
-    /// Keys are below this.
-    pub keys: u64,
+    /// Keys are below this number.
+    keys: u64,
     bulk: u64,
     block_size: u64,
-    /// What an addition to a counter adds; 0: one of [`AMOUNTS`], only where the round is short,
-    /// for long ones of several amounts cannot be judged.
+    /// What an addition to a counter adds; 0: drawn from [`AMOUNTS`]. Long rounds have one amount,
+    /// because the checker cannot decide long histories of several.
     amount: i64,
-    /// Most turns of the processor's pause that a thread waits before its first call, and
-    /// between calls.
+    /// Pause instructions before a thread's first call, and between calls, at most.
     start_delay: u64,
     pause: u64,
-    /// Distance between the values of two threads: a power of ten, so that a value tells who
-    /// added it.
+    /// Distance between the values of two threads: a power of ten, so that a value shows which
+    /// thread added it.
     value_stride: i64,
     /// Odd; scatters the values of a priority queue.
     spread: i64,
@@ -116,7 +113,7 @@ impl<'a> Shape<'a> {
                 drawn => [1, 1, 2, 7][drawn as usize % 4],
             },
             start_delay: *random.pick(&[0, 10, 100, 1000]),
-            // Threads of a long batch get out of step by themselves.
+            // Threads with many calls get out of step anyway.
             pause: if calls < LONG_CALLS.0 { *random.pick(&[0, 0, 4, 32]) } else { 0 },
             value_stride: 10i64.pow(values.ilog10() + 1),
             spread: random.below(1 << 31) as i64 * 2 + 1,
@@ -125,7 +122,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// How the round begins in a trace.
+    /// The frame with which the round begins in a trace.
     pub fn start(&self) -> RoundStart {
         RoundStart {
             round: self.round,
@@ -136,7 +133,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Most values that one call of this round carries.
+    /// Values that one call of this round has at most.
     pub fn values_per_call(&self) -> usize {
         let offers = |wanted: fn(Op) -> bool| self.weights.iter().any(|(op, ..)| wanted(*op));
         if offers(|op| op == Op::SetRangeList) {
@@ -156,28 +153,28 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether calls depend on what earlier ones answered.
-    fn is_remembered(&self) -> bool {
+    /// Whether arguments depend on earlier answers.
+    fn uses_answers(&self) -> bool {
         use Op::*;
         let asks =
             |op| matches!(op, MapCompareExchange | RegisterCompareExchange | LogRead | KvAppend);
         self.weights.iter().any(|(op, ..)| asks(*op))
     }
 
-    /// Keys of this round are below this.
+    /// Keys of this round are below this number.
     pub fn keys(&self) -> u64 {
         self.keys
     }
 }
 
-/// Threads, and the calls of the thread that has most.
+/// The number of threads, and the most calls of a thread.
 fn size_of(scenario: &Scenario) -> (u32, u64) {
     let calls = scenario.threads.iter().map(Vec::len).max().unwrap_or(0);
     (scenario.threads.len() as u32, calls as u64)
 }
 
-/// Most values of a bulk call of a round of the controlled engine: small as often as large, so that
-/// what is found is short. Drawn apart, so that nothing else depends on it.
+/// Values of a bulk call at most, in a round of the controlled engine: as often small as large, so
+/// that findings are short. Drawn apart, so that nothing else depends on it.
 fn small_bulk(plan: &Plan, round: u64) -> u64 {
     let most = plan.bulk.max(1);
     Random::derived(plan.seed, &[round, OF_BULK]).log_between(most.min(2), most)
@@ -213,9 +210,9 @@ fn size(
     (threads, calls)
 }
 
-/// Weights given by the plan, and swarm weights for the rest: each is off in a quarter of the
-/// rounds. Every kind of thread keeps something to do, and something that adds stays on; where a
-/// round may be all there is time for, something that removes, too.
+/// Weights given by the plan, and swarm weights for other operations: each is 0 in a quarter of the
+/// rounds. At least one operation stays on for each role, and one that adds; in long rounds, which
+/// may be the only ones of a run, also one that removes.
 fn weights(
     plan: &Plan,
     operations: &[(Op, Role)],
@@ -243,7 +240,7 @@ fn weights(
     if calls >= PART_CALLS {
         keep(&|op, _| removes(op));
     }
-    // Strings must not grow for ever, and most transactions should read.
+    // Strings must not grow without bounds, and most transactions should read.
     keep(&|op, _| op == Op::KvPut);
     keep(&|op, _| op == Op::StoreRead);
     for thread in 0..threads.min(2) {
@@ -252,7 +249,7 @@ fn weights(
     drawn
 }
 
-/// Whether the operation puts values in.
+/// Whether the operation adds values.
 pub fn adds(op: Op) -> bool {
     use Op::*;
     op.adds()
@@ -269,17 +266,17 @@ fn is_bulk(op: Op) -> bool {
     matches!(op, Op::EnqueueBulk | Op::DequeueBulk)
 }
 
-/// Near-empty and near-full phases: for some calls, adding or removing is this much likelier.
+/// In near-empty and near-full phases, adding or removing is this much likelier.
 const BIAS: u64 = 8;
 const PHASE_CALLS: (u64, u64) = (4, 256);
 
-/// How likely each operation is, in the different phases.
+/// How the weights of operations that add and remove are changed.
 #[derive(Clone, Copy)]
 enum Mix {
     Balanced,
     Filling,
     Emptying,
-    /// Only what adds; only what removes.
+    /// Only operations that add; only those that remove.
     Adding,
     Removing,
 }
@@ -287,35 +284,22 @@ enum Mix {
 const MIXES: [Mix; 5] = [Mix::Balanced, Mix::Filling, Mix::Emptying, Mix::Adding, Mix::Removing];
 
 impl Mix {
-    /// Weight of an operation that has the weight 1 where all are balanced.
     fn factor(self, op: Op) -> u64 {
         match self {
-            Mix::Balanced => 1,
-            Mix::Filling => {
-                if adds(op) {
-                    BIAS
-                } else {
-                    1
-                }
-            }
-            Mix::Emptying => {
-                if removes(op) {
-                    BIAS
-                } else {
-                    1
-                }
-            }
+            Mix::Filling if adds(op) => BIAS,
+            Mix::Emptying if removes(op) => BIAS,
+            Mix::Balanced | Mix::Filling | Mix::Emptying => 1,
             Mix::Adding => adds(op).into(),
             Mix::Removing => removes(op).into(),
         }
     }
 }
 
-/// Operations with the sums of their weights and of those before them, for each mix.
+/// Operations with cumulative weights for each mix.
 struct Table(Vec<(Op, [u64; MIXES.len()])>);
 
 impl Table {
-    /// What this thread may do.
+    /// The operations that this thread may call.
     fn for_caller(shape: &Shape, thread: u32) -> Table {
         let allowed = shape.weights.iter().filter(|(_, role, _)| role.admits(thread));
         let mut table = Vec::with_capacity(shape.weights.len());
@@ -331,27 +315,27 @@ impl Table {
         self.0.last().map_or(0, |(_, sums)| sums[mix as usize])
     }
 
-    /// The operation that a number below the total stands for.
+    /// The operation for a number below the total.
     fn at(&self, mix: Mix, drawn: u64) -> Op {
         let found = self.0.iter().find(|(_, sums)| drawn < sums[mix as usize]);
         found.expect("below the last sum").0
     }
 }
 
-/// What a thread does for some calls.
+/// How a thread chooses operations for some calls.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Balanced,
     Filling,
     Emptying,
-    /// Adding and removing in turn: the structure stays at the edge of empty, where most of the
-    /// hard cases are.
+    /// Adds and removes in turn, so that the structure stays nearly empty, where most hard cases
+    /// are.
     InTurn,
 }
 
 const PHASES: [Phase; 4] = [Phase::Balanced, Phase::Filling, Phase::Emptying, Phase::InTurn];
 
-/// Draws the calls of one thread, or has them from the scenario.
+/// Draws the calls of one thread, or takes them from the scenario.
 pub struct Caller<'a> {
     scenario: Option<std::slice::Iter<'a, Call>>,
     random: Random,
@@ -365,17 +349,16 @@ pub struct Caller<'a> {
     /// A log has no more records than this.
     records_max: i64,
     next_value: i64,
-    /// How values become priorities.
+    /// Turns values into priorities, with `priority_mask`.
     spread: i64,
     priority_mask: i64,
     /// `next_value` before the last call was drawn.
     value_before: i64,
     pause: u64,
-    /// The last value seen under each key, for compare-exchange; of a log at 0 how many records it
-    /// has at least; of strings how often this thread appended to each since it put it.
+    /// For compare-exchange, the last value seen under each key; for a log, at 0, how many records
+    /// it has at least; for strings, how often this thread appended to each since it put it.
     seen: Vec<i64>,
-    /// Most of the latter: then all threads together cannot make a string longer than a call has
-    /// room for.
+    /// Appends of a thread to a string at most, so that it always fits the room for results.
     appends_max: i64,
     transaction: Transaction,
 }
@@ -402,7 +385,7 @@ impl<'a> Caller<'a> {
             },
             value_before: 0,
             pause: shape.pause,
-            seen: vec![0; if shape.is_remembered() { shape.keys as usize } else { 0 }],
+            seen: vec![0; if shape.uses_answers() { shape.keys as usize } else { 0 }],
             appends_max: (i64::from(abi::IL_RESULT_ROOM) - 2) / i64::from(shape.threads),
             transaction: Transaction::None,
         }
@@ -413,17 +396,17 @@ impl<'a> Caller<'a> {
         self.scenario.is_none() && self.table.total(Mix::Balanced) == 0
     }
 
-    /// Turns of the processor's pause before the first call.
+    /// Pause instructions before the first call.
     pub fn start_delay(&mut self, shape: &Shape) -> u64 {
         self.random.below(shape.start_delay + 1)
     }
 
-    /// Turns of the processor's pause before the next call.
+    /// Pause instructions before the next call.
     pub fn pause(&mut self) -> u64 {
         if self.pause == 0 { 0 } else { self.random.below(self.pause) }
     }
 
-    /// The next call, if there is one; its arguments are left in `args`.
+    /// The next call, if there is one; puts its arguments into `args`.
     pub fn next(&mut self, args: &mut Vec<i64>) -> Option<Op> {
         args.clear();
         if let Some(calls) = &mut self.scenario {
@@ -438,7 +421,7 @@ impl<'a> Caller<'a> {
         self.phase_calls -= 1;
         self.value_before = self.next_value;
         let op = match self.drawn() {
-            op if op.family() == Family::Store => self.of_transaction(op),
+            op if op.family() == Family::Store => self.next_of_transaction(op),
             op => op,
         };
         Some(self.arguments(op, args))
@@ -461,13 +444,13 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// The last call was not made: its values are free again. (There are as many as the calls of
-    /// the round need, so that those of two threads never meet.)
+    /// The last call was not made: reuses its values. (Each thread has just enough values for its
+    /// calls.)
     pub fn withdraw(&mut self) {
         self.next_value = self.value_before;
     }
 
-    /// Draws the arguments; gives the operation, or another where it cannot be.
+    /// Draws the arguments; gives the operation, or another one where it is not possible.
     fn arguments(&mut self, op: Op, args: &mut Vec<i64>) -> Op {
         use Op::*;
         match op {
@@ -519,8 +502,8 @@ impl<'a> Caller<'a> {
         op
     }
 
-    /// Half of the time near the end of the log as far as this thread knows it, where appends and
-    /// reads meet; else anywhere.
+    /// A position in the log: half of the time near its end, as far as this thread knows it; else
+    /// anywhere.
     fn position(&mut self) -> i64 {
         let known = self.seen[0].clamp(0, self.records_max) as u64;
         let position = match self.random.one_in(2) {
@@ -530,8 +513,8 @@ impl<'a> Caller<'a> {
         position as i64
     }
 
-    /// Remembers a value that was seen, so that some compare-exchanges succeed and logs are read
-    /// where they end.
+    /// Remembers the answer, so that some compare-exchanges succeed and logs are read near their
+    /// end.
     pub fn observe(&mut self, op: Op, args: &[i64], status: Status, results: &[i64]) {
         if op.family() == Family::Store {
             self.transaction = self.transaction_after(op, status);
@@ -564,8 +547,8 @@ impl<'a> Caller<'a> {
         self.next_value - 1
     }
 
-    /// A value whose place among the others is anywhere: multiplying by an odd number permutes
-    /// the remainders modulo a power of two, so distinct values stay distinct.
+    /// A value at a random rank among the others: to multiply by an odd number permutes the
+    /// remainders modulo a power of two, so distinct values stay distinct.
     fn priority(&mut self) -> i64 {
         self.value().wrapping_mul(self.spread) & self.priority_mask
     }
@@ -574,7 +557,7 @@ impl<'a> Caller<'a> {
         self.random.below(self.keys) as i64
     }
 
-    /// Boundary sizes half of the time: none, one, around the target's block, all that fits.
+    /// Half of the time a boundary size: none, one, around the target's block, the maximum.
     fn bulk_size(&mut self) -> u64 {
         let block = self.block_size;
         let boundary = [0, 1, 2, block.saturating_sub(1), block, block + 1, 2 * block, self.bulk];

@@ -1,8 +1,7 @@
-//! The stream of accesses: every source of scheduling points (the compiler's hooks, copies,
-//! containers of the C++ library, the allocator, interposed calls) reports each access here as an
-//! `AccessEvent`, and the listeners hear it in the order of one list. A source names no listener,
-//! and a listener no source: a new source calls [`comes`] and [`made`], a new listener is a line in
-//! the list.
+//! The stream of accesses: every source (the compiler's hooks, copies, containers of the C++
+//! library, the allocator, interposed functions) reports each access here as an `AccessEvent`, and
+//! passes it to the listeners in the order of one list. Sources and listeners do not name each
+//! other: a new source calls [`announce`] and [`made`], a new listener is a line in the list.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -14,20 +13,20 @@ use crate::controlled::state::heap::HeapChecks;
 use crate::controlled::watch::coverage::Coverage;
 use crate::controlled::watch::trail::Trail;
 
-/// Whether [`comes`] is to be told of plain accesses, and [`made`] of accesses that were made: most
-/// rounds have nobody who wants to hear of them. Read by the hooks in C.
+/// Whether a listener wants plain accesses, and [`made`]: in most rounds none does. The hooks in C
+/// read these.
 #[unsafe(no_mangle)]
 static il_wants_plain: AtomicU8 = AtomicU8::new(0);
 #[unsafe(no_mangle)]
 static il_wants_made: AtomicU8 = AtomicU8::new(0);
 
-/// The stages of an access, each as calls of all listeners in their order. Static, so that a stage
-/// is as fast as if it were written out by hand.
+/// Defines the stages of an access, each as static calls of all listeners in their order, which can
+/// be inlined.
 macro_rules! listeners {
     ($($listener:ty),* $(,)?) => {
-        /// An access is about to be made: when this returns, it may be.
+        /// To be called before an access is made. Other threads may run meanwhile.
         #[inline(always)]
-        pub fn comes(event: &AccessEvent) {
+        pub fn announce(event: &AccessEvent) {
             $(<$listener>::arrives(event);)*
             $(<$listener>::passes(event);)*
         }
@@ -38,7 +37,7 @@ macro_rules! listeners {
             $(<$listener>::made(event, made);)*
         }
 
-        /// What listeners hold back of stores reaches memory now.
+        /// Stores that listeners hold back reach memory now.
         #[inline(always)]
         pub fn settle(whose: Whose) {
             $(<$listener>::settles(whose);)*
@@ -49,7 +48,7 @@ macro_rules! listeners {
             false $(|| <$listener>::holds_back())*
         }
 
-        /// To be called before a round, when all listeners are ready for it.
+        /// To be called before a round, once all listeners are ready for it.
         pub fn round_begins() {
             let wants_plain = false $(|| <$listener>::wants_plain())*;
             let wants_made = false $(|| <$listener>::wants_made())*;
@@ -60,24 +59,23 @@ macro_rules! listeners {
 }
 
 listeners! {
-    // Stores leave their buffers before and after the point at which others may run.
+    // Lets stores leave their buffers both before and after other threads may run.
     StoreBuffers,
-    // The policy: here other threads run.
+    // The scheduling point: other threads may run here.
     Points,
-    // Reports what must not be made.
     HeapChecks,
     Coverage,
-    // Last: what the others did to memory has been done.
+    // Last, because it reads memory after the effects of the others.
     Trail,
 }
 
-/// A scheduling point that is no access, though what follows may concern the address.
+/// A scheduling point without an access; what follows it may concern the address.
 pub fn pause(address: usize, effect: Effect) {
-    comes(&AccessEvent::new(engine::current(), Class::Pause, effect, address));
+    announce(&AccessEvent::new(engine::current(), Class::Pause, effect, address));
 }
 
-/// The same as [`settle`] for the running thread, but others may run before: for what is no
-/// scheduling point of its own.
+/// As [`settle`] for the running thread, with a scheduling point before if it holds stores back:
+/// for functions that have no scheduling point of their own.
 #[inline(always)]
 pub fn settle_at_point() {
     if hold_back() {
@@ -86,7 +84,7 @@ pub fn settle_at_point() {
     }
 }
 
-/// A stamp: later than all before it, stores included.
+/// A time stamp, later than all earlier accesses, buffered stores included.
 #[inline]
 pub fn stamp() -> u64 {
     settle_at_point();

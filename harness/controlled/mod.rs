@@ -1,16 +1,16 @@
-//! The controlled engine: every schedule a function of its seed. One thread of the target runs at a
-//! time; the target is compiled with `-fsanitize=thread`, whose calls come to us instead of to a
-//! race detector, and libraries' calls of locks, threads, memory and time come to us because this
-//! program defines them.
+//! The controlled engine runs one thread of the target at a time, so that a schedule is a function
+//! of its seed. The target is compiled with `-fsanitize=thread`, and this program defines the hooks
+//! that this inserts. It also defines the C library's functions for locks, threads, memory and
+//! time.
 //!
 //! Its rooms, in order: each names only those before it (held by tests/tidy/harness.rs).
 //!
 //! - `core`: the engine: decides which thread runs, and switches to it
-//! - `watch`: what is noticed and noted: faults, the trail, coverage, hangs, backtraces
-//! - `state`: what the target has in memory: heap, store buffers, variables, and what it leaves
-//! - `accesses`: the stream of accesses, and the list of those that listen
-//! - `interpose`: where the target's code comes in: hooks, allocator, C library
-//! - `job`: loads the target, and carries out the rounds of a job
+//! - `watch`: reports faults and hangs; records the trail, coverage and backtraces
+//! - `state`: what the target has in memory: heap, store buffers, variables, leaks
+//! - `accesses`: the stream of accesses, and the list of its listeners
+//! - `interpose`: functions that the target calls: hooks, allocator, C library
+//! - `job`: loads the target, and runs the rounds of a job
 
 mod accesses;
 mod core;

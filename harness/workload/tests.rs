@@ -1,4 +1,4 @@
-//! What is drawn: repeatable, distinct where it must be, at the boundaries, within roles.
+//! Tests that drawn calls are repeatable, distinct where they must be, and within roles and limits.
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn priorities_are_distinct_and_come_in_no_order() {
 }
 
 #[test]
-fn roles_are_kept_and_no_thread_is_idle() {
+fn threads_keep_to_their_roles_and_none_is_idle() {
     let deque = [
         (Op::DequePush, Role::First),
         (Op::DequeTake, Role::First),
@@ -104,7 +104,7 @@ fn roles_are_kept_and_no_thread_is_idle() {
 }
 
 #[test]
-fn weights_of_the_plan_are_kept() {
+fn weights_of_the_plan_are_used() {
     let mut plan = Plan::new("x", 5);
     plan.weights = vec![("enqueue".into(), 1), ("dequeue".into(), 0)];
     for round in 16..100 {
@@ -115,8 +115,8 @@ fn weights_of_the_plan_are_kept() {
     }
 }
 
-/// Every call of some rounds, with the answer that `answer` gives to it.
-fn answered(
+/// The calls of some rounds, where the target answers as `answer` does.
+fn drawn_calls(
     operations: &[(Op, Role)],
     keys: u64,
     answer: impl Fn(Op, &[i64]) -> Vec<i64>,
@@ -167,18 +167,18 @@ fn logs_are_read_where_they_end_and_elsewhere() {
 }
 
 #[test]
-fn a_log_that_tells_nonsense_is_read_within_reason() {
+fn a_log_with_absurd_answers_is_read_at_plausible_positions() {
     let operations = [(Op::LogAppend, Role::Any), (Op::LogRead, Role::Any)];
-    for told in [i64::MAX, i64::MIN] {
-        let calls = answered(&operations, 16, |_, _| vec![told]);
+    for tail in [i64::MAX, i64::MIN] {
+        let calls = drawn_calls(&operations, 16, |_, _| vec![tail]);
         assert!(calls.iter().all(|(_, _, args)| (0..10_000_000).contains(&args[0])));
     }
 }
 
 #[test]
-fn ranges_have_an_order_and_lists_fit_their_room() {
+fn ranges_are_ordered_and_lists_fit_the_room_for_results() {
     let operations = [(Op::SetRangeCount, Role::Any), (Op::SetRangeList, Role::Any)];
-    let calls = answered(&operations, 1000, |_, _| Vec::new());
+    let calls = drawn_calls(&operations, 1000, |_, _| Vec::new());
     let width = |(_, _, args): &(u64, Op, Vec<i64>)| args[1] - args[0] + 1;
     let widest = |wanted| calls.iter().filter(|(_, op, _)| *op == wanted).map(width).max();
     assert!(calls.iter().all(|call| width(call) >= 1));
@@ -186,7 +186,7 @@ fn ranges_have_an_order_and_lists_fit_their_room() {
     assert!(widest(Op::SetRangeCount) > Some(900));
 }
 
-/// Only short rounds of several amounts can be judged.
+/// The checker decides only short histories of several amounts.
 #[test]
 fn long_rounds_add_one_amount_and_short_ones_may_add_several() {
     let (mut several, mut seen) = (0, std::collections::HashSet::new());

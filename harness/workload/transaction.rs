@@ -1,18 +1,18 @@
-//! The transactions of a thread: what was drawn and what was answered come in, the call that its
-//! transaction can do with goes out.
+//! The transactions of a thread: chooses calls so that each transaction begins and ends.
 
 use interlap::core::operation::{Op, Status};
 
 use super::Caller;
 
-/// Most calls of a transaction with its begin and its end.
+/// Calls of a transaction at most, with its begin and its end.
 pub const TRANSACTION_MAX: u64 = TRANSACTION_CALLS.1 + 2;
 
-/// Calls of a transaction between its begin and its end, and how many commit for one that aborts.
+/// Calls of a transaction between its begin and its end.
 const TRANSACTION_CALLS: (u64, u64) = (1, 6);
+/// One transaction in so many aborts.
 const COMMITS: u64 = 8;
 
-/// Draws of a call inside of a transaction before it ends instead.
+/// How often a call is drawn that fits into a transaction; then it ends instead.
 const TRIES: u64 = 32;
 
 /// The transaction of a thread.
@@ -21,13 +21,13 @@ pub(super) enum Transaction {
     None,
     /// Under way, with so many calls to come before its end.
     Open(u64),
-    /// It was refused a change.
+    /// One of its changes was refused.
     Refused,
 }
 
 impl Caller<'_> {
-    /// The call that the thread's transaction can do with: `drawn` or another.
-    pub(super) fn of_transaction(&mut self, drawn: Op) -> Op {
+    /// The next call of the thread's transaction: `drawn`, or another one where that does not fit.
+    pub(super) fn next_of_transaction(&mut self, drawn: Op) -> Op {
         let can_abort = self.table.0.iter().any(|(op, _)| *op == Op::StoreAbort);
         match self.transaction {
             Transaction::None => return Op::StoreBegin,
@@ -54,7 +54,7 @@ impl Caller<'_> {
         !matches!(self.transaction, Transaction::None)
     }
 
-    /// What the thread's transaction is after this answer.
+    /// The state of the thread's transaction after this answer.
     pub(super) fn transaction_after(&mut self, op: Op, status: Status) -> Transaction {
         let (least, most) = TRANSACTION_CALLS;
         match (op, status) {

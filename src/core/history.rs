@@ -82,7 +82,7 @@ pub struct Unit {
     /// Units per stamp.
     pub factor: f64,
     pub name: &'static str,
-    /// Stamps are shown as they are, because people meet the same numbers elsewhere: steps of a
+    /// Stamps are shown as they are, because other outputs have the same numbers: the steps of a
     /// schedule. Otherwise they count from the first one that is shown.
     pub is_absolute: bool,
 }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::Op;
 
-/// Most calls of one thread in one round.
+/// Maximum number of calls of one thread in one round.
 pub const CALLS_MAX: u64 = 1_000_000_000;
-/// The same for engines that record and check a round as a whole: all but the native one.
+/// As [`CALLS_MAX`], for engines that record and check a round as a whole: all but the native one.
 pub const WHOLE_CALLS_MAX: u64 = 16_000_000;
-/// Most values of one bulk call.
+/// Maximum number of values of one bulk call.
 pub const BULK_MAX: u64 = 4096;
 
 /// What drives the threads.
@@ -202,7 +202,7 @@ pub struct Scenario {
     pub threads: Vec<Vec<Call>>,
     /// The drain reads the keys below this.
     pub keys: u64,
-    /// Most values that a call carries or asks for. A drain that removes in bulk asks for as many.
+    /// Maximum number of values that a call carries or asks for. A drain in bulk asks for as many.
     pub values: u64,
     /// One call at a time, each compared with the sequential object.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -244,14 +244,14 @@ pub struct Plan {
     /// The model to check against; none: the adapter's.
     pub model: Option<String>,
     pub seed: u64,
-    /// Most threads of a round. Each round draws between this and the fewest that the target's
-    /// roles need, which is at least two.
+    /// Maximum number of threads of a round. Each round draws a number between the minimum for the
+    /// target's roles, at least two, and this.
     pub threads: u32,
     /// Calls of each thread in each round; none: short rounds and long batches mixed.
     pub calls: Option<u64>,
-    /// Most keys that a round uses, for sets and maps.
+    /// Maximum number of keys that a round uses, for sets and maps.
     pub keys: u64,
-    /// Most values of a bulk call.
+    /// Maximum number of values of a bulk call.
     pub bulk: u64,
     /// Weights of operations by name. The others are drawn for each round.
     pub weights: Vec<(String, u32)>,

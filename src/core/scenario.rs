@@ -27,9 +27,9 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
         threads.get_mut(thread.client as usize).unwrap_or(&mut drain).extend(calls);
     }
     use Op::{KvGet, MapGet, SetContains, SetRemove, StoreRead};
-    let looks_at_keys = |op| matches!(op, SetContains | SetRemove | MapGet | KvGet | StoreRead);
-    let looks = drain.iter().filter(|call| looks_at_keys(call.op));
-    let keys = looks.filter_map(|call| call.args.first()).map(|key| key + 1).max();
+    let is_of_key = |op| matches!(op, SetContains | SetRemove | MapGet | KvGet | StoreRead);
+    let reads = drain.iter().filter(|call| is_of_key(call.op));
+    let keys = reads.filter_map(|call| call.args.first()).map(|key| key + 1).max();
     let values = threads.iter().flatten().chain(&drain).map(Call::values).max();
     Scenario {
         threads,

@@ -10,7 +10,7 @@ pub fn refusal() -> Option<String> {
     }
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let sources = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-    judge(&cpuinfo, fs::read_to_string(sources).ok().as_deref())
+    refusal_from(&cpuinfo, fs::read_to_string(sources).ok().as_deref())
 }
 
 /// Whether this is an AMD processor.
@@ -22,7 +22,7 @@ pub fn is_amd() -> bool {
 
 /// As [`refusal`], from the text of /proc/cpuinfo and, if readable, the kernel's list of the clock
 /// sources that it still trusts.
-pub fn judge(cpuinfo: &str, clock_sources: Option<&str>) -> Option<String> {
+fn refusal_from(cpuinfo: &str, clock_sources: Option<&str>) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
     let has = |flag: &str| flags.split_whitespace().any(|word| word == flag);
     if !has("constant_tsc") {
@@ -47,11 +47,14 @@ mod tests {
     #[test]
     fn each_missing_property_is_a_reason() {
         let good = "processor: 0\nflags\t\t: fpu constant_tsc nonstop_tsc sse\n";
-        assert_eq!(judge(good, Some("tsc kvm-clock\n")), None);
-        assert_eq!(judge(good, None), None);
-        assert!(judge(good, Some("hpet acpi_pm")).is_some_and(|why| why.contains("hpet")));
-        assert!(judge("flags : nonstop_tsc", None).is_some_and(|w| w.contains("constant_tsc")));
-        assert!(judge("flags : constant_tsc", None).is_some_and(|w| w.contains("nonstop_tsc")));
-        assert!(judge("", None).is_some());
+        assert_eq!(refusal_from(good, Some("tsc kvm-clock\n")), None);
+        assert_eq!(refusal_from(good, None), None);
+        let names = |cpuinfo, sources, word: &str| {
+            refusal_from(cpuinfo, sources).is_some_and(|why| why.contains(word))
+        };
+        assert!(names(good, Some("hpet acpi_pm"), "hpet"));
+        assert!(names("flags : nonstop_tsc", None, "constant_tsc"));
+        assert!(names("flags : constant_tsc", None, "nonstop_tsc"));
+        assert!(refusal_from("", None).is_some());
     }
 }

@@ -17,8 +17,8 @@ pub enum Value {
 /// The integer of [`Value::nil`].
 pub const NIL: i64 = i64::MIN;
 
-/// Most values of one history that are not integers. Integers below `NIL + RESERVED` are reserved
-/// for them.
+/// Maximum number of values of one history that are not integers. Integers below `NIL + RESERVED`
+/// are reserved for them.
 const RESERVED: i64 = 1 << 40;
 
 /// Maps values that are not integers to integers, and back. It always contains `nil`.

@@ -1,5 +1,5 @@
 //! Sequential objects for the models pool and priority queue: multisets of values.
-//! A pool hands out any of its values, a priority queue its smallest. Equal values are
+//! A pool removes any of its values, a priority queue its smallest. Equal values are
 //! interchangeable.
 
 use super::object::{removed_max, values_or_empty};

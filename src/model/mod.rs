@@ -54,7 +54,7 @@ pub enum Kind {
     /// A queue that keeps the order of each producer's values, but none between producers.
     FifoPerProducer,
     Fifo,
-    /// A queue that hands out one of its `k` oldest values.
+    /// A queue whose dequeue removes one of its `k` oldest values.
     FifoRelaxed,
     /// A queue without an order: each value that is added can be removed once.
     Pool,
@@ -68,7 +68,7 @@ pub enum Kind {
     /// A string under each key: get, put, append.
     Kv,
     Register,
-    /// Hands out its smallest value.
+    /// A queue whose poll removes the smallest value.
     PriorityQueue,
     Counter,
     /// Records appended one after another.

@@ -71,7 +71,7 @@ impl Op {
         matches!(self, SetRangeCount | SetRank | SetSize | SetSelect | SetRangeList)
     }
 
-    /// Whether the operation puts values into a queue of any kind, a stack or a deque.
+    /// Whether the operation adds values to a queue of any kind, a stack or a deque.
     #[inline]
     pub fn adds(self) -> bool {
         use Op::*;
@@ -79,7 +79,7 @@ impl Op {
         ADDS[self as u8 as usize]
     }
 
-    /// Whether the operation takes values out of a queue of any kind, a stack or a deque.
+    /// Whether the operation removes values from a queue of any kind, a stack or a deque.
     #[inline]
     pub fn removes(self) -> bool {
         use Op::*;
@@ -100,7 +100,7 @@ const fn table(ops: &[Op]) -> [bool; 256] {
     table
 }
 
-/// Most values that a removing call may remove.
+/// Maximum number of values that a removing call may remove.
 pub fn removed_max(call: &Call) -> usize {
     match call.op {
         Op::DequeueBulk => call.args[0].max(0) as usize,

@@ -5,7 +5,7 @@
 
 use crate::core::random::Random;
 
-/// Only the first so many addresses can be drawn.
+/// Only this many addresses, the first ones accessed, can be drawn.
 const SEEN_MAX: usize = 128;
 /// The number of accesses to shared addresses that are passed over is below 2 to the power of a
 /// random number below this.

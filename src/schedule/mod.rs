@@ -51,7 +51,7 @@ pub use list::default_choice;
 pub use spec::{Spec, Switch};
 pub use turns::{Position, Turn, YieldCounts};
 
-/// Most threads of a round. The numbers of threads are below this.
+/// Maximum number of threads of a round. The numbers of threads are below this.
 pub const THREADS_MAX: usize = 64;
 
 /// What a thread is about to do at its scheduling point.
@@ -118,7 +118,7 @@ impl View<'_> {
 pub struct RoundSize {
     /// Threads at the start. The target may create more.
     pub threads: usize,
-    /// Most operations of all threads together.
+    /// Maximum number of operations of all threads together.
     pub operations: u64,
 }
 

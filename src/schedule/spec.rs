@@ -15,7 +15,7 @@ use crate::core::random::Random;
 const DRAW: u64 = 0x5c4e_d01e;
 /// The same for mutations of a schedule.
 const NEAR: u64 = 0x2ea2_0b1e;
-/// Most change points and delays. More would not bound anything.
+/// Maximum number of change points and delays. More would not bound anything.
 const BOUND_MAX: u64 = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_and_value_are_the_same() {
+    fn specs_round_trip_as_text_and_json() {
         let list =
             Spec::List(vec![Switch { step: 12, thread: 1 }, Switch { step: u64::MAX, thread: 63 }]);
         assert_eq!(list.to_string(), "list:12@1,18446744073709551615@63");

@@ -8,9 +8,9 @@ use super::walk::Walk;
 use super::{Access, THREADS_MAX, View, bit, nth};
 use crate::core::random::Random;
 
-/// Most scheduling points that the victim passes before it is stopped: those of a few operations.
+/// The victim is stopped after at most so many scheduling points: those of a few operations.
 const POINTS_MAX: u64 = 64;
-/// Most operations that another thread must complete meanwhile.
+/// Another thread must complete at most so many operations meanwhile.
 const OPERATIONS_MAX: u64 = 3;
 /// Decisions after which the victim resumes in any case: the others may wait for it without being
 /// seen to yield.

@@ -31,7 +31,7 @@ pub struct Surw {
 /// The counts from which a thread's remaining interesting events are estimated.
 #[derive(Clone, Copy, Debug)]
 struct ThreadEvents {
-    /// Most operations that have not ended.
+    /// Upper bound of the operations that have not ended.
     left: u32,
     /// Operations that ended since the address is known.
     ended: u16,

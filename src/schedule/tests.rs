@@ -10,7 +10,7 @@ fn queue() -> Program {
     Program::new(&["xyX;xyX;xY", "xpyX;yxY", "yxXq;ypY;x", "zZxX"])
 }
 
-/// Those of the rotation, and a list.
+/// The policies of the rotation, a list and turns.
 fn all() -> Vec<Spec> {
     let switches = (0..200).map(|n| Switch { step: n * 7, thread: n as usize % THREADS_MAX });
     let list = Spec::List(switches.collect());
@@ -81,7 +81,7 @@ fn size(threads: usize) -> RoundSize {
 }
 
 #[test]
-fn the_answer_is_a_thread_that_can_run() {
+fn the_chosen_thread_can_run() {
     for spec in all() {
         for seed in 0..30 {
             let threads = [0, 1, 3, 64, 100][seed as usize % 5];
@@ -157,7 +157,7 @@ fn schedules_do_not_depend_on_where_variables_are() {
 }
 
 #[test]
-fn a_list_repeats_what_any_policy_did() {
+fn a_list_repeats_the_schedule_of_any_policy() {
     for (spec, seed) in all().iter().zip(0..).flat_map(|(spec, seed)| [(spec, seed); 2]) {
         let mut policy = Policy::new(spec, seed, &size(3));
         let answers = RandomViews::answers(seed, &mut policy, 3000);
@@ -176,7 +176,7 @@ fn a_list_repeats_what_any_policy_did() {
 }
 
 #[test]
-fn turns_repeat_what_any_policy_did() {
+fn turns_repeat_the_schedule_of_any_policy() {
     for (spec, seed) in all().iter().zip(0..) {
         let mut policy = Policy::new(spec, seed, &size(3));
         let answers = RandomViews::answers(seed, &mut policy, 3000);
@@ -246,8 +246,8 @@ fn skipping_decisions_that_are_certain_changes_nothing() {
             let (asked, not_asked) = (queue().run(policy()), run_skipping(policy(), &mut skipped));
             assert_eq!(asked, not_asked, "{}, seed {seed}", spec.name());
         }
-        let looks = matches!(spec, Spec::Pos | Spec::Surw | Spec::Turns(_));
-        assert_eq!(skipped == 0, looks, "{}", spec.name());
+        let never_skips = matches!(spec, Spec::Pos | Spec::Surw | Spec::Turns(_));
+        assert_eq!(skipped == 0, never_skips, "{}", spec.name());
     }
 }
 

@@ -118,9 +118,9 @@ impl Turns {
     }
 }
 
-/// Most changes of a mutation.
+/// Maximum number of changes of a mutation.
 const CHANGES_MAX: u64 = 3;
-/// Most steps by which a turn is moved.
+/// Maximum number of steps by which a turn is moved.
 const SHIFT_MAX: u64 = 16;
 
 /// A mutation of the list: a few turns come earlier or later, switch to another thread, or are

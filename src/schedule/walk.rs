@@ -7,7 +7,7 @@
 use super::{THREADS_MAX, View, bit, nth};
 use crate::core::random::Random;
 
-/// Most draws made ahead.
+/// Maximum number of draws made ahead.
 const AHEAD_MAX: u32 = 64;
 
 #[derive(Clone, Debug)]

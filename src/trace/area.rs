@@ -1,6 +1,6 @@
 //! The layout of the record area: the shared memory into which a harness records.
 //! It is a memory file that the harness maps and the main program reads as a file. So the records
-//! survive whatever kills the harness: a signal, `_exit`, the kernel when memory runs out.
+//! survive the harness, also if a signal, `_exit` or the kernel ends it.
 //!
 //! ```text
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
@@ -18,7 +18,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
-/// Most threads of a round.
+/// Maximum number of threads of a round.
 pub const THREADS_MAX: usize = 64;
 pub const HEADER_BYTES: usize = 12288;
 /// Bytes for frames behind the header.

@@ -1,5 +1,5 @@
-//! What travels in a trace, through a pipe or in a file: each message of it is a [`Frame`]. Knows
-//! what frames say, not how they are written (see [`super::wire`]) nor what is in the records.
+//! The messages of a trace, in a pipe or a file: each is a [`Frame`].
+//! [`super::wire`] encodes them.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use crate::core::plan::{Clock, Plan};
 /// Raised whenever a frame or the layout of records changes.
 pub const TRACE_VERSION: u32 = 4;
 
-/// Calls after which a long round of native threads pauses for a moment: all threads wait, what
-/// they recorded is sent as a part of the round, and they go on.
+/// After so many calls, all threads of a long native round wait while their records are sent as a
+/// part of the round.
 pub const PART_CALLS: u64 = 1 << 18;
 
-/// Most record bytes in one frame, so that neither side holds a whole long round twice.
+/// Maximum number of record bytes in one frame, so that neither side holds a long round twice.
 pub const RECORDS_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,20 +27,19 @@ pub enum Frame {
     /// A round's calls follow.
     Round(RoundStart),
     Records(Records),
-    /// Of a round that comes in parts: every call so far has returned, and all records so far were
-    /// sent. Stands in no file.
+    /// The end of a part of a round: all its calls have returned, and its records were sent. Not in
+    /// files.
     Pause(Pause),
     /// The round is over.
     End(RoundEnd),
-    /// The controlled engine ended the round, whose records are in the record area; nothing more
-    /// follows.
+    /// The last frame: the controlled engine has detected a fault. The round's records are in the
+    /// record area.
     Fault(Detected),
-    /// What the controlled engine counted up to what is about to end the process. Stands in no
-    /// file.
+    /// What the controlled engine had counted when something ended the process. Not in files.
     Cut(Box<Steps>),
-    /// The harness cannot go on; nothing more follows.
+    /// The last frame: the harness cannot go on.
     Problem(Problem),
-    /// The harness ends by its own will.
+    /// The last frame of a harness that ends as planned.
     Bye(Bye),
 }
 
@@ -52,28 +51,28 @@ pub struct Hello {
     pub clock: ClockInfo,
     /// Descriptor number of the harness's record area (see [`super::area`]).
     pub area_fd: Option<i32>,
-    /// The harness's process, which is not the one that was started where a recorder runs it.
+    /// The harness's process: under rr not the one that was started.
     #[serde(default)]
     pub process: Option<u32>,
-    /// Where the target's code lies, so that a crash can be told by source line.
+    /// Where the target's code is mapped, to find the source line of a crash.
     pub code: Option<CodeRange>,
     /// What the engine cannot do for this target, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Libraries that the target is linked with and that lack the engine's hooks, where it has any.
+    /// Uninstrumented libraries that the target is linked with, in the controlled engine.
     #[serde(default)]
     pub unhooked: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeRange {
-    /// Where the library is loaded: addresses in its file count from here.
+    /// The library's load address; addresses in its file are relative to this.
     pub base: u64,
     pub start: u64,
     pub end: u64,
 }
 
-/// What the target says of itself.
+/// The target's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetInfo {
     pub library: String,
@@ -97,7 +96,7 @@ pub struct ClockInfo {
 }
 
 impl ClockInfo {
-    /// What people are shown of a stamp.
+    /// The unit in which people are shown stamps.
     pub fn shown(&self) -> Unit {
         let (factor, name) = match self.clock {
             Clock::Steps => (1.0, "steps of the schedule"),
@@ -115,9 +114,9 @@ pub struct RoundStart {
     pub threads: u32,
     /// Calls each thread was to make.
     pub calls: u64,
-    /// Only one call at a time: the test of the adapter against the sequential model.
+    /// One call at a time: compares the adapter with the sequential object.
     pub sequential: bool,
-    /// The threads were made for this round.
+    /// The threads were created for this round.
     pub fresh: bool,
 }
 
@@ -139,7 +138,7 @@ pub struct RoundEnd {
     pub round: u64,
     /// The structure was emptied by one thread after all others were done.
     pub drained: bool,
-    /// The name of the fault that ended the harness in this round; none: it ran to its end.
+    /// The name of the fault that ended the harness in this round, if one did.
     pub fault: Option<String>,
     /// What the controlled engine counted.
     pub steps: Option<Box<Steps>>,
@@ -154,44 +153,42 @@ pub struct Steps {
     pub switches: u64,
     /// Hash of which thread ran at each step.
     pub schedule: u64,
-    /// Atomic and volatile accesses and fences of the target that were seen, and its calls of
-    /// locks and other things that block.
+    /// Numbers of atomic and volatile accesses and fences, and of calls that may block.
     pub atomics: u64,
     pub blocking: u64,
-    /// Pairs of a writing and a reading place in the target's code, by different threads, that
-    /// this process had not seen before: a hash each, equal in all processes.
+    /// Hashes of pairs of places in the target's code where one thread read what another wrote,
+    /// which were new in this process. A pair has the same hash in all processes.
     pub pairs: Vec<u64>,
-    /// Blocks that were not freed when the structure had been destroyed, and their bytes.
+    /// Numbers of leaked blocks and bytes after the structure was destroyed.
     pub leaked_blocks: u64,
     pub leaked_bytes: u64,
-    /// The schedule, where the plan wants it recorded.
+    /// The schedule, where the plan asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Schedule>,
-    /// What the threads did, where the plan wants it.
+    /// The trail, where the plan asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trail: Option<Vec<Event>>,
 }
 
-/// A round's schedule, to be followed again.
+/// A round's schedule, as policies of `crate::schedule` that repeat it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The policy that repeats it: as `crate::schedule` writes a list of the switches that would
-    /// not come about by themselves.
+    /// Switches by the number of the step.
     pub list: String,
-    /// Another that does, by places in the threads' calls: most of it fits when calls are left out.
+    /// Switches by the position of a thread in its calls: most stay valid when calls are removed.
     pub turns: String,
-    /// How many of them take the turn from a thread that could go on.
+    /// How many of the switches are preemptions.
     pub preemptions: u64,
 }
 
-/// A fault that the controlled engine saw coming, as opposed to one that ended the process.
+/// A fault that the controlled engine detected, as opposed to one that ended the process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detected {
     pub kind: DetectedKind,
     pub round: u64,
-    /// The thread at fault, if it is one thread's.
+    /// The thread at fault, if there is one.
     pub thread: Option<u32>,
-    /// What happened where, the fault itself first.
+    /// What happened where; the fault itself is first.
     pub places: Vec<Place>,
     pub steps: Box<Steps>,
 }
@@ -209,12 +206,12 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The adapter broke its contract or cannot be used.
     Adapter,
-    /// The controlled engine has no hold on this target; native threads need none.
+    /// The controlled engine cannot control this target; the native engine may run it.
     Uncontrolled,
 }
 
 impl Problem {
-    /// The controlled engine has no hold on the target because of this.
+    /// The controlled engine cannot control the target because of `what`.
     pub fn uncontrolled(what: impl fmt::Display) -> Problem {
         Problem { kind: ProblemKind::Uncontrolled, what: what.to_string() }
     }
@@ -226,7 +223,7 @@ impl From<String> for Problem {
     }
 }
 
-/// As it is printed: "cannot control: ..." where the engine has no hold.
+/// "cannot control: ..." for [`ProblemKind::Uncontrolled`].
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.kind {
@@ -250,41 +247,41 @@ pub enum When {
     BeforeCalls,
     InCall(u32),
     AfterCall(u32),
-    /// It is the thread that creates, drains and destroys.
+    /// The thread creates, drains and destroys.
     Keeper,
-    /// It is a thread that the target started.
+    /// The target started the thread.
     OfTarget,
 }
 
-/// What a thread did or does where a fault has a place.
+/// What a thread did or does at a place of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deed {
-    /// It accessed freed memory, `offset` bytes behind the start of the block that it was.
+    /// Accessed freed memory, `offset` bytes behind the start of its former block.
     AccessedFreed {
         writes: bool,
         address: u64,
         offset: u64,
     },
-    /// It freed a block that was freed already.
+    /// Freed a block that was freed already.
     FreedAgain {
         block: u64,
     },
-    /// It freed an address at which no block begins.
+    /// Freed an address at which no block begins.
     FreedNoBlock {
         address: u64,
     },
-    /// It accessed byte `offset` of a block of so many bytes.
+    /// Accessed byte `offset` of a block of only `bytes` bytes.
     AccessedBehind {
         writes: bool,
         offset: u64,
         bytes: u64,
     },
-    /// It accessed memory between two blocks of the heap.
+    /// Accessed memory between two blocks of the heap.
     AccessedBetween {
         writes: bool,
     },
-    /// Before the fault, it freed the block that this is about.
+    /// Before the fault, freed the block at fault.
     HadFreed {
         block: u64,
     },
@@ -300,7 +297,7 @@ pub enum Deed {
 pub struct Wait {
     pub on: Awaited,
     pub address: u64,
-    /// The thread that holds it, if it is one that is held.
+    /// The thread that holds what it waits for, where that is known.
     pub holder: Option<u32>,
 }
 
@@ -323,7 +320,7 @@ pub enum Awaited {
 }
 
 impl Deed {
-    /// The memory that it is about, if that may have a name.
+    /// The address concerned, if it may have a name.
     pub fn address(self) -> Option<u64> {
         match self {
             Deed::AccessedFreed { address, .. } => Some(address),
@@ -341,9 +338,9 @@ impl Deed {
 pub struct Place {
     pub who: Who,
     pub deed: Deed,
-    /// Address of the code, to be looked up; none where it is not known.
+    /// Address of the code; none where it is not known.
     pub code: Option<u64>,
-    /// Where the functions around that one go on, the innermost first, as far as they are known.
+    /// Addresses in the calling functions, the innermost first, as far as they are known.
     #[serde(default)]
     pub around: Vec<u64>,
 }
@@ -359,9 +356,9 @@ pub enum DetectedKind {
     Hang,
     UseAfterFree,
     DoubleFree,
-    /// A free of what is no block, or the start of none.
+    /// A free of an address at which no block begins.
     BadFree,
-    /// An access between two blocks.
+    /// An access outside of all blocks.
     OutOfBounds,
 }
 
@@ -382,17 +379,17 @@ impl DetectedKind {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bye {
-    /// Round to go on with; none: all rounds asked for are done.
+    /// The round with which another process goes on; none: all rounds are done.
     pub next_round: Option<u64>,
-    /// Why it ends early: the process has grown so much in so many rounds.
+    /// How much the process has grown, if it ends for that.
     pub grown: Option<Growth>,
 }
 
-/// The target's process keeps growing, round by round.
+/// How much a harness process has grown in its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
     pub bytes: u64,
-    /// Files left open, where they were counted.
+    /// Files left open, where the engine counts them.
     #[serde(default)]
     pub descriptors: u64,
     pub rounds: u64,

@@ -4,11 +4,11 @@
 //! harness, [`trail`] the steps of the threads inside their calls.
 //!
 //! - `area`: The layout of the record area: the shared memory into which a harness records.
-//! - `frame`: What travels in a trace, through a pipe or in a file: each message of it is a
-//!   [`Frame`].
+//! - `frame`: The messages of a trace, in a pipe or a file: each is a [`Frame`].
 //! - `records`: The binary layout of one thread's recorded calls, with its writer and reader.
 //! - `rounds`: Assembles frames into rounds with their histories, and writes rounds as frames.
-//! - `trail`: The trail of a round: what its threads did, step by step, where the plan asks for it.
+//! - `trail`: The trail of a round: the events of its threads, step by step, where the plan asks
+//!   for it.
 //! - `wire`: The encoding of frames: a sequence of MessagePack values.
 
 pub mod area;

@@ -11,10 +11,10 @@
 use crate::core::history::{Entry, Misfit, Thread};
 use crate::core::operation::{Op, Status};
 
-/// Fewest bytes of a record.
+/// Minimum number of bytes of a record.
 pub const SIZE_MIN: usize = 1 + 1 + 8 + 1 + 1 + 1;
 
-/// Most bytes of a record with `values` arguments and results.
+/// Maximum number of bytes of a record with `values` arguments and results.
 pub const fn size_max(values: usize) -> usize {
     1 + 3 + 8 + 1 + VARINT_MAX + 3 + values * VARINT_MAX
 }

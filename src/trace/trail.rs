@@ -1,51 +1,51 @@
-//! The trail of a round: what its threads did, step by step, where the plan asks for it. Knows
-//! nothing of how it is noted nor of what it is good for.
+//! The trail of a round: the events of its threads, step by step, where the plan asks for it.
+//! The harness records it; `crate::explain` makes the interleaving of a report from it.
 
 use serde::{Deserialize, Serialize};
 
-/// Most events of a trail. Of more, those in the middle are not kept.
+/// Maximum number of events of a trail. If there are more, those in the middle are dropped.
 pub const EVENTS_MAX: usize = 1 << 16;
-/// Most functions around an event that are told.
+/// Maximum number of calling functions of an event.
 pub const AROUND_MAX: usize = 4;
-/// So many are the first ones, all others the last.
+/// Of a longer trail, so many of the first events are kept; the others are the last ones.
 pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 
-/// What a thread did, with what.
+/// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    /// Of atomic or volatile memory.
+    /// An atomic or volatile load.
     Load,
     Store,
-    /// A read-modify-write that is no comparison.
+    /// A read-modify-write other than a compare-exchange.
     Exchange,
-    /// Compare and exchange; one that failed changed nothing.
+    /// A compare-exchange. A failed one changes nothing.
     Swap,
     FailedSwap,
     Fence,
-    /// Of memory that is neither atomic nor volatile.
+    /// A plain read.
     Read,
     Write,
-    /// `size` bytes at `address`, from the heap and back to it.
+    /// Of `size` bytes at `address`, in the heap.
     Allocate,
     Free,
-    /// It asks for a lock, or waits for something of the kind.
+    /// A request for a lock or something similar.
     Acquire,
     Release,
-    /// It cannot go on until another thread lets it; `address` is what it waits for, if that is in
+    /// The thread blocks until another one wakes it; `address` is what it waits for, if that is in
     /// memory.
     Block,
-    /// It wakes those that wait for this.
+    /// Wakes the threads that wait for `address`.
     Wake,
-    /// Signal number `size`, on what it did to `address` or by itself, ends the process.
+    /// Signal number `size` ends the process, for an access to `address` if that is not 0.
     Crash,
-    /// A store that waits in its thread's store buffer: others do not see it yet.
+    /// A store enters its thread's store buffer: other threads do not see it yet.
     Buffer,
-    /// What waited there is in memory.
+    /// A store leaves its store buffer and reaches memory.
     Drain,
 }
 
 impl Act {
-    /// All of them, in the order of their numbers: the hooks know these.
+    /// In the order of the numbers that hooks.c uses.
     pub const ALL: [Act; 17] = [
         Act::Load,
         Act::Store,
@@ -70,24 +70,24 @@ impl Act {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The last step before it.
+    /// The last step before the event.
     pub step: u64,
-    /// The thread's number; those behind the callers and the one that drains are the target's own.
+    /// Callers come first, then the thread that drains, then the target's own threads.
     pub thread: u32,
-    /// How many calls of the structure it had begun; 0 outside of them.
+    /// How many calls of the structure the thread had begun; 0 for the target's own threads.
     pub call: u32,
     pub act: Act,
     /// 0: none.
     pub address: u64,
     pub size: u32,
-    /// What was in memory before and after, at most 8 bytes of it. Of a failed comparison `after`
-    /// is what it expected.
+    /// The first 8 bytes of memory before and after. For a failed compare-exchange, `after` is the
+    /// expected value.
     pub before: u64,
     pub after: u64,
-    /// The code, as an address in the library's file, where it goes on; 0: not known.
+    /// The return address, as an address in the library's file; 0: not known.
     pub code: u64,
-    /// Where the functions of the library around it go on, the innermost first; 0: no more. Of the
-    /// first [`EVENTS_FIRST`].
+    /// Return addresses of the calling functions in the library, the innermost first, filled up
+    /// with 0. Only the first [`EVENTS_FIRST`] events have them.
     #[serde(default)]
     pub around: [u64; AROUND_MAX],
 }

@@ -1,4 +1,4 @@
-//! Holds every checker against the enumeration, for every model and option.
+//! Compares every checker with the enumeration, for every model and option.
 
 use interlap::check::{Limits, Verdict, check, search};
 use interlap::core::history::{History, Operation, OperationId};
@@ -28,7 +28,7 @@ fn spec(text: &str) -> Spec {
     text.parse().expect(text)
 }
 
-/// How often each verdict came, in percent of all.
+/// How often each verdict occurred.
 #[derive(Default, Debug)]
 pub struct Shares {
     histories: usize,
@@ -41,7 +41,7 @@ impl Shares {
         self.explained += usize::from(explained);
     }
 
-    /// A comparison in which one verdict hardly comes proves little.
+    /// A comparison in which one verdict hardly occurs proves little.
     pub fn assert_healthy(&self, name: &str) {
         let percent = 100 * self.explained / self.histories;
         println!("{name}: {} histories, {percent} % explained, 0 mismatches", self.histories);
@@ -62,7 +62,7 @@ fn lacks_timestamp(history: &History) -> bool {
     stamped && history.ids().map(of).any(open)
 }
 
-/// Whether the verdict agrees with what is true; inconclusive never does.
+/// Whether the verdict agrees with the truth; inconclusive never does.
 pub fn assert_agrees(
     verdict: &Verdict,
     explained: bool,
@@ -85,7 +85,7 @@ pub fn assert_agrees(
             }
             !explained
         }
-        // Of a commit without an answer the enumeration takes one timestamp to be the only one.
+        // The enumeration tries only one timestamp for a commit without an answer.
         Verdict::Inconclusive(why) => {
             let unknown = why.contains("may have had any timestamp");
             unknown && !explained && lacks_timestamp(history)
@@ -317,7 +317,7 @@ fn compare_medium(histories: usize) {
             let explained = match search(&history, &spec, &limits) {
                 Verdict::Consistent => true,
                 Verdict::Violation(_) => false,
-                // A rare history is too hard for the plain search, which decides nothing then.
+                // A few histories are too hard for the general search, which is then inconclusive.
                 Verdict::Inconclusive(_) => continue,
             };
             shares.note(explained);

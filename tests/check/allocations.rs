@@ -1,5 +1,5 @@
-//! Checks that a short history is judged without an allocation. A fuzzer judges tens of thousands
-//! of them a second, and an allocation takes longer than to judge one.
+//! Checks that the check of a short history allocates nothing: an allocation would take longer than
+//! the check, of which a fuzzer makes tens of thousands a second.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,14 +11,14 @@ use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
 
 thread_local! {
-    /// How often this thread has asked for memory: other tests run at the same time.
+    /// Allocations of this thread: other tests run at the same time.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Counting;
 
 fn count() {
-    // A thread that is ending counts no more.
+    // A thread that is ending no longer counts.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
 }
 
@@ -45,9 +45,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Models, and how often a thousand checks may ask for memory: those that search may, where
-/// unusually much happens at once. Half of the counters are counted up by several amounts, which
-/// only the general search judges.
+/// Models, and how many allocations a thousand checks may make: the search allocates where
+/// unusually many calls overlap. Half of the counters are incremented by several amounts, which
+/// only the general search decides.
 const MODELS: [(&str, usize); 13] = [
     ("set", 0),
     ("fifo", 0),

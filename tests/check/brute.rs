@@ -1,5 +1,5 @@
-//! Enumerates every order of a history's instants that respects the timeboxes, with every subset of
-//! the open ones. It shares only the sequential objects with the checkers. For small histories.
+//! Enumerates every order of a small history's linearization points that respects the timeboxes,
+//! with every subset of the open operations. Shares only the sequential objects with the checkers.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use interlap::model::{
 
 use super::{store, streams};
 
-/// One instant of an operation.
+/// One linearization point of an operation.
 struct Part<'a> {
     start: u64,
     end: u64,
     call: Call<'a>,
-    /// The parts that must come before.
+    /// The parts that must come before this one.
     after: u64,
 }
 
@@ -57,7 +57,7 @@ fn some_order<'a, M: Model<Call<'a>>>(history: &History, parts: &[Part<'a>], mod
     orders(parts, all, &model.init(), model, drained, &mut HashSet::new())
 }
 
-/// Whether what is `left` can still happen in some order from `state` on.
+/// Whether the parts `left` can happen in some order from `state` on.
 fn orders<'a, M: Model<Call<'a>>>(
     parts: &[Part<'a>],
     left: u64,
@@ -103,7 +103,7 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         let mut add = |call: Call<'a>, after: u64| {
             parts.push(Part { start: operation.start, end: operation.end, call, after });
         };
-        if status == Status::Full || status == Status::Empty && !judged(history, spec, id) {
+        if status == Status::Full || status == Status::Empty && !is_checked(history, spec, id) {
             continue;
         }
         if status == Status::Empty
@@ -162,7 +162,7 @@ fn added(history: &History, id: OperationId) -> &[i64] {
     }
 }
 
-/// The thread that adds a value; the first, where there are several.
+/// The thread that adds a value; the first if there are several.
 fn producer(history: &History, value: i64) -> Option<u32> {
     history.ids().find(|id| added(history, *id).contains(&value)).map(|id| id.thread)
 }
@@ -171,8 +171,8 @@ fn overlap(a: &Operation, b: &Operation) -> bool {
     a.end >= b.start && b.end >= a.start
 }
 
-/// Whether the model promises anything about this empty answer to the enumeration of orders.
-fn judged(history: &History, spec: &Spec, id: OperationId) -> bool {
+/// Whether the enumeration of orders must explain this "empty" answer.
+fn is_checked(history: &History, spec: &Spec, id: OperationId) -> bool {
     let this = history.operation(id);
     let lone = !history.ids().any(|other| {
         let operation = history.operation(other);
@@ -214,7 +214,8 @@ fn counts_right(history: &History) -> bool {
     })
 }
 
-/// The literal meaning of `bulk=run`: neighbours of one producer in a result were neighbours there.
+/// The literal meaning of `bulk=run`: values of one producer that are adjacent in a result were
+/// adjacent in its queue.
 fn runs_right(history: &History) -> bool {
     let threads = 0..history.threads.len() as u32;
     threads.into_iter().all(|thread| {

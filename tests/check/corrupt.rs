@@ -1,11 +1,11 @@
-//! Damages one operation of a history that a working structure gave: narrows its timebox, changes
-//! its answer, or drops it. Some order may still explain the result.
+//! Corrupts one operation of a correct history: narrows its timebox, changes its answer, or drops
+//! it. Some order may still explain the result.
 
 use interlap::core::operation::{Op, Status};
 
 use super::random::{Random, Record};
 
-/// Damages one operation. `wrong` is a value to answer instead of the right one.
+/// Corrupts one operation. `wrong` is a value to answer instead of the right one.
 pub fn corrupt(records: &mut [Vec<Record>], wrong: i64, random: &mut Random) {
     let thread = random.below(records.len());
     if records[thread].is_empty() {
@@ -26,7 +26,7 @@ fn shrink(record: &mut Record, random: &mut Random) {
     record.end = record.start + random.below((end - record.start + 1) as usize) as u64;
 }
 
-/// Exchanges the answers of two operations of one kind.
+/// Swaps the answers of two operations of one kind.
 fn swap(records: &mut [Vec<Record>], thread: usize, at: usize, random: &mut Random) {
     let first = records[thread][at].clone();
     let other = random.below(records.len());
@@ -45,7 +45,7 @@ fn swap(records: &mut [Vec<Record>], thread: usize, at: usize, random: &mut Rand
     (records[other][with].status, records[other][with].results) = (first.status, first.results);
 }
 
-/// Changes what an operation answered.
+/// Changes the answer of an operation.
 fn flip(record: &mut Record, wrong: i64, forget: bool) {
     if record.op.adds() || record.status.is_open() {
         return;
@@ -76,7 +76,7 @@ fn flip(record: &mut Record, wrong: i64, forget: bool) {
         Op::CounterAdd => record.results = if forget { Vec::new() } else { vec![small] },
         Op::LogRead if forget => (record.status, record.results) = (Status::Empty, Vec::new()),
         Op::SetSelect if forget => (record.status, record.results) = (Status::Failed, Vec::new()),
-        // A record that is, or may be.
+        // A value that may have been appended.
         Op::LogRead => (record.status, record.results) = (Status::Ok, vec![wrong]),
         Op::SetSelect => (record.status, record.results) = (Status::Ok, vec![small]),
         Op::SetRangeList | Op::KvGet if forget => drop(record.results.pop()),

@@ -1,5 +1,5 @@
-//! Simulates a structure that works: calls take effect one instant at a time and get right answers.
-//! Written apart from the sequential objects that the checkers use.
+//! Simulates a correct structure: calls take effect one instant at a time and get right answers.
+//! Independent of the sequential objects that the checkers use.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use interlap::core::operation::{Op, Status};
 
 use super::random::{Random, Record};
 
-/// The structure, as it would be if every call were one instant (or several, in bulk).
+/// The structure, if every call took effect at one instant (a bulk call at several).
 #[derive(Default)]
 pub struct Machine {
     lines: BTreeMap<usize, VecDeque<i64>>,
@@ -15,12 +15,12 @@ pub struct Machine {
     texts: BTreeMap<i64, Vec<i64>>,
     records: Vec<i64>,
     count: i64,
-    /// Beyond how many of a line's first values none may be taken; 0: the first must be.
+    /// From how many of a queue's first values a removal chooses; 0: it takes the first.
     pub relaxation: usize,
 }
 
 impl Machine {
-    /// Moves the next element of a queue, stack or deque operation; says whether more are to come.
+    /// Moves the next element of a queue, stack or deque operation; whether more follow.
     pub fn transfer(
         &mut self,
         record: &mut Record,
@@ -63,20 +63,20 @@ impl Machine {
         let key = if record.op.family().name() == "register" { 0 } else { record.args[0] };
         let held = self.cells.get(&key).copied();
         let last = record.args.last().copied();
-        let told = if random.percent(50) { Vec::from_iter(held) } else { Vec::new() };
+        let answered = if random.percent(50) { Vec::from_iter(held) } else { Vec::new() };
         let (ok, next, results) = match record.op {
             Op::SetInsert => (held.is_none(), Some(1), Vec::new()),
             Op::SetRemove => (held.is_some(), None, Vec::new()),
             Op::SetContains => (held.is_some(), held, Vec::new()),
             Op::MapGet | Op::RegisterRead => (held.is_some(), held, Vec::from_iter(held)),
             Op::MapPut if held.is_none() && random.percent(50) => (true, last, Vec::new()),
-            Op::MapPut => (held.is_some(), last, told),
-            Op::RegisterWrite => (true, last, told),
+            Op::MapPut => (held.is_some(), last, answered),
+            Op::RegisterWrite => (true, last, answered),
             Op::MapInsertIfAbsent if held.is_none() => (true, last, Vec::new()),
-            Op::MapInsertIfAbsent => (false, held, told),
-            Op::MapRemove => (held.is_some(), None, told),
+            Op::MapInsertIfAbsent => (false, held, answered),
+            Op::MapRemove => (held.is_some(), None, answered),
             _ if held == Some(record.args[record.args.len() - 2]) => (true, last, Vec::new()),
-            _ => (false, held, told),
+            _ => (false, held, answered),
         };
         match next {
             Some(value) => drop(self.cells.insert(key, value)),
@@ -85,7 +85,7 @@ impl Machine {
         (if ok { Status::Ok } else { Status::Failed }, results)
     }
 
-    /// Counters, logs, strings, and sets in order.
+    /// The answers of counters, logs, strings and ordered sets.
     fn answer_of_others(
         &mut self,
         record: &Record,
@@ -106,9 +106,9 @@ impl Machine {
             },
             Op::CounterRead => vec![self.count],
             Op::CounterAdd => {
-                let told = random.percent(40).then_some(self.count);
+                let answered = random.percent(40).then_some(self.count);
                 self.count += args[0];
-                Vec::from_iter(told)
+                Vec::from_iter(answered)
             }
             Op::LogAppend => {
                 self.records.push(args[0]);

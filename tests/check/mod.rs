@@ -1,4 +1,4 @@
-//! Holds the checkers against a plain enumeration of all orders, on random histories.
+//! Compares the checkers with a plain enumeration of all orders, on random histories.
 
 mod agreement;
 mod allocations;

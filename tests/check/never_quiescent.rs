@@ -1,6 +1,6 @@
-//! Holds the online check against the check of every prefix on runs that are never quiescent: some
-//! call is always under way, on each key too, and structures are hardly ever empty. Also limits how
-//! much it holds.
+//! Compares the online check with the check of every prefix on runs that are never quiescent: some
+//! call is always under way, on each key too, and structures are hardly ever empty. Also checks
+//! that it prunes enough.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::core::history::{Entry, History};
@@ -12,17 +12,17 @@ use super::machine::Machine;
 use super::online::until;
 use super::random::{Random, Record, written};
 
-/// What runs to make.
+/// The parameters of a run.
 #[derive(Clone, Copy)]
 struct Run {
     threads: usize,
     calls: usize,
-    /// Values a structure holds at the least and at the most, about.
+    /// About how many values the structure holds, at least and at most.
     least: usize,
     most: usize,
-    /// Percent of calls whose effect is at once.
+    /// Percent of calls that take effect at once.
     quick: usize,
-    /// Whether threads only add or only take, where they can.
+    /// Whether each thread only adds or only removes, where it can.
     roles: bool,
     /// Percent of calls of unknown outcome.
     unknown: usize,
@@ -60,7 +60,7 @@ struct Simulation<'a> {
     records: Vec<Vec<Record>>,
 }
 
-/// The key that an operation is about; one for all where it is not about one.
+/// The key of an operation; 0 where operations have none.
 fn key(spec: &Spec, record: &Record) -> i64 {
     let by_key = matches!(spec.kind, Kind::Set | Kind::Map | Kind::Kv);
     if by_key { record.args[0] } else { 0 }
@@ -83,7 +83,7 @@ fn records(run: Run, spec: Spec, random: &mut Random) -> Vec<Vec<Record>> {
 impl Simulation<'_> {
     fn run(&mut self) {
         let mut doing: Vec<Doing> = (0..self.run.threads).map(|_| Doing::Idle).collect();
-        // Threads go on as others after a call of unknown outcome.
+        // A client continues as another thread after a call of unknown outcome.
         let mut rows: Vec<usize> = (0..self.run.threads).collect();
         let mut done = 0;
         while done < self.run.calls {
@@ -104,12 +104,12 @@ impl Simulation<'_> {
                     };
                     if !doing.iter().any(same) && done + 1 < self.run.calls {
                         doing[at] = Doing::Done(record);
-                        // Somebody has to join it.
+                        // Another call has to overlap it first.
                         continue;
                     }
                     record.end = self.tick();
                     done += 1;
-                    // Of a removal without an answer little can be said.
+                    // A removal without an answer leaves most states possible.
                     let is_lost = self.random.percent(self.run.unknown)
                         && (!record.op.removes() || self.random.percent(20));
                     if is_lost {
@@ -150,7 +150,7 @@ impl Simulation<'_> {
         let is_container =
             ["queue", "stack", "deque", "priority-queue"].contains(&self.spec.kind.family().name());
         let waits = few && !adds || many && adds;
-        // Now and then all the same: others may wait for company.
+        // Sometimes all the same, because other calls may wait to be overlapped.
         if is_container && waits && !self.random.percent(2) {
             return None;
         }
@@ -254,7 +254,7 @@ const SPECS: [&str; 20] = [
     "priority-queue",
 ];
 
-/// What is held depends on what the structure holds and on how many calls overlap.
+/// The size of the window depends only on the structure's size and on how many calls overlap.
 fn hold(run: Run, specs: &[&str], bound: usize) {
     for text in specs {
         let spec: Spec = text.parse().expect(text);
@@ -277,16 +277,15 @@ fn hold(run: Run, specs: &[&str], bound: usize) {
 
 #[test]
 fn long_runs_that_are_never_quiescent_need_little_memory() {
-    // The others of these take as long.
+    // The other models take as long.
     let specs: Vec<_> =
         SPECS.into_iter().filter(|text| !text.starts_with("fifo-relaxed:")).collect();
     hold(LONG, &specs, 3_000);
     hold(Run { roles: true, ..LONG }, &["lifo", "lifo:empty=none"], 3_000);
 }
 
-/// Feeds `history`; calls `look` after all that happened at each time at which something returned,
-/// with what was found: one more than the time, or 0. A call of unknown outcome returns as soon as
-/// it was made.
+/// Feeds `history`. After all events of each time with a response, calls `look` with that time and
+/// with the time of the violation plus one, or 0. A call of unknown outcome returns at once.
 fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
     let events: Vec<_> = Events::new(history).collect();
     for (at, event) in events.iter().enumerate() {
@@ -307,17 +306,17 @@ fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut O
     }
 }
 
-/// What was seen of many runs.
+/// Counts of many runs.
 #[derive(Debug, Default)]
 struct Tally {
     bad: usize,
-    /// Found bad after something was forgotten.
+    /// Violations found after something was pruned.
     late: usize,
     shorter: usize,
     undecided: usize,
 }
 
-/// Every prefix of damaged runs judged on the way and as a whole.
+/// Compares the online check of corrupted runs with the check of every prefix.
 fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
     let (spec, limits): (Spec, _) = (text.parse().expect(text), Limits::default());
     let (mut random, mut tally) = (Random::new(seed), Tally::default());
@@ -358,7 +357,7 @@ fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
     tally
 }
 
-/// A run with up to two things wrong, whatever its stamps are.
+/// A run with up to two corruptions.
 fn damaged(run: Run, spec: Spec, random: &mut Random) -> History {
     let quick = [0, 30, 60][random.below(3)];
     let roles = random.percent(20);
@@ -387,7 +386,7 @@ fn online_agrees_on_every_prefix_of_stacks_that_are_never_quiescent() {
             let runs = crate::how_many(runs / share);
             let tally = compare(run, text, runs, 600 + at as u64);
             println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
-            // A tenth of the runs may be too few for shares.
+            // A tenth of the runs may be too few for these shares.
             let enough = runs < 1_000 || tally.bad > runs / 10 && tally.late > runs / 60;
             assert!(enough, "{tally:?}");
             assert_eq!(tally.undecided, 0);
@@ -400,7 +399,7 @@ fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
     for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
         for (threads, calls, unknown, runs) in [(3, 14, 0, 600), (4, 24, 0, 300), (4, 30, 6, 150)] {
             let run = Run { threads, calls, unknown, ..SHORT };
-            // Of these what was forgotten matters seldom.
+            // For these models, pruned operations rarely matter.
             let runs = if ["log", "fifo-relaxed"].contains(&text) { 4 * runs } else { runs };
             let tally = compare(run, text, runs, 700 + at as u64);
             println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
@@ -408,8 +407,8 @@ fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
     }
 }
 
-/// One value was pushed over while another was inside that is gone since, which tells the order of
-/// two that remain: 1 came before 2, though their pushes overlap.
+/// The pushes of 1 and 2 overlap. A value that was pushed and popped meanwhile proves that 1 came
+/// first.
 #[test]
 fn pruned_operations_still_order_those_that_remain() {
     for (text, push, take) in [("lifo", Op::Push, Op::Pop), ("deque", Op::DequePush, Op::DequeTake)]
@@ -437,7 +436,7 @@ fn pruned_operations_still_order_those_that_remain() {
     }
 }
 
-/// Appends without an answer are placed by what was seen of them long ago.
+/// Earlier reads determine the positions of appends without an answer.
 #[test]
 fn a_pruned_log_keeps_the_positions_of_appends_without_an_answer() {
     type Seen = (u32, Op, Status, i64, i64, u64, u64);
@@ -451,12 +450,12 @@ fn a_pruned_log_keeps_the_positions_of_appends_without_an_answer() {
         (client, Op::LogRead, Status::Ok, at, value, start, end)
     };
     let rest = [look(0, 1, 20, 21), look(0, 1, 22, 23)];
-    // One record was there before 8 was appended: so the first is 7.
+    // There was one record before 8 was appended, so the first is 7.
     let before = [append(1, 7, 5), look(2, 1, 6, 7), append(3, 8, 8), look(4, 1, 10, 11)];
     let placed = [&before[..], &rest, &[read(5, 0, 8, 30, 31)]].concat();
-    // The record that was there does not go.
+    // A record does not vanish.
     let there = [&before[..2], &rest, &[look(5, 0, 30, 31)]].concat();
-    // What stands at 0 does not stand at 1.
+    // A record has one position.
     let appends = [append(1, 7, 4), append(3, 8, 5), read(2, 0, 7, 6, 7), look(4, 2, 10, 11)];
     let rest = [look(0, 2, 20, 21), look(0, 2, 22, 23)];
     let twice = [&appends[..], &rest, &[read(5, 1, 7, 30, 31)]].concat();

@@ -1,4 +1,4 @@
-//! Holds the online check against the check of every prefix as a whole, and limits what it holds.
+//! Compares the online check with the check of every prefix, and checks that it prunes enough.
 
 use interlap::check::{Events, Limits, Online, Verdict, check};
 use interlap::core::history::{Entry, History, Misfit, NEVER, Thread};
@@ -34,7 +34,7 @@ const SPECS: [&str; 20] = [
     "priority-queue",
 ];
 
-/// What was known of `history` right after what happened at `time`.
+/// The prefix of `history` up to and including `time`.
 pub fn until(history: &History, time: u64) -> History {
     let mut before = History::default();
     for (at, thread) in history.threads.iter().enumerate() {
@@ -54,10 +54,10 @@ pub fn until(history: &History, time: u64) -> History {
     before
 }
 
-/// Feeds `history`; calls `look` after all that happened at each time, with what was found.
+/// Feeds `history`. After all events of each time with a response, calls `look` with that time and
+/// with the time of the violation plus one, or 0.
 fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut Online, u64)) {
     let events: Vec<_> = Events::new(history).collect();
-    // One more than the time, or 0.
     let mut found = 0;
     for (at, event) in events.iter().enumerate() {
         let (client, time) = (event.id.thread, event.time);
@@ -107,7 +107,7 @@ fn compare(shape: Shape, histories: usize) {
             if let Verdict::Violation(witness) = verdict {
                 assert!(witness.operations.iter().all(|id| of.ids().any(|other| other == *id)));
             }
-            // Rarer looks find the same, later.
+            // A check at fewer times finds the same, later.
             let mut rarely = Online::new(spec, limits.clone()).every(5);
             let mut last = 0;
             feed(&mut rarely, &history, |_, _, found| last = found);
@@ -124,14 +124,14 @@ fn online_agrees_on_every_prefix_of_small_histories() {
     compare(SMALL, 10_000);
 }
 
-/// Long enough that something is forgotten again and again before it goes wrong.
+/// Long enough that operations are pruned several times before the violation.
 #[test]
 fn online_agrees_on_every_prefix_of_longer_histories() {
     let shape = Shape { threads: (2, 3), operations: (20, 40), corruptions: 2, ..SMALL };
     compare(Shape { pending: 3, hides: 1, ..shape }, 1_000);
 }
 
-/// What is held depends on what the structure holds, not on how long the run is.
+/// The size of the window depends on the structure's size, not on the length of the run.
 #[test]
 fn long_runs_need_little_memory() {
     let shape = Shape {
@@ -143,7 +143,7 @@ fn long_runs_need_little_memory() {
         ..SMALL
     };
     let bounded = SPECS.into_iter().filter(|text| {
-        // The one holds every record; of the other the search finds out too little.
+        // A log's window has every record; for the other model the search prunes too little.
         let unbounded = ["log", "fifo-relaxed"];
         !unbounded.contains(text)
     });
@@ -162,7 +162,7 @@ fn long_runs_need_little_memory() {
     }
 }
 
-/// The history in parts: cut wherever no call is under way.
+/// The history in parts, split at each quiescent instant.
 fn parts(history: &History) -> Vec<History> {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| history.operation(*id).start);
@@ -178,7 +178,7 @@ fn parts(history: &History) -> Vec<History> {
     parts.iter().map(|ids| history.only(ids)).collect()
 }
 
-/// A round that comes in parts has the verdict of the whole, and a history that shows it.
+/// A round in parts has the verdict of the whole round, and a history that shows it.
 #[test]
 fn rounds_in_parts_have_the_verdict_of_the_whole() {
     let shape = Shape { threads: (2, 3), operations: (20, 40), pending: 0, hides: 0, ..SMALL };

@@ -1,6 +1,6 @@
-//! Holds keys judged on several threads against one thread, on long histories of many keys: the
-//! same verdict, the same witness. Also has more calls under way at once than a search has numbers
-//! for.
+//! Compares the check on several threads with that on one, on long histories of many keys: verdict
+//! and witness must be the same. Also checks histories with more overlapping calls than a search
+//! has numbers.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +13,10 @@ use interlap::model::Spec;
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
 
-/// More than two threads are used for.
+/// So many operations that more than two threads are used.
 const OPERATIONS: usize = 160_000;
 
-/// Small histories one after another, each on keys of its own; so many of them may be bad.
+/// Small histories one after another, each on keys of its own; `bad` of them may be violations.
 fn long(spec: &Spec, bad: usize, random: &mut Random) -> History {
     let (mut long, mut clock, mut block) = (History::default(), 0, 0);
     let wrong: Vec<i64> = (0..bad).map(|_| random.below(OPERATIONS / 16) as i64).collect();
@@ -35,7 +35,7 @@ fn long(spec: &Spec, bad: usize, random: &mut Random) -> History {
             let (start, end) = (clock + entry.start, clock.saturating_add(entry.end));
             long.push(id.thread, Entry { start, end, args: &args, ..entry }).expect("in order");
         }
-        // Some parts touch, and overlap there.
+        // Some of the small histories overlap at one instant.
         clock += last + random.below(2) as u64 + 1;
         block += 1;
     }
@@ -79,7 +79,7 @@ fn every_thread_keeps_the_limits() {
     }
 }
 
-/// Each on a key of its own, so that few matter to each other.
+/// Each call is on a key of its own.
 #[test]
 fn any_number_of_calls_may_be_under_way() {
     let spec: Spec = "map".parse().expect("a model");

@@ -1,4 +1,4 @@
-//! Holds partial linearizations against an enumeration of all that can be made step by step.
+//! Compares partial linearizations with an enumeration of all that can be made step by step.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use interlap::model::{
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
 
-/// The operations that had taken effect where it could not go on.
+/// The operations of a maximal partial linearization.
 type Done = BTreeSet<OperationId>;
 
-/// Goes along every order; collects where it ends.
+/// Follows every order; collects its end.
 fn ends<'a, M: Model<Call<'a>>>(
     (history, key): (&'a History, Option<i64>),
     last: u64,
@@ -64,13 +64,13 @@ fn enumerated(
         Kind::RangeSet => ends(history, last, &OrderedSet, &none, &OrderedSet.init(), f),
         _ => ends(history, last, &cells, &none, &cells.init(), f),
     }
-    // A set is shown by its keys.
+    // The state of a set is shown as its keys.
     let words =
         |state: String| if spec.kind == Kind::Set { state.replace(": 1", "") } else { state };
     found.into_iter().map(|(done, state)| (done, words(state))).collect()
 }
 
-/// What was known when the operation that none explains returned.
+/// The prefix up to the response that no order explains.
 fn known(history: &History, partials: &Partials) -> History {
     let time = history.operation(partials.failed).end;
     let mut known = History::default();
@@ -90,7 +90,7 @@ fn known(history: &History, partials: &Partials) -> History {
     known
 }
 
-/// The key that all this is about, where it is about one.
+/// The key of the violation, if it concerns one.
 fn key(history: &History, partials: &Partials) -> Option<i64> {
     partials.key.as_ref().map(|_| history.args(partials.failed)[0])
 }
@@ -113,7 +113,7 @@ fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Parti
     match check(&history, spec, &Limits::default()) {
         Verdict::Violation(witness) => match partials(&history, spec, &witness) {
             Ok(partials) => Some((history, partials)),
-            // Something is left over at the end, which is in no prefix.
+            // A value left over at the end is in no prefix.
             Err(why) => {
                 assert!(history.drained, "{spec}: {why}: {history:?}");
                 None
@@ -128,11 +128,11 @@ fn all_partial_linearizations_of_small_histories_are_found() {
     for (at, text) in SPECS.into_iter().enumerate() {
         let spec: Spec = text.parse().expect(text);
         let (mut random, mut compared) = (Random::new(700 + at as u64), 0);
-        // Full answers, which no step takes.
+        // "full" answers, for which the object has no step.
         let shape = Shape { hides: 0, ..SMALL };
         while compared < 1_000 {
             let Some((history, partials)) = bad(&spec, shape, &mut random) else { continue };
-            // Only so many are kept.
+            // The list is limited.
             if partials.more > 0 {
                 continue;
             }
@@ -159,7 +159,7 @@ fn all_partial_linearizations_of_small_histories_are_found() {
     }
 }
 
-/// Far from the beginning: what took effect is a history that some order explains.
+/// In long histories too, some order explains the operations of a partial linearization.
 #[test]
 fn partial_linearizations_of_long_histories_are_right_near_the_end() {
     for (at, text) in SPECS.into_iter().enumerate() {

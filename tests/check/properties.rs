@@ -1,5 +1,5 @@
-//! Checks properties of verdicts: how the verdict on a history and on the same one a little changed
-//! must relate, whatever the model. Histories are longer than enumeration could decide.
+//! Metamorphic tests: how the verdicts on a history and on a changed one must relate, for every
+//! model. Histories are longer than an enumeration could decide.
 
 use interlap::check::{Limits, Verdict, check};
 use interlap::core::history::{Entry, History, NEVER, OperationId};
@@ -35,7 +35,7 @@ fn shape(spec: &Spec) -> Shape {
     Shape { kind: spec.kind, threads: (2, 5), operations: (6, 24), corruptions: 1, ..SMALL }
 }
 
-/// Whether it has an order; none where the check gave up.
+/// Whether some order explains it; none where the check is inconclusive.
 fn explained(history: &History, spec: &Spec) -> Option<bool> {
     match check(history, spec, &Limits::default()) {
         Verdict::Consistent => Some(true),
@@ -44,7 +44,7 @@ fn explained(history: &History, spec: &Spec) -> Option<bool> {
     }
 }
 
-/// The history with each entry changed, or left out.
+/// The history with each entry changed, or dropped.
 fn changed<'a>(
     history: &'a History,
     mut change: impl FnMut(OperationId, Entry<'a>) -> Option<Entry<'a>>,
@@ -58,8 +58,7 @@ fn changed<'a>(
     other
 }
 
-/// `change` gives another history, whose verdict may not be the second of the pair where that of
-/// the first is the first.
+/// Asserts that no history has the first verdict of the pair while its `change` has the second.
 fn assert_never(
     specs: &[&str],
     (before, after): (bool, bool),
@@ -83,7 +82,7 @@ fn assert_never(
     }
 }
 
-/// Boxes within the old ones: there are fewer orders.
+/// Narrower timeboxes allow fewer orders.
 #[test]
 fn a_bad_history_stays_bad_when_boxes_shrink() {
     assert_never(&SPECS, (false, true), |history, random| {
@@ -103,7 +102,7 @@ fn a_bad_history_stays_bad_when_boxes_shrink() {
     });
 }
 
-/// Calls that change nothing, whatever they answer.
+/// Whether the operation never changes anything.
 fn is_read(op: Op) -> bool {
     use Op::*;
     let of_sets = matches!(op, SetContains | SetRangeCount | SetRank | SetSize | SetSelect);
@@ -111,7 +110,7 @@ fn is_read(op: Op) -> bool {
     of_sets || of_maps || matches!(op, RegisterRead | CounterRead | LogRead | LogCheckTail)
 }
 
-/// Models whose "empty" means that: others let a call answer it because of who overlaps it.
+/// Models whose "empty" does not depend on which calls overlap it.
 fn plain() -> Vec<&'static str> {
     let means_it = |text: &&str| text.parse::<Spec>().expect("a model").empty == Empty::Strong;
     SPECS.into_iter().filter(means_it).collect()
@@ -131,9 +130,9 @@ fn a_good_history_stays_good_without_one_of_its_reads() {
     });
 }
 
-/// What happens to other keys, at the same time, changes no verdict.
+/// Overlapping calls on other keys change no verdict.
 #[test]
-fn independent_keys_are_judged_each_for_itself() {
+fn the_verdict_on_a_key_does_not_depend_on_other_keys() {
     for text in ["set", "map", "kv"] {
         let spec: Spec = text.parse().expect("a model");
         let mut random = Random::new(7);
@@ -153,7 +152,7 @@ fn independent_keys_are_judged_each_for_itself() {
     }
 }
 
-/// Both histories, the second one's keys moved, by threads of their own.
+/// Both histories at once, with separate threads and keys.
 fn beside(one: &History, two: &History) -> History {
     let mut both = one.clone();
     let first = 1 + both.threads.iter().map(|thread| thread.client).max().unwrap_or(0);

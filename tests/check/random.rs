@@ -1,5 +1,5 @@
-//! Makes random histories: by a seed and a model, as a simulated structure could have given them,
-//! with up to three corruptions. Some order may still explain them.
+//! Makes random histories from a seed and a model: those of a simulated correct structure, with up
+//! to three corruptions. Some order may still explain them.
 
 use interlap::core::history::{Entry, History};
 use interlap::core::operation::{Family, Op, Status};
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// What histories to make.
+/// The parameters of histories.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub kind: Kind,
@@ -38,9 +38,9 @@ pub struct Shape {
     pub pending: usize,
     /// Percent of additions that add a value added before.
     pub duplicates: usize,
-    /// Most corruptions.
+    /// Maximum number of corruptions.
     pub corruptions: usize,
-    /// Percent of calls that find no room, or nothing where something is.
+    /// Percent of calls that answer "full", or "empty" though the structure is not.
     pub hides: usize,
 }
 
@@ -67,7 +67,7 @@ struct Simulation<'a> {
     machine: Machine,
     /// Every value added so far.
     values: Vec<i64>,
-    /// Whether each thread counts in a range of its own; else all count together.
+    /// Whether each thread draws values from a range of its own, not from a common one.
     ranges: bool,
     two_owners: bool,
     records: Vec<Vec<Record>>,
@@ -167,7 +167,7 @@ impl Simulation<'_> {
         self.values[self.values.len() - 1]
     }
 
-    /// A value added before, or one that nobody adds.
+    /// A value added before, or one that is never added.
     fn known_value(&mut self) -> i64 {
         let at = self.random.below(self.values.len() + 1);
         self.values.get(at).copied().unwrap_or(7777)
@@ -250,13 +250,13 @@ impl Simulation<'_> {
             return Doing::Done(record);
         }
         if moved == 0 && self.random.percent(self.shape.hides) {
-            // A structure may have no room, or hide what it holds.
+            // A structure may be full, or hide its values.
             record.status = if record.op.adds() { Status::Full } else { Status::Empty };
             return Doing::Done(record);
         }
         let line = match self.shape.kind {
             Kind::FifoPerProducer => thread,
-            // Each call has a line of its own.
+            // Each call is a queue of its own.
             Kind::Pool => record.start as usize,
             _ => 0,
         };
@@ -273,7 +273,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Drains, leaves ends open, corrupts, ties stamps; then writes the history down.
+    /// Drains, leaves operations pending, corrupts, makes stamps equal; then makes the history.
     fn finish(mut self) -> History {
         let container = self.shape.kind.family().name();
         let containers = ["queue", "stack", "deque", "priority-queue"];

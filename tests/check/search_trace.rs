@@ -1,5 +1,5 @@
-//! Holds the search trace and the orders of good histories against the objects themselves. The ends
-//! of the trace must be the partial linearizations, which `partials` holds against an enumeration.
+//! Compares the search trace and the orders of good histories with the sequential objects. The ends
+//! of the trace must be the partial linearizations, which `partials` compares with an enumeration.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn drawn(at: usize, text: &str, seed: u64) -> (Spec, Shape, Random) {
     (spec, Shape { kind: spec.kind, hides: 0, ..SMALL }, Random::new(seed + at as u64))
 }
 
-/// The steps done at a node: its parent's and its own.
+/// The steps up to a node: its parent's and its own.
 fn done(trace: &SearchTrace, node: usize) -> BTreeSet<usize> {
     match trace.nodes[node].parent {
         None => trace.nodes[node].done.iter().copied().collect(),
@@ -46,7 +46,7 @@ fn done(trace: &SearchTrace, node: usize) -> BTreeSet<usize> {
     }
 }
 
-/// Holds a trace against the partial linearizations: the ends are the same, with the same states.
+/// Compares a trace with the partial linearizations: the ends and their states are the same.
 fn compare(trace: &SearchTrace, partials: &Partials, text: &str) {
     let ends = trace.nodes.iter().enumerate().filter(|(_, node)| {
         node.tries.iter().all(|tried| matches!(tried.outcome, AttemptOutcome::Refused(_)))
@@ -79,7 +79,7 @@ fn the_trace_ends_where_the_partial_linearizations_do() {
         let (spec, shape, mut random) = drawn(at, text, 900);
         let mut compared = 0;
         while compared < 300 {
-            // Bulk operations of several steps have several places in an order, one in its set.
+            // An order has several steps of a bulk operation, a set has it once.
             let history = history(Shape { bulk: 0, ..shape }, &mut random);
             let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
                 continue;
@@ -99,8 +99,7 @@ fn history_splits(trace: &SearchTrace) -> bool {
     trace.steps.iter().any(|step| step.parts > 1)
 }
 
-/// Goes through an order as the boxes demand: each operation after all that had returned before it
-/// was called.
+/// Whether each operation comes after all that returned before its invocation.
 fn respects_boxes(history: &History, ids: &[OperationId]) -> bool {
     let mut called = 0;
     ids.iter().all(|id| {
@@ -124,7 +123,7 @@ fn good_histories_have_an_order_and_it_is_one() {
             let Ok(order) = order(&history, &spec) else { continue };
             found += 1;
             assert!(respects_boxes(&history, &order.operations), "{text}: {history:?}");
-            // As a history in which each operation has an instant of its own it is explained, too.
+            // The order is consistent as a sequential history, too.
             let verdict = check(&in_turn(&history, &order.operations), &spec, &Limits::default());
             assert_eq!(verdict, Verdict::Consistent, "{text}: {order:?}: {history:?}");
             assert_eq!(order.states.len(), order.operations.len());
@@ -140,8 +139,8 @@ fn good_histories_have_an_order_and_it_is_one() {
     }
 }
 
-/// The operations one after the other, in boxes that do not overlap; of several steps of one
-/// operation the box reaches from the first to the last.
+/// The operations one after the other, in timeboxes that do not overlap. The timebox of an
+/// operation with several steps reaches from the first to the last.
 fn in_turn(history: &History, ids: &[OperationId]) -> History {
     let mut turns: Vec<(OperationId, u64, u64)> = Vec::new();
     for (at, id) in ids.iter().enumerate() {
@@ -163,7 +162,7 @@ fn in_turn(history: &History, ids: &[OperationId]) -> History {
     in_turn
 }
 
-/// Nine enqueues in any order, and an answer that none explains.
+/// Nine overlapping enqueues, and an answer that no order of them explains.
 #[test]
 fn a_trace_that_is_too_long_says_that_it_was_cut() {
     let spec: Spec = "fifo".parse().expect("a model");

@@ -1,6 +1,6 @@
-//! Enumerates, for transactions, every order of their snapshots and commits that respects the
-//! timeboxes, by the definition of snapshot isolation; or of whole transactions. Written apart from
-//! the checker. For small histories.
+//! Enumerates every order of the snapshots and commits of a few transactions that respects the
+//! timeboxes (snapshot isolation), or of whole transactions (serializability). Independent of the
+//! checker.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use interlap::model::Kind;
 /// What one transaction did.
 #[derive(Default)]
 struct Transaction {
-    /// Box of the snapshot.
+    /// Timebox of the snapshot.
     snapshot: (u64, u64),
-    /// Box of the commit, where one was called and not refused; open: no end.
+    /// Timebox of the commit, if one was called and not refused; no end if it is open.
     commit: Option<(u64, u64)>,
     /// Its timestamps, where it has any.
     read_at: Option<i64>,
     commit_at: Option<i64>,
-    /// In order: what was found, or written, under a key.
+    /// Reads and writes in order, with key and value.
     steps: Vec<Step>,
-    /// It may go on.
+    /// It may still make calls.
     under_way: bool,
 }
 
@@ -67,7 +67,7 @@ fn transactions(history: &History) -> Vec<Transaction> {
     all
 }
 
-/// Marks the transactions that may go on.
+/// Marks the transactions that may still make calls.
 fn mark(history: &History, all: &mut [Transaction]) {
     let mut all = all.iter_mut();
     for thread in &history.threads {
@@ -82,9 +82,9 @@ fn mark(history: &History, all: &mut [Transaction]) {
     }
 }
 
-/// Whether some going on of serializable transactions may be explained: those under way may yet
+/// Whether some continuation of serializable transactions is explained: those under way may still
 /// write anything, and commit.
-pub fn may_go_on(history: &History) -> bool {
+pub fn has_consistent_continuation(history: &History) -> bool {
     let mut all = transactions(history);
     mark(history, &mut all);
     let boxed = |(at, this): (usize, &Transaction)| {
@@ -95,10 +95,10 @@ pub fn may_go_on(history: &History) -> bool {
     };
     let points: Vec<_> = all.iter().enumerate().filter_map(boxed).collect();
     let left: Vec<usize> = (0..points.len()).collect();
-    goes_on(&all, &points, &left, &[])
+    try_continuations(&all, &points, &left, &[])
 }
 
-fn goes_on(
+fn try_continuations(
     all: &[Transaction],
     points: &[((u64, u64), usize)],
     left: &[usize],
@@ -112,7 +112,9 @@ fn goes_on(
         let ((start, _), number) = points[at];
         let rest: Vec<usize> = left.iter().copied().filter(|other| *other != at).collect();
         let order = [done, &[number]].concat();
-        start <= first_end && is_possible(all, &order) && goes_on(all, points, &rest, &order)
+        start <= first_end
+            && is_possible(all, &order)
+            && try_continuations(all, points, &rest, &order)
     })
 }
 
@@ -144,7 +146,7 @@ fn is_possible(all: &[Transaction], order: &[usize]) -> bool {
 }
 
 impl Transaction {
-    /// What it leaves of a store it found so, if it could have found what it did.
+    /// The store after the transaction; none if it could not have read what it did.
     fn run(&self, store: &BTreeMap<i64, i64>) -> Option<BTreeMap<i64, i64>> {
         let mut store = store.clone();
         for step in &self.steps {
@@ -170,7 +172,7 @@ impl Transaction {
 /// Whether some order explains the transactions.
 pub fn explained(history: &History, kind: Kind) -> bool {
     let all = transactions(history);
-    // A point: its box, the transaction, whether it commits.
+    // A point: its timebox, the transaction, whether it is the commit.
     let mut points: Vec<((u64, u64), usize, bool)> = Vec::new();
     for (at, transaction) in all.iter().enumerate() {
         match (kind, transaction.commit) {
@@ -190,7 +192,7 @@ pub fn explained(history: &History, kind: Kind) -> bool {
     orders(&all, &points, &left, &[], &mut vec![None; all.len()], kind)
 }
 
-/// What a transaction that reads at `read_at` finds after these commits, in their order.
+/// The values that a transaction with the timestamp `read_at` reads after these commits, in order.
 fn view(all: &[Transaction], done: &[usize], read_at: Option<i64>) -> BTreeMap<i64, i64> {
     let mut store = BTreeMap::new();
     let seen = |at: &&usize| match (all[**at].commit_at, read_at) {
@@ -209,14 +211,14 @@ fn view(all: &[Transaction], done: &[usize], read_at: Option<i64>) -> BTreeMap<i
     store
 }
 
-/// Whether `later` may stand after `earlier` in the order of timestamps.
+/// Whether `later` may follow `earlier` in the order of timestamps.
 fn in_order(earlier: &Transaction, later: &Transaction) -> bool {
     let stamp = |this: &Transaction| match this.keys().is_empty() {
         true => (this.read_at, true),
         false => (this.commit_at, false),
     };
     match (stamp(earlier), stamp(later)) {
-        // A read sees what was committed at the same time.
+        // A read sees commits with its own timestamp.
         ((Some(read), true), (Some(commit), false)) => read < commit,
         ((Some(_), true), (Some(_), true)) => true,
         ((Some(one), _), (Some(other), _)) => one <= other,
@@ -224,8 +226,8 @@ fn in_order(earlier: &Transaction, later: &Transaction) -> bool {
     }
 }
 
-/// Whether `this` changes what was committed after its snapshot, of `seen` commits, or later than
-/// it reads.
+/// Whether `this` writes a key that was committed after its snapshot, which has seen `seen`
+/// commits, or later than its read timestamp.
 fn clashes(all: &[Transaction], this: &Transaction, done: &[usize], seen: usize) -> bool {
     let own = this.keys();
     let meets = |at: &usize, key: &i64| all[*at].keys().contains(key);
@@ -237,7 +239,7 @@ fn clashes(all: &[Transaction], this: &Transaction, done: &[usize], seen: usize)
     })
 }
 
-/// `done`: who committed, in order; `taken`: how many commits each transaction's snapshot has seen.
+/// `done`: the commits, in order; `taken`: how many of them each transaction's snapshot has seen.
 fn orders(
     all: &[Transaction],
     points: &[((u64, u64), usize, bool)],

@@ -1,5 +1,5 @@
-//! Holds streams of S2 against the enumeration: batches appended on conditions, of which some are
-//! refused and some have an unknown outcome. The object here keeps every record.
+//! Compares the check of S2's streams with the enumeration: conditional appends of batches, some
+//! refused, some of unknown outcome. The sequential object here keeps every record.
 
 use interlap::check::{Limits, check};
 use interlap::core::history::History;
@@ -46,7 +46,7 @@ pub fn is_one(history: &History) -> bool {
     history.ids().any(|id| history.operation(id).op.is_of_streams())
 }
 
-/// The object.
+/// The sequential object.
 pub struct Records;
 
 impl Model<Call<'_>> for Records {
@@ -79,7 +79,7 @@ impl Model<Call<'_>> for Records {
         let right = match call.results {
             [] => true,
             [tail] => *tail == held.tail(),
-            told => told == [held.tail(), held.hash()],
+            results => results == [held.tail(), held.hash()],
         };
         if right {
             next.push(held);
@@ -102,7 +102,7 @@ pub fn call(held: &Held, value: &mut i64, random: &mut Random) -> Record {
         args.push(if random.percent(40) { wanted } else { NONE });
         args.push(if random.percent(25) { random.below(3) as i64 } else { NONE });
         for _ in 0..random.below(3) {
-            // Some records are alike.
+            // Some records are equal.
             *value += i64::from(random.percent(80));
             args.push(*value);
         }
@@ -110,7 +110,7 @@ pub fn call(held: &Held, value: &mut i64, random: &mut Random) -> Record {
     Record { op, status: Status::Ok, start: 0, end: 0, args, results: Vec::new() }
 }
 
-/// What the call answers and leaves behind in its one instant.
+/// Gives the call's answer, and changes the state.
 pub fn answer(record: &mut Record, state: &mut Held, random: &mut Random) {
     let call = |record: &Record| -> Vec<Held> {
         let Record { op, status, args, .. } = record;
@@ -133,8 +133,8 @@ pub fn answer(record: &mut Record, state: &mut Held, random: &mut Random) {
     };
 }
 
-/// Calls of some clients, each of one instant, sometimes wrong; of so many percent nobody knows
-/// what became, besides the last ones.
+/// Calls of some clients, each with one linearization point, sometimes corrupted. So many percent
+/// have an unknown outcome; the last ones may be pending.
 pub fn random_history(
     random: &mut Random,
     (least, more): (usize, usize),

@@ -1,5 +1,5 @@
-//! Holds the online check of streams against the check of every prefix as a whole, and what it
-//! holds in the end against the enumeration of the whole; and limits how much it holds.
+//! Compares the online check of streams with the check of every prefix, and its final window with
+//! the enumeration of the whole history; checks that it prunes enough.
 
 use std::mem::discriminant;
 
@@ -13,9 +13,8 @@ use super::online::until;
 use super::random::{Random, Record};
 use super::streams::{Held, answer, call, random_history};
 
-/// Tells `online` of every event of `history`; after all that happened at each time at which
-/// something returned, `look` of that time and of whether something was found. A call of unknown
-/// outcome returns as soon as it was made: its client goes on.
+/// Feeds `history`. After all events of each time with a response, calls `look` with that time and
+/// whether there is a violation. A call of unknown outcome returns at once: its client continues.
 pub fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, bool)) {
     let events: Vec<_> = Events::new(history).collect();
     for (at, event) in events.iter().enumerate() {
@@ -41,7 +40,7 @@ pub fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, bo
 struct Tally {
     bad: usize,
     looks: usize,
-    /// Histories of which something was forgotten.
+    /// Histories of which something was pruned.
     shorter: usize,
 }
 
@@ -98,8 +97,8 @@ enum Doing {
     Done(Record),
 }
 
-/// Clients that never all rest, some of whose appends have no answer: of those without one, half
-/// happened, and the others can never happen any more but for a few.
+/// Some client is always in a call. Some appends have no answer: half of those took effect, and
+/// most of the others no longer can.
 #[test]
 fn long_streams_need_little_memory() {
     let spec: Spec = "log".parse().expect("a model");
@@ -119,18 +118,18 @@ fn long_streams_need_little_memory() {
                 under_way += 1;
                 Doing::Called(record)
             }
-            // One is always under way.
+            // One call is always under way.
             doing if under_way == 1 => doing,
             Doing::Called(record) if record.op == Op::LogAppendBatch && random.percent(1) => {
-                let (mut told, mut after) = (record.clone(), held.clone());
+                let (mut answered, mut after) = (record.clone(), held.clone());
                 if random.percent(50) {
-                    answer(&mut told, &mut after, &mut random);
+                    answer(&mut answered, &mut after, &mut random);
                 } else {
-                    told.status = Status::Failed;
+                    answered.status = Status::Failed;
                 }
-                // Whether it happened may never show.
-                let is_seen = told.status == Status::Ok && told.args.len() > 3;
-                let stays = told.args[0] == NONE && !is_seen;
+                // Whether it took effect may never show.
+                let is_seen = answered.status == Status::Ok && answered.args.len() > 3;
+                let stays = answered.args[0] == NONE && !is_seen;
                 if stays && lost == 3 {
                     clients[at] = Doing::Called(record);
                     continue;

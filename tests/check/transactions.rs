@@ -1,5 +1,5 @@
-//! Holds the checker of transactions against the enumeration, on random histories of stores of
-//! several strengths, and checks the names of anomalies.
+//! Compares the checker of transactions with the enumeration, on random histories of stores with
+//! several isolation levels, and checks the names of anomalies.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ enum Store {
     NoConflicts,
     /// One transaction after another.
     Serial,
-    /// Each read finds what is committed by then.
+    /// Each read finds the latest commit.
     Committed,
 }
 
@@ -39,10 +39,10 @@ struct Running {
 
 struct Simulation<'a> {
     store: Store,
-    /// Begins and commits tell timestamps: how many commits there were.
+    /// Begins and commits answer timestamps: the number of commits so far.
     stamped: bool,
     random: &'a mut Random,
-    /// After each commit: what is committed, and the keys changed.
+    /// After each commit: the committed values, and the changed keys.
     versions: Vec<(Values, Vec<i64>)>,
     running: Vec<Option<Running>>,
     records: Vec<Vec<Record>>,
@@ -56,7 +56,7 @@ impl Simulation<'_> {
         &self.versions[self.versions.len() - 1].0
     }
 
-    /// Draws the next call of a thread; none where it has nothing more to do.
+    /// Draws the next call of a thread; none if it has no more.
     fn call(&mut self, thread: usize, transactions: usize) -> Option<(Op, Vec<i64>)> {
         let Some(running) = &mut self.running[thread] else {
             let alone = self.store != Store::Serial || self.running.iter().all(Option::is_none);
@@ -79,7 +79,7 @@ impl Simulation<'_> {
             5 => (Op::StoreRemove, vec![key]),
             _ => {
                 self.value += 1;
-                // Now and then a value that was written before.
+                // Sometimes a value that was written before.
                 let value = if self.random.percent(10) { 1 } else { self.value };
                 (Op::StoreWrite, vec![key, value])
             }
@@ -94,7 +94,7 @@ impl Simulation<'_> {
             running.snapshot = Some((versions, committed.clone()));
         }
         if op == Op::StoreBegin && self.stamped {
-            // Some read the past.
+            // Some read an old snapshot.
             let back = if self.random.percent(20) { self.random.below(3) } else { 0 };
             let at = (versions - 1).saturating_sub(back);
             running.snapshot = Some((at + 1, self.versions[at].0.clone()));
@@ -160,7 +160,7 @@ impl Simulation<'_> {
 
     fn run(&mut self, transactions: usize) {
         let threads = self.running.len();
-        // A call whose answer is none yet, or is there and not yet returned.
+        // A call, and its answer if it has taken effect.
         let mut calls: Vec<Option<(Record, bool)>> = vec![None; threads];
         let mut idle = 0;
         while idle < 100 {
@@ -188,8 +188,8 @@ impl Simulation<'_> {
     }
 }
 
-/// Changes an answer, or makes a box narrower.
-fn damage(records: &mut [Vec<Record>], random: &mut Random) {
+/// Changes an answer, or narrows a timebox.
+fn corrupt(records: &mut [Vec<Record>], random: &mut Random) {
     let thread = random.below(records.len());
     if records[thread].is_empty() {
         return;
@@ -211,7 +211,7 @@ fn damage(records: &mut [Vec<Record>], random: &mut Random) {
     }
 }
 
-/// Some timestamps become others, or arguments, or are not told.
+/// Changes some timestamps, makes them arguments, or drops them.
 fn restamp(records: &mut [Vec<Record>], random: &mut Random) {
     for record in records.iter_mut().flatten() {
         let Record { op: Op::StoreBegin | Op::StoreCommit, args, results, .. } = record else {
@@ -228,7 +228,7 @@ fn restamp(records: &mut [Vec<Record>], random: &mut Random) {
     }
 }
 
-/// A history of a few transactions, sometimes wrong, and of so many more.
+/// A history of a few transactions and `more`, sometimes corrupted.
 pub fn random_history(random: &mut Random, more: usize) -> History {
     let threads = 2 + random.below(2);
     let store = STORES[random.below(4)];
@@ -248,7 +248,7 @@ pub fn random_history(random: &mut Random, more: usize) -> History {
     simulation.run(transactions);
     let mut records = simulation.records;
     if random.percent(60) {
-        damage(&mut records, random);
+        corrupt(&mut records, random);
     }
     restamp(&mut records, random);
     for records in &mut records {
@@ -286,7 +286,7 @@ pub fn compare(text: &str, histories: usize) {
     shares.assert_healthy(text);
 }
 
-/// Rules that a read breaks by itself: the whole transactions need not contradict each other.
+/// Rules that a single read breaks: the whole transactions need not contradict each other.
 pub const CERTAIN: [&str; 6] = [
     "from-nowhere",
     "aborted-read",
@@ -317,12 +317,13 @@ fn serializable() {
 
 type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64]);
 
-/// Lines of client, operation, arguments and answer, one after another in time, each by itself.
-fn told(lines: &[Line], spec: &str) -> &'static str {
-    judged(lines, spec).map_or("consistent", |witness| witness.rule)
+/// The rule that the history breaks: lines of client, operation, arguments and answer, one call at
+/// a time.
+fn rule(lines: &[Line], spec: &str) -> &'static str {
+    witness_of(lines, spec).map_or("consistent", |witness| witness.rule)
 }
 
-fn judged(lines: &[Line], spec: &str) -> Option<Witness> {
+fn witness_of(lines: &[Line], spec: &str) -> Option<Witness> {
     let mut history = History::default();
     for (at, &(client, op, args, status, results)) in lines.iter().enumerate() {
         let (start, end) = (2 * at as u64, 2 * at as u64 + 1);
@@ -339,7 +340,7 @@ fn judged(lines: &[Line], spec: &str) -> Option<Witness> {
 const OK: Status = Status::Ok;
 const NO: Status = Status::Failed;
 
-/// Of few transactions it is told how each order ends.
+/// For few transactions, the explanation has the contradiction of each order.
 #[test]
 fn each_order_of_whole_transactions_is_contradicted() {
     use Op::*;
@@ -357,12 +358,12 @@ fn each_order_of_whole_transactions_is_contradicted() {
         (3, StoreRead, &[0], OK, &[2]),
         commit(3),
     ];
-    let witness = judged(&lines, "serializable").expect("the first saw nothing of the second");
+    let witness = witness_of(&lines, "serializable").expect("the first saw nothing of the second");
     let orders = " After thread 1 and then thread 2, read(0) by thread 3 should have answered 1; \
                   after thread 2, read(0) by thread 1 should have answered 1.";
     assert!(witness.explanation.ends_with(orders), "{}", witness.explanation);
-    // Snapshots and commits need not be in one order.
-    let witness = judged(&lines[..7], "snapshot").expect("both replaced it");
+    // Snapshots and commits need not follow one order of transactions.
+    let witness = witness_of(&lines[..7], "snapshot").expect("both replaced it");
     assert!(!witness.explanation.contains("should have answered"), "{}", witness.explanation);
 }
 
@@ -381,8 +382,8 @@ fn anomalies_have_names() {
         commit(1),
         commit(2),
     ];
-    assert_eq!(told(&lost, "snapshot"), "lost-update");
-    assert_eq!(told(&lost, "serializable"), "lost-update");
+    assert_eq!(rule(&lost, "snapshot"), "lost-update");
+    assert_eq!(rule(&lost, "serializable"), "lost-update");
     let skew = [
         begin(1),
         begin(2),
@@ -393,8 +394,8 @@ fn anomalies_have_names() {
         commit(1),
         commit(2),
     ];
-    assert_eq!(told(&skew, "snapshot"), "consistent");
-    assert_eq!(told(&skew, "serializable"), "write-skew");
+    assert_eq!(rule(&skew, "snapshot"), "consistent");
+    assert_eq!(rule(&skew, "serializable"), "write-skew");
     let fractured = [
         begin(1),
         (1, StoreWrite, &[5, 1], OK, &[]),
@@ -405,8 +406,8 @@ fn anomalies_have_names() {
         (2, StoreRead, &[6], OK, &[1]),
         commit(2),
     ];
-    assert_eq!(told(&fractured, "snapshot"), "fractured-read");
-    assert_eq!(told(&fractured, "serializable"), "fractured-read");
+    assert_eq!(rule(&fractured, "snapshot"), "fractured-read");
+    assert_eq!(rule(&fractured, "serializable"), "fractured-read");
     let stale = [
         begin(1),
         (1, StoreWrite, &[5, 1], OK, &[]),
@@ -415,12 +416,12 @@ fn anomalies_have_names() {
         (2, StoreRead, &[5], NO, &[]),
         commit(2),
     ];
-    assert_eq!(told(&stale, "snapshot"), "stale-read");
-    // What was replaced under its eyes is not called stale; nor need the commit have an answer.
+    assert_eq!(rule(&stale, "snapshot"), "stale-read");
+    // A value replaced during the transaction is not stale; the commit need not have an answer.
     let mut unanswered = fractured;
     unanswered[5].3 = Status::Pending;
-    assert_eq!(told(&unanswered, "snapshot"), "fractured-read");
-    // What was found there by one that has no part in it is not wanted of others either.
+    assert_eq!(rule(&unanswered, "snapshot"), "fractured-read");
+    // Reads of transactions outside the anomaly do not matter.
     let conflict = [
         begin(1),
         (1, StoreRead, &[5], NO, &[]),
@@ -434,16 +435,16 @@ fn anomalies_have_names() {
         commit(2),
         commit(1),
     ];
-    assert_eq!(told(&conflict, "snapshot"), "write-conflict");
+    assert_eq!(rule(&conflict, "snapshot"), "write-conflict");
 }
 
-/// What was right about the transactions that have a part in it gives it no name.
+/// Correct reads of the transactions in an anomaly do not change its name.
 #[test]
 fn anomalies_are_named_by_what_went_wrong() {
     use Op::*;
     let begin = |client| (client, StoreBegin, &[][..], OK, &[][..]);
     let commit = |client| (client, StoreCommit, &[][..], OK, &[][..]);
-    // One key of two was replaced since: the reader saw no part of what was committed at once.
+    // Key 6 was replaced since, so the reader did not see a part of the first commit only.
     let replaced = [
         begin(1),
         (1, StoreWrite, &[5, 1], OK, &[]),
@@ -461,7 +462,7 @@ fn anomalies_are_named_by_what_went_wrong() {
         (2, StoreRead, &[8], NO, &[]),
         commit(2),
     ];
-    // Between two that found nothing and wrote something, what the first wrote was removed.
+    // Two transactions found nothing and wrote; the first one's value was removed in between.
     let removed = [
         begin(1),
         (1, StoreRead, &[5], NO, &[]),
@@ -482,15 +483,15 @@ fn anomalies_are_named_by_what_went_wrong() {
         commit(3),
     ];
     for lines in [&replaced[..], &removed] {
-        assert_eq!(told(lines, "snapshot"), "stale-read");
-        assert_eq!(told(lines, "serializable"), "stale-read");
+        assert_eq!(rule(lines, "snapshot"), "stale-read");
+        assert_eq!(rule(lines, "serializable"), "stale-read");
     }
 }
 
 #[test]
 fn anomalies_of_timestamps_have_names() {
     use Op::*;
-    // Timestamps are arguments of some and answers of others.
+    // Timestamps are arguments of some calls and answers of others.
     let begin = |client, at: &'static [i64]| (client, StoreBegin, &[][..], OK, at);
     let commit = |client, at: &'static [i64]| (client, StoreCommit, at, OK, &[][..]);
     let write = |client, what: &'static [i64]| (client, StoreWrite, what, OK, &[][..]);
@@ -501,20 +502,20 @@ fn anomalies_of_timestamps_have_names() {
         with(&[begin(2, at), (2, StoreRead, &[5], status, value), commit(2, &[])])
     };
     for model in ["snapshot", "serializable"] {
-        assert_eq!(told(&found(&[7], &[1]), model), "future-read");
-        assert_eq!(told(&found(&[7], &[]), model), "consistent", "it reads the past");
-        assert_eq!(told(&found(&[10], &[1]), model), "consistent");
-        assert_eq!(told(&found(&[20], &[]), model), "stale-read");
+        assert_eq!(rule(&found(&[7], &[1]), model), "future-read");
+        assert_eq!(rule(&found(&[7], &[]), model), "consistent", "it reads the past");
+        assert_eq!(rule(&found(&[10], &[1]), model), "consistent");
+        assert_eq!(rule(&found(&[20], &[]), model), "stale-read");
     }
     let changes = |at, commits| with(&[begin(2, at), write(2, &[5, 2]), commit(2, commits)]);
-    assert_eq!(told(&changes(&[7], &[12]), "snapshot"), "write-conflict");
-    assert_eq!(told(&changes(&[10], &[12]), "snapshot"), "consistent");
-    assert_eq!(told(&changes(&[7], &[12]), "serializable"), "consistent");
-    assert_eq!(told(&changes(&[], &[9]), "serializable"), "timestamp-order");
-    assert_eq!(told(&changes(&[], &[12]), "serializable"), "consistent");
+    assert_eq!(rule(&changes(&[7], &[12]), "snapshot"), "write-conflict");
+    assert_eq!(rule(&changes(&[10], &[12]), "snapshot"), "consistent");
+    assert_eq!(rule(&changes(&[7], &[12]), "serializable"), "consistent");
+    assert_eq!(rule(&changes(&[], &[9]), "serializable"), "timestamp-order");
+    assert_eq!(rule(&changes(&[], &[12]), "serializable"), "consistent");
 }
 
-/// Both changed a key at once, and neither looked.
+/// Two overlapping transactions wrote a key, and neither read it.
 #[test]
 fn blind_writes_conflict() {
     use Op::*;
@@ -529,8 +530,8 @@ fn blind_writes_conflict() {
         line(1, commit),
         line(2, commit),
     ];
-    assert_eq!(told(&both, "snapshot"), "write-conflict");
-    assert_eq!(told(&both, "serializable"), "consistent");
+    assert_eq!(rule(&both, "snapshot"), "write-conflict");
+    assert_eq!(rule(&both, "serializable"), "consistent");
 }
 
 #[test]
@@ -542,14 +543,14 @@ fn anomalies_of_single_reads_have_names() {
     let read = |value: &'static [i64]| (2, StoreRead, &[5][..], OK, value);
     let abort = (1, StoreAbort, &[][..], OK, &[][..]);
     let aborted = [begin(1), write(&[5, 1]), begin(2), read(&[1]), abort, commit(2)];
-    assert_eq!(told(&aborted, "snapshot"), "aborted-read");
+    assert_eq!(rule(&aborted, "snapshot"), "aborted-read");
     let early =
         [begin(1), write(&[5, 1]), write(&[5, 2]), begin(2), read(&[1]), commit(1), commit(2)];
-    assert_eq!(told(&early, "serializable"), "intermediate-read");
-    assert_eq!(told(&[begin(2), read(&[9]), commit(2)], "snapshot"), "from-nowhere");
+    assert_eq!(rule(&early, "serializable"), "intermediate-read");
+    assert_eq!(rule(&[begin(2), read(&[9]), commit(2)], "snapshot"), "from-nowhere");
     let absent = (2, StoreRead, &[5][..], NO, &[][..]);
     let changed = [begin(2), absent, begin(1), write(&[5, 1]), commit(1), read(&[1]), commit(2)];
-    assert_eq!(told(&changed, "snapshot"), "non-repeatable-read");
+    assert_eq!(rule(&changed, "snapshot"), "non-repeatable-read");
     let own = [begin(2), (2, StoreWrite, &[5, 3], OK, &[]), absent, commit(2)];
-    assert_eq!(told(&own, "snapshot"), "own-write-lost");
+    assert_eq!(rule(&own, "snapshot"), "own-write-lost");
 }

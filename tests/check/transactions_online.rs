@@ -1,4 +1,4 @@
-//! Holds the online check of transactions against the check of every prefix.
+//! Compares the online check of transactions with the check of every prefix.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -15,24 +15,24 @@ use super::streams_online::feed;
 use super::transactions::CERTAIN;
 use super::transactions::random_history;
 
-/// Most transactions whose every order is tried.
+/// Maximum number of transactions whose every order is tried.
 const ENUMERATED_MAX: usize = 7;
 
-/// What came of many histories.
+/// Counts of many histories.
 #[derive(Default, Debug)]
 struct Tally {
     bad: usize,
-    /// Looks that were compared, and histories of which something was left out.
+    /// Prefixes that were compared, and histories of which something was pruned.
     looks: usize,
     shorter: usize,
-    /// Found where no transaction was under way.
+    /// Violations found while no transaction was under way.
     rested: usize,
-    /// Read what was not held any more.
+    /// Reads of pruned versions.
     undecided: usize,
 }
 
-/// Of each thread, how many of its calls were made before `time`; none while a transaction is under
-/// way: a call that never returned ended its own.
+/// How many calls each thread made before `time`; none while a transaction is under way. A call of
+/// unknown outcome ends its transaction.
 fn at_rest(history: &History, time: u64) -> Option<Vec<usize>> {
     let threads = history.threads.iter().map(|thread| {
         let called = thread.operations().iter().take_while(|operation| operation.start < time);
@@ -54,7 +54,7 @@ fn cut(history: &History, from: &[usize], to: &[usize]) -> History {
     history.only(&history.ids().filter(within).collect::<Vec<_>>())
 }
 
-/// The verdict on the rest must be that on the whole, unless a read timestamp is too far back.
+/// Whether the verdict on the rest is that on the whole; a read timestamp may be too old for it.
 fn agrees(verdict: &Verdict, whole: &Verdict, history: &History) -> bool {
     match verdict {
         Verdict::Inconclusive(why) => {
@@ -62,7 +62,7 @@ fn agrees(verdict: &Verdict, whole: &Verdict, history: &History) -> bool {
             false
         }
         _ => {
-            // What was bad before a commit that has no answer was called stays so.
+            // A violation before the invocation of a commit without an answer remains one.
             let earlier = matches!(verdict, Verdict::Violation(_)) && is_undecided(whole);
             let same = earlier || discriminant(verdict) == discriminant(whole);
             assert!(same, "{verdict:?} but {whole:?}: {history:?}");
@@ -76,7 +76,7 @@ fn is_undecided(whole: &Verdict) -> bool {
     matches!(whole, Verdict::Inconclusive(why) if why.contains("may have had any timestamp"))
 }
 
-/// Event by event: found as soon as no going on of the history is explained.
+/// Event by event: a violation is found as soon as no continuation of the history is explained.
 fn by_events(history: &History, spec: &Spec, tally: &mut Tally) {
     let limits = Limits::default();
     let mut online = Online::new(*spec, limits.clone());
@@ -95,14 +95,18 @@ fn by_events(history: &History, spec: &Spec, tally: &mut Tally) {
             missed |= bad && !found;
         } else if enumerated && found && !is_found {
             tally.rested += usize::from(at_rest(history, time + 1).is_some());
-            assert!(!store::may_go_on(&so_far), "found too early, after {time}: {history:?}");
+            assert!(
+                !store::has_consistent_continuation(&so_far),
+                "found too early, after {time}: {history:?}"
+            );
             let before = last.take().map(|time| until(history, time));
-            missed |= before.is_some_and(|before| !store::may_go_on(&before));
+            missed |= before.is_some_and(|before| !store::has_consistent_continuation(&before));
         }
         (last, is_found) = (Some(time), found);
     });
     if enumerated && !is_found {
-        missed |= last.is_some_and(|time| !store::may_go_on(&until(history, time)));
+        missed |=
+            last.is_some_and(|time| !store::has_consistent_continuation(&until(history, time)));
     }
     tally.shorter += usize::from(online.held().0 < history.len());
     let (verdict, rest) = online.finish(false);
@@ -191,7 +195,7 @@ struct Running {
     calls: usize,
 }
 
-/// Transactions of which some are always under way; of those that meet, the later to commit fails.
+/// Some transaction is always under way; of two that conflict, the later commit fails.
 fn long_run(text: &str, operations: u64) {
     let (spec, mut random): (Spec, _) = (text.parse().expect(text), Random::new(73));
     let mut online = Online::new(spec, Limits::default()).every(256);

@@ -1,5 +1,5 @@
-//! Holds the search of users' own models over journals against the enumeration: parts judged on
-//! several threads, operations of several steps, and limits.
+//! Compares the check of journals against users' own models with the enumeration: independent parts
+//! on several threads, operations of several steps, and limits.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +14,7 @@ use super::agreement::{SMALL, Shares};
 use super::brute;
 use super::random::{Random, Shape, history};
 
-/// A call that holds what it refers to, as a user's would.
+/// A call that owns its values, as a user's would.
 #[derive(Clone, Debug)]
 struct Owned {
     op: Op,
@@ -145,8 +145,8 @@ fn operations_of_several_steps() {
     compare(&Queue, "fifo", shape, 20_000);
 }
 
-/// `keys` keys, each with two writes and a read; that of the keys in `bad` finds what was never
-/// there.
+/// `keys` keys, each with two writes and a read; a read of a key in `bad` finds a value that was
+/// never written.
 fn many_keys(keys: i64, bad: &[i64]) -> Journal<Owned> {
     let mut journal = Journal::default();
     for key in 0..keys {

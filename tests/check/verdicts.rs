@@ -1,4 +1,4 @@
-//! Checks what verdicts say: rules, sentences, operations; and when there is none.
+//! Checks the rules, sentences and operations of verdicts, and when they are inconclusive.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use interlap::model::{Kind, Spec};
 
 use super::random::{self, Random, Shape};
 
-/// A history from lines of client, operation, arguments, status, results and box.
+/// A history from lines of client, operation, arguments, status, results and timebox.
 type Line<'a> = (u32, Op, &'a [i64], Status, &'a [i64], (u64, u64));
 
 fn history(lines: &[Line]) -> History {
@@ -88,7 +88,7 @@ fn bulk_results() {
 }
 
 #[test]
-fn a_stack_that_hands_out_the_lower_value() {
+fn a_stack_that_pops_the_lower_value_is_a_violation() {
     let history = history(&[
         (1, Op::Push, &[1], OK, &[], (1, 2)),
         (1, Op::Push, &[2], OK, &[], (3, 4)),
@@ -108,7 +108,7 @@ fn a_stack_that_hands_out_the_lower_value() {
 }
 
 #[test]
-fn a_set_says_what_came_before() {
+fn the_violation_of_a_set_names_the_operation_before() {
     let history = history(&[
         (1, Op::SetInsert, &[5], OK, &[], (1, 2)),
         (2, Op::SetContains, &[5], Status::Failed, &[], (3, 4)),
@@ -120,9 +120,9 @@ fn a_set_says_what_came_before() {
     assert!(found.explanation.contains("contains(5) by thread 2, which answered false"));
 }
 
-/// What nobody wrote is said to be that, and what a read should have answered is its value.
+/// The explanation also names the value that the read should have answered.
 #[test]
-fn a_read_of_a_value_that_nobody_wrote_says_so() {
+fn the_read_of_a_value_that_was_never_written_is_explained() {
     let of_register = |value| {
         history(&[
             (1, Op::RegisterWrite, &[5], OK, &[], (1, 2)),
@@ -132,8 +132,8 @@ fn a_read_of_a_value_that_nobody_wrote_says_so() {
     };
     for (value, nobody) in [(-1, true), (6, true), (0, false)] {
         let found = witness(&of_register(value), "register");
-        let said = format!("No call that had begun by then writes {value}.");
-        assert_eq!(found.explanation.contains(&said), nobody, "{}", found.explanation);
+        let sentence = format!("No call that had begun by then writes {value}.");
+        assert_eq!(found.explanation.contains(&sentence), nobody, "{}", found.explanation);
         assert!(found.explanation.contains("should have answered 5."), "{}", found.explanation);
     }
     let of_map = history(&[
@@ -184,7 +184,7 @@ fn sequential_simulations_are_accepted() {
     }
 }
 
-/// `count` enqueues that never return, each by a thread of its own, and one empty answer.
+/// `count` pending enqueues, each by a thread of its own, and one "empty" answer.
 fn many_open(count: u32) -> History {
     let mut lines: Vec<Line> = (0..count)
         .map(|client| (client, Op::Enqueue, &[1][..], Status::Pending, &[][..], (1, 2)))
@@ -206,7 +206,7 @@ fn limits_make_a_check_inconclusive() {
     assert!(reason(&many_open(20), &few).contains("configurations"));
     let short = Limits { steps_max: 5, ..Limits::default() };
     assert!(reason(&many_open(20), &short).contains("steps"));
-    // Three thousand steps, but each copies a stack.
+    // Only three thousand steps, but each copies a stack.
     let mut deep = History::default();
     for n in 0..3_000 {
         let (start, end) = (2 * n as u64, 2 * n as u64 + 1);
@@ -227,7 +227,7 @@ fn limits_make_a_check_inconclusive() {
 }
 
 #[test]
-fn values_added_twice_leave_some_promises_undecided() {
+fn values_added_twice_make_some_promises_inconclusive() {
     let twice = |last: Line| {
         let add = (1, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
         let again = (2, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
@@ -274,7 +274,7 @@ fn events_come_in_order_and_calls_before_returns() {
         assert!(events.is_sorted_by_key(|(time, returns, _)| (*time, *returns)));
         let closed = history.ids().filter(|id| history.operation(*id).end != NEVER).count();
         assert_eq!(events.len(), history.len() + closed);
-        // So many threads that a heap merges them: the same events.
+        // With many threads, a heap merges their events, in the same order.
         history.threads.resize_with(20, Default::default);
         assert_eq!(order(&history), events);
     }

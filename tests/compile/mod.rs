@@ -1,5 +1,5 @@
-//! From adapters' sources to libraries, with the compiler of the machine that runs the tests. Each
-//! test has a cache and sources of its own; nothing of the user's is touched.
+//! Compiles adapters to libraries, with the compiler of the machine that runs the tests. Each test
+//! has a cache and sources of its own; the user's are not touched.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// As if written an hour ago: what is written while the compiler runs is not cached.
+/// Makes the file an hour old: files written while the compiler runs are not cached.
 fn settle(path: &Path) {
     let past = SystemTime::now() - Duration::from_secs(3600);
     File::open(path).and_then(|file| file.set_modified(past)).expect("set the time");
@@ -91,7 +91,7 @@ fn a_second_compilation_comes_from_the_cache() {
     assert!(!first.cached);
     assert!(contains(&first.library, "interlap_target"));
     assert!(first.compiler.contains(": "));
-    // Another process starts with nothing but the folder.
+    // Another process has only the folder.
     let second = Place::toolchain_in(place.folder.path()).compile(&place.request("q.cpp"));
     let second = second.expect("cached");
     assert!(second.cached);
@@ -99,7 +99,7 @@ fn a_second_compilation_comes_from_the_cache() {
 }
 
 #[test]
-fn editing_a_header_far_below_compiles_again() {
+fn editing_an_indirect_header_compiles_again() {
     let place = Place::new();
     let request = place.request("q.cpp");
     let first = place.compile(&request);
@@ -180,7 +180,7 @@ fn an_archive_that_was_rebuilt_is_linked_again() {
 }
 
 #[test]
-fn damaged_entries_are_made_again() {
+fn damaged_cache_entries_are_replaced() {
     let place = Place::new();
     let request = place.request("q.cpp");
     let first = place.compile(&request);
@@ -240,7 +240,7 @@ fn a_symbol_without_its_library_fails_when_linking() {
 }
 
 #[test]
-fn no_compiler_says_what_to_install() {
+fn without_a_compiler_the_error_says_what_to_install() {
     let place = Place::new();
     let toolchain = Place::toolchain_in(place.folder.path()).with_compiler("/nonexistent/g++");
     let error = toolchain.compile(&place.request("q.cpp")).expect_err("no compiler");
@@ -249,7 +249,7 @@ fn no_compiler_says_what_to_install() {
 }
 
 #[test]
-fn a_source_that_is_not_there_is_an_error_with_its_path() {
+fn a_missing_source_is_an_error_with_its_path() {
     let place = Place::new();
     let error = place.error(&place.request("none.cpp"));
     assert!(error.to_string().contains("none.cpp"), "{error}");
@@ -289,7 +289,7 @@ fn an_adapter_in_c_compiles() {
 }
 
 #[test]
-fn the_head_of_an_adapter_sets_flags_and_the_request_wins() {
+fn the_first_comment_of_an_adapter_sets_flags_and_the_request_overrides_them() {
     let place = Place::new();
     place.write("inc/name.hpp", "#define NEAR VALUE\n");
     let head = "// A queue.\n// interlap: -Iinc '-DVALUE=\"from head\"' -std=c++20\n";

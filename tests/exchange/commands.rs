@@ -42,7 +42,7 @@ fn a_verdict_shows_the_files_own_values() {
 }
 
 #[test]
-fn a_history_goes_round_through_every_format_of_text() {
+fn a_history_round_trips_through_every_text_format() {
     let tool = Tool::new();
     tool.write("bad.edn", BAD);
     let steps = [("bad.edn", "jsonl", "a"), ("a", "events", "b"), ("b", "edn", "c")];
@@ -57,7 +57,7 @@ fn a_history_goes_round_through_every_format_of_text() {
     let original = tool::read(&etcd);
     let open = original.lines().filter(|line| line.contains(":info")).count();
     assert!(open > 0, "it has unknown outcomes");
-    // Unknown outcomes come last, as that is all that is known of when they took effect.
+    // Operations of unknown outcome come last, because they may take effect at any later time.
     let mut lines: Vec<_> = original.lines().map(read).collect();
     let mut again: Vec<_> = same.out.lines().map(read).collect();
     lines.sort();
@@ -66,7 +66,7 @@ fn a_history_goes_round_through_every_format_of_text() {
 }
 
 #[test]
-fn an_operation_that_a_format_cannot_hold_is_an_error() {
+fn an_operation_that_a_format_cannot_express_is_an_error() {
     let tool = Tool::new();
     let queue = "{\"thread\":0,\"op\":\"enqueue\",\"args\":[7],\"start\":1,\"end\":2}\n";
     tool.write("queue.jsonl", queue);

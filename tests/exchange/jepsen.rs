@@ -1,4 +1,4 @@
-//! EDN as Jepsen and Knossos write it, by example.
+//! Histories of Jepsen and Knossos, by example.
 
 use interlap::core::operation::Status;
 use interlap::exchange::values::Value;
@@ -41,13 +41,17 @@ fn lines(events: &[&str]) -> String {
 #[test]
 fn a_register_begins_with_nil() {
     let invoke = "INFO  jepsen.util - 0 :invoke :read nil\n";
-    let judged = |value: &str, initial: Option<Value>| {
+    let is_accepted = |value: &str, initial: Option<Value>| {
         let text = format!("{invoke}INFO  jepsen.util - 0 :ok :read {value}\n");
         let options = Options { initial, ..OPTIONS };
         is_good(&read_text(&text, Format::JepsenLog, &options).expect("good"))
     };
-    assert!(judged("nil", None) && judged("nil", nil()) && judged("0", Some(Value::Integer(0))));
-    assert!(!judged("0", None) && !judged("nil", Some(Value::Integer(0))));
+    assert!(
+        is_accepted("nil", None)
+            && is_accepted("nil", nil())
+            && is_accepted("0", Some(Value::Integer(0)))
+    );
+    assert!(!is_accepted("0", None) && !is_accepted("nil", Some(Value::Integer(0))));
 }
 
 #[test]
@@ -91,11 +95,11 @@ fn an_unknown_outcome_stays_open_for_ever() {
 }
 
 #[test]
-fn a_failure_had_no_effect_and_only_a_cas_of_the_log_says_why() {
+fn a_failure_had_no_effect_and_only_a_cas_of_the_log_claims_why() {
     let failed =
         events(&["0 invoke write 1", "0 fail write 1", "1 invoke read nil", "1 ok read 1"]);
     assert!(!is_good(&failed));
-    // Knossos: it did not happen, for whatever reason.
+    // Knossos: it had no effect, for any reason.
     let cas = ["0 invoke write 1", "0 ok write 1", "0 invoke cas [1 2]", "0 fail cas [1 2]"];
     assert!(is_good(&events(&cas)));
     // Porcupine: the register held something else.
@@ -106,13 +110,13 @@ fn a_failure_had_no_effect_and_only_a_cas_of_the_log_says_why() {
 }
 
 #[test]
-fn locks_are_taken_by_one_at_a_time() {
+fn a_lock_has_one_holder_at_a_time() {
     let taken = ["0 invoke acquire nil", "0 ok acquire nil", "1 invoke acquire nil"];
     let then = |more: &[&str]| events(&[&taken[..], more].concat());
     assert!(is_good(&then(&["1 fail acquire nil"])));
     assert!(!is_good(&then(&["1 ok acquire nil"])));
     assert!(is_good(&then(&["0 invoke release nil", "1 ok acquire nil"])));
-    // Nobody knows what became of the release.
+    // The release has an unknown outcome.
     let unknown = ["0 invoke release nil", "0 info release nil", "1 ok acquire nil"];
     assert!(is_good(&then(&unknown)));
     let not_held = ["0 invoke release nil", "0 ok release nil"];
@@ -128,7 +132,7 @@ fn queues_are_first_in_first_out() {
     assert!(!is_good(&then(&["1 invoke dequeue nil", "1 ok dequeue 2"])));
     assert!(!is_good(&then(&["1 invoke dequeue nil", "1 ok dequeue nil"])), "it is not empty");
     assert!(is_good(&then(&["1 invoke dequeue nil", "1 fail dequeue nil"])));
-    // What never came back may have taken the first.
+    // The dequeue that never returned may have taken the first value.
     let lost = ["1 invoke dequeue nil", "1 info dequeue :timed-out"];
     let good = then(&[&lost[..], &two, &["2 ok dequeue 2"]].concat());
     assert!(is_good(&good));
@@ -160,7 +164,7 @@ fn edn_may_have_lists_tags_comments_and_other_processes() {
 }
 
 #[test]
-fn our_own_registers_go_to_edn_and_back() {
+fn our_own_registers_round_trip_through_edn() {
     let text = r#"{"interlap": 1, "model": "register"}
 {"thread": 0, "op": "read", "results": [0], "start": 1, "end": 4}
 {"thread": 1, "op": "compare_exchange", "args": [0, 5], "start": 2, "end": 3}

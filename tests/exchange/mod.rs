@@ -1,4 +1,5 @@
-//! Histories of other tools: read, judged as their authors say, written and read again.
+//! Histories of other tools: read, checked with the verdicts of their authors, written and read
+//! again.
 
 mod commands;
 mod jepsen;
@@ -37,7 +38,7 @@ fn verdict(imported: &Imported) -> Verdict {
     check::check(&imported.history, &model, &limits())
 }
 
-/// Whether the history is consistent; panics where that could not be decided.
+/// Whether the history is consistent; panics if the check is inconclusive.
 fn is_good(imported: &Imported) -> bool {
     match verdict(imported) {
         Verdict::Consistent => true,
@@ -54,8 +55,8 @@ fn through(imported: &Imported, format: Format) -> Imported {
     read_text(&text, format, &OPTIONS).unwrap_or_else(|e| panic!("{format:?}: {e}\n{text}"))
 }
 
-/// What everybody called and answered, in the order of starts and ends: two histories with the same
-/// differ in nothing that a judge may look at. (Stamps and numbers of clients may.)
+/// All calls and answers in the order of starts and ends: all that a verdict may depend on. (Stamps
+/// and numbers of clients may differ.)
 fn calls_and_answers(imported: &Imported) -> String {
     let (history, strings) = (&imported.history, &imported.interner);
     strings.render(&exchange::jsonl::write_events(history, "any", strings))

@@ -1,4 +1,4 @@
-//! Logs of OmniLink, made here as its writer makes them: MessagePack maps, a file for each thread.
+//! Logs of OmniLink, written here as its own writer does: MessagePack maps, a file for each thread.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn end() -> Value {
     record("__TerminateThread", (1 << 40, (1 << 40) + 5), json!({}))
 }
 
-/// A directory of logs, a file for each list of records; each is ended.
+/// A directory of logs, a file for each list of records, with its last record.
 fn logs(spec: &str, threads: &[Vec<Value>]) -> TempDir {
     let folder = tempfile::tempdir().expect("temp folder");
     for (at, records) in threads.iter().enumerate() {

@@ -62,7 +62,7 @@ fn key_value_histories_have_their_verdicts() {
 fn every_history_of_porcupine_has_its_verdict() {
     let folder = PathBuf::from(std::env::var_os("INTERLAP_HISTORIES").expect("INTERLAP_HISTORIES"));
     let mut wrong = Vec::new();
-    let mut judge = |path: &Path, good: bool| {
+    let mut check_file = |path: &Path, good: bool| {
         let start = Instant::now();
         let imported = read(path);
         let read = start.elapsed();
@@ -71,24 +71,27 @@ fn every_history_of_porcupine_has_its_verdict() {
             Verdict::Violation(_) => !good,
             Verdict::Inconclusive(_) => false,
         };
-        let judged = start.elapsed() - read;
+        let checked = start.elapsed() - read;
         if !right {
             wrong.push(path.display().to_string());
         }
-        (imported.history.len(), read, judged)
+        (imported.history.len(), read, checked)
     };
     for name in ["c01-ok", "c01-bad", "c10-ok", "c10-bad", "c50-ok", "c50-bad"] {
         let path = folder.join(format!("kv/{name}.txt"));
-        let (operations, read, judged) = judge(&path, name.ends_with("ok"));
-        println!("{name}, {operations} operations: read {read:?}, judged {judged:?}");
+        let (operations, read, checked) = check_file(&path, name.ends_with("ok"));
+        println!("{name}, {operations} operations: read {read:?}, checked {checked:?}");
     }
     let numbers = (0..=102).filter(|number| *number != 95);
     let logs = numbers.map(|n| (folder.join(format!("etcd/etcd_{n:03}.log")), GOOD.contains(&n)));
-    let all = logs.map(|(path, good)| judge(&path, good));
+    let all = logs.map(|(path, good)| check_file(&path, good));
     let (mut operations, mut times) = (0, (Duration::ZERO, Duration::ZERO));
-    for (count, read, judged) in all {
-        (operations, times) = (operations + count, (times.0 + read, times.1 + judged));
+    for (count, read, checked) in all {
+        (operations, times) = (operations + count, (times.0 + read, times.1 + checked));
     }
-    println!("102 logs of etcd, {operations} operations: read {:?}, judged {:?}", times.0, times.1);
+    println!(
+        "102 logs of etcd, {operations} operations: read {:?}, checked {:?}",
+        times.0, times.1
+    );
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,5 +1,5 @@
-//! Logs of S2's collector, written here after its public schema: what is read of them, and the
-//! verdicts against a plain enumeration of the promises of S2's streams.
+//! Logs of S2's collector, written here by its public schema: reads them, and compares verdicts
+//! with a plain enumeration of the promises of S2's streams.
 
 use interlap::check::Verdict;
 use interlap::core::history::{Entry, History};
@@ -70,7 +70,7 @@ fn an_indefinite_append_may_show_later_or_never() {
     assert!(good(&with(&[read(one, 2), read(both, 3)])), "it took effect between the two");
     assert!(!good(&with(&[read(both, 3), read(one, 2)])), "it cannot go away again");
     assert!(!good(&with(&[read(one, 3)])), "the tail without the record");
-    // Had another append come first, its condition would not hold.
+    // If another append came first, its condition would not hold.
     let other = [start(3, 4, &append(&second, None, None, None)), finish(3, 4, &appended(3))];
     let after = fold(both, &second);
     assert!(!good(&with(&[other.to_vec(), read(after, 4)])));
@@ -78,7 +78,7 @@ fn an_indefinite_append_may_show_later_or_never() {
 }
 
 #[test]
-fn definite_failures_say_nothing_and_fences_hold() {
+fn definite_failures_claim_nothing_and_fences_hold() {
     let (a, b) = ([11u64], [22u64]);
     let fenced = |token: &'static str, answer: &str| {
         vec![
@@ -108,22 +108,22 @@ impl Numbers {
     }
 }
 
-/// Records, the token that is set, the token and the position that are conditions.
+/// Records, the token to set, and the conditions: token and position.
 type Append = (Vec<u64>, Option<u8>, Option<u8>, Option<u64>);
 
-/// What the enumeration knows of a call: its place among the events, and what S2 promises.
+/// A call for the enumeration: the indices of its events, and what S2 promises.
 #[derive(Clone, Debug)]
 struct Call {
     start: usize,
     end: usize,
     append: Option<Append>,
-    /// Tail and hash that were told.
+    /// Tail and hash in the answer.
     tail: Option<u64>,
     hash: Option<u64>,
     optional: bool,
 }
 
-/// Whether some order explains the calls: tries all.
+/// Whether some order explains the calls.
 fn explained(calls: &[Call], left: &[usize], state: (u64, u64, Option<u8>)) -> bool {
     let must = left.iter().filter(|at| !calls[**at].optional);
     let Some(first_end) = must.map(|at| calls[*at].end).min() else { return true };
@@ -139,20 +139,20 @@ fn explained(calls: &[Call], left: &[usize], state: (u64, u64, Option<u8>)) -> b
                 holds.then(|| (tail, fold(state.1, records), set.or(state.2)))
             }
         };
-        let told = |after: &(u64, u64, Option<u8>)| {
+        let agrees = |after: &(u64, u64, Option<u8>)| {
             call.tail.is_none_or(|tail| tail == after.0)
                 && call.hash.is_none_or(|hash| hash == after.1)
         };
         call.start <= first_end
-            && after.filter(told).is_some_and(|after| explained(calls, &rest, after))
+            && after.filter(agrees).is_some_and(|after| explained(calls, &rest, after))
     })
 }
 
-/// A stream that clients call at once, now and then wrongly; the log, and the calls that count.
+/// A stream called by several clients, with some wrong answers: the log, and the calls that count.
 fn simulate(numbers: &mut Numbers) -> (String, Vec<Call>) {
     let (mut state, mut events) = ((0u64, 0u64, None::<u8>), String::new());
     let (mut calls, mut clock) = (Vec::new(), 0);
-    // Of each client: its number, the call under way, whether that took effect, its answer.
+    // For each client: its number, the call under way, whether that took effect, its answer.
     let mut under_way: Vec<Option<(usize, bool, bool)>> = vec![None; 3];
     let mut names: Vec<u64> = (0..3).collect();
     let token = |token: Option<u8>| token.map(|token| ["red", "blue"][token as usize]);
@@ -196,7 +196,7 @@ fn simulate(numbers: &mut Numbers) -> (String, Vec<Call>) {
                         state = (tail, fold(state.1, records), set.or(state.2));
                     }
                 }
-                // Now and then a wrong answer.
+                // Sometimes a wrong answer.
                 let wrong = u64::from(numbers.below(12) == 0);
                 call.tail = ok.then_some(state.0 + wrong);
                 call.hash = reads.then_some(state.1);
@@ -212,7 +212,7 @@ fn simulate(numbers: &mut Numbers) -> (String, Vec<Call>) {
                     (Some(_), None, _) => DEFINITE.to_string(),
                     (None, Some(tail), Some(hash)) => found(tail, hash),
                     (None, tail, _) => {
-                        format!("{{\"CheckTailSuccess\":{{\"tail\":{}}}}}", tail.expect("told"))
+                        format!("{{\"CheckTailSuccess\":{{\"tail\":{}}}}}", tail.expect("answered"))
                     }
                 };
                 events += &finish(names[at], number as u64, &answer);
@@ -269,7 +269,7 @@ fn written_histories_equal_those_of_the_collector() {
         start(1, 3, &append(&[9], None, Some("red"), None)),
         finish(2, 2, &found(2, 1 << 63)),
         start(2, 4, "\"CheckTail\""),
-        // Of an open outcome only that is kept.
+        // All that is kept of an open outcome.
         finish(1, 3, INDEFINITE),
     ];
     let imported = read_text(&lines.concat(), Format::S2, &OPTIONS).expect("readable");
@@ -292,7 +292,7 @@ fn written_histories_equal_those_of_the_collector() {
 }
 
 #[test]
-fn a_client_goes_on_as_another_and_what_failed_is_left_out() {
+fn a_client_continues_as_another_and_failed_calls_are_left_out() {
     let text = [
         start(4, 1, &append(&[u64::MAX, 1 << 63], None, None, None)),
         finish(4, 1, INDEFINITE),

@@ -1,4 +1,4 @@
-//! Transactions of Jepsen: by example, and against an enumeration of all orders.
+//! Transactions of Jepsen: by example, and compared with an enumeration of all orders.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -103,12 +103,12 @@ fn an_invalid_transaction_is_refused() {
     assert!(refused.contains("expected --model serializable"), "{refused}");
 }
 
-/// One transaction of a random history, with its events' places.
+/// One transaction of a random history, with the indices of its events.
 struct Txn {
     start: usize,
     end: usize,
     kind: &'static str,
-    /// Key, and what is written; none of a read.
+    /// Key, and the written value; none for a read.
     parts: Vec<(u64, Option<u64>)>,
     found: Vec<Option<u64>>,
 }
@@ -129,7 +129,7 @@ impl Txn {
         text + "]"
     }
 
-    /// Whether it can happen now; if so, what it leaves.
+    /// The values after it; none if it cannot happen now.
     fn step(&self, held: &BTreeMap<u64, u64>) -> Option<BTreeMap<u64, u64>> {
         let mut left = held.clone();
         for ((key, written), found) in self.parts.iter().zip(&self.found) {
@@ -143,7 +143,7 @@ impl Txn {
     }
 }
 
-/// Whether some order explains all that committed, and some of those of which nobody knows.
+/// Whether some order explains all committed transactions, and some of those of unknown outcome.
 fn explained(all: &[Txn], done: u32, held: &BTreeMap<u64, u64>) -> bool {
     let is_open = |at: usize| done >> at & 1 == 0 && all[at].kind != "fail";
     if (0..all.len()).all(|at| !is_open(at) || all[at].kind == "info") {
@@ -157,7 +157,8 @@ fn explained(all: &[Txn], done: u32, held: &BTreeMap<u64, u64>) -> bool {
     })
 }
 
-/// Transactions that happen one after the other somewhere in their events, some answers changed.
+/// Transactions that take effect one after the other within their timeboxes, with some answers
+/// changed.
 fn random(random: &mut Random) -> (String, Vec<Txn>) {
     let count = random.between(2, 6) as usize;
     let mut places: Vec<usize> = (0..2 * count).collect();

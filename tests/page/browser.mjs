@@ -1,5 +1,5 @@
-// Pages in headless Chromium: that they open from the disk without an error or a request, that
-// pointer, keys and every control do what they say, how they look, and how long a frame takes.
+// Tests pages in headless Chromium: they open from the disk without an error or a request, pointer,
+// keys and controls work, contrast suffices, and frames are short.
 //
 //   node tests/page/browser.mjs INTERLAP FOLDER
 //
@@ -53,8 +53,8 @@ function makeFinding() {
   assert.equal(run.status, 1, String(run.stderr));
   const [name] = fs.readdirSync(findings).filter((entry) => entry.startsWith('treiber_aba'));
   const written = path.join(findings, name, 'page.html');
-  const told = `${run.stdout}${run.stderr}`;
-  assert.ok(told.includes(written), `the report names the page: ${told}`);
+  const printed = `${run.stdout}${run.stderr}`;
+  assert.ok(printed.includes(written), `the report names the page: ${printed}`);
   fs.copyFileSync(written, page('finding'));
 }
 
@@ -89,8 +89,9 @@ async function checked(tab) {
       runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'],
     }),
   );
-  const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).slice(0, 3)}`);
-  assert.deepEqual(told, []);
+  const name = ({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).slice(0, 3)}`;
+  const faults = violations.map(name);
+  assert.deepEqual(faults, []);
 }
 
 async function close(tab) {
@@ -111,7 +112,7 @@ for (const name of [
   'interleaved',
   'finding',
 ]) {
-  test(`${name} opens, light and dark, and has no fault that axe knows`, async () => {
+  test(`${name} opens, light and dark, and axe finds no fault`, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const tab = await open(name, { colorScheme });
       await checked(tab);
@@ -129,9 +130,9 @@ test('the page of a finding says how to reproduce it and counts in steps', async
   assert.match(await tab.locator('#facts').innerText(), /Reproduce with\s+interlap replay/);
   assert.match(await tab.textContent('#count'), /Times in steps of the schedule/);
   await tab.getByRole('button', { name: 'Jump to first error' }).click();
-  // What the drain answered, though a value that was pushed had not been popped.
-  const said = /^[A-Z] pop\(\) → empty by the drain.*no order explains its answer/;
-  assert.match(await live(tab), said);
+  // The answer of the drain, though a pushed value had not been popped.
+  const expected = /^[A-Z] pop\(\) → empty by the drain.*no order explains its answer/;
+  assert.match(await live(tab), expected);
   assert.match(await tab.locator('#selected').innerText(), /called at\s+\d+ steps of the schedule/);
   await close(tab);
 });
@@ -171,7 +172,7 @@ test('the timeline zooms and moves by pointer, wheel and keys', async () => {
   await close(tab);
 });
 
-test('the whole page can be used with keys, and says what it does', async () => {
+test('the whole page can be used with keys, and announces changes', async () => {
   const tab = await open('queue-bad');
   await tab.keyboard.press('Tab');
   assert.equal(await tab.evaluate(() => document.activeElement.className), 'skip');
@@ -268,7 +269,7 @@ test('any operation shows the longest order through it', async () => {
   await close(tab);
 });
 
-test('of an operation far from the failure it is said why no order has it', async () => {
+test('an operation far from the failure has the reason why no order is shown', async () => {
   const tab = await open('sets-3000');
   await tab.evaluate(() => window.interlap.select(0));
   assert.match(await tab.textContent('#orders-none'), /is not in these orders/);
@@ -375,7 +376,7 @@ test('the table has every operation, a part at a time', async () => {
   await close(tab);
 });
 
-test('the interleaving is linked with the timeline, and absent where it is not known', async () => {
+test('the interleaving is linked with the timeline, and absent if it is not known', async () => {
   const tab = await open('interleaved');
   assert.ok(await tab.locator('#interleaving').isVisible());
   assert.match(await tab.locator('#interleaving tr.switch').first().innerText(), /⇄/);
@@ -422,13 +423,13 @@ test('the timeline has a scroll bar only where its rows need one', async () => {
   }
 });
 
-test('a page without its script has the verdict and how to see it again', async () => {
+test('a page without its script has the verdict and how to reproduce it', async () => {
   const tab = await open('finding', { javaScriptEnabled: false });
   assert.match(await tab.locator('#facts').innerText(), /Reproduce with\s+interlap replay/);
   await close(tab);
 });
 
-test('a browser that is too old is told so', async () => {
+test('a browser that is too old shows a notice', async () => {
   const text = fs.readFileSync(page('queue-bad'), 'utf8');
   for (const [name, from, to] of [
     ['too-old', "'use strict';", "'use strict'; let let;"],

@@ -1,5 +1,5 @@
-// The page's logic without a browser. The script and a page's data with what is expected come in;
-// the first thing that is not so ends this with an error.
+// Tests the page's logic without a browser, given the script, a page's data and the expected
+// results. The first failure throws.
 
 'use strict';
 const assert = require('node:assert');
@@ -75,13 +75,13 @@ function search() {
   const kinds = log.map(({ kind }) => kind);
   assert.equal(kinds[0], 'begin');
   assert.equal(kinds.at(-1), search.cut ? 'cut' : search.found === null ? 'none' : 'found');
-  // Every configuration is reached once, every try is told once.
+  // Every configuration is reached once, every attempt is reported once.
   const taken = log.filter(({ kind }) => kind === 'taken').map(({ to }) => to);
   assert.equal(new Set(taken).size, taken.length);
   assert.equal(taken.length + search.roots.length, search.nodes.length);
   const tries = search.nodes.reduce((sum, node) => sum + node.tries.length, 0);
-  const told = kinds.filter((kind) => ['taken', 'refused', 'seen'].includes(kind)).length;
-  if (!search.cut) assert.equal(told, tries);
+  const reported = kinds.filter((kind) => ['taken', 'refused', 'seen'].includes(kind)).length;
+  if (!search.cut) assert.equal(reported, tries);
   pins(search);
 }
 

@@ -1,5 +1,5 @@
-//! The page's script under Node.js, without a browser: what it decodes, and what it makes of the
-//! search. Where Node.js is missing the tests say that they were skipped.
+//! Tests the page's script under Node.js, without a browser: its decoding and its search. Without
+//! Node.js the tests print that they were skipped.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::sizes::sets;
 use super::{BAD, data, good, page_of, read};
 
-/// Runs `tests/page/logic.js` on a page's data; none where there is no Node.js.
+/// Runs `tests/page/logic.js` on a page's data; none without Node.js.
 fn run(expected: &Value, page: &str) -> Option<()> {
     let dir = tempfile::tempdir().expect("temp dir");
     let write = |name: &str, text: &str| {
@@ -33,14 +33,14 @@ fn run(expected: &Value, page: &str) -> Option<()> {
             return None;
         }
     };
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}{error}");
-    print!("{told}");
+    assert!(output.status.success(), "{printed}{error}");
+    print!("{printed}");
     Some(())
 }
 
-/// What the script should decode: each operation in the order of starts.
+/// What the script should decode: the operations in the order of their starts.
 fn expected(history: &History) -> Value {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
@@ -51,7 +51,7 @@ fn expected(history: &History) -> Value {
 }
 
 #[test]
-fn the_script_decodes_what_was_packed() {
+fn the_script_decodes_the_packed_history() {
     let history = read(BAD);
     run(&expected(&history), &page_of(&history, "fifo", "x"));
     let history = read(&good());
@@ -61,7 +61,7 @@ fn the_script_decodes_what_was_packed() {
 }
 
 #[test]
-fn the_script_finds_the_longest_orders() {
+fn the_script_finds_the_longest_partial_linearizations() {
     let history = read(BAD);
     let model: Spec = "fifo".parse().expect("a model");
     let Verdict::Violation(witness) = check(&history, &model, &Limits::default()) else {

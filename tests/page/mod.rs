@@ -1,6 +1,5 @@
-//! Pages: what is in them, that nothing of a history can break out of its place, how large they
-//! are, and whether their script understands what it is given. Browsers have tests of their own:
-//! `make test-pages`.
+//! Pages: their contents, their size, their script, and that text of a history is escaped. Tests in
+//! a browser are separate: `make test-pages`.
 
 mod logic;
 mod sizes;
@@ -32,13 +31,13 @@ pub fn read(text: &str) -> History {
     jsonl::read(text, None).expect("a good history").history
 }
 
-/// The same queue, and nothing wrong: the two values leave it the other way round.
+/// The same queue without the violation: the two values leave it in the right order.
 pub fn good() -> String {
     let swapped = BAD.replace("\"end\": 90, \"results\": [2]", "\"end\": 90, \"results\": [1]");
     swapped.replace("\"end\": 130, \"results\": [1]", "\"end\": 130, \"results\": [2]")
 }
 
-/// The page of a history, judged.
+/// The page of a history with its verdict.
 pub fn page_of(history: &History, model: &str, title: &str) -> String {
     let model: Spec = model.parse().expect("a model");
     let verdict = check(history, &model, &Limits::default());
@@ -79,7 +78,7 @@ fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
     }
 }
 
-/// What the page's script is given.
+/// The data of the page's script.
 pub fn data(page: &str) -> serde_json::Value {
     let start = page.split_once("id=\"data\">").expect("data").1;
     let json = start.split_once("</script>").expect("an end").0;
@@ -87,12 +86,12 @@ pub fn data(page: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_page_says_what_was_found() {
+fn a_page_shows_the_violation() {
     let page = page_of(&read(BAD), "fifo", "bad.jsonl");
     assert!(page.contains("No order of the calls explains the answers (fifo-order)"));
     let data = data(&page);
     assert_eq!((&data["verdict"], &data["operations"]["count"]), (&"violation".into(), &8.into()));
-    // The dequeue of 2, which came too early.
+    // The dequeue of 2, which is too early.
     assert_eq!(data["partials"]["failed"], 3);
     assert_eq!(data["rows"], serde_json::json!(["thread 0", "thread 1", "thread 2"]));
     let story = &data["story"];
@@ -102,7 +101,7 @@ fn a_page_says_what_was_found() {
 }
 
 #[test]
-fn a_good_history_has_an_order_and_an_undecided_one_says_so() {
+fn the_pages_of_consistent_and_inconclusive_histories() {
     let page = page_of(&read(&good()), "fifo", "good.jsonl");
     assert!(page.contains("Consistent: some order of the calls explains every answer"));
     let found = data(&page);
@@ -132,7 +131,7 @@ fn a_fault_has_the_last_calls_and_no_search() {
 }
 
 #[test]
-fn the_interleaving_is_in_the_page_where_it_is_known() {
+fn a_page_has_the_interleaving_if_it_is_known() {
     let history = read(BAD);
     let operation = history.ids().next();
     let step = Interleaved {
@@ -156,7 +155,7 @@ fn the_interleaving_is_in_the_page_where_it_is_known() {
 }
 
 #[test]
-fn text_of_a_history_cannot_break_out_of_its_place() {
+fn text_of_a_history_is_escaped() {
     let evil = "</script><script>alert(1)</script><!--{{style}}";
     let tool = Tool::new();
     let text = format!(
@@ -169,7 +168,7 @@ fn text_of_a_history_cannot_break_out_of_its_place() {
     tool.write("evil.jsonl", &text);
     tool.check("evil.jsonl").with("--html evil.html").expect(1, &["violates kv"]);
     let page = tool.read("evil.html");
-    // The data's element, the script's and its guard's, and no other.
+    // The elements of the data, the script and its guard, and no other.
     assert_eq!(page.matches("<script").count(), 3, "{page}");
     assert_eq!(page.to_lowercase().matches("</script").count(), 3);
     let strings = data(&page)["strings"].to_string();
@@ -180,7 +179,7 @@ fn text_of_a_history_cannot_break_out_of_its_place() {
 }
 
 #[test]
-fn a_page_without_scripts_says_what_was_found_and_how_to_see_it_again() {
+fn a_page_without_scripts_shows_the_violation_and_how_to_reproduce_it() {
     let history = read(BAD);
     let facts = vec![(REPRODUCE_WITH.to_string(), "interlap replay <x>".to_string())];
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
@@ -209,11 +208,11 @@ fn a_page_loads_nothing() {
 fn check_writes_the_page_of_the_first_bad_history() {
     let tool = Tool::new();
     tool.write("bad.jsonl", BAD);
-    let told = tool.check("bad.jsonl").with("--html page.html").expect(1, &["violates fifo"]);
-    assert!(told.err.contains("page.html: the page of bad.jsonl"), "{}", told.err);
+    let answer = tool.check("bad.jsonl").with("--html page.html").expect(1, &["violates fifo"]);
+    assert!(answer.err.contains("page.html: the page of bad.jsonl"), "{}", answer.err);
     let json = tool.check("bad.jsonl").with("--html page.html").json(1);
     assert_eq!(json[0]["verdict"], "violation");
     let run = tool.check("bad.jsonl").with("--html no/such/page.html");
     let nowhere = run.expect(2, &["cannot write no/such/page.html"]);
-    assert!(nowhere.out.is_empty(), "told before the check: {}", nowhere.out);
+    assert!(nowhere.out.is_empty(), "printed before the check: {}", nowhere.out);
 }

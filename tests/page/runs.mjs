@@ -1,5 +1,5 @@
-// The pages of runs in a browser: that they open, can be used with keys and without a script, lead
-// to the pages of findings, and fit narrow screens.
+// Tests the pages of runs in a browser: they open, work with keys and without a script, lead to the
+// pages of findings, and fit narrow screens.
 
 import assert from 'node:assert';
 import { spawnSync } from 'node:child_process';
@@ -21,7 +21,7 @@ export const runs = ['run', 'run-gaps', 'run-merged'];
 
 export function addRunTests({ test, open, close, checked, folder }) {
   for (const name of runs) {
-    test(`${name} opens, light and dark, and has no fault that axe knows`, async () => {
+    test(`${name} opens, light and dark, and axe finds no fault`, async () => {
       for (const colorScheme of ['light', 'dark']) {
         const tab = await open(name, { colorScheme });
         await checked(tab);

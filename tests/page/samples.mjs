@@ -1,5 +1,5 @@
-// What the browser tests show: histories good and bad, short and long, an interleaving; and how
-// the contrast of two colours is measured.
+// Data of the browser tests: histories good and bad, short and long, an interleaving. Also measures
+// the contrast of two colours.
 
 import assert from 'node:assert';
 

@@ -1,4 +1,4 @@
-//! How large pages are, and what is left out of those of very long histories.
+//! The sizes of pages, and what the pages of very long histories leave out.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use interlap::core::history::History;
 
 use super::{data, page_of, read};
 
-/// A set of 20 keys, used by five threads; at the end a key answers to be there that is not.
+/// A set of 20 keys, used by five threads. The last call finds a key that is not in the set.
 pub fn sets(operations: usize) -> History {
     let mut text = String::from("{\"interlap\": 1, \"model\": \"set\"}\n");
     let mut seed = 1u64;
@@ -18,7 +18,7 @@ pub fn sets(operations: usize) -> History {
     let mut present = [false; 20];
     let mut free = [0u64; 5];
     for at in 0..operations {
-        // Each takes effect at its own instant, 10 after the one before; boxes reach around it.
+        // Each takes effect 10 after the one before, within its timebox.
         let instant = 100 + 10 * at as u64;
         let thread = (0..5).min_by_key(|thread| free[*thread]).expect("five");
         let start = (instant - random(30)).max(free[thread] + 1);
@@ -33,7 +33,7 @@ pub fn sets(operations: usize) -> History {
             _ => ("contains", present[key]),
         };
         let status = if ok { "ok" } else { "failed" };
-        // Nothing overlaps the one that is wrong.
+        // No call overlaps the wrong one.
         let late = if wrong { 1_000 } else { 0 };
         let (start, end) = (start + late, free[thread] + late);
         writeln!(
@@ -53,11 +53,11 @@ fn a_page_of_3000_operations_is_small() {
         let started = Instant::now();
         let page = page_of(&history, "set", "sets");
         let (kib, ms) = (page.len() >> 10, started.elapsed().as_millis());
-        println!("{operations} operations: {kib} KiB, judged and written in {ms} ms");
+        println!("{operations} operations: {kib} KiB, checked and written in {ms} ms");
         let found = data(&page);
         assert_eq!(found["verdict"], "violation");
         assert_eq!(found["operations"]["left_out"], 0);
-        // Ten bytes an operation, and what a page has anyway.
+        // Ten bytes an operation, and the fixed size of a page.
         assert!(page.len() < 400_000 + 14 * operations, "{operations}: {kib} KiB");
     }
 }
@@ -69,7 +69,7 @@ fn a_page_of_too_many_operations_keeps_those_around_the_failure() {
     let count = found["operations"]["count"].as_u64().expect("a number");
     assert_eq!(found["operations"]["left_out"], 310_000 - count);
     assert!((300_000..300_100).contains(&count), "{count}");
-    // The failure is the last.
+    // The failure is the last operation.
     assert_eq!(found["partials"]["failed"], count - 1);
     assert!(found["witness"].as_array().is_some_and(|witness| !witness.is_empty()));
 }

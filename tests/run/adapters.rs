@@ -1,6 +1,6 @@
-//! Texts of adapters. Each misbehaving one is the good queue with one line changed.
+//! Texts of adapters. Each faulty one is the correct queue with one line changed.
 
-/// A queue behind a lock: what every other text is made from.
+/// A queue with a lock, the base of every other text.
 pub const QUEUE: &str = r#"// A queue behind a lock.
 #include <interlap.hpp>
 #include <cassert>
@@ -47,7 +47,7 @@ pub fn member(code: &str) -> String {
     QUEUE.replace("/*MEMBER*/", code)
 }
 
-/// A target in C whose description and call are given.
+/// A target in C with this description and call function.
 pub fn in_c(description: &str, call: &str) -> String {
     format!(
         r#"#include <interlap.h>

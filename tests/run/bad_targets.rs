@@ -1,13 +1,13 @@
 //! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
-//! outlives them, says what happened, and keeps what was recorded.
+//! survives them, reports what happened, and keeps what was recorded.
 
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
 use super::tool::Tool;
 
-/// Runs a queue that faults after some calls, under each engine; one finding is expected, with
-/// these words. Gives what native threads left.
+/// Runs a queue that faults after some calls, under each engine; expects one finding with these
+/// words. Gives the files of the native run.
 fn fault(text: &str, words: &[&str]) -> Tool {
     fault_under("controlled", text, words);
     fault_under("native", text, words)
@@ -69,8 +69,9 @@ fn a_target_that_kills_itself_keeps_the_history() {
 }
 
 #[test]
-fn a_history_that_the_target_overwrote_is_not_judged() {
-    // The first thread's records: what the others took from it then seems to come from nowhere.
+fn a_history_that_the_target_overwrote_is_not_checked() {
+    // The first thread's records: its values, taken by other threads, then seem to come from
+    // nowhere.
     let code = r#"
         static pthread_t first;
         static int others;
@@ -117,7 +118,7 @@ fn a_hang_is_found_and_ended() {
 }
 
 #[test]
-fn a_run_goes_on_after_a_fault() {
+fn a_run_continues_after_a_fault() {
     let tool = Tool::new();
     let text = enqueue("if (rand() % 200 == 0) abort();");
     let json = tool.fuzz_text("bad.cpp", &text).rounds(100).calls(20).json(1);
@@ -137,14 +138,14 @@ fn a_child_that_the_target_forks_does_no_harm() {
 }
 
 #[test]
-fn a_child_that_lives_on_does_not_hold_up_the_end() {
+fn a_child_that_lives_on_does_not_delay_the_end_of_the_run() {
     let tool = Tool::new();
     let text = enqueue("if (added == 10 && fork() == 0) for (;;) pause();");
     tool.fuzz_text("forks.cpp", &text).rounds(20).calls(20).expect(0, &[NOTHING_FOUND]);
 }
 
 #[test]
-fn a_target_that_prints_a_lot_is_no_trouble() {
+fn a_target_may_print_a_lot() {
     let text = enqueue("for (int i = 0; i < 100; i++) { puts(\"hello\"); fputs(\"x\", stderr); }");
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
@@ -155,7 +156,7 @@ fn a_target_that_prints_a_lot_is_no_trouble() {
 }
 
 #[test]
-fn a_leak_is_warned_of_and_the_run_goes_on() {
+fn a_leak_is_a_warning_and_the_run_continues() {
     let tool = Tool::new();
     let text = enqueue("memset(new char[1 << 14], 1, 1 << 14);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
@@ -163,9 +164,9 @@ fn a_leak_is_warned_of_and_the_run_goes_on() {
     run.with("--memory 256").expect(0, &["grew by", "started anew", NOTHING_FOUND]);
 }
 
-/// As of many an allocator: a program has little room left for it.
+/// As of some allocators: a running program has little left of it.
 #[test]
-fn much_thread_local_storage_of_the_initial_kind_is_no_trouble() {
+fn a_target_may_have_much_static_thread_local_storage() {
     let storage = "[[gnu::tls_model(\"initial-exec\")]] thread_local volatile char own[9000];";
     let text = enqueue("for (auto &c : own) c = c + 1;");
     let text = text.replace("struct Queue", &format!("{storage}\nstruct Queue"));
@@ -174,7 +175,7 @@ fn much_thread_local_storage_of_the_initial_kind_is_no_trouble() {
         let run = tool.fuzz_text("storage.cpp", &text).engine(engine).rounds(20).calls(20);
         run.expect(0, &[NOTHING_FOUND]);
     }
-    // More than anybody would keep room for.
+    // More than is reserved.
     let text = text.replace("own[9000]", "own[300000]");
     let tool = Tool::new();
     let run = tool.fuzz_text("storage.cpp", &text).native().rounds(20);
@@ -223,7 +224,7 @@ fn too_many_results_are_an_adapter_error() {
 }
 
 #[test]
-fn more_values_than_were_asked_for_are_an_adapter_error() {
+fn more_values_than_requested_are_an_adapter_error() {
     let call = "if (call->op == IL_DEQUEUE_BULK) call->result_count = 64;
                 else call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_FULL;";
     let words = ["dequeue_bulk answered 64 values where at most"];
@@ -271,13 +272,13 @@ fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
 }
 
 #[test]
-fn helpers_with_the_names_of_other_families_are_nobodys_concern() {
+fn helpers_may_have_the_names_of_other_families() {
     let text = member("void *get() { return 0; } void write(char *, int) {} int size = 0;");
     Tool::new().fuzz_text("helpers.cpp", &text).rounds(40).expect(0, &["40 rounds"]);
 }
 
 #[test]
-fn a_container_with_one_side_only_is_warned_of() {
+fn a_container_that_only_adds_or_only_removes_is_a_warning() {
     let text = QUEUE.replace("dequeue(", "take_one(");
     let tool = Tool::new();
     let run = tool.fuzz_text("one_sided.cpp", &text).rounds(40);

@@ -1,5 +1,5 @@
-//! Findings that are most likely one bug, and findings that are not: of real runs, whose planted
-//! lines tell which bug each shows.
+//! Which findings are most likely one bug: findings of real runs, where marked lines of the adapter
+//! show the planted bug.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use interlap::finding::{Failure, Stored};
 
 use super::tool::Tool;
 
-/// A register with two bugs, each told by the line at which a thread is stopped in it.
+/// A register with two bugs, each shown by the line at which a thread is stopped in it.
 const TWO_BUGS: &str = r#"#include <atomic>
 #include <interlap.hpp>
 struct Register {
@@ -42,7 +42,7 @@ fn planted(stored: &Stored) -> BTreeSet<u32> {
 }
 
 #[test]
-fn two_bugs_of_one_structure_are_never_taken_for_one() {
+fn two_bugs_of_one_structure_are_never_grouped() {
     let tool = Tool::new();
     let run = tool.fuzz_text("two.cpp", TWO_BUGS).rounds(600).jobs(1).findings(5).shrinking("8s");
     let answer = run.expect(1, &["most likely the same bug as two-"]);
@@ -60,7 +60,7 @@ fn two_bugs_of_one_structure_are_never_taken_for_one() {
     assert!(bugs.len() < findings.len(), "and some more than once: {lines:?}");
 }
 
-/// The finding, saved beside itself with a change.
+/// Saves a changed copy of the finding beside it.
 fn saved_as(stored: &Stored, name: &str, change: impl Fn(&mut Stored)) {
     let mut other = Stored::load(&stored.directory).expect("a finding");
     other.directory = stored.directory.with_file_name(name);
@@ -88,7 +88,8 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     let answer =
         tool.call("triage").expect(1, &["also seen as variant of pop", "most likely 1 bug."]);
     answer.expect(1, &["2 distinct, 2 new"]);
-    // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another.
+    // Other lines, another kind of rule, another model, a fault, or no table: in doubt, another
+    // bug.
     saved_as(&stored, "elsewhere", |stored| moved(stored, 1000));
     saved_as(&stored, "ruled", |stored| {
         let Failure::Violation { rule, .. } = &mut stored.finding.what else {
@@ -104,10 +105,10 @@ fn variants_of_one_bug_are_listed_with_it_and_others_are_not() {
     let all = json["findings"].as_array().expect("findings");
     let variants = all.iter().filter(|finding| finding["bug"] == all[0]["bug"]);
     assert_eq!((all.len(), variants.count()), (7, 2));
-    // Reports for other programs have each of them.
+    // Reports for other programs list each finding.
     let junit = tool.call("triage --junit -").run();
     assert_eq!(junit.out.matches("<failure ").count(), 7);
-    // What is new never hides behind what is known.
+    // A new finding is never hidden by a known one.
     let known = "[[known]]\nname = 'split'\nsignature = 'variant of pop'\n";
     tool.write("known.toml", known);
     let json = tool.call("triage --known known.toml --json").expect(1, &[]).json();

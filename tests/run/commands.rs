@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::adapters::{QUEUE, dequeue, enqueue};
 use super::tool::{Answer, Tool, read};
 
-/// A queue that now and then answers the newest value: wrong even without threads.
+/// A queue that sometimes answers the newest value: wrong even without threads.
 const NOT_FIFO: &str =
     "if (added % 5 == 4) { value = values.back(); values.pop_back(); return true; }";
 
@@ -24,7 +24,7 @@ fn a_correct_queue_is_not_accused() {
 }
 
 #[test]
-fn what_fails_without_threads_is_found_before_there_are_any() {
+fn what_fails_with_one_call_at_a_time_is_found_first() {
     let tool = Tool::new();
     let finding = tool
         .fuzz_text("lifo.cpp", &dequeue(NOT_FIFO))
@@ -37,7 +37,7 @@ fn what_fails_without_threads_is_found_before_there_are_any() {
 #[test]
 fn a_violation_is_shown_checked_and_replayed() {
     let tool = Tool::new();
-    // Lets go of the lock between looking and taking.
+    // Releases the lock between its look and its removal.
     let racy = dequeue("lock.unlock(); lock.lock(); if (values.empty()) return false;");
     let run = tool.fuzz_text("racy.cpp", &racy).native().findings(1);
     let answer = run.expect(1, &[UNEXPLAINED, REPRODUCE_WITH, "dequeue() -> "]);
@@ -175,7 +175,7 @@ fn every_bundled_target_is_listed_with_its_guarantee() {
 }
 
 #[test]
-fn doctor_speaks_of_the_clock() {
+fn doctor_describes_the_clock() {
     Tool::new().call("doctor").expect(0, &["TSC", "C++"]);
 }
 
@@ -190,7 +190,7 @@ fn mistakes_on_the_command_line_are_explained() {
 }
 
 #[test]
-fn the_monotonic_clock_finds_the_same_kind_of_things() {
+fn the_monotonic_clock_finds_bugs_too() {
     let tool = Tool::new();
     let run = tool.fuzz_text("queue.cpp", QUEUE).rounds(500).with("--clock monotonic");
     run.expect(0, &["CLOCK_MONOTONIC", NOTHING_FOUND]);
@@ -210,16 +210,16 @@ fn a_termination_sent_twice_ends_the_run_and_keeps_its_summary() {
 fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
     let mut child = tool.fuzz_text("queue.cpp", QUEUE).with("--junit j.xml").start();
-    // The first line is written when everything is compiled and under way.
+    // The first line is printed once the run has started.
     child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
     std::thread::sleep(Duration::from_secs(1));
     let pid = rustix::process::Pid::from_child(&child);
     for signal in signals {
-        // It may have gone after the first.
+        // It may have ended after the first signal.
         let _ = rustix::process::kill_process(pid, *signal);
         std::thread::sleep(Duration::from_millis(2));
     }
-    let answer = Answer::of(child.wait_with_output().expect("ends"));
+    let answer = Answer::from_output(child.wait_with_output().expect("ends"));
     answer.expect(0, &["Stopped; what was found is kept."]);
     let report = tool.read("j.xml");
     assert!(report.contains("tests=\"1\"") && report.contains("Stopped; what"), "{report}");
@@ -254,7 +254,7 @@ fn a_finding_that_cannot_be_saved_is_still_reported() {
     }
 }
 
-/// Hanging is found only later.
+/// A hang is noticed only after the end of this run.
 #[test]
 fn a_run_without_a_finished_round_is_inconclusive() {
     let tool = Tool::new();

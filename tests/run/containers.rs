@@ -1,11 +1,11 @@
-//! Lists and trees of the C++ library under control: what they do is seen, and is what the
-//! library's own code does.
+//! Lists and trees of the C++ library under control: their accesses are reported, and they behave
+//! as the library's own.
 
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 
 use super::tool::Tool;
 
-/// Random operations on lists and trees, with a look after each whether all is as it should be.
+/// Random operations on lists and trees, with a check of the whole structure after each.
 const CHECKED: &str = r#"// Lists and trees of the C++ library, checked.
 #include <interlap.hpp>
 #include <algorithm>
@@ -85,7 +85,7 @@ struct Set {
 INTERLAP_TARGET(Set)
 "#;
 
-/// A lock that is shared where a list changes.
+/// A shared lock around a change of a list.
 const LRU: &str = r#"// A map in order of use.
 #include <interlap.hpp>
 #include <cstdlib>
@@ -133,7 +133,7 @@ struct Lru {
 INTERLAP_TARGET(Lru)
 "#;
 
-/// An iterator that moves on without the lock.
+/// An iterator that is advanced without the lock.
 const TREE: &str = r#"// A set whose lock is let go before an iterator moves on.
 #include <interlap.hpp>
 #include <mutex>
@@ -161,15 +161,15 @@ fn lists_and_trees_behave_as_the_librarys_own() {
     run.with("--keys 64").expect(0, &[NOTHING_FOUND]);
 }
 
-/// Without what is told of the library's functions nothing is found of the list, and of the tree
-/// only that it crashes somewhere.
+/// Without hooks in the library's functions, the race in the list would not be found, and that in
+/// the tree only as a crash.
 #[test]
 fn races_in_lists_and_trees_are_found() {
     let freed = ["use after free", "Set::contains at tree.cpp:15"];
-    for (name, adapter, said) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
+    for (name, adapter, words) in [("lru.cpp", LRU, &[][..]), ("tree.cpp", TREE, &freed)] {
         let tool = Tool::new();
         let run = tool.fuzz_text(name, adapter).controlled().jobs(1).rounds(100_000).findings(1);
-        run.shrinking("0s").expect(1, &[CONFIRMED]).expect(1, said);
+        run.shrinking("0s").expect(1, &[CONFIRMED]).expect(1, words);
         let finding = tool.only_finding();
         tool.explain(finding).with("--all").expect(1, &["BUG: "]);
     }

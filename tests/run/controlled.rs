@@ -1,11 +1,11 @@
-//! The controlled engine: it finds what it must, never accuses what is correct, and the same seed
-//! is the same bytes, whatever the threads run on.
+//! The controlled engine: it finds planted bugs, never accuses correct structures, and a seed gives
+//! the same bytes on both carriers.
 
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH};
 
 use super::tool::Tool;
 
-/// Found within so many rounds.
+/// Each with the number of rounds within which it is found.
 #[test]
 fn twins_are_found_and_confirmed_in_a_fresh_process() {
     let tool = Tool::new();
@@ -57,7 +57,7 @@ fn history(tool: &Tool, folder: &str, options: &str) -> String {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history_on_both_carriers() {
+fn a_seed_gives_the_same_history_on_both_carriers() {
     let tool = Tool::new();
     let first = history(&tool, "first", "");
     assert!(!first.is_empty());

@@ -1,6 +1,6 @@
-//! The environment of a target under control, proved through the real engine: adapters that use one
-//! feature each and are correct stay clean on both carriers; adapters with a fault in them are
-//! found out, with who did what where; and what cannot be controlled is said.
+//! Interposed functions under the real engine: correct adapters that use one feature each have no
+//! finding on either carrier; faults are found, with threads and places; and what cannot be
+//! controlled is reported.
 
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn fuzz<'a>(tool: &'a Tool, name: &str) -> Call<'a> {
     tool.fuzz(adapter(name)).controlled().seed(3)
 }
 
-/// Nothing is found, in many rounds on fibers and some on threads.
+/// Asserts that nothing is found, in many rounds on fibers and some on threads.
 #[track_caller]
 fn clean(names: &[&str]) {
     let tool = Tool::new();
@@ -29,7 +29,7 @@ fn clean(names: &[&str]) {
     }
 }
 
-/// A fault is found and seen again in a fresh process; its report has these words.
+/// Asserts that a fault is found and confirmed, and that its report has these words.
 #[track_caller]
 fn faulty(name: &str, more: &str, words: &[&str]) {
     let tool = Tool::new();
@@ -66,15 +66,15 @@ fn threads_of_the_target_are_controlled() {
     ]);
 }
 
-/// As natively: eight MiB, of which the thread itself can tell where they are.
+/// As natively: eight MiB, whose address a thread can ask for.
 #[test]
-fn stacks_are_as_large_as_threads_have_them() {
+fn stacks_are_as_large_as_those_of_native_threads() {
     clean(&["deep_stack"]);
     let tool = Tool::new();
     tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).expect(0, &[NOTHING_FOUND]);
 }
 
-/// What the engine has no hold on, or no room for: nobody is accused of it.
+/// What the engine cannot control, or has no room for, is no finding.
 #[test]
 fn targets_beyond_the_engine_run_on_native_threads() {
     for (name, why) in [
@@ -89,13 +89,13 @@ fn targets_beyond_the_engine_run_on_native_threads() {
     }
 }
 
-/// As natively; and what comes after the exception is under control again.
+/// As natively; after the exception, code is under control again.
 #[test]
 fn a_failed_allocation_is_left_to_the_target() {
     clean(&["no_memory"]);
 }
 
-/// Nobody is accused of a wait that only a thread which cannot go on would end.
+/// A wait that only a thread which cannot run meanwhile could end is no finding.
 #[test]
 fn a_system_call_that_waits_cannot_be_controlled() {
     let tool = Tool::new();
@@ -105,7 +105,7 @@ fn a_system_call_that_waits_cannot_be_controlled() {
     }
 }
 
-/// It may hold memory: on its stack, for one.
+/// It may have addresses of blocks, for example on its stack.
 #[test]
 fn a_thread_that_outlives_the_round_leaks_nothing() {
     let tool = Tool::new();
@@ -132,7 +132,7 @@ fn randomness_time_output_and_wide_atomics_are_controlled() {
     clean(&["chance", "prints", "cas128"]);
 }
 
-/// Code that is made when linking would have no hooks.
+/// Code that is generated at link time would have no hooks.
 #[test]
 fn link_time_optimization_keeps_the_hooks() {
     let tool = Tool::new();
@@ -140,7 +140,7 @@ fn link_time_optimization_keeps_the_hooks() {
     run.rounds(50).expect(0, &["50 rounds", NOTHING_FOUND]);
 }
 
-/// The same seed gives the same run, whatever the target asks the system for.
+/// A seed gives the same run, whichever source the target uses.
 #[test]
 fn random_numbers_come_from_the_seed() {
     let tool = Tool::new();
@@ -178,7 +178,7 @@ fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
     faulty("never_signalled", "", &words);
 }
 
-/// As natively: the C++ library says what it was.
+/// As natively: the C++ library prints the exception.
 #[test]
 fn an_exception_that_leaves_a_thread_ends_the_process() {
     for carrier in ["fiber", "thread"] {
@@ -187,11 +187,10 @@ fn an_exception_that_leaves_a_thread_ends_the_process() {
     }
 }
 
-/// Neither locks nor functions of the C library have hooks.
+/// Locks and functions of the C library have no hooks.
 #[test]
 fn freed_memory_used_by_uninstrumented_code_is_found() {
-    // What is handed out again is no longer freed; which of its two findings comes first is no
-    // matter of who is faster.
+    // Without reuse of blocks, and with one job, so that the same finding always comes first.
     let more = "--heap keep --jobs 1";
     let words = ["wrote to freed memory at 0x", ", byte 0", "in Set::remove at freed_lock.cpp:38"];
     faulty("freed_lock", more, &words);
@@ -212,7 +211,7 @@ fn an_overwritten_lock_aborts() {
 }
 
 #[test]
-fn threads_that_wait_for_nothing_are_a_livelock() {
+fn threads_that_spin_for_ever_are_a_livelock() {
     faulty("never_released", "", &["Livelock", "at never_released.cpp:13"]);
     faulty("undo_each_other", "", &["Livelock", "runs, in Register::enter at undo_each_other.cpp"]);
 }
@@ -226,7 +225,7 @@ fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
 }
 
 #[test]
-fn memory_faults_name_the_access_and_what_came_before() {
+fn memory_faults_name_the_access_and_the_earlier_free_or_allocation() {
     faulty(
         "use_after_free",
         "",
@@ -288,7 +287,7 @@ fn a_thread_that_computes_for_ever_is_a_hang() {
 }
 
 #[test]
-fn a_run_goes_on_after_a_hang() {
+fn a_run_continues_after_a_hang() {
     let tool = Tool::new();
     let run = fuzz(&tool, "endless").rounds(40).with("--hang 1s --weight write=1").json(1);
     let count = |name: &str| run[name].as_u64().expect("a count");
@@ -305,7 +304,7 @@ fn a_blocking_read_cannot_be_controlled() {
 }
 
 #[test]
-fn static_data_that_cannot_be_put_back_is_left_to_native_threads() {
+fn too_much_static_data_is_left_to_native_threads() {
     let tool = Tool::new();
     fuzz(&tool, "large_static")
         .rounds(50)
@@ -314,22 +313,22 @@ fn static_data_that_cannot_be_put_back_is_left_to_native_threads() {
     run.expect(0, &["going on with native threads", "50 rounds", NOTHING_FOUND]);
 }
 
-/// Whether all of a target is inline assembly, or one lock beside others that the engine sees.
+/// Both where all of a target is inline assembly, and where one lock of several is.
 #[test]
 fn inline_assembly_is_left_to_native_threads() {
     let tool = Tool::new();
     for (name, line) in [("assembly", "assembly.cpp:16"), ("assembly_lock", "assembly_lock.cpp:14")]
     {
         let answer = fuzz(&tool, name).rounds(1000).run();
-        let told = ["cannot control: atomic instructions", line, "or use --engine native"];
-        answer.expect(2, &told);
+        let words = ["cannot control: atomic instructions", line, "or use --engine native"];
+        answer.expect(2, &words);
         let run = tool.fuzz(adapter(name)).rounds(40).calls(20);
         run.expect(0, &["going on with native threads", "40 rounds", NOTHING_FOUND]);
     }
 }
 
 #[test]
-fn a_target_that_says_it_is_not_for_the_engine_is_refused_at_once() {
+fn a_target_that_excludes_the_engine_is_refused_at_once() {
     let tool = Tool::new();
     let run = tool.fuzz("wiredtiger").controlled();
     run.expect(2, &["cannot control: the adapter of wiredtiger says", "--engine native"]);
@@ -338,7 +337,7 @@ fn a_target_that_says_it_is_not_for_the_engine_is_refused_at_once() {
     own.expect(2, &["cannot control: the adapter of own says"]);
 }
 
-/// A library that is linked and not instrumented, with the part that matters.
+/// An uninstrumented library, linked to the target, with the code that matters.
 const LIBRARY: &str = "
     #include <mutex>
     #include <set>
@@ -415,9 +414,9 @@ fn thread_local_variables_of_two_libraries_stay_separate() {
     }
 }
 
-/// Tables that are filled, and emptied, in one go; and one whose slots are as they were.
+/// Large tables that one call fills or empties; and one whose slots do not change.
 #[test]
-fn long_work_that_nobody_waits_for_is_no_livelock() {
+fn long_work_is_no_livelock() {
     let text = "
         #include <atomic>
         #include <memory>
@@ -452,7 +451,7 @@ fn long_work_that_nobody_waits_for_is_no_livelock() {
     run.rounds(20).with("--plain-points").expect(0, &[NOTHING_FOUND]);
 }
 
-/// Nothing but plain accesses lies between those that race.
+/// There are only plain accesses between those that race.
 #[test]
 fn a_forgotten_lock_is_found_without_options() {
     let text = "
@@ -472,7 +471,7 @@ fn a_forgotten_lock_is_found_without_options() {
     run.with("--plain-points=none").expect(0, &["--plain-points"]);
 }
 
-/// Their handlers would run anywhere, also inside of the engine.
+/// Their handlers would run anywhere, even inside the engine.
 #[test]
 fn signals_from_a_timer_are_not_controlled() {
     let text = "
@@ -505,7 +504,7 @@ fn signals_from_a_timer_are_not_controlled() {
 }
 
 #[test]
-fn a_library_without_hooks_is_named() {
+fn an_uninstrumented_library_is_named() {
     let tool = Tool::new();
     let warning = "blind to the code of libpart.so";
     let answer = fuzz_linked(&tool, USER, LIBRARY, "").run();
@@ -514,10 +513,10 @@ fn a_library_without_hooks_is_named() {
     answer.expect(0, &[NOTHING_FOUND]).lacks(warning);
 }
 
-/// Memory is allocated under the lock, where threads are switched: others then wait without end, in
-/// code of which the engine sees nothing.
+/// An allocation under the lock switches threads: the others then spin for ever, in uninstrumented
+/// code.
 #[test]
-fn a_library_without_hooks_that_spins_is_not_accused() {
+fn an_uninstrumented_library_that_spins_is_not_accused() {
     let tool = Tool::new();
     let spins = LIBRARY.replace(
         "static std::mutex mutex;",

@@ -1,6 +1,6 @@
-//! What rr recorded, made smaller by other engines: the recording stays, what was shown stands
-//! beside it, and both are one finding. rr is the one of `rr.rs` that only pretends to record, so
-//! that rounds are those of native threads.
+//! Recordings of rr that other engines shrink: the recording stays, the shrunk finding is saved
+//! beside it, and both count as one. rr is the script of `rr.rs`, which only pretends to record, so
+//! rounds are those of native threads.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::fake::Fake;
 use super::rr::fake;
 use super::tool::{Answer, Tool, read};
 
-/// A register whose compare_exchange is a load and a store, with a pause in between, as long as a
-/// file is there that says so.
+/// A register whose compare_exchange is a load and a store with a pause in between, as long as the
+/// file `flag` exists.
 fn register(head: &str, flag: &Path) -> String {
     let flag = flag.display();
     format!(
@@ -40,7 +40,7 @@ INTERLAP_TARGET(Register)
     )
 }
 
-/// One that is broken, found under an rr that only runs what it should record.
+/// A broken register, found under the rr that only pretends to record.
 struct Found {
     fake: Fake,
     tool: Tool,
@@ -83,7 +83,7 @@ fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
     assert_eq!(shown.finding.recorded_as.as_ref().expect("of rr").name, recorded.finding.name);
     assert_eq!((shown.finding.plan.engine, shown.finding.confirmed), (smaller.engine, Some(true)));
     assert!(smaller.size.calls <= 6 && smaller.size.preemptions <= Some(3), "{}", smaller.size);
-    // Each names the other, in words and on the page.
+    // Each finding refers to the other, in text and on the page.
     for file in ["report.txt", "page.html"] {
         assert!(text(&recorded.directory, file).contains(&smaller.name), "{file}");
         let above = recorded.directory.display().to_string();
@@ -93,7 +93,7 @@ fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
             "{above}"
         );
     }
-    // The one gives its own history as before, the other the identical round each time.
+    // The recording replays its own history, the shrunk finding the identical round each time.
     let same = ["the same violation"];
     tool.replay(&recorded.directory).with("--history-only").expect(1, &same);
     tool.replay(&shown.directory).expect(1, &["identical, record by record"]);
@@ -109,7 +109,7 @@ fn a_shrunk_recording_keeps_its_recording_and_stays_one_finding() {
 }
 
 #[test]
-fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
+fn shrinking_a_recording_again_starts_from_its_shrunk_finding() {
     let found = Found::with("", "");
     found.answer.expect(1, &["Recording"]);
     let mut recorded = found.recorded();
@@ -123,17 +123,17 @@ fn shrinking_a_recording_goes_on_with_what_was_shown_of_it() {
         found.tool.shrink(directory).within("3s").expect(1, &[SHRUNK_TO, "/smaller"]);
     }
     let shown = Stored::load(&recorded.smaller()).expect("a finding");
-    let told = found.recorded().finding.cross_engine.and_then(|elsewhere| elsewhere.smaller);
-    assert_eq!(Some(shown.finding.shrunk.expect("shrunk").size), told.map(|smaller| smaller.size));
+    let smaller = found.recorded().finding.cross_engine.and_then(|elsewhere| elsewhere.smaller);
+    assert_eq!(Some(shown.finding.shrunk.expect("shrunk").size), smaller.map(|found| found.size));
     assert_eq!(std::fs::read(recorded.directory.join("trace.mpk")).expect("a trace"), trace);
-    // Another sighting takes its place, of which nothing was shown.
+    // Another recording replaces it, which was not shrunk.
     recorded.finding.cross_engine = None;
     recorded.save().expect("room");
     assert!(!recorded.smaller().exists());
 }
 
 #[test]
-fn a_recording_that_no_other_engine_shows_stands() {
+fn a_recording_that_no_other_engine_reproduces_is_kept() {
     let found = Found::with("", "");
     found.answer.expect(1, &["Recording"]);
     std::fs::remove_file(found.fake.path("broken")).expect("it was there");

@@ -1,4 +1,5 @@
-//! Findings of the controlled engine under gdb: it stops where it is told to, in the target's code.
+//! Findings of the controlled engine under gdb: it stops at the requested places in the target's
+//! code.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ use interlap::report::words::BREAK_AT_IT_WITH;
 use super::adapters;
 use super::tool::{Answer, Tool, data, read};
 
-/// Fuzzes until something is found; gives the findings' directories, in a folder whose name needs
-/// quotes.
+/// Fuzzes until something is found, in a folder whose name needs quotes; gives the findings'
+/// directories.
 fn findings(tool: &Tool, target: impl AsRef<OsStr>, more: &str) -> Vec<PathBuf> {
     let run = tool.fuzz(target).controlled().seed(5).jobs(1).rounds(20_000).findings(1);
     run.out("it's here").with(more).expect(1, &[BREAK_AT_IT_WITH]).findings
@@ -27,7 +28,7 @@ fn commands(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| line.to_string()).collect()
 }
 
-/// Asserts that `parts` stand in the text in this order.
+/// Asserts that the text contains `parts` in this order.
 #[track_caller]
 fn in_order(text: &str, parts: &[String]) {
     let mut rest = text;
@@ -39,12 +40,12 @@ fn in_order(text: &str, parts: &[String]) {
     }
 }
 
-/// What gdb is asked at the markers of an operation, without the script's help, and what it says.
+/// Plain gdb commands for the markers of an operation, and gdb's expected output.
 fn markers(stored: &Stored, id: OperationId) -> (Vec<String>, Vec<String>) {
     let history = &stored.round.history;
     let (operation, index) = (history.operation(id), id.index);
     let thread = history.threads[id.thread as usize].client;
-    let (mut asked, mut said) = (commands(&["interlap-start"]), Vec::new());
+    let (mut asked, mut expected) = (commands(&["interlap-start"]), Vec::new());
     for (name, stamp) in [("begin", operation.start), ("end", operation.end)] {
         if stamp == NEVER {
             continue;
@@ -52,17 +53,17 @@ fn markers(stored: &Stored, id: OperationId) -> (Vec<String>, Vec<String>) {
         asked.push(format!("tbreak *interlap_op_{name} if $rdx == {stamp}"));
         asked.push("continue".to_string());
         asked.push(format!("printf \"{name} %lu %lu %lu\\n\", $rdi, $rsi, $rdx"));
-        said.push(format!("{name} {thread} {index} {stamp}\n"));
+        expected.push(format!("{name} {thread} {index} {stamp}\n"));
     }
-    (asked, said)
+    (asked, expected)
 }
 
-/// Every command of a finding's script, in one gdb: its first operation by the bare markers, then
-/// all by `interlap-op` and `interlap-next`, each in the target's code; then a step that is over.
+/// Uses every command of a finding's script in one gdb: its first operation by the plain markers,
+/// then all by `interlap-op` and `interlap-next`, each in the target's code; then a past step.
 fn all_commands(tool: &Tool, finding: &Path, source: &str) {
     let stored = Stored::load(finding).expect("a finding");
     let (history, shown) = (&stored.round.history, stored.shown());
-    let (mut asked, mut said) = markers(&stored, shown[0]);
+    let (mut asked, mut expected) = markers(&stored, shown[0]);
     asked.insert(0, "interlap-ops".to_string());
     let lines = shown.iter().zip('A'..='Z').map(|(id, letter)| {
         let client = history.threads[id.thread as usize].client;
@@ -73,21 +74,21 @@ fn all_commands(tool: &Tool, finding: &Path, source: &str) {
         format!("{letter}  {name}")
     });
     let lines: Vec<String> = lines.collect();
-    said.splice(0..0, lines.clone());
+    expected.splice(0..0, lines.clone());
     for (at, (id, line)) in shown.iter().zip(lines).enumerate() {
         asked.push(if at == 0 { "interlap-op a" } else { "interlap-next" }.to_string());
-        // What the compiler tells of inlined functions has gaps: behind the access, if not before.
+        // Debug information of inlined functions has gaps, so gdb may stop behind the access.
         asked.extend(commands(&["backtrace", "interlap-finish", "backtrace"]));
-        said.extend([line, format!("Step {}, from here", history.operation(*id).start + 1)]);
-        said.extend(["interlap_stop".to_string(), format!("/{source}:")]);
+        expected.extend([line, format!("Step {}, from here", history.operation(*id).start + 1)]);
+        expected.extend(["interlap_stop".to_string(), format!("/{source}:")]);
     }
     asked.extend(commands(&["interlap-next", "interlap-step 3", "interlap-step"]));
-    said.extend(commands(&["was the last operation", "Step 3, ", "Step 4, "]));
+    expected.extend(commands(&["was the last operation", "Step 3, ", "Step 4, "]));
     let answer = debug(tool, finding, "--op 1", &asked);
-    in_order(&answer.expect(0, &[]).out, &said);
+    in_order(&answer.expect(0, &[]).out, &expected);
 }
 
-/// The twins that show under sequential consistency, with the source that has their code.
+/// The twins whose bugs show under sequential consistency, with their source files.
 #[test]
 fn gdb_stops_at_every_operation_of_every_twin() {
     for (twin, source) in [
@@ -108,14 +109,14 @@ fn gdb_stops_at_every_operation_of_every_twin() {
     }
 }
 
-/// A queue that answers wrongly at once, so that its witness is known.
+/// A queue that answers wrongly at once, so that the witness is known.
 fn forgetful(tool: &Tool) -> PathBuf {
     let text = adapters::dequeue("if (added > 3) value++;");
     findings(tool, tool.adapter("forgetful.cpp", &text), "").remove(0)
 }
 
 #[test]
-fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
+fn gdb_stops_at_steps_and_at_preemptions_and_continues() {
     let tool = Tool::new();
     let finding = findings(&tool, "mutex_map_lost_update", "").remove(0);
     let stored = Stored::load(&finding).expect("a finding");
@@ -132,7 +133,7 @@ fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
         "interlap-op 99",
         "help interlap-preemptions",
     ];
-    let said = [
+    let expected = [
         &format!("Step {step}, from here"),
         "\"thread 0\"",
         "Temporary breakpoint",
@@ -147,26 +148,26 @@ fn gdb_stops_at_steps_and_at_preemptions_and_goes_on_from_there() {
         "Go to the next preemption",
     ];
     let answer = debug(&tool, &finding, &format!("--step {step}"), &commands(&asked));
-    in_order(&answer.expect(0, &["came to its end"]).out, &commands(&said));
+    in_order(&answer.expect(0, &["came to its end"]).out, &commands(&expected));
     let letter = ('A'..='Z').nth(stored.shown().len()).expect("few operations");
     let answer = debug(&tool, &finding, &format!("--op {letter}"), &[]);
     answer.expect(2, &["this finding's operations are A to "]);
 }
 
-/// Runs a target to its fault; gdb stops there, with this of its code in sight.
+/// Runs a target to its fault in gdb, which must stop there and print this.
 #[track_caller]
-fn stops_at_fault(file: &str, text: &str, more: &str, said: &[&str]) {
+fn stops_at_fault(file: &str, text: &str, more: &str, expected: &[&str]) {
     let tool = Tool::new();
     for finding in findings(&tool, tool.adapter(file, text), more) {
         let answer = debug(&tool, &finding, "", &commands(&["interlap-ops", "interlap-op A"]));
-        let all: Vec<&str> = said.iter().copied().chain(["A  thread ", "from here"]).collect();
+        let all: Vec<&str> = expected.iter().copied().chain(["A  thread ", "from here"]).collect();
         in_order(&answer.expect(0, &[]).out, &commands(&all));
     }
 }
 
 #[test]
 fn gdb_stops_at_faults() {
-    for (name, code, said) in [
+    for (name, code, expected) in [
         ("crash", "if (added > 5) *(volatile int *)8 = 1;", "signal SIGSEGV"),
         ("wild", "if (added > 5) *(volatile int *)0xdead000000000000 = 1;", "interlap_fault"),
         ("abort", "assert(added < 6);", "SIGABRT"),
@@ -178,13 +179,13 @@ fn gdb_stops_at_faults() {
         let line = text.lines().position(|line| line.contains(code)).expect("the line") + 1;
         let more = if name == "hang" { "--hang 2s" } else { "" };
         let place = format!("{name}.cpp:{line}");
-        stops_at_fault(&format!("{name}.cpp"), &text, more, &[said, &place]);
+        stops_at_fault(&format!("{name}.cpp"), &text, more, &[expected, &place]);
     }
     let text = read(data("controlled/abba.cpp"));
     stops_at_fault("abba.cpp", &text, "", &["deadlock", "abba.cpp:"]);
 }
 
-/// What already fails in one thread, where the one that drains may have made the call.
+/// A violation with one call at a time, perhaps by the thread that drains.
 #[test]
 fn gdb_stops_in_rounds_of_one_call_at_a_time() {
     let tool = Tool::new();
@@ -195,11 +196,12 @@ fn gdb_stops_in_rounds_of_one_call_at_a_time() {
 }
 
 #[test]
-fn a_finding_that_cannot_be_debugged_says_what_to_do() {
+fn the_error_for_a_finding_that_cannot_be_debugged_says_what_to_do() {
     let tool = Tool::new();
     let finding = forgetful(&tool);
     let mut command = tool.replay(&finding).with("--gdb").command();
-    let answer = Answer::of(command.env("PATH", "/nonexistent").output().expect("it starts"));
+    let answer =
+        Answer::from_output(command.env("PATH", "/nonexistent").output().expect("it starts"));
     answer.expect(2, &["gdb is not installed", "apt-get install gdb"]);
     tool.replay(&finding).with("--gdb --op AB").expect(2, &["a letter of the finding"]);
     let text = adapters::dequeue("if (added > 3) value++;");

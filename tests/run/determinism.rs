@@ -1,5 +1,5 @@
-//! The controlled engine's promise: a round is a function of its plan and its number, down to every
-//! answer, stamp and step, and of nothing else. Whole runs are compared, round by round.
+//! A round of the controlled engine is a function of its plan and its number, down to every answer,
+//! stamp and step. Compares whole runs round by round.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,8 +11,8 @@ use interlap::trace::rounds::{Round, read};
 use super::adapters;
 use super::tool::{Answer, Tool, data};
 
-/// One of each kind: self-contained, thread-local producers, a library of its own, hazard pointers;
-/// epochs and random numbers from the time stamp counter, destructors of thread-local objects.
+/// One target of each kind: self-contained, thread-local producers, an external library, hazard
+/// pointers; epochs and random numbers from the time stamp counter, thread-local destructors.
 const DIVERSE: [&str; 6] = [
     "ms_queue",
     "moodycamel",
@@ -22,15 +22,15 @@ const DIVERSE: [&str; 6] = [
     "xenium_ms_queue_hp",
 ];
 
-/// Where a run takes place, which must make no difference.
+/// The surroundings of a run, which must make no difference.
 struct Surroundings {
     /// Name of the folder it runs in.
     folder: String,
-    /// Bytes of a variable of the environment: they move the stack.
+    /// Size of an environment variable, which moves the stack.
     environment: usize,
-    /// With several, a round comes after other rounds, and in another process.
+    /// With several jobs, a round has other predecessors, and another process.
     jobs: u64,
-    /// The kernel does not lay out memory at random.
+    /// Address space layout randomization is off.
     fixed: bool,
 }
 
@@ -43,7 +43,7 @@ impl Surroundings {
         Surroundings { folder: "b".repeat(200), environment: 50_000, jobs, fixed: false }
     }
 
-    /// Every round of a run, as bytes and read.
+    /// Every round of a run, as bytes and decoded.
     fn run(&self, tool: &Tool, target: &OsStr, rounds: u64) -> (Vec<u8>, Vec<Round>) {
         let folder = tool.path(&self.folder);
         std::fs::create_dir_all(&folder).expect("room");
@@ -53,13 +53,13 @@ impl Surroundings {
             command = with_a_fixed_layout(&command);
         }
         command.current_dir(&folder).env("LONG", "x".repeat(self.environment));
-        Answer::of(command.output().expect("it starts")).expect(0, &[NOTHING_FOUND]);
+        Answer::from_output(command.output().expect("it starts")).expect(0, &[NOTHING_FOUND]);
         let file = folder.join("trace");
         (std::fs::read(&file).expect("a trace"), sorted(&file))
     }
 }
 
-/// The command, run by a program of Debian's base system.
+/// The command without address space layout randomization.
 fn with_a_fixed_layout(command: &Command) -> Command {
     let mut fixed = Command::new("setarch");
     fixed.arg("-R").arg(command.get_program()).args(command.get_args());
@@ -79,7 +79,7 @@ fn may_fix_the_layout() -> bool {
     may
 }
 
-/// By number, without the pairs of accesses: a process tells those that are new to it.
+/// By number, without the pairs of accesses: a process reports those that are new to it.
 fn sorted(file: &Path) -> Vec<Round> {
     let trace = read(file).expect("a trace");
     assert_eq!(trace.truncated, None);
@@ -101,7 +101,7 @@ fn assert_same(target: &OsStr, one: &[Round], two: &[Round]) {
     assert_eq!(one.len(), two.len(), "{target:?}");
 }
 
-/// Four times: twice alike but for the surroundings, then with the rounds dealt out, and without
+/// Four runs: two in different surroundings, one with the rounds dealt out to jobs, one without
 /// address space layout randomization.
 fn repeats(target: impl AsRef<OsStr>, rounds: u64) {
     let (tool, target) = (Tool::new(), target.as_ref());
@@ -128,31 +128,31 @@ fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
     }
 }
 
-/// As above, of an adapter that leaves traces of each round in the C library.
+/// With an adapter that changes state of the C library in each round.
 #[test]
 fn state_left_in_the_c_library_does_not_affect_later_rounds() {
     repeats(data("determinism/leaves_traces.cpp"), 200);
 }
 
-/// Of an adapter that throws, and draws random numbers from the C library.
+/// With an adapter that throws, and draws random numbers from the C library.
 #[test]
 fn the_first_exception_of_a_process_is_like_any_other() {
     repeats(data("determinism/throws.cpp"), 200);
 }
 
-/// Neither the machine nor the process shows in a round, nor memory that rounds before have mapped.
+/// A round depends neither on the machine and the process nor on memory mapped in earlier rounds.
 #[test]
 fn answers_of_the_machine_are_the_same_everywhere() {
     repeats(data("determinism/asks_the_machine.cpp"), 200);
 }
 
-/// As of allocators, which begin when they are loaded.
+/// As by allocators, which initialise themselves when they are loaded.
 #[test]
 fn memory_that_is_mapped_while_the_target_is_loaded_is_put_back() {
     repeats(data("determinism/maps_at_load.cpp"), 50);
 }
 
-/// A late dlopen could not be undone.
+/// A dlopen in a round could not be undone.
 #[test]
 fn a_library_that_is_loaded_in_a_round_is_refused() {
     let tool = Tool::new();
@@ -175,7 +175,7 @@ fn ten_thousand_rounds_are_the_same_again() {
     }
 }
 
-/// Records that a library keeps for the next threads are no leaks; what nobody knows of is one.
+/// Records that a library keeps for later threads are no leaks.
 #[test]
 fn only_unreachable_memory_is_a_leak() {
     let tool = Tool::new();

@@ -1,5 +1,5 @@
-//! `interlap explain`: what is told of the broken twins names the line of the bug, and is the same
-//! when it is asked for again.
+//! `interlap explain`: the tables of the broken twins name the line of the bug, and are the same
+//! each time.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use interlap::report::words::{CONFIRMED, FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPE
 
 use super::tool::{Tool, read};
 
-/// All twins, and a part of the line in which their bug takes effect.
+/// All twins, with a part of the line in which the bug takes effect.
 const TWINS: [(&str, &str); 14] = [
     ("treiber_aba", "top.compare_exchange_weak(old, Tags::moved(old, next)"),
     ("ms_queue_untagged", "Tags::moved("),
@@ -26,7 +26,7 @@ const TWINS: [(&str, &str); 14] = [
     ("versioned_store_lost_update", "versions[change.first].push_back({now, change.second});"),
 ];
 
-/// What is stored with the finding of this twin, and what `explain` prints of it.
+/// The stored report of the twin's finding, and the output of `explain`.
 fn explained(tool: &Tool, finding: &Path, twin: &str) -> (String, String) {
     let answer = tool.explain(finding).expect(1, &[twin]);
     (read(finding.join("report.txt")), answer.out)
@@ -36,36 +36,36 @@ fn explained(tool: &Tool, finding: &Path, twin: &str) -> (String, String) {
 fn the_line_of_the_bug_is_named() {
     for (twin, line) in TWINS {
         let tool = Tool::new();
-        let (report, told) = explained(&tool, &tool.twin(twin), twin);
-        assert!(told.contains(line), "{twin}: no {line:?} in\n{told}\n{report}");
-        // Of transactions, whole calls of two clients take turns.
-        let stops = told.contains(STOPPED_INSIDE) || twin == "versioned_store_lost_update";
-        assert!(stops, "{twin}:\n{told}");
+        let (report, output) = explained(&tool, &tool.twin(twin), twin);
+        assert!(output.contains(line), "{twin}: no {line:?} in\n{output}\n{report}");
+        // In transactions, whole calls of two clients take turns.
+        let stops = output.contains(STOPPED_INSIDE) || twin == "versioned_store_lost_update";
+        assert!(stops, "{twin}:\n{output}");
         if twin == "treiber_aba" {
-            // A member of the structure, and one of what its pointer points to.
-            assert!(told.contains("  top from 1 to 0"), "{told}");
-            assert!(told.contains("[1].next is 0"), "{told}");
+            // A member of the structure, and a member of a block that it points to.
+            assert!(output.contains("  top from 1 to 0"), "{output}");
+            assert!(output.contains("[1].next is 0"), "{output}");
         }
     }
 }
 
-/// The table is kept with the finding, in words and for machines.
+/// The table is saved with the finding, as text and as JSON.
 #[test]
 fn a_shrunk_finding_has_its_table() {
     let tool = Tool::new();
     let name = &tool.twin("atomic_register_split_cas");
-    let (report, told) = explained(&tool, name, "atomic_register_split_cas");
+    let (report, output) = explained(&tool, name, "atomic_register_split_cas");
     assert!(report.contains(HOW_IT_WENT), "{report}");
-    let table: Vec<&str> = told.lines().filter(|line| line.contains("thread")).collect();
+    let table: Vec<&str> = output.lines().filter(|line| line.contains("thread")).collect();
     let last = table.iter().rev().take(20);
     assert!(table.len() > 5 && last.into_iter().all(|line| report.contains(line)), "{report}");
     let all = tool.explain(name).with("--all").run();
-    assert!(all.out.lines().count() > told.lines().count(), "{}", all.all());
+    assert!(all.out.lines().count() > output.lines().count(), "{}", all.all());
     let json = tool.explain(name).json(1);
     let rows = json["rows"].as_array().expect("rows");
     let lines = rows.iter().filter_map(|row| row["what"]["act"]["place"]["line"].as_u64());
     assert!(lines.count() > 5, "{json}");
-    // Lines are of the files they are said to be of: those of our header above all.
+    // Each line is that of the named file, also in our header.
     let mut ours = 0;
     for place in rows.iter().map(|row| &row["what"]["act"]["place"]).filter(|it| !it.is_null()) {
         assert!(place["text"].as_str().is_some_and(|text| !text.is_empty()), "{place}");
@@ -79,7 +79,7 @@ fn a_shrunk_finding_has_its_table() {
 }
 
 #[test]
-fn only_what_the_controlled_engine_found_is_explained() {
+fn only_findings_of_the_controlled_engine_are_explained() {
     let tool = Tool::new();
     tool.explain("findings/none")
         .expect(2, &["cannot read", "name a directory that `interlap fuzz` wrote"]);
@@ -88,7 +88,7 @@ fn only_what_the_controlled_engine_found_is_explained() {
     tool.explain(finding).expect(2, &["not found by the controlled engine", "how to hunt it"]);
 }
 
-/// A race that ends in a crash: the last words of the process have what led there.
+/// A race that ends in a crash: the process sends its trail before it dies.
 #[test]
 fn a_crash_has_its_table() {
     let text = r#"// A stack that looks at its top twice.
@@ -117,33 +117,33 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 "#;
     let tool = Tool::new();
-    let said = ["crashed with SIGSEGV", CONFIRMED, SHRUNK_TO, "1 preempt"];
+    let words = ["crashed with SIGSEGV", CONFIRMED, SHRUNK_TO, "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
-    let finding = run.shrinking("20s").expect(1, &said).finding();
-    let told = tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
-    let crash = told.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
-    assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", told.all());
+    let finding = run.shrinking("20s").expect(1, &words).finding();
+    let output =
+        tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
+    let crash = output.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
+    assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", output.all());
 }
 
-/// An assertion that fails, and an exit: the line of the adapter that led there.
+/// A failed assertion, and an exit: the table ends with the adapter's line.
 #[test]
 fn the_end_of_the_process_has_its_line() {
-    for (code, said, row) in [
+    for (code, words, row) in [
         ("assert(added < 3);", "crashed with SIGABRT", "crashes with SIGABRT"),
         ("if (added == 3) exit(3);", "exit status 3", "ends the process"),
     ] {
         let tool = Tool::new();
         let text = super::adapters::enqueue(code);
         let run = tool.fuzz_text("ends.cpp", &text).controlled().rounds(200).findings(1);
-        let finding = run.expect(1, &[FINDING, said]).finding();
-        let told = tool.explain(finding).run();
-        let line = told.out.lines().find(|line| line.contains(row));
-        assert!(line.is_some_and(|line| line.contains(code)), "{}", told.all());
+        let finding = run.expect(1, &[FINDING, words]).finding();
+        let output = tool.explain(finding).run();
+        let line = output.out.lines().find(|line| line.contains(row));
+        assert!(line.is_some_and(|line| line.contains(code)), "{}", output.all());
     }
 }
 
-/// Who freed it is told at a line of the target, not at that of the header which calls `delete` for
-/// it, and which is not in line.
+/// Not at the line of the header that calls `delete` for the target, and that is not inlined.
 #[test]
 fn the_free_of_a_block_is_reported_at_a_line_of_the_target() {
     let tool = Tool::new();
@@ -171,8 +171,7 @@ INTERLAP_TARGET(Register)
     assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
 }
 
-/// What was freed, by which call and when, and who waits for what, by the names that the target
-/// gives them.
+/// The freed block, the call that freed it, and what threads wait for have the target's names.
 #[test]
 fn memory_and_calls_of_a_fault_have_their_names() {
     let shared = r#"
@@ -192,8 +191,8 @@ INTERLAP_TARGET(Register)
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
     let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
     let report = read(finding.join("report.txt"));
-    for told in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
-        assert!(report.contains(told), "no {told:?} in {report}");
+    for part in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
+        assert!(report.contains(part), "no {part:?} in {report}");
     }
     let last = report.lines().rfind(|line| line.contains("which was freed "));
     assert!(last.is_some_and(|line| line.contains("use_count")), "{report}");
@@ -232,15 +231,14 @@ INTERLAP_TARGET(Counter)
     let report = read(finding.join("report.txt"));
     let waits = "waits for ever for the condition variable at changed";
     assert!(report.contains(waits) && report.contains(", add("), "{report}");
-    // Who made the structure waits for its threads in each deadlock.
+    // In each deadlock, the thread that created the structure waits for the others.
     assert!(!report.contains("that creates, drains"), "{report}");
-    // How a vector grows is one row, in short.
+    // The growth of a vector is one row.
     assert!(report.contains("added is changed"), "{report}");
     tool.explain(finding).with("--all").expect(1, &["added.begin = #", "added.end_of_storage = #"]);
 }
 
-/// A key that nobody used has nothing to do with it: here it takes two that are neighbours, and not
-/// the first.
+/// The bug needs two neighbouring keys, and not the first one.
 #[test]
 fn keys_that_the_drain_finds_absent_are_not_shown() {
     let text = r#"
@@ -276,7 +274,7 @@ INTERLAP_TARGET(Map)
     }
 }
 
-/// One operation looks like any other: what made its answer wrong is drawn, too.
+/// The operation alone would not show why its answer is wrong.
 #[test]
 fn a_single_operation_is_shown_with_what_came_before_it() {
     let tool = Tool::new();

@@ -1,5 +1,5 @@
-//! `interlap export`: what it writes compiles with a plain compiler and without a warning, and
-//! shows the bug when it is run; what it did not see it does not claim.
+//! `interlap export`: the program compiles with a plain compiler and without a warning, and shows
+//! the bug when it is run; the README claims only what was seen.
 
 use interlap::report::words::{CONFIRMED, FINDING};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&both).into_owned()
 }
 
-/// Compiles as its README says, with all warnings.
+/// Compiles the program as its README says, with all warnings.
 fn compile(directory: &Path) {
     let readme = std::fs::read_to_string(directory.join("README.md")).expect("the README");
     let is_command = |line: &&str| line.starts_with("g++ ") || line.starts_with("gcc ");
@@ -34,7 +34,7 @@ fn compile(directory: &Path) {
     assert!(output.status.success(), "{}", text(&output));
 }
 
-/// Compiles, runs it three times, and gives what it printed last.
+/// Compiles the program, runs it three times, and gives its last output.
 pub fn compiled_and_run(directory: &Path) -> Output {
     compile(directory);
     // For 20 seconds at most; calls that have not returned for two seconds hang.
@@ -63,21 +63,21 @@ fn shown(twin: &str) -> String {
 }
 
 #[test]
-fn a_stack_is_stopped_where_its_bug_is() {
+fn the_bug_of_a_stack_is_shown() {
     let program = shown("treiber_aba");
     assert!(program.contains(", SWAP, 8, 1}"), "{program}");
 }
 
 #[test]
-fn a_queue_a_set_and_a_map_are() {
+fn the_bugs_of_a_queue_a_set_and_a_map_are_shown() {
     for twin in ["ring_mpmc_early_publish", "harris_set_marked_contains", "mutex_map_lost_update"] {
         shown(twin);
     }
 }
 
-/// Its runtime holds the store back, as a processor's store buffer does.
+/// The runtime holds the store back, as a processor's store buffer does.
 #[test]
-fn a_missing_fence_is_shown_each_time() {
+fn a_missing_fence_is_shown_in_every_run() {
     let program = shown("chase_lev_no_fence");
     assert!(program.contains(", DRAIN, "), "{program}");
 }
@@ -103,7 +103,7 @@ INTERLAP_TARGET(Register)
 ";
 
 #[test]
-fn a_deadlock_is_run_into() {
+fn a_deadlock_is_shown() {
     let tool = Tool::new();
     let adapter = tool.adapter("locks.cpp", LOCKS);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
@@ -116,7 +116,7 @@ fn a_deadlock_is_run_into() {
     assert!(text(&output).contains("REPRODUCED: calls do not return"), "{}", text(&output));
 }
 
-/// A reader looks into a box that a writer has freed.
+/// A reader reads a box that a writer has freed.
 const BOX: &str = "#include <interlap.hpp>
 #include <atomic>
 struct Register {
@@ -135,7 +135,7 @@ INTERLAP_TARGET(Register)
 ";
 
 #[test]
-fn a_use_after_free_is_noticed() {
+fn a_use_after_free_is_shown() {
     let tool = Tool::new();
     let adapter = tool.adapter("box.cpp", BOX);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--plain-points"]);
@@ -145,7 +145,7 @@ fn a_use_after_free_is_noticed() {
     assert!(text(&output).contains("REPRODUCED: use-after-free"), "{}", text(&output));
 }
 
-/// A library in a directory of its own, whose bug lies between the arguments of a call.
+/// A library in a directory of its own, whose bug is between the arguments of a call.
 const HEADER: &str = "#pragma once
 #include <atomic>
 #include <cstdint>
@@ -161,9 +161,9 @@ public:
 }
 ";
 
-/// The library's header is not copied: whoever mends it runs the same program again.
+/// The library's header is not copied, so the program tests a fix of it.
 #[test]
-fn a_mended_library_passes_with_the_same_program() {
+fn a_fixed_library_passes_with_the_same_program() {
     let tool = Tool::new();
     let include = tool.dir.path().join("my include");
     let header = include.join("tiny/counter.hpp");
@@ -190,11 +190,14 @@ fn a_mended_library_passes_with_the_same_program() {
     std::fs::write(&header, mended).expect("room");
     let output = compiled_and_run(&export);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    let said = text(&output);
-    assert!(said.contains("not reproduced: the schedule could be followed to step"), "{said}");
+    let printed = text(&output);
+    assert!(
+        printed.contains("not reproduced: the schedule could be followed to step"),
+        "{printed}"
+    );
 }
 
-/// Whose atomics are calls of a library, but for the engine's hooks.
+/// Without the engine's hooks, its atomics are calls of libatomic.
 #[test]
 fn a_structure_with_wide_atomics_is_linked_with_their_library() {
     let tool = Tool::new();
@@ -263,9 +266,9 @@ fn an_adapter_in_c_becomes_a_program_in_c() {
     assert!(report.contains("# a counter: ") && report.contains("a counter 1.2"), "{report}");
 }
 
-/// Native threads have no schedule: it compiles, and says what was seen.
+/// Native threads have no schedule: the program compiles, and the README says what was seen.
 #[test]
-fn a_finding_of_native_threads_is_tried_for_a_while() {
+fn the_program_of_a_native_finding_is_tried_for_a_while() {
     let tool = Tool::new();
     let command = ["fuzz", "atomic_register_split_cas", "--engine", "native", "--for", "60s"];
     let limits = ["--findings", "1", "--calls", "6", "--threads", "2"];
@@ -276,8 +279,8 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     let reproduces = json["reproduces"].as_bool().expect("it was tried");
     assert_eq!(answer.status, if reproduces { 1 } else { 3 }, "{json}");
     let readme = std::fs::read_to_string(finding.join("export/README.md")).expect("the README");
-    let told = readme.contains("could not be reproduced without interlap");
-    assert_eq!(told, !reproduces, "{readme}");
+    let gives_up = readme.contains("could not be reproduced without interlap");
+    assert_eq!(gives_up, !reproduces, "{readme}");
     assert!(readme.contains("A call waits only for those calls that had returned"), "{readme}");
     let export = finding.join("export");
     compile(&export);
@@ -286,7 +289,7 @@ fn a_finding_of_native_threads_is_tried_for_a_while() {
     assert!(output.status.code().is_some_and(|code| code < 2), "{}", text(&output));
 }
 
-/// Bundled libraries in which something is found in a minute.
+/// Bundled libraries in which a bug is found within a minute.
 const LIBRARIES: [&str; 6] = [
     "std_semaphore",
     "xenium_bounded_kfifo_queue",
@@ -318,11 +321,11 @@ fn in_how_many_runs_findings_reproduce() {
         let export = finding.join("export");
         compile(&export);
         let is_shown = |_: &i32| {
-            // Calls that hang for another reason than the finding's end with status 3.
+            // Status 3: calls hang for another reason than the finding's.
             let output = run("./reproducer", &["10", "4"], &export);
-            let said = [&output.stdout[..], &output.stderr].concat();
-            let said = String::from_utf8_lossy(&said).into_owned();
-            let reproduced = said.contains("REPRODUCED") || said.contains("AddressSanitizer");
+            let printed = [&output.stdout[..], &output.stderr].concat();
+            let printed = String::from_utf8_lossy(&printed).into_owned();
+            let reproduced = printed.contains("REPRODUCED") || printed.contains("AddressSanitizer");
             output.status.code().is_none_or(|status| status == 1 && reproduced)
         };
         let shown = (0..20).filter(is_shown).count();
@@ -331,7 +334,7 @@ fn in_how_many_runs_findings_reproduce() {
 }
 
 #[test]
-fn what_somebody_wrote_is_not_overwritten() {
+fn files_of_the_user_are_not_overwritten() {
     let tool = Tool::new();
     tool.run(&["export", "findings/none"]).expect(2, &["name a directory that `interlap fuzz`"]);
     let finding = tool.twin("atomic_register_split_cas");

@@ -1,5 +1,5 @@
-//! `interlap export` of what ends in a fault: crashes, wrong uses of memory, livelocks. What is
-//! written shows the same when it is run; and all trials together keep to their time.
+//! `interlap export` of faults: crashes, memory faults, livelocks. The program shows the same fault
+//! when it is run, and all trials together keep to their time.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::exporting::{compiled_and_run, shrunk, text};
 use super::tool::Tool;
 
-/// Finds something in an adapter, exports it, and gives the program with what three runs printed
-/// last and their exit status, none of a signal.
+/// Finds a fault in an adapter, exports it, and runs the program three times. Gives the program,
+/// its last output and its exit status, none if a signal ended it.
 fn exported(code: &str) -> (String, String, Option<i32>) {
     let tool = Tool::new();
     let adapter = tool.adapter("faulty.cpp", code);
@@ -21,7 +21,7 @@ fn exported(code: &str) -> (String, String, Option<i32>) {
     (program, text(&output), output.status.code())
 }
 
-/// A reader counts itself in at a box that may be gone: its access is the last thing that happens.
+/// A reader increments the count of a box that may be freed: that access is the last event.
 #[test]
 fn a_use_after_free_has_its_last_access_forced() {
     let code = "#include <interlap.hpp>
@@ -42,14 +42,14 @@ struct Register {
 };
 INTERLAP_TARGET(Register)
 ";
-    let (program, said, _) = exported(code);
+    let (program, printed, _) = exported(code);
     assert!(program.contains("in read()"), "{program}");
-    assert!(said.contains("REPRODUCED: use-after-free"), "{said}");
+    assert!(printed.contains("REPRODUCED: use-after-free"), "{printed}");
 }
 
-/// From a moment on both threads do the same for ever: no turn ends there.
+/// At some point both threads begin to repeat the same steps for ever.
 #[test]
-fn a_livelock_is_forced_until_nothing_new_happens() {
+fn a_livelock_is_forced_until_it_repeats() {
     let code = "#include <interlap.hpp>
 #include <atomic>
 struct Register {
@@ -67,12 +67,12 @@ struct Register {
 };
 INTERLAP_TARGET(Register)
 ";
-    let (_, said, status) = exported(code);
-    assert!(said.contains("REPRODUCED: calls do not return"), "{said}");
+    let (_, printed, status) = exported(code);
+    assert!(printed.contains("REPRODUCED: calls do not return"), "{printed}");
     assert_eq!(status, Some(1));
 }
 
-/// The thread that is in the middle of its addition never gets any further.
+/// The thread in the middle of its addition never continues.
 #[test]
 fn a_crash_is_forced_while_another_call_is_stopped_for_good() {
     let code = "#include <interlap.hpp>
@@ -98,7 +98,7 @@ INTERLAP_TARGET(Counter)
     assert!(program.contains("in add("), "{program}");
 }
 
-/// The read and the write of one `++`.
+/// Between the read and the write of one `++`.
 #[test]
 fn a_count_without_its_lock_is_stopped_in_the_middle_of_a_statement() {
     let code = "#include <interlap.hpp>
@@ -127,9 +127,9 @@ INTERLAP_TARGET(Counter)
     assert!(program.contains(", WRITE, 8, 1}"), "{program}");
 }
 
-/// What the program of an export never does: its first round has number 0.
+/// The fault needs another round than 0, which is the only one of the program.
 #[test]
-fn what_is_not_seen_takes_no_more_than_its_time_and_is_told_plainly() {
+fn a_fault_that_the_program_does_not_show_is_reported_within_the_time() {
     let code = "#include <interlap.hpp>
 #include <atomic>
 struct Counter {
@@ -153,7 +153,7 @@ INTERLAP_TARGET(Counter)
     let answer = tool.run(&["export", finding, "--try-for", "5s"]);
     answer.expect(3, &["for 5 s at most", "It could not be reproduced without interlap"]);
     answer.expect(3, &["tried", "That says nothing of the bug"]);
-    // A compiler that is at work is waited for.
+    // A running compiler is not interrupted.
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     let readme = std::fs::read_to_string(Path::new(finding).join("export/README.md"));
     assert!(readme.expect("the README").contains("That says nothing of the bug"));

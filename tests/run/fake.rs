@@ -1,5 +1,5 @@
-//! A harness that says what a test wants: a shell script that copies prepared frames to the pipe,
-//! with a prepared record area, and ends as it is told.
+//! A fake harness: a shell script that copies prepared frames to the pipe, with a prepared record
+//! area, and ends as the test says.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -30,7 +30,7 @@ pub struct Fake {
     pub plan: Plan,
 }
 
-/// Reads the first round from the job; the frames of another job are no frames at all.
+/// Reads the first round from the job; without frames for it, sends none.
 const SCRIPT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")"
 first=$(grep -o '"round_first":[0-9]*' "$1" | grep -o '[0-9]*$')
@@ -77,7 +77,7 @@ impl Fake {
         fake
     }
 
-    /// Where its files lie.
+    /// The path of one of its files.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -93,18 +93,18 @@ impl Fake {
         program
     }
 
-    /// What harnesses say first, and the frames, as bytes.
+    /// The first frame of every harness, and these, as bytes.
     pub fn trace(&self, frames: &[Frame]) -> Vec<u8> {
         [fs::read(self.path("hello")).expect("prepared"), bytes(frames)].concat()
     }
 
-    /// What the harness sends that begins with round `first`, and the shell's words for its end.
+    /// Sets what the harness that begins with round `first` sends, and shell commands for its end.
     pub fn sends(&self, first: u64, frames: &[Frame], end: &str) {
         self.file(&format!("frames-{first}"), &bytes(frames));
         self.file(&format!("end-{first}"), end.as_bytes());
     }
 
-    /// What that harness leaves in its record area.
+    /// Sets what that harness leaves in its record area.
     pub fn leaves(&self, first: u64, round: u64, records: &[Vec<u8>], outbox: &[Frame]) {
         let outbox = bytes(outbox);
         let mut words = [0u64; WORDS];
@@ -147,7 +147,7 @@ impl Fake {
         }
     }
 
-    /// The first round of every harness that was started, in that order.
+    /// The first round of every harness, in the order of their starts.
     pub fn started(&self) -> Vec<u64> {
         let text = fs::read_to_string(self.dir.path().join("started")).unwrap_or_default();
         text.lines().map(|line| line.parse().expect("a number")).collect()
@@ -160,7 +160,7 @@ fn bytes(frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-/// Records of one thread: each a call and, unless it is pending, its answer.
+/// Records of one thread: calls with their answers, if they are not pending.
 pub fn records(calls: &[(Op, Option<i64>, u64, Option<Status>)]) -> Vec<u8> {
     let mut bytes = vec![0; 64 * calls.len()];
     let mut writer = Writer::new(&mut bytes);
@@ -177,7 +177,7 @@ pub fn records(calls: &[(Op, Option<i64>, u64, Option<Status>)]) -> Vec<u8> {
     bytes
 }
 
-/// What the engine counts in a round that is like any other.
+/// The counts of an ordinary round.
 pub fn steps(round: u64, atomics: u64) -> Steps {
     Steps {
         policy: if round.is_multiple_of(2) { "pos" } else { "pct:3" }.to_string(),
@@ -194,7 +194,7 @@ pub fn steps(round: u64, atomics: u64) -> Steps {
     }
 }
 
-/// A round of one call, or of one that no stack answers so.
+/// A round of one call, whose answer may be wrong.
 pub fn round(round: u64, is_wrong: bool, atomics: u64) -> Vec<Frame> {
     let status = if is_wrong { Status::Ok } else { Status::Empty };
     let bytes = records(&[(Op::Pop, is_wrong.then_some(7), 1, Some(status))]);
@@ -206,7 +206,7 @@ pub fn round(round: u64, is_wrong: bool, atomics: u64) -> Vec<Frame> {
     ]
 }
 
-/// Keeps what it is told.
+/// An observer that stores findings and warnings.
 #[derive(Default)]
 pub struct Ear {
     pub found: Vec<String>,

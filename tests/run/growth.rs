@@ -1,6 +1,6 @@
-//! What a library maps or opens once and for good, it maps or opens in every round under the
-//! controlled engine. Its process is renewed before that exhausts anything, and the rounds are
-//! those of a process that was not.
+//! A library that maps memory or opens files once for good does so in every round of the controlled
+//! engine. The process is renewed before that exhausts anything, and the rounds are the same as
+//! without.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use interlap::trace::rounds::{Round, read};
 use super::adapters;
 use super::tool::{Answer, Tool};
 
-/// Said when a process was renewed.
+/// The message about a renewed process.
 const RENEWED: &str = "was started anew";
 
 fn queue(code: &str) -> String {
@@ -27,10 +27,10 @@ fn maps(flags: &str, then: &str) -> String {
     ))
 }
 
-/// Where the library has a say in the place, what it maps outlives the round.
+/// A mapping at an address that the library chooses outlives the round.
 const LOW: &str = " | MAP_32BIT";
 
-/// Opens a file when it is first used, and does this with its number.
+/// Opens a file when it is first used, and then runs this with its descriptor.
 fn opens(then: &str) -> String {
     queue(&format!(
         "static int file; if (!file) file = open(\"/dev/null\", O_RDONLY); if ({then}) abort();"
@@ -46,10 +46,10 @@ fn fuzz(tool: &Tool, text: &str, more: &str, files_max: u64) -> Answer {
     for (name, value) in command.get_envs() {
         limited.env(name, value.expect("set, not removed"));
     }
-    Answer::of(limited.output().expect("a shell"))
+    Answer::from_output(limited.output().expect("a shell"))
 }
 
-/// The rounds of a run that finds nothing, without the pairs of accesses: a process tells those
+/// The rounds of a run that finds nothing, without the pairs of accesses: a process reports those
 /// that are new to it.
 fn rounds(tool: &Tool, text: &str, limits: &str, files_max: u64) -> (Vec<Round>, Answer) {
     let more = format!("--rounds 1000 --trace trace {limits}");
@@ -78,9 +78,9 @@ fn memory_that_a_library_maps_once_is_not_exhausted() {
     renewal_changes_nothing(&maps(LOW, ""), ("--memory 128", 4096), ("", 4096));
 }
 
-/// Where the library leaves it to the kernel where, it is gone when the round is over.
+/// A mapping at an address that the engine chooses is gone after the round.
 #[test]
-fn memory_that_is_mapped_anywhere_is_the_rounds_own() {
+fn memory_that_is_mapped_anywhere_ends_with_the_round() {
     let (_, answer) = rounds(&Tool::new(), &maps("", ""), "--memory 128", 4096);
     answer.lacks(RENEWED);
 }
@@ -90,7 +90,7 @@ fn files_that_a_library_opens_once_are_not_exhausted() {
     renewal_changes_nothing(&opens("file < 0"), ("", 256), ("", 8192));
 }
 
-/// What one round takes by itself it takes in a fresh process, too.
+/// A round that exhausts memory by itself does so in a fresh process, too.
 #[test]
 fn a_round_that_exhausts_memory_is_still_a_finding() {
     let tool = Tool::new();
@@ -103,8 +103,8 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
     answer.expect(1, &["out of memory", CONFIRMED]);
 }
 
-/// A fault that does not come again is one only where the process had not grown. A file's number
-/// stands for whatever a round can meet in an old process alone.
+/// A fault of a grown process counts only if a fresh process shows it. Here the descriptor of a
+/// file is what differs in an old process.
 #[test]
 fn a_fault_of_a_grown_process_alone_is_no_finding() {
     let tool = Tool::new();
@@ -114,16 +114,16 @@ fn a_fault_of_a_grown_process_alone_is_no_finding() {
     answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
 }
 
-/// The kernel kills a process where memory is short, and that process may not be the one to blame.
-/// A round that has itself killed is one to blame.
+/// The kernel may kill any process where memory is short; a round that is killed again is a
+/// finding.
 #[test]
 fn a_process_that_is_killed_once_is_no_finding() {
-    // As nobody sees it do.
+    // A system call that the harness does not see.
     let call = "long done; asm volatile(\"syscall\" : \"=a\"(done)
         : \"0\"(62L), \"D\"((long)getpid()), \"S\"(9L) : \"rcx\", \"r11\", \"memory\");";
     let kill = |when: &str| queue(&format!("if ({when}) {{ {call} }}"));
     let tool = Tool::new();
-    // In the second round that comes there: a process's first could not have been another's fault.
+    // In the second such round: in a process's first one, growth could not be the cause.
     let once = "added == 9 && unlink(\"first\") && !unlink(\"second\")";
     for name in ["first", "second"] {
         tool.write(name, "");
@@ -137,7 +137,7 @@ fn a_process_that_is_killed_once_is_no_finding() {
     answer.expect(1, &["was killed with SIGKILL", "lack of memory", CONFIRMED]);
 }
 
-/// Whichever way it does, and the line is told.
+/// Whichever function it calls; the finding has the line.
 #[test]
 fn a_target_that_kills_itself_is_named() {
     for call in [
@@ -152,13 +152,13 @@ fn a_target_that_kills_itself_is_named() {
             queue(&format!("\nif (added == 9)\n    {call}"))
         );
         let answer = fuzz(&Tool::new(), &text, "--rounds 300", 256);
-        let said = ["killed its own process with SIGKILL", "Queue::enqueue at ", CONFIRMED];
-        answer.expect(1, &said);
+        let words = ["killed its own process with SIGKILL", "Queue::enqueue at ", CONFIRMED];
+        answer.expect(1, &words);
         assert!(!answer.out.contains("memory"), "{}", answer.out);
     }
 }
 
-/// Nor is a round that an adapter gives up.
+/// Such as an error of the adapter.
 #[test]
 fn a_problem_of_a_grown_process_alone_is_no_problem() {
     let tool = Tool::new();

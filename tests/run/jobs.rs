@@ -1,5 +1,5 @@
-//! Runs of several jobs, and what the controlled engine's harness may say: counts, faults that it
-//! saw coming, rounds left in the outbox, that it has no hold on the target.
+//! Runs of several jobs, and the frames of the controlled engine's harness: counts, detected
+//! faults, rounds left in the outbox, and targets that it cannot control.
 
 use std::path::Path;
 
@@ -81,7 +81,7 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
 }
 
 #[test]
-fn a_finding_that_does_not_recur_is_filed_as_such() {
+fn a_finding_that_does_not_recur_is_unconfirmed() {
     let fake = Fake::new(Engine::Controlled);
     let frames = [round(16, false, 9), round(17, true, 9)].concat();
     fake.sends(0, &frames, "cat bye");
@@ -93,14 +93,14 @@ fn a_finding_that_does_not_recur_is_filed_as_such() {
 }
 
 #[test]
-fn rounds_in_the_outbox_are_judged_once_whatever_ended_the_process() {
-    // Killed, the process may not have been to blame: its last round is carried out again.
+fn rounds_in_the_outbox_are_checked_once_whatever_ended_the_process() {
+    // If it was killed, the cause may be elsewhere: its last round is run again.
     for (end, faults) in [("kill -9 $$", 0), ("exit 3", 1), ("kill -SEGV $$", 1)] {
         let fake = Fake::new(Engine::Controlled);
         let piped = [round(16, false, 9), round(17, false, 9)].concat();
         let mut outbox = [round(17, false, 9), round(18, true, 9), round(19, false, 9)].concat();
         outbox.extend(round(20, false, 9).into_iter().take(2));
-        // The pipe brought the beginning of a round that the outbox has.
+        // The pipe has the beginning of a round that is in the outbox.
         let begun = round(18, true, 9).into_iter().take(1);
         fake.sends(0, &piped.into_iter().chain(begun).collect::<Vec<_>>(), end);
         fake.leaves(0, 20, &[Vec::new(), Vec::new()], &outbox);
@@ -125,7 +125,7 @@ fn what_the_engine_counts_is_added_up() {
 }
 
 #[test]
-fn a_run_without_a_hold_on_the_target_ends() {
+fn a_run_of_a_target_that_cannot_be_controlled_ends() {
     let fake = Fake::new(Engine::Controlled);
     let frames: Vec<Frame> = (16..116).flat_map(|number| round(number, false, 0)).collect();
     fake.sends(0, &frames, "sleep 60");
@@ -168,7 +168,7 @@ fn jobs_and_shards_do_each_round_once() {
 #[test]
 fn a_crash_costs_one_round_of_one_job() {
     let fake = Fake::new(Engine::Native);
-    // In every round that adds enough, which few do.
+    // In every round with enough additions, which are few.
     let mut options = native(&fake, &enqueue("if (added == 45) abort();"));
     (options.jobs, options.rounds_max) = (2, Some(60));
     let summary = fuzz(&options, &mut Ear::default()).expect("it runs");

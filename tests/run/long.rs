@@ -1,12 +1,11 @@
-//! Long rounds of native threads, which are judged while they go on: what is found ends them, and
-//! stands in a history of its own; what is right is not accused; nothing is lost where they end
-//! before their time.
+//! Long rounds of native threads, which are checked while they go on: a violation ends them, and
+//! has a history of its own; correct structures are not accused; nothing is lost if they end early.
 
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 
 use super::tool::{Tool, read};
 
-/// So many calls that no test sees the end of a round.
+/// So many calls that no round ends during a test.
 const ENDLESS: u64 = 1_000_000_000;
 
 #[test]
@@ -36,8 +35,8 @@ fn correct_structures_are_not_accused_in_long_rounds() {
     }
 }
 
-/// Runs a broken twin in rounds of so many calls until it is found; the history of the finding, and
-/// the trace of the run, must show the same to the check of a whole history.
+/// Runs a broken twin in rounds of so many calls until it is found. The check of the whole history
+/// must give the same verdict on the finding's history and on the trace of the run.
 fn found(target: &str, calls: u64, more: &str) {
     let tool = Tool::new();
     let run = tool.fuzz(target).native().calls(calls).threads(4).findings(1);
@@ -48,12 +47,12 @@ fn found(target: &str, calls: u64, more: &str) {
     let rule = rule.unwrap_or_else(|| panic!("no rule in {text}"));
     for trace in [finding.join("trace.mpk"), "all.mpk".into()] {
         let checked = tool.check(&trace).run();
-        // Of the whole another witness may be chosen.
+        // The check of the whole history may choose another witness.
         checked.expect(1, if trace.is_absolute() { std::slice::from_ref(&rule) } else { &[] });
     }
 }
 
-/// A round has one shape: of one without an end it is given, so that it shows the bug.
+/// The only round has the given weights, so that it shows the bug.
 #[test]
 fn a_broken_twin_ends_a_round_without_an_end() {
     let weights = ["get", "put", "insert_if_absent", "remove", "compare_exchange"]
@@ -79,7 +78,7 @@ fn an_update_that_is_lost_in_a_long_round_is_found() {
     found("versioned_store_lost_update", 1_000_000, "");
 }
 
-/// A counter that dies, loses additions or goes on for ever, late in a long round.
+/// A counter that crashes, loses additions or hangs, late in a long round.
 fn counter(late: &str) -> String {
     format!(
         r#"
@@ -105,7 +104,7 @@ fn a_crash_late_in_a_long_round_leaves_its_history() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("abort();")).native().calls(ENDLESS);
     let finding = run.findings(1).expect(1, &["SIGABRT"]).finding();
-    // What is held of the round explains itself: the counts before are not forgotten.
+    // The saved part of the round is consistent by itself: it includes the counts before it.
     tool.check(finding.join("trace.mpk")).expect(0, &[]);
 }
 
@@ -117,8 +116,8 @@ fn an_addition_that_is_lost_late_is_found() {
     assert!(read(finding.join("finding.json")).contains("checked while it ran"));
 }
 
-/// In what order values lie in a stack is seldom certain: so it is emptied between the parts, and
-/// what was before may be forgotten.
+/// The order of a stack's values is rarely certain, so it is emptied between the parts, and earlier
+/// operations can be pruned.
 #[test]
 fn a_lost_push_is_found_in_a_stack_that_grows() {
     let stack = r#"
@@ -151,7 +150,7 @@ INTERLAP_TARGET(Target)
 }
 
 #[test]
-fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
+fn a_long_round_that_time_ends_is_checked_as_far_as_it_went() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
     run.within("4s").with("--trace all.mpk").expect(0, &[NOTHING_FOUND]);
@@ -162,8 +161,8 @@ fn a_long_round_cut_by_time_is_judged_as_far_as_it_went() {
 mod timing {
     use super::*;
 
-    /// Nothing is kept of transactions but what they left behind, so that nothing is left to check
-    /// when the time is over: without it, checking takes minutes.
+    /// Transactions before a checkpoint are pruned, so that little is left to check when the time
+    /// is over: without that, the check takes minutes.
     #[test]
     #[ignore = "asserts a time: make test-timing"]
     fn long_rounds_of_transactions_end_in_time() {

@@ -1,5 +1,5 @@
-//! Store buffers under control: what loads see is what x86-TSO allows, all of what it allows turns
-//! up, and what empties buffers on a real machine empties them here.
+//! Store buffers under control: loads see what x86-TSO allows, all that it allows occurs, and
+//! buffers are emptied by whatever empties them on a real machine.
 
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 
@@ -11,8 +11,8 @@ fn fuzz<'a>(tool: &'a Tool, adapter: &str, model: &str) -> Call<'a> {
     run.findings(1).with(format!("--memory-model {model}"))
 }
 
-/// Random programs of stores, loads, exchanges and fences of four and eight bytes; the adapter
-/// tries all orders that x86-TSO has.
+/// Random programs of stores, loads, exchanges and fences of four and eight bytes. The adapter
+/// enumerates all orders of x86-TSO.
 #[test]
 fn programs_see_what_the_model_allows() {
     let tool = Tool::new();
@@ -29,7 +29,7 @@ fn programs_see_what_the_model_allows() {
 }
 
 #[test]
-fn every_shape_that_x86_shows_is_seen() {
+fn every_litmus_test_that_x86_shows_is_seen() {
     let shapes = [
         "store buffering",
         "own stores first",
@@ -49,7 +49,7 @@ fn every_shape_that_x86_shows_is_seen() {
     }
 }
 
-/// System calls, signals, locks, pipes and mappings of the target empty them as they do elsewhere.
+/// System calls, signals, locks, pipes and mappings of the target.
 #[test]
 fn store_buffers_are_emptied_by_what_empties_real_ones() {
     let tool = Tool::new();
@@ -57,13 +57,13 @@ fn store_buffers_are_emptied_by_what_empties_real_ones() {
     for model in ["tso", "tso-late"] {
         fuzz(model).expect(0, &[NOTHING_FOUND]);
     }
-    // The same without: the assertions can fail.
+    // The same without them, to prove that the assertions can fail.
     fuzz("tso").with("--cflag -DNOTHING").expect(1, &["neither saw the other"]);
 }
 
-/// Processors keep stores for less time than a thread takes to fall asleep.
+/// A thread takes longer to block than a processor keeps stores.
 #[test]
-fn no_store_waits_while_others_go_to_sleep() {
+fn no_store_waits_while_a_thread_blocks() {
     for model in ["tso", "tso-late"] {
         let tool = Tool::new();
         let run = fuzz(&tool, "store_and_notify", model).calls(1).threads(4).rounds(50_000);
@@ -71,7 +71,7 @@ fn no_store_waits_while_others_go_to_sleep() {
     }
 }
 
-/// A fence that nobody sees must not be taken for none.
+/// The engine does not see such fences, so it must assume them.
 #[test]
 fn fences_in_assembly_forbid_buffers() {
     let tool = Tool::new();
@@ -81,7 +81,7 @@ fn fences_in_assembly_forbid_buffers() {
     fuzz("tso").rounds(1).expect(2, &words);
 }
 
-/// Without any option; that the same deque is clean with its fence is for all bundled targets.
+/// Without any option. The test of all bundled targets has the same deque with its fence.
 #[test]
 fn a_missing_fence_is_found() {
     let tool = Tool::new();

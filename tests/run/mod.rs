@@ -1,5 +1,4 @@
-//! Runs of the whole program on adapters that behave, and on adapters that do everything an adapter
-//! should not.
+//! Runs of the whole program, on correct adapters and on adapters with every kind of fault.
 
 mod adapters;
 mod bad_targets;

@@ -1,5 +1,5 @@
-//! Output that nobody reads or that cannot be written: the verdict decides the exit status, and
-//! what was found is saved before anything is printed.
+//! Output that nobody reads or that cannot be written: the verdict decides the exit status, and a
+//! finding is saved before anything is printed.
 
 use interlap::report::words::FINDING;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use super::adapters::dequeue;
 use super::tool::{Call, Tool, findings};
 
-/// Finds something in each run: no order explains what a dequeue answers.
+/// Has a violation in each run: no order explains the answer of a dequeue.
 fn faulty(tool: &Tool) -> Call<'_> {
     let text = dequeue("if (added > 3) value++;");
     tool.fuzz_text("faulty.cpp", &text).controlled().rounds(100).findings(1)
@@ -20,7 +20,7 @@ fn bad_trace(tool: &Tool) -> PathBuf {
     faulty(tool).expect(1, &[FINDING]).finding().join("trace.mpk")
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The write end of a pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -79,12 +79,12 @@ fn a_run_whose_messages_nobody_reads_exits_by_its_verdict_and_saves_its_finding(
     is_saved(&tool, "findings");
 }
 
-/// One sentence says so.
+/// Asserts that one sentence says that the output cannot be written.
 #[track_caller]
 fn cannot_be_written((status, err): (Option<i32>, String)) {
     assert_eq!(status, Some(2), "{err}");
-    let said = err.lines().filter(|line| line.contains("standard output")).count();
-    assert!(said == 1 && !err.contains("panicked"), "{err}");
+    let sentences = err.lines().filter(|line| line.contains("standard output")).count();
+    assert!(sentences == 1 && !err.contains("panicked"), "{err}");
 }
 
 #[test]

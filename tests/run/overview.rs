@@ -1,5 +1,5 @@
-//! What a run tells of itself: what it exercised and what it never did, in words, as JSON and as a
-//! page, of one run and of several joined.
+//! The overview of a run: what it exercised and what it never did, as text, as JSON and as a page,
+//! of one run and of several joined.
 
 use std::io::{BufRead, BufReader};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::adapters::QUEUE;
 use super::tool::{Answer, Call, Tool};
 
-/// A set behind a lock.
+/// A set with a lock.
 const SET: &str = r#"// A set behind a lock.
 #include <interlap.hpp>
 #include <mutex>
@@ -32,7 +32,7 @@ struct Set {
 INTERLAP_TARGET(Set)
 "#;
 
-/// Rounds in which only one call happens at a time, which exercise nothing.
+/// Rounds with one call at a time, which count as no exercise.
 const SEQUENTIAL_ROUNDS: u64 = 16;
 
 fn set(tool: &Tool) -> Call<'_> {
@@ -111,7 +111,7 @@ fn exercise_counts_are_the_same_for_any_jobs_and_shards() {
     let run = tool.call("merge a b").out("both").with("--html both.html");
     run.expect(0, &["both.html: the page of this run", "exercised: 3 operations"]);
     let mut both = exercise(&tool, "both");
-    // Shapes that both had count twice.
+    // Shapes that occurred in both runs count twice.
     assert!(both["shapes"].as_u64() >= whole["shapes"].as_u64());
     both["shapes"] = whole["shapes"].clone();
     assert_eq!(both, whole);
@@ -145,7 +145,7 @@ fn a_run_of_an_older_version_is_read_and_has_a_page() {
     tool.show("old").with("--html old.html").expect(0, &[]);
     let page = tool.read("old.html");
     assert!(page.contains("A run of set") && !page.contains("Never exercised</h2>"), "{page}");
-    // Together with a new one what is known is shown.
+    // Joined with a new run, what is known is shown.
     tool.call("merge old new").out("both").with("--html both.html").expect(0, &["exercised: "]);
     assert!(tool.read("both.html").contains("Never exercised</h2>"));
 }
@@ -154,18 +154,18 @@ fn a_run_of_an_older_version_is_read_and_has_a_page() {
 fn a_page_that_cannot_be_written_ends_a_run_before_it_begins() {
     let tool = Tool::new();
     let run = set(&tool).rounds(50).with("--html nowhere/run.html");
-    let told = run.expect(2, &["--html: cannot write nowhere/run.html"]);
-    assert!(!told.err.contains("interlap fuzz") && !tool.path("findings").exists());
+    let answer = run.expect(2, &["--html: cannot write nowhere/run.html"]);
+    assert!(!answer.err.contains("interlap fuzz") && !tool.path("findings").exists());
     tool.call("merge x --html nowhere/run.html").expect(2, &["--html: cannot write"]);
 }
 
 #[test]
-fn a_run_stopped_by_hand_has_its_page() {
+fn an_interrupted_run_has_its_page() {
     let tool = Tool::new();
     tool.write("run.html", "what was there");
     let run = tool.fuzz_text("queue.cpp", QUEUE).native().with("--html run.html");
     let mut run = run.start();
-    // Its plain lines of progress say that there were rounds.
+    // Its progress lines show that there were rounds.
     let mut lines = BufReader::new(run.stderr.take().expect("piped")).lines();
     let begun = lines.by_ref().find(|line| line.as_ref().is_ok_and(|l| l.contains(" rounds (")));
     assert!(begun.is_some());
@@ -174,7 +174,7 @@ fn a_run_stopped_by_hand_has_its_page() {
     let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
     assert!(kill.expect("kill starts").success());
     lines.for_each(drop);
-    let answer = Answer::of(run.wait_with_output().expect("it ends"));
+    let answer = Answer::from_output(run.wait_with_output().expect("it ends"));
     answer.expect(0, &["Stopped; what was found is kept.", "run.html: the page of this run"]);
     let page = tool.read("run.html");
     assert!(page.contains("stopped by hand") && page.contains("dequeue → empty"), "{page}");

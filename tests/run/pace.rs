@@ -1,5 +1,5 @@
-//! Scheduling points that only count: rounds are the same where each point is looked at, as it is
-//! under a debugger.
+//! Scheduling points that pass without a decision: rounds are the same with a decision at each
+//! point, as under a debugger.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +26,7 @@ fn library(folder: &str, name: &str) -> PathBuf {
     toolchain.compile(&request).unwrap_or_else(|error| panic!("{name}: {error}")).library
 }
 
-/// Rounds done without a main program, `how` being the flag that asks for it.
+/// Rounds without a main program; `how` is the harness's flag.
 fn rounds(how: &str, library: &Path, plan: &Plan) -> Vec<Round> {
     let folder = tempfile::tempdir().expect("room");
     let job = Job {
@@ -48,7 +48,7 @@ fn rounds(how: &str, library: &Path, plan: &Plan) -> Vec<Round> {
 }
 
 #[test]
-fn looking_at_every_scheduling_point_changes_no_round() {
+fn a_decision_at_every_scheduling_point_changes_no_round() {
     let waiting = ["spin_pure", "spin_yield", "spin_pthread", "sleep_backoff", "atomic_wait"];
     let others = ["shared_set", "worker_pool", "signals"];
     let own = waiting.iter().chain(&others).map(|name| ("tests/data/controlled", *name));

@@ -1,12 +1,11 @@
-//! Structures whose own code is in a prebuilt library, of which the controlled engine sees nothing
-//! but what the adapter does around it.
+//! Structures in an uninstrumented prebuilt library: the controlled engine sees only the adapter.
 
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 use std::process::Command;
 
 use super::tool::Tool;
 
-/// Additions get lost, in a library that knows neither hooks nor locks nor atomics.
+/// A library that loses additions, without hooks, locks or atomics.
 const LIBRARY: &str = "
     long lossy_new(long *at) { return *at = 0; }
     void lossy_add(volatile long *at, long amount) {
@@ -37,7 +36,7 @@ struct Counter {
 INTERLAP_TARGET(Counter)
 "#;
 
-/// The adapter, with the library built beside it.
+/// Builds the library, and gives the adapter beside it.
 fn adapter(tool: &Tool) -> String {
     let folder = tool.dir.path();
     let source = tool.write("lossy.c", LIBRARY);
@@ -57,7 +56,7 @@ fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
 }
 
 #[test]
-fn a_run_that_saw_little_does_not_claim_more() {
+fn a_run_that_saw_few_accesses_says_so() {
     let tool = Tool::new();
     let text = adapter(&tool);
     let run = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled();
@@ -66,7 +65,7 @@ fn a_run_that_saw_little_does_not_claim_more() {
 }
 
 #[test]
-fn locks_alone_are_enough_where_all_code_has_hooks() {
+fn locks_alone_are_enough_if_all_code_is_instrumented() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map").seed(1).rounds(3000);
     let answer = run.expect(0, &["0 pairs", "Threads were switched between accesses"]);

@@ -1,7 +1,6 @@
-//! The rr engine. Up to the process boundary it is held against an rr that is a shell script and
-//! prints what a real one printed (`tests/data/rr`); beyond it, against a real rr where one can
-//! record: `INTERLAP_RR` names another than the one on the search path, `INTERLAP_RR_ARGS` its
-//! global options.
+//! The rr engine, tested with an rr that is a shell script and prints what a real one printed
+//! (`tests/data/rr`), and with a real rr where one can record: `INTERLAP_RR` names another than
+//! that on the search path, `INTERLAP_RR_ARGS` its global options.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,8 +17,8 @@ use interlap::trace::frame::Frame;
 use super::fake::{Ear, Fake, round};
 use super::tool::{Answer, Call, Tool, read};
 
-/// Records by running the program; replays what was recorded before. Without `-W` it cannot. A real
-/// harness, which would notice that no rr is there, is told to run native threads (`runs`).
+/// Records by running the program; replays a prepared output. Fails without `-W`. Has a real
+/// harness, which would notice that there is no rr, run native threads (`runs`).
 const SCRIPT: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/called"
@@ -192,11 +191,11 @@ fn an_rr_that_cannot_record_says_why_and_what_else_there_is() {
 #[test]
 fn a_target_that_does_not_compile_with_hooks_is_recorded_without() {
     let (fake, tool) = (fake(), Tool::new());
-    // Of the hooks' flags.
+    // A flag for the hooks defines this macro.
     let refuses = "#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16\n#error hooks\n#endif\n";
     let text = refuses.to_string() + &super::adapters::enqueue("");
     let answer = under(&fake.plan.recorder, tool.fuzz_text("refuses.cpp", &text).rounds(20));
-    // Which it is not told before it is compiled.
+    // Without `runs`, the harness notices that there is no rr.
     answer.expect(2, &["rr switches threads at fewer places", "was to run under rr"]);
     assert!(called(&fake).iter().any(|line| line.contains("record --chaos")));
     tool.fuzz_text("refuses.cpp", &text).controlled().rounds(20).expect(2, &["hooks"]);
@@ -216,7 +215,7 @@ fn other_findings_have_no_recording_to_break_at() {
     tool.replay(finding).with("--op A").expect(2, &["controlled"]);
 }
 
-/// An rr that records here; else says aloud why the test cannot be done.
+/// An rr that records here; none, with a message, if the test is skipped.
 fn real() -> Option<Recorder> {
     let variable = |name| std::env::var(name).unwrap_or_default();
     let program = Some(variable("INTERLAP_RR")).filter(|program| !program.is_empty());
@@ -228,7 +227,7 @@ fn real() -> Option<Recorder> {
     match probe::probe(&Rr::new(&recorder)) {
         Ok(_) => Some(recorder),
         Err(refusal) => {
-            // Not by a macro, whose output the test runner keeps to itself.
+            // Not by a macro, whose output the test runner captures.
             let says = format!("SKIPPED: rr cannot record here: {}\n", refusal.says);
             std::io::stderr().write_all(says.as_bytes()).expect("standard error");
             None
@@ -236,7 +235,7 @@ fn real() -> Option<Recorder> {
     }
 }
 
-/// Runs it with the options that name this rr.
+/// Runs the command with the options that name this rr.
 fn under(recorder: &Recorder, run: Call) -> Answer {
     let args = recorder.args.iter().flat_map(|arg| ["--rr-arg", arg]);
     run.engine("rr").args(["--rr", &recorder.program]).args(args).run()
@@ -249,7 +248,7 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let run = tool.fuzz("set_undecided_insert").seed(1).within("300s").findings(1).jobs(1);
     let answer = under(&recorder, run.with("--rr-ticks 100,1000").out("out of rr"));
     answer.expect(1, &["A  begins event ", "Break at it with interlap replay 'out of rr/"]);
-    // No recording under way is left.
+    // No unfinished recording is left.
     let finding = answer.finding();
     tool.replay(&finding).expect(1, &["the same violation", "is intact: replayed"]);
     let stored = Stored::load(&finding).expect("a finding");
@@ -275,7 +274,7 @@ fn rr_switches_threads_between_two_accesses() {
     under(&recorder, run).expect(1, &["compare_exchange", "A  begins event "]);
 }
 
-/// Runs rr on traces in `folder`; what it printed.
+/// Runs rr on traces in `folder`; gives its output.
 fn rr(recorder: &Recorder, folder: &Path, command: &str, args: &[&str], input: &str) -> String {
     let mut rr = Command::new(&recorder.program);
     rr.env("_RR_TRACE_DIR", folder).args(&recorder.args).arg(command).args(args);
@@ -308,9 +307,9 @@ fn a_controlled_round_that_rr_recorded_is_executed_backwards() {
          continue\np $rdx\ndelete\nbreak interlap_op_begin if $rdx == {start}\n\
          reverse-continue\np $rdx\nbt\nquit\n"
     );
-    let said = rr(&recorder, &folder, "replay", &[], &commands);
+    let printed = rr(&recorder, &folder, "replay", &[], &commands);
     for part in [&format!("$1 = {end}\n"), &format!("$2 = {start}\n"), "perform"] {
-        assert!(said.contains(part), "no {part:?} in {said}");
+        assert!(printed.contains(part), "no {part:?} in {printed}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Plans that list their calls and their schedule: what a finding's round called, and how it was
-//! scheduled, written down and run again in a fresh process, is the same round.
+//! Plans that list their calls and their schedule: made from a finding's round and run in a fresh
+//! process, they give the same round.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use interlap::report::words::CONFIRMED;
 
 use super::tool::{Tool, data};
 
-/// What the finding's round is run with.
+/// The options of a rerun of the finding's round.
 fn options(directory: &Path, plan: Plan) -> Options {
     Options {
         plan,
@@ -34,14 +34,15 @@ fn options(directory: &Path, plan: Plan) -> Options {
     }
 }
 
-/// The round run alone, where it shows the finding.
+/// Runs the round alone; it must show the finding.
 fn shown(stored: &Stored, plan: &Plan) -> Sighting {
     let seen = rerun(&options(&stored.directory, plan.clone()), stored.finding.round);
     let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
     seen.expect("it runs").into_iter().find(same).expect("the same finding")
 }
 
-/// Runs a target until something is found, and that again from what was recorded of it.
+/// Runs a target until something is found, and reruns the round from its recorded calls and
+/// schedule.
 fn repeats_from_its_record(tool: &Tool, target: &str) -> Plan {
     let run = tool.fuzz(target).seed(3).rounds(100_000).findings(1);
     let found = run.expect(1, &[CONFIRMED]).stored();
@@ -90,7 +91,7 @@ fn a_finding_is_repeated_by_its_calls_and_its_switches() {
     }
 }
 
-/// Threads that wait for each other, and freed memory: the engine ends such rounds.
+/// A deadlock and a use after free: the engine ends such rounds.
 #[test]
 fn a_fault_is_repeated_by_its_calls_and_its_switches() {
     for adapter in ["abba", "use_after_free"] {
@@ -100,7 +101,7 @@ fn a_fault_is_repeated_by_its_calls_and_its_switches() {
     }
 }
 
-/// What a stored plan asks for is checked, since it may have been edited.
+/// A stored plan may have been edited, so it is checked.
 #[test]
 fn a_scenario_that_the_target_does_not_offer_is_refused() {
     let tool = Tool::new();

@@ -1,4 +1,4 @@
-//! Shrinking: what is found becomes small and stays what it was.
+//! Shrinking: findings become small and remain the same finding.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ pub const TWINS: [&str; 14] = [
     "chase_lev_no_fence",
 ];
 
-/// Finds something, as it is found and shrunk for so long at most.
+/// The first finding, as it was found, and shrunk for at most so long.
 fn found_and_shrunk(
     tool: &Tool,
     target: impl AsRef<OsStr>,
@@ -47,7 +47,7 @@ fn found_and_shrunk(
     (found, shrunk)
 }
 
-/// Nothing but less of the same: of a violation the rule, and no operation that was not named.
+/// Asserts that the shrunk finding breaks the same rule, with no other operations.
 #[track_caller]
 pub fn is_the_same(found: &Stored, shrunk: &Stored) {
     match (&found.finding.what, &shrunk.finding.what) {
@@ -69,7 +69,7 @@ fn size(stored: &Stored) -> Size {
     stored.finding.shrunk.as_ref().expect("it was shrunk").size
 }
 
-/// Shrinks, and asserts that it became small and that `replay` gives the identical round.
+/// Asserts that the target's finding becomes small, and that `replay` gives the identical round.
 #[track_caller]
 fn becomes_small(target: &str, seed: u64) {
     let tool = Tool::new();
@@ -88,7 +88,7 @@ fn a_torn_compare_exchange_becomes_small() {
     becomes_small("atomic_register_split_cas", 5);
 }
 
-/// A value from nowhere, or one that is taken twice, which takes a whole turn of the ring.
+/// A value from nowhere, or one that is taken twice, which needs a whole turn of the ring.
 #[test]
 fn an_early_published_cell_becomes_small() {
     becomes_small("ring_spsc_early_publish", 6);
@@ -103,21 +103,20 @@ fn a_set_that_answers_too_early_becomes_small() {
 fn a_deadlock_becomes_small_and_stays_that_deadlock() {
     let tool = Tool::new();
     let (_, shrunk) = found_and_shrunk(&tool, data("controlled/abba.cpp"), 5, "60s");
-    // Two threads are enough to wait for each other; a third that waits with them is part of the
-    // signature, and stays.
+    // Two threads suffice for a deadlock; a third that waits is part of the signature, and stays.
     let Size { calls, threads, preemptions } = size(&shrunk);
     assert!((2..=3).contains(&calls) && calls == threads, "{calls} calls of {threads} threads");
     assert!(preemptions.is_some_and(|n| n <= 2), "{preemptions:?} preemptions");
 }
 
-/// What is told twice is read twice, to find out whether it is the same.
+/// A report before and after shrinking would have to be compared by the reader.
 #[test]
 fn a_finding_is_reported_once() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(1);
     let answer = run.shrinking("2s").expect(1, &["found after ", SHRUNK_TO]);
     assert_eq!(answer.err.matches(UNEXPLAINED).count(), 1, "{}", answer.err);
-    // Who does not wait for it is told what there is.
+    // If the user ends the shrinking, the finding so far is reported.
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(9);
     let mut command = run.shrinking("60s").command();
@@ -134,10 +133,10 @@ fn a_finding_is_reported_once() {
     assert_eq!(whole, tool.findings().len(), "{rest:#?}");
 }
 
-/// `fuzz` shrinks by itself; shrinking what is shrunk already goes on from there, and the finding
-/// as it was found stays beside it.
+/// `fuzz` shrinks by itself; `shrink` continues with a shrunk finding, and the original finding
+/// stays beside it.
 #[test]
-fn a_run_shrinks_and_shrinking_goes_on() {
+fn a_run_shrinks_and_shrinking_can_continue() {
     let tool = Tool::new();
     let run = tool.fuzz("atomic_register_split_cas").seed(5).findings(1).shrinking("30s");
     let once = run.expect(1, &["found after ", SHRUNK_TO]).stored();
@@ -150,7 +149,7 @@ fn a_run_shrinks_and_shrinking_goes_on() {
     assert_eq!(original, std::fs::read(once.directory.join("original.mpk")).expect("kept"));
 }
 
-/// They were most of what there was time for: 42 calls were left after 20 seconds.
+/// They once took most of the time: 42 calls were left after 20 seconds.
 #[test]
 fn candidates_that_never_end_cost_little() {
     let adapter = data("controlled/turned_by_reads.cpp");
@@ -159,7 +158,7 @@ fn candidates_that_never_end_cost_little() {
     assert!(calls > 20 && size.calls <= 10 && size.threads == 2, "{calls}, {size:?}");
 }
 
-/// Whoever waits is told, unless that was done between its look and its sleep.
+/// The wake-up is lost if it comes between the waiter's check and its wait.
 pub const EVENT: &str = "#include <interlap.hpp>
 #include <atomic>
 #include <condition_variable>
@@ -186,8 +185,8 @@ struct Event {
 INTERLAP_TARGET(Event)
 ";
 
-/// A call that waits for another's waits for ever where that is left out, which is no bug: what is
-/// left must depend on the schedule as before.
+/// Without the call that wakes it, a waiting call waits for ever, which is no bug: the shrunk
+/// finding must still depend on the schedule.
 #[test]
 fn a_lost_wakeup_keeps_the_call_that_should_have_woken() {
     let tool = Tool::new();

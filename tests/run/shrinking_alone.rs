@@ -1,4 +1,4 @@
-//! What shows with one call at a time becomes small, too, with either engine.
+//! Shrinks violations that show with one call at a time, with either engine.
 
 use interlap::core::operation::Op;
 use interlap::finding::{Failure, Stored};
@@ -30,10 +30,10 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 ";
 
-/// Four values go in, and the wrong one comes out when the structure is emptied.
+/// Four pushes, and a pop of the wrong value in the drain.
 fn becomes_four_calls(engine: &str) {
     let tool = Tool::new();
-    // One job, so that the rounds of one call at a time come first.
+    // One job, so that the sequential rounds come first.
     let run = tool.fuzz_text("stack.cpp", STACK).engine(engine).findings(1).jobs(1);
     let found = run.expect(1, &[FINDING]).stored();
     assert!(found.round.start.sequential && found.round.history.len() > 9);
@@ -41,7 +41,7 @@ fn becomes_four_calls(engine: &str) {
     tool.shrink(directory).within("60s").expect(1, &[SHRUNK_TO, "4 calls of 1 thread"]);
     let shrunk = Stored::load(&found.directory).expect("written");
     assert_eq!(shrunk.finding.signature, found.finding.signature);
-    assert!(shrunk.round.start.sequential, "it is judged as it was");
+    assert!(shrunk.round.start.sequential, "it is checked as it was");
     assert!(
         matches!(&shrunk.finding.what, Failure::Violation { rule, .. } if rule == "sequential")
     );

@@ -1,5 +1,5 @@
-//! Shrinking with native threads: what is found becomes small, stays what it was, and is told with
-//! how often it was seen.
+//! Shrinking with native threads: findings become small, remain the same finding, and have the
+//! measured share of rounds that show them.
 
 use interlap::core::measured::Measured;
 use interlap::finding::{Finding, Stored};
@@ -8,8 +8,8 @@ use interlap::report::words::{REPRODUCE_WITH, SHRUNK_TO};
 use super::shrinking::{EVENT, is_the_same};
 use super::tool::{Answer, Tool};
 
-/// A set whose `insert` looks, lets others run, and writes: two threads insert one key. Does
-/// `before` in each.
+/// A set whose `insert` reads, lets others run, and writes, so two threads can insert one key. Runs
+/// `before` in each call.
 fn hasty_set(before: &str) -> String {
     format!(
         r#"
@@ -37,7 +37,7 @@ INTERLAP_TARGET(Set)
     )
 }
 
-/// Has native threads find one thing in such a set.
+/// Finds one violation in such a set with native threads.
 fn found(tool: &Tool, text: &str, more: &str) -> (Answer, Stored) {
     let run = tool.fuzz_text("hasty.cpp", text).native().findings(1);
     let answer = run.with(more).expect(1, &[REPRODUCE_WITH]);
@@ -50,7 +50,7 @@ fn measured(finding: &Finding) -> Measured {
     measured.expect("native threads show it in some rounds")
 }
 
-/// Small, counted, told, and shown by a replay.
+/// Asserts that the finding is small, measured, reported, and shown by a replay.
 #[track_caller]
 fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
     let directory = &found.directory;
@@ -62,10 +62,10 @@ fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
     assert_eq!(shrunk.finding.plan.scenarios[0].calls(), size.calls);
     let Measured { rounds, shown, .. } = measured(&shrunk.finding);
     assert!(0 < shown && shown <= rounds, "{shown} of {rounds}");
-    let told = format!("Shown in {shown} of {rounds} rounds, about one every ");
-    tool.show(directory).expect(0, &[SHRUNK_TO, &told, "with 95 % confidence"]);
-    let said = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
-    tool.replay(directory).expect(1, &said);
+    let share = format!("Shown in {shown} of {rounds} rounds, about one every ");
+    tool.show(directory).expect(0, &[SHRUNK_TO, &share, "with 95 % confidence"]);
+    let words = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
+    tool.replay(directory).expect(1, &words);
 }
 
 /// Each sighting costs a process.
@@ -88,12 +88,12 @@ fn a_crash_of_native_threads_becomes_small() {
     is_small(&tool, &found, 6);
 }
 
-/// It is no bug that a call waits for ever where nobody is there to wake it.
+/// It is no bug that a call waits for ever if no other call could wake it.
 #[test]
-fn a_lost_wakeup_of_native_threads_keeps_who_should_have_woken() {
+fn a_lost_wakeup_of_native_threads_keeps_the_call_that_should_have_woken() {
     let (_, stored) = found(&Tool::new(), EVENT, "--hang 2s --shrink 10s");
     assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
-    // Seldom enough that there may be no time for it.
+    // So rare that the time may not suffice.
     let size = stored.finding.shrunk.as_ref().map(|shrunk| shrunk.size);
     assert!(size.is_none_or(|size| size.threads > 1), "{size:?}");
 }
@@ -115,7 +115,7 @@ fn a_finding_that_does_not_recur_is_left_as_it_is() {
     assert!(stored.finding.shrunk.is_none() && !stored.directory.join("original.mpk").exists());
 }
 
-/// What a search of so many seconds comes to depends on what else the machine does: `make
+/// The result of a search of so many seconds depends on the load of the machine: `make
 /// test-timing`.
 mod timing {
     use super::*;
@@ -132,7 +132,7 @@ mod timing {
         is_small(&tool, &found, 6);
         let original = interlap::trace::rounds::read(&found.directory.join("original.mpk"));
         assert_eq!(original.expect("kept").rounds[0].history, found.round.history);
-        // Going on from there keeps what it was at first.
+        // Shrinking it again keeps the original finding.
         tool.shrink(directory).within("2s").run();
         let again = Stored::load(&found.directory).expect("written");
         let before = |stored: &Stored| stored.finding.shrunk.as_ref().expect("shrunk").before;
@@ -149,7 +149,7 @@ mod timing {
         assert!(stored.directory.join("original.mpk").exists());
     }
 
-    /// Each sighting costs a process and the time in which it does nothing.
+    /// Each sighting costs a process and the time until it counts as hung.
     #[test]
     #[ignore = "goes by the clock: make test-timing"]
     fn a_deadlock_of_native_threads_becomes_small() {
@@ -176,12 +176,12 @@ INTERLAP_TARGET(Accounts)
         let (answer, stored) = found(&tool, text, "--hang 2s --shrink 10s");
         answer.expect(1, &[SHRUNK_TO, "Shown in", "No progress for 2 s"]);
         assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
-        // Two calls, where the machine has time for it: each sighting takes some 0.3 seconds.
+        // Two calls, if the machine has time for it: each sighting takes some 0.3 seconds.
         is_small(&tool, &stored, 16);
     }
 
-    /// It shows in 0.4 seconds of every 3.6: once in the time of the search, and once in that
-    /// of the counting if this is long enough.
+    /// It shows in 0.4 seconds of every 3.6: once during the search, and once during the
+    /// measurement if that is long enough.
     #[test]
     #[ignore = "goes by the clock: make test-timing"]
     fn a_finding_that_recurs_seldom_is_waited_for() {

@@ -1,6 +1,5 @@
-//! Snapshots of what people read: whole reports, as they were when somebody last read them
-//! (tests/data/snapshots). `UPDATE_EXPECT=1 cargo test --test it snapshots` writes them anew: read
-//! what has changed.
+//! Snapshots of whole reports (tests/data/snapshots). `UPDATE_EXPECT=1 cargo test --test it
+//! snapshots` writes them anew: review the changes.
 
 use expect_test::expect_file;
 
@@ -41,7 +40,8 @@ struct Accounts {
 INTERLAP_TARGET(Accounts)
 ";
 
-/// One finding, the same each time: few calls, and no step but at atomic accesses and locks.
+/// One finding, the same each time: few calls, with scheduling points only at atomic accesses and
+/// locks.
 fn found(file: &str, adapter: &str) -> (Tool, String) {
     let tool = Tool::new();
     let run = tool.fuzz_text(file, adapter).controlled().threads(2).calls(3).rounds(5000);
@@ -51,7 +51,7 @@ fn found(file: &str, adapter: &str) -> (Tool, String) {
     (tool, finding)
 }
 
-/// Without what differs from machine to machine.
+/// The text without what differs between machines.
 fn words(tool: &Tool, text: &str) -> String {
     let text = text.replace(&tool.dir.path().display().to_string(), "DIR");
     let lines = text.split_once("\n## Versions\n").map_or(&*text, |(before, _)| before);
@@ -63,7 +63,7 @@ fn printed(tool: &Tool, line: &str) -> String {
 }
 
 #[test]
-fn a_violation_reads_as_it_did() {
+fn the_report_of_a_violation() {
     let (tool, finding) = found("register.cpp", REGISTER);
     for (line, expected) in [
         (format!("explain {finding}"), expect_file!["../data/snapshots/explain.txt"]),
@@ -84,7 +84,7 @@ fn a_violation_reads_as_it_did() {
 }
 
 #[test]
-fn a_fault_reads_as_it_did() {
+fn the_report_of_a_fault() {
     let (tool, finding) = found("accounts.cpp", ACCOUNTS);
     printed(&tool, &format!("explain {finding}"));
     let shown = printed(&tool, &format!("show {finding}"));
@@ -92,7 +92,7 @@ fn a_fault_reads_as_it_did() {
 }
 
 #[test]
-fn a_checked_history_reads_as_it_did() {
+fn the_report_of_a_checked_history() {
     let tool = Tool::new();
     let lines = [
         r#"{"client": 1, "op": "enqueue", "args": [7], "start": 0, "end": 8}"#,

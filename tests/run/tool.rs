@@ -1,5 +1,5 @@
 //! The program under test, called as users call it: `tool.fuzz("ms_queue").native().rounds(200)` is
-//! a command line, which `run`, `expect` and `json` carry out.
+//! a command line, which `run`, `expect` and `json` execute.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ pub struct Call<'a> {
     args: Vec<OsString>,
 }
 
-/// What a call of the program gave back, and the findings' directories below its `--out`.
+/// Exit status and output of a call, and the findings' directories below its `--out`.
 pub struct Answer {
     pub status: i32,
     pub out: String,
@@ -86,7 +86,7 @@ impl Tool {
         self.write(file, text)
     }
 
-    /// Any command line: its words lie between spaces.
+    /// Any command line; spaces separate its words.
     pub fn call(&self, line: &str) -> Call<'_> {
         Call { tool: self, args: Vec::new() }.with(line)
     }
@@ -98,7 +98,7 @@ impl Tool {
         self.fuzz(self.adapter(file, text)).seed(1)
     }
 
-    /// Runs a command line given as words that may have spaces in them.
+    /// Runs a command line given as words, which may contain spaces.
     pub fn run(&self, args: &[&str]) -> Answer {
         self.call("").args(args).run()
     }
@@ -156,7 +156,7 @@ fn only(findings: &[PathBuf]) -> PathBuf {
 }
 
 impl Call<'_> {
-    /// Any options: their words lie between spaces.
+    /// Any options; spaces separate their words.
     pub fn with(self, options: impl AsRef<str>) -> Self {
         self.args(options.as_ref().split_whitespace())
     }
@@ -188,12 +188,12 @@ impl Call<'_> {
 
     numbers!(seed rounds findings calls threads jobs);
 
-    /// `--for`: the time that it may take, 10 minutes where a test does not say.
+    /// `--for`: the time limit, 10 minutes by default.
     pub fn within(self, time: &str) -> Self {
         self.args(["--for", time])
     }
 
-    /// `--shrink`: the time to shrink what `fuzz` finds, none where a test does not ask for it.
+    /// `--shrink`: the time to shrink findings, none by default.
     pub fn shrinking(self, time: &str) -> Self {
         self.args(["--shrink", time])
     }
@@ -204,13 +204,12 @@ impl Call<'_> {
 }
 
 impl Call<'_> {
-    /// The command, to be started in another way than `run` does.
+    /// The command, for a test that starts it itself.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_interlap"));
         command.args(&self.args);
         let fuzzes = self.args.first().is_some_and(|command| command == "fuzz");
-        // Where a test does not ask for it, nothing is shrunk, and rounds and findings end a run,
-        // not the clock.
+        // By default nothing is shrunk, and rounds and findings end a run, not the clock.
         for (option, value) in [("--shrink", "0"), ("--for", "10m")] {
             if fuzzes && !self.args.iter().any(|arg| arg == option) {
                 command.args([option, value]);
@@ -232,7 +231,7 @@ impl Call<'_> {
         let output = self.command().output().expect("the program starts");
         let out = self.args.iter().position(|arg| arg == "--out").map(|at| &self.args[at + 1]);
         let folder = self.tool.dir.path().join(out.map_or(OsStr::new("findings"), |out| out));
-        Answer { findings: findings(&folder), ..Answer::of(output) }
+        Answer { findings: findings(&folder), ..Answer::from_output(output) }
     }
 
     /// Runs it, and asserts the exit status and that the output has all of `parts`.
@@ -251,8 +250,8 @@ impl Call<'_> {
 }
 
 impl Answer {
-    /// Of a command that a test started by itself; without findings.
-    pub fn of(output: Output) -> Answer {
+    /// From the output of a command that a test started itself; without findings.
+    pub fn from_output(output: Output) -> Answer {
         Answer {
             status: output.status.code().expect("the program is never killed by a signal"),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -294,7 +293,7 @@ impl Answer {
         only(&self.findings)
     }
 
-    /// The only finding, as it was written.
+    /// The only finding, as it was saved.
     #[track_caller]
     pub fn stored(&self) -> Stored {
         Stored::load(&self.finding()).expect("a finding as it was written")

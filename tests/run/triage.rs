@@ -1,12 +1,12 @@
-//! Known issues and reports for continuous integration: real runs of broken twins, marked by files
-//! of known issues; what is new still counts; reports are read back as others read them.
+//! Known issues and reports for continuous integration: real runs of broken twins, with files of
+//! known issues. New findings still count; reports are read back as other programs read them.
 
 use serde_json::Value;
 
 use super::adapters::enqueue;
 use super::tool::{Answer, Tool, data, read};
 
-/// Two bugs as far as signatures tell, in rounds that are the same each time.
+/// Two bugs by their signatures, in rounds that are the same each time.
 fn twin(tool: &Tool, findings: u64, more: &str) -> Answer {
     let run = tool.fuzz("treiber_aba").seed(1).rounds(2000).jobs(1).findings(findings);
     run.with(more).run()
@@ -16,9 +16,9 @@ fn sarif(tool: &Tool, file: &str) -> Value {
     serde_json::from_str(&tool.read(file)).expect("JSON")
 }
 
-/// What JUnit XML has, as Jenkins' schema says (junit-10.xsd of its xUnit plugin): elements, with
-/// their attributes and what may be in them. Beyond it are how many were skipped in all, and a
-/// case's place, which GitLab and others show.
+/// The elements of JUnit XML by Jenkins' schema (junit-10.xsd of its xUnit plugin), with their
+/// attributes and children. Also the total of skipped cases, and a case's file and line, which
+/// GitLab and others show.
 const JUNIT: [(&str, &[&str], &[&str]); 7] = [
     ("testsuites", &["name", "tests", "skipped", "failures", "errors", "time"], &["testsuite"]),
     ("testsuite", &["name", "tests", "skipped", "failures", "errors", "time"], &["testcase"]),
@@ -33,7 +33,7 @@ const JUNIT: [(&str, &[&str], &[&str]); 7] = [
     ("system-out", &[], &[]),
 ];
 
-/// An element has nothing that its readers do not know, and no case the name of another.
+/// Asserts that an element has only known attributes and children, and that names of cases differ.
 #[track_caller]
 fn is_junit(element: roxmltree::Node) {
     let name = element.tag_name().name();
@@ -54,7 +54,7 @@ fn is_junit(element: roxmltree::Node) {
     }
 }
 
-/// Number of test cases, of those that failed, in error, skipped, as the root and its elements say.
+/// Numbers of test cases: all, failed, in error, skipped. The root and its elements must agree.
 #[track_caller]
 fn counts(xml: &str) -> [usize; 4] {
     let document = roxmltree::Document::parse(xml).expect("well formed");
@@ -67,13 +67,13 @@ fn counts(xml: &str) -> [usize; 4] {
     let reason =
         |node: roxmltree::Node| node.text().is_some() && node.attribute("message").is_some();
     assert!(document.descendants().filter(|node| node.has_tag_name("skipped")).all(reason));
-    let said = |name| root.attribute(name).and_then(|n| n.parse::<usize>().ok());
-    let said = ["tests", "failures", "errors", "skipped"].map(said);
-    assert_eq!(said, counted.map(Some));
+    let stated = |name| root.attribute(name).and_then(|n| n.parse::<usize>().ok());
+    let stated = ["tests", "failures", "errors", "skipped"].map(stated);
+    assert_eq!(stated, counted.map(Some));
     counted
 }
 
-/// A result has what viewers want of it.
+/// Asserts that a result has what viewers need.
 #[track_caller]
 fn is_whole(run: &Value, result: &Value) {
     let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().expect("one") as usize];
@@ -85,7 +85,7 @@ fn is_whole(run: &Value, result: &Value) {
 }
 
 #[test]
-fn a_run_goes_on_past_what_is_known() {
+fn a_run_continues_past_known_findings() {
     let tool = Tool::new();
     twin(&tool, 1, "--out one").expect(1, &["Stopped at the limit"]);
     let add = tool.call("triage one --known known.toml --issue https://x.org/7 --add");
@@ -102,7 +102,8 @@ fn a_run_goes_on_past_what_is_known() {
     assert_eq!((results.len(), suppressed.len()), (2, 1));
     assert_eq!(suppressed[0][0]["kind"], "external");
     assert_eq!(suppressed[0][0]["justification"], "first bug (https://x.org/7)");
-    // The new one is the second; with that, nothing is new, and the run ends with its rounds.
+    // The second finding is new. Once it is known, too, nothing is new, and the run does all
+    // rounds.
     let listed = tool.call("triage two --known known.toml").json(1);
     let new = listed["findings"][0]["directory"].as_str().expect("new first");
     let add = tool.call("triage").arg(new).with("--known known.toml --add").arg("second bug");
@@ -142,7 +143,7 @@ fn findings_of_many_runs_are_sorted() {
         .call("triage runs --known known.toml --junit j.xml --sarif s.sarif")
         .expect(1, &["3 distinct, 1 new", "known: stack: 2 findings"]);
     answer.expect(1, &["known.toml:5: \"old\" fits nothing here"]);
-    // Three runs, and each bug once; suites are targets.
+    // Three runs, with each bug once; a suite is a target.
     assert_eq!(counts(&tool.read("j.xml")), [6, 1, 0, 2]);
     assert_eq!(tool.read("j.xml").matches("<testsuite ").count(), 2);
     assert_eq!(sarif(&tool, "s.sarif")["runs"][0]["results"].as_array().expect("all").len(), 3);
@@ -152,7 +153,7 @@ fn findings_of_many_runs_are_sorted() {
     assert_eq!(json["findings"][1]["runs"], serde_json::json!(["runs/a", "runs/b"]));
     tool.write("all.toml", "[[known]]\nname = 'all'\nrule = '*'\n");
     tool.call("triage runs --known all.toml").expect(0, &["3 distinct, 0 new"]);
-    // One that cannot be read takes nothing from the others, and is an error.
+    // A finding that cannot be read is an error, and does not affect the others.
     std::fs::create_dir(tool.path("runs/a/bad-0000")).expect("a directory");
     tool.write("runs/a/bad-0000/finding.json", "{");
     tool.call("triage runs --known all.toml")
@@ -177,7 +178,7 @@ fn faults_are_known_by_their_lines() {
     assert!(places.iter().any(at), "{result}");
     let file = serde_json::json!({"uri": "abba.cpp", "uriBaseId": "%SRCROOT%"});
     assert!(places.iter().all(|place| place["artifactLocation"] == file), "{result}");
-    // The process's end is no end of the run: each deadlock ends a round.
+    // Each deadlock ends a process and its round, not the run.
     let known =
         format!("[[known]]\nname = 'abba'\nfault = 'deadlock'\nline = 'abba.cpp:{planted}'");
     tool.write("known.toml", &known);
@@ -208,7 +209,7 @@ fn the_output_of_a_crash_cannot_break_reports() {
     let result = &report["runs"][0]["results"][0];
     is_whole(&report["runs"][0], result);
     assert_eq!(result["ruleId"], "fault/SIGABRT");
-    // No line of it is known: it is the adapter's.
+    // Its source line is not known, so the result is at the adapter's file.
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "bad.cpp");
     let add = tool.call("triage --known known.toml --add").arg("a \"crash\"");
@@ -217,7 +218,7 @@ fn the_output_of_a_crash_cannot_break_reports() {
 }
 
 #[test]
-fn lines_of_violations_are_known_when_they_are_shrunk() {
+fn shrunk_violations_are_known_by_their_lines() {
     let tool = Tool::new();
     let known = "[[known]]\nname = 'split'\nrule = 'not-lin*'\n\
                  operations = ['read', 'write', 'compare_exchange*']\n\
@@ -225,7 +226,7 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
     tool.write("known.toml", known);
     let run = tool.fuzz("atomic_register_split_cas").seed(5).rounds(150).jobs(1).findings(1);
     let run = run.with("--known known.toml");
-    // Without shrinking nobody knows the lines, and what may be known counts as new.
+    // Without shrinking the lines are unknown, and the finding counts as new.
     run.clone().out("a").shrinking("0").expect(1, &["Stopped at the limit"]);
     let run = run.out("b").shrinking("10s").with("--sarif s.sarif");
     run.expect(0, &["known: split", "Nothing new was found."]);
@@ -234,7 +235,7 @@ fn lines_of_violations_are_known_when_they_are_shrunk() {
         is_whole(&report["runs"][0], result);
         let region = &result["locations"][0]["physicalLocation"]["region"];
         assert!(region["snippet"]["text"].as_str().is_some_and(|text| !text.is_empty()));
-        // One that is hardly shrunk may show nothing that others notice.
+        // A barely shrunk finding may have no row that other threads notice.
         let Some(flows) = result["codeFlows"][0]["threadFlows"].as_array() else { continue };
         flowing += 1;
         let steps = flows.iter().flat_map(|flow| flow["locations"].as_array().expect("steps"));
@@ -272,7 +273,7 @@ fn bad_options_are_reported_before_a_run() {
     assert!(!tool.path("findings").exists(), "nothing was run");
     tool.call("triage").expect(2, &["cannot read findings", "interlap fuzz --out"]);
     tool.call("triage .").expect(2, &["holds neither a finding nor a run"]);
-    // What could not be run is an error in reports.
+    // A run that could not start is an error in reports.
     tool.fuzz_text("bad.cpp", "not C++")
         .with("--junit j.xml --sarif s.sarif")
         .expect(2, &["error"]);

@@ -1,7 +1,6 @@
 //! The bundled targets that need only a compiler, driven by native threads: the correct ones are
-//! never accused, the broken ones are found. (`chase_lev_no_fence` shows only while two threads
-//! truly run at once, which a machine that is busy with other tests does not grant; it is left to
-//! users' eyes.)
+//! never accused, the broken ones are found. (`chase_lev_no_fence` is left out: it shows only while
+//! two threads really run in parallel, which a machine busy with other tests does not guarantee.)
 
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 
@@ -73,7 +72,7 @@ fn a_log_that_announces_records_before_it_writes_them_is_found() {
 }
 
 #[test]
-fn a_range_counted_in_two_looks_is_found() {
+fn a_range_counted_in_two_steps_is_found() {
     found("range_set_torn_count", &["set-answer", "of range_count"]);
 }
 

@@ -1,20 +1,36 @@
-//! The rooms of the controlled engine (`harness/controlled`): every file is in one, and each names
-//! only those before it, so `core` names none and there is no cycle.
+//! The order of the controlled engine's rooms (`harness/controlled`), and of the files that define
+//! interposed functions: each names only those before it, so there is no cycle.
 
 use std::path::Path;
 
-/// In their order.
-const ROOMS: [&str; 6] = ["core", "watch", "state", "accesses", "interpose", "job"];
+/// A folder whose modules have an order.
+struct Ordered {
+    folder: &'static str,
+    /// The folder's path as a module.
+    module: &'static str,
+    /// In their order, with spaces between.
+    names: &'static str,
+}
 
-const ENGINE: &str = "harness/controlled";
+const ENGINE: Ordered = Ordered {
+    folder: "harness/controlled",
+    module: "crate::controlled",
+    names: "core watch state accesses interpose job",
+};
 
-/// Where a path leads that begins with this.
-const FROM_CRATE: &str = "crate::controlled";
+const ENVIRONMENT: Ordered = Ordered {
+    folder: "harness/controlled/interpose/environment",
+    module: "crate::controlled::interpose::environment",
+    names: "real errno thread_ids loader lock_points time barrier mutex rwlock spin \
+            semaphore condition once keys threads thread_exit forking c11 signal_handlers \
+            signal_queue signals signal_waits random machine mappings process environ \
+            time_stamp blocking_calls futex",
+};
 
-/// The components of a file's module path below the engine: none of `mod.rs`, ["core", "pace"] of
+/// The components of a file's module path below the folder: none of `mod.rs`, ["core", "pace"] of
 /// `core/pace.rs`.
-fn module_of(path: &Path) -> Vec<String> {
-    let below = path.strip_prefix(ENGINE).expect("a file of the engine").with_extension("");
+fn module_of(folder: &str, path: &Path) -> Vec<String> {
+    let below = path.strip_prefix(folder).expect("a file of the folder").with_extension("");
     let mut module: Vec<String> =
         below.iter().map(|part| part.to_str().expect("UTF-8").to_string()).collect();
     if module.last().is_some_and(|last| last == "mod") {
@@ -24,7 +40,7 @@ fn module_of(path: &Path) -> Vec<String> {
 }
 
 /// What follows a path in a text: the first names of a list in braces, or one name; "" where the
-/// path ends and so means the engine as a whole.
+/// path ends and so means the folder as a whole.
 fn names_after(rest: &str) -> Vec<String> {
     let is_part = |c: &char| c.is_alphanumeric() || *c == '_';
     let Some(rest) = rest.strip_prefix("::") else { return vec![String::new()] };
@@ -46,16 +62,17 @@ fn names_after(rest: &str) -> Vec<String> {
     names.into_iter().map(first).filter(|name| !name.is_empty()).collect()
 }
 
-/// The names directly below the engine that a module's text names.
-fn names_below_engine(module: &[String], text: &str) -> Vec<String> {
+/// The names directly below the module `base` that a module in it names, unit tests aside.
+fn names_below(base: &str, module: &[String], text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]").next().expect("a first part");
     let code: Vec<&str> =
         text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n");
-    // As many steps up as lead to the engine itself.
+    // As many steps up as lead to `base` itself.
     let upwards = "super::".repeat(module.len());
     let upwards = upwards.trim_end_matches("::");
     let mut names = Vec::new();
-    for prefix in [FROM_CRATE, upwards].into_iter().filter(|prefix| !prefix.is_empty()) {
+    for prefix in [base, upwards].into_iter().filter(|prefix| !prefix.is_empty()) {
         for (at, _) in code.match_indices(prefix) {
             let (before, after) = (&code[..at], &code[at + prefix.len()..]);
             let is_longer = before.ends_with("super::") || after.starts_with("::super");
@@ -68,43 +85,56 @@ fn names_below_engine(module: &[String], text: &str) -> Vec<String> {
     names
 }
 
-#[test]
-fn rooms_of_the_engine_name_only_those_before_them() {
+/// Names of modules that are not listed, or do not come before the module that names them.
+fn wrong_names(ordered: &Ordered) -> Vec<String> {
+    let names: Vec<&str> = ordered.names.split(' ').collect();
     let mut wrong = Vec::new();
-    for (path, text) in super::sources(ENGINE, &["rs"]) {
-        let module = module_of(&path);
-        // The engine's own `mod.rs` stands before all rooms, and says what the harness may name.
-        let Some(room) = module.first() else { continue };
-        let Some(own) = ROOMS.iter().position(|name| name == room) else {
-            wrong.push(format!("{} is in no room", path.display()));
+    for (path, text) in super::sources(ordered.folder, &["rs"]) {
+        let module = module_of(ordered.folder, &path);
+        // The folder's own `mod.rs` may name all.
+        let Some(first) = module.first() else { continue };
+        let Some(own) = names.iter().position(|name| name == first) else {
+            wrong.push(format!("{} is not listed", path.display()));
             continue;
         };
-        for name in names_below_engine(&module, &text) {
-            if !ROOMS[..=own].contains(&name.as_str()) {
+        for name in names_below(ordered.module, &module, &text) {
+            if !names[..=own].contains(&name.as_str()) {
                 wrong.push(format!("{} names {name:?}", path.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    wrong
 }
 
-/// A room without files would be listed for nothing; what is no room would not be seen above.
 #[test]
-fn the_engine_consists_of_its_rooms() {
-    let text = std::fs::read_to_string(super::root().join(ENGINE).join("mod.rs")).expect("a file");
-    let modules =
-        text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
-    let mut modules: Vec<&str> = modules.map(|name| name.trim_end_matches(';')).collect();
-    let mut rooms = ROOMS;
-    modules.sort();
-    rooms.sort();
-    assert_eq!(modules, rooms);
+fn rooms_of_the_engine_name_only_those_before_them() {
+    assert_eq!(wrong_names(&ENGINE), [""; 0]);
+}
+
+#[test]
+fn interposed_functions_name_only_files_before_theirs() {
+    assert_eq!(wrong_names(&ENVIRONMENT), [""; 0]);
+}
+
+#[test]
+fn each_order_lists_the_modules_of_its_folder() {
+    for Ordered { folder, names, .. } in [ENGINE, ENVIRONMENT] {
+        let path = super::root().join(folder).join("mod.rs");
+        let text = std::fs::read_to_string(path).expect("a file");
+        let modules =
+            text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+        let mut modules: Vec<&str> = modules.map(|name| name.trim_end_matches(';')).collect();
+        let mut names: Vec<&str> = names.split(' ').collect();
+        modules.sort();
+        names.sort();
+        assert_eq!(modules, names);
+    }
 }
 
 /// Whoever opens a folder reads in its `mod.rs` what is where.
 #[test]
 fn each_folder_of_the_engine_lists_its_files() {
-    let files = super::sources(ENGINE, &["rs", "c"]);
+    let files = super::sources(ENGINE.folder, &["rs", "c"]);
     let mut missing = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| path.ends_with("mod.rs")) {
         let folder = path.parent().expect("it is in one");
@@ -126,7 +156,8 @@ fn each_folder_of_the_engine_lists_its_files() {
 #[test]
 fn names_of_other_rooms_are_found() {
     let names = |module: &[&str], text| {
-        names_below_engine(&module.iter().map(|part| part.to_string()).collect::<Vec<_>>(), text)
+        let module: Vec<_> = module.iter().map(|part| part.to_string()).collect();
+        names_below(ENGINE.module, &module, text)
     };
     let pace = &["core", "pace"];
     assert_eq!(names(pace, "use crate::controlled::watch::trail;"), ["watch"]);
@@ -139,4 +170,5 @@ fn names_of_other_rooms_are_found() {
     assert_eq!(names(&["core"], "super::watch::trail()"), ["watch"]);
     assert_eq!(names(pace, "// crate::controlled::watch"), [""; 0]);
     assert_eq!(names(pace, "crate::controlled_once::x()"), [""; 0]);
+    assert_eq!(names(pace, "#[cfg(test)]\nuse crate::controlled::watch;"), [""; 0]);
 }

@@ -1,5 +1,5 @@
-//! One access of the target, as every source reports it and every listener hears it. The sources
-//! are in `interpose` and `state::buffers`; `accesses` lists the listeners.
+//! One access of the target, as sources report it to listeners. The sources are in `interpose` and
+//! `state::buffers`; `accesses` lists the listeners.
 
 use interlap::schedule::Access;
 use interlap::trace::trail::Act;
@@ -7,17 +7,17 @@ use interlap::trace::trail::Act;
 /// What kind of access it is, by where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Of memory that is neither atomic nor volatile, by a hook of the compiler, a copy, or a
-    /// container of the C++ library.
+    /// Neither atomic nor volatile: from a hook of the compiler, a copy, or a container of the C++
+    /// library.
     Plain,
     Volatile,
     Atomic,
     Fence,
     Allocate,
     Free,
-    /// A call that acquires, or waits for other threads, by means of living memory.
+    /// A call that acquires or waits, with an object in allocated memory.
     Lock,
-    /// Another call at which other threads may run.
+    /// Another scheduling point.
     Pause,
 }
 
@@ -37,7 +37,7 @@ impl Effect {
         matches!(self, Effect::Write | Effect::Update)
     }
 
-    /// The same, as policies are told.
+    /// The same, as policies see it.
     #[inline(always)]
     pub fn pending(self) -> Access {
         match self {
@@ -62,65 +62,65 @@ pub struct AccessEvent {
     pub effect: Effect,
     /// The memory order, as <stdatomic.h> numbers them.
     pub order: u32,
-    /// Where the target's code goes on, a return address; 0: to be looked up on the stack.
+    /// Return address into the target's code; 0: to be looked up on the stack.
     pub place: usize,
 }
 
 impl AccessEvent {
-    /// Of no size and order, at a place to be looked up.
+    /// Without a size and order, at a place to be looked up.
     pub fn new(thread: usize, class: Class, effect: Effect, address: usize) -> AccessEvent {
         AccessEvent { thread, address, size: 0, class, effect, order: RELAXED, place: 0 }
     }
 }
 
-/// What became of an access: what it did to memory, at most 8 bytes of it.
+/// The effect of an access that was made, on at most 8 bytes of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
     pub act: Act,
     pub before: u64,
-    /// Of a failed comparison what it expected.
+    /// For a failed comparison, the expected value.
     pub after: u64,
 }
 
 impl Made {
-    /// Of what has no value.
+    /// An act without values.
     pub fn only(act: Act) -> Made {
         Made { act, before: 0, after: 0 }
     }
 }
 
-/// Something that follows the accesses of a round. All listeners hear each stage in one order, that
-/// of the list in `accesses`. A stage is inlined; what is rare it leaves to a function that takes
-/// the event by value, so that the event itself need not be in memory.
+/// A listener to the accesses of a round. All listeners are called at each stage, in the order of
+/// the list in `accesses`. A stage is inlined; rare work goes to a function that takes the event by
+/// value, so that the event itself need not be in memory.
 pub trait Listener {
     /// The thread is about to make the access. Other threads may run during this stage.
     #[inline(always)]
     fn arrives(_event: &AccessEvent) {}
 
-    /// No other thread runs any more before the access is made.
+    /// The access is made next: no other thread runs before it.
     #[inline(always)]
     fn passes(_event: &AccessEvent) {}
 
-    /// The access was made. Only where somebody [wants](Listener::wants_made) to hear it.
+    /// The access was made. Called in rounds where a listener [wants](Listener::wants_made) it.
     #[inline(always)]
     fn made(_event: &AccessEvent, _made: Made) {}
 
-    /// Whether accesses of the running thread are held back from memory.
+    /// Whether stores of the running thread are held back from memory.
     #[inline(always)]
     fn holds_back() -> bool {
         false
     }
 
-    /// What the running thread, or every thread, holds back is to reach memory now.
+    /// The stores held back for the running thread, or for all threads, must reach memory now.
     #[inline(always)]
     fn settles(_whose: Whose) {}
 
-    /// Whether plain accesses of this round are to be heard: by far the most are not.
+    /// Whether this listener wants plain accesses in this round. Most rounds have none that does.
     fn wants_plain() -> bool {
         false
     }
 
-    /// Whether accesses of this round are to be heard once they were made.
+    /// Whether this listener wants [`Listener::made`] in this round.
     fn wants_made() -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! A question to a thread that does not run: it goes on for as long as it takes to answer from its
-//! own stack, and gives control back. No step passes, and the policy is not asked.
+//! Has a thread that does not run answer a question from its own stack, then switches back. No step
+//! is counted, and the policy is not asked.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::carrier::OUTSIDE;
 use super::variables::{ENGINE, current};
 
 struct Question {
-    /// Who asks; [`OUTSIDE`]: nobody.
+    /// The thread that asks; [`OUTSIDE`]: none.
     asker: Cell<usize>,
     answer_by: Cell<fn() -> usize>,
     answer: Cell<usize>,
@@ -19,7 +19,7 @@ unsafe impl Sync for Question {}
 static QUESTION: Question =
     Question { asker: Cell::new(OUTSIDE), answer_by: Cell::new(|| 0), answer: Cell::new(0) };
 
-/// What `answer` gives when this thread of the round calls it; none before it has begun.
+/// What `answer` gives when called by this thread; none before the thread has begun.
 pub fn ask(thread: usize, answer: fn() -> usize) -> Option<usize> {
     let (e, me) = (&ENGINE, current());
     if thread == me {
@@ -34,7 +34,7 @@ pub fn ask(thread: usize, answer: fn() -> usize) -> Option<usize> {
     Some(QUESTION.answer.get())
 }
 
-/// Called by a thread that goes on: answers as long as it is only asked.
+/// Called by a thread that was switched to: answers until it is switched to for another reason.
 #[inline]
 pub(super) fn answer(me: usize) {
     loop {

@@ -7,11 +7,11 @@ use super::access::{AccessEvent, Class, Effect, Made, Whose};
 use super::callbacks::{self, callbacks};
 use super::switching::{choose, switch};
 use super::variables::{ENGINE, Status};
-use super::waiting::{has_signal, unblock};
-use super::waits::{Taken, Wait, Woken};
-use super::{pace, stop};
+use super::wait_kinds::{Taken, Wait, Woken};
+use super::wakeups::{has_signal, unblock};
+use super::{debugger_stops, pace};
 
-/// Where memory of a program can be. Other keys of waits are below or above.
+/// Addresses that memory of a program can have. Other keys of waits are below or above.
 const MEMORY: std::ops::Range<usize> = 1 << 12..1 << 47;
 
 /// Blocks the running thread until `wake` picks it or virtual time reaches `deadline`.
@@ -19,7 +19,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     let e = &ENGINE;
     (callbacks().settle)(Whose::All);
     pace::settle();
-    // Threads, times and signals are no memory.
+    // Waits for threads, times and signals have keys that are no addresses.
     let place = if MEMORY.contains(&on) { on } else { 0 };
     let me = e.current.get();
     let event = AccessEvent::new(me, Class::Lock, Effect::None, place);
@@ -31,7 +31,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
     if let Some(deadline) = deadline {
         e.deadline_next.set(e.deadline_next.get().min(deadline));
     }
-    stop::look(pace::next_step());
+    debugger_stops::check(pace::next_step());
     loop {
         let next = choose(false);
         let taken = match next == me {
@@ -42,7 +42,7 @@ pub fn block(on: usize, why: Wait, deadline: Option<u64>) -> Woken {
         if own.status.get() == Status::Runnable {
             return own.woken.get();
         }
-        // It ran to take a signal.
+        // The thread was switched to only to take a signal.
         if why.is_ended_by(taken) {
             unblock(me, Woken::BySignal);
             return Woken::BySignal;

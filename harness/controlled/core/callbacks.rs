@@ -1,15 +1,15 @@
-//! What the engine has other rooms do: a table of functions that is registered when the target is
-//! loaded. The engine itself names none of these rooms.
+//! The functions of other rooms that the engine calls: a table, which `job::load` registers, so
+//! that the engine names none of these rooms.
 
 use std::sync::OnceLock;
 
 use super::access::{AccessEvent, Made, Whose};
-use super::waits::{Taken, Wait};
+use super::wait_kinds::{Taken, Wait};
 
 pub struct Callbacks {
-    /// Places the thread-local variables of a thread, on the carrier's thread that lends them.
+    /// Places the thread-local variables of a virtual thread; runs on its real thread.
     pub place_variables: fn(usize),
-    /// Makes the thread-local variables of a thread as they are in a new one.
+    /// Resets the thread-local variables of a thread to those of a new one.
     pub renew_variables: fn(usize),
     pub thread_begins: fn(usize),
     /// The running thread ends, and is still under control.
@@ -18,26 +18,26 @@ pub struct Callbacks {
     pub is_number_free: fn(usize) -> bool,
     /// The running thread takes the signals that were sent to it.
     pub take_signals: fn(usize) -> Taken,
-    /// What threads hold back of their stores is to reach memory.
+    /// Stores in store buffers are to reach memory.
     pub settle: fn(Whose),
-    /// Tells the listeners of an access that was made, otherwise than by a hook.
+    /// Reports an access that was made to the listeners, otherwise than by a hook.
     pub made: fn(&AccessEvent, Made),
     /// How many blocks of memory the target has.
     pub live_blocks: fn() -> u64,
-    /// Where the target's code goes on, on the stack of the caller; 0: not known.
+    /// The innermost return address into the target's code, on the caller's stack; 0: not known.
     pub here: fn() -> usize,
-    /// Which thread holds what another waits for, where that can be told.
+    /// Which thread holds what another waits for, where that is known.
     pub holder: fn(Wait, usize) -> Option<usize>,
     /// Report a fault that the engine has noticed, and end the process.
     pub livelock: fn(u64) -> !,
     pub deadlock: fn() -> !,
-    /// Ends the process: the target uses this, which cannot be controlled.
+    /// Ends the process: the target uses something that the engine cannot control.
     pub cannot_control: fn(&str) -> !,
 }
 
 static CALLBACKS: OnceLock<Callbacks> = OnceLock::new();
 
-/// Before the target is loaded, once in a process.
+/// To be called once in a process, before the target is loaded.
 pub fn register(callbacks: Callbacks) {
     let _ = CALLBACKS.set(callbacks);
 }
@@ -47,12 +47,12 @@ pub(super) fn callbacks() -> &'static Callbacks {
     CALLBACKS.get().expect("registered before the target is loaded")
 }
 
-/// Tells the listeners of an access that was made by a listener, such as a store buffer.
+/// Reports an access to the listeners that a listener itself made, such as a store buffer.
 pub fn made(event: &AccessEvent, made: Made) {
     (callbacks().made)(event, made);
 }
 
-/// Which thread holds what another waits for, where that can be told.
+/// Which thread holds what another waits for, where that is known.
 pub fn holder(why: Wait, on: usize) -> Option<usize> {
     (callbacks().holder)(why, on)
 }

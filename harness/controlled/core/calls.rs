@@ -1,4 +1,4 @@
-//! Calls of the structure that the engine is told of: where each begins and ends.
+//! The beginnings and ends of calls of the structure, which the engine counts.
 
 use interlap::schedule::{Access, Pending};
 
@@ -35,7 +35,7 @@ pub fn call_ends() {
     }
 }
 
-/// How many calls of the structure a thread has begun, and whether it is in the latest.
+/// How many calls of the structure a thread has begun, and whether the latest is under way.
 pub fn calls(thread: usize) -> (u32, bool) {
     let thread = &ENGINE.threads[thread];
     (thread.calls.get(), thread.boundaries.get() == thread.calls.get())

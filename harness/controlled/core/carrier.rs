@@ -1,8 +1,8 @@
-//! What virtual threads run on. Each has a stack of its own at a fixed address, and the
-//! thread-local storage (fs base) of a real thread that is parked for good: so `thread_local`,
-//! errno, exceptions and `pthread_self` are each thread's own. With fibers, one operating-system
-//! thread jumps from stack to stack; with threads, each parked thread wakes to run its own stack,
-//! holding the only token. The stacks are the same, so the addresses are, too.
+//! What virtual threads run on. Each has a stack at a fixed address, and the thread-local storage
+//! (fs base) of a real thread that is parked for good, so `thread_local`, errno, exceptions and
+//! `pthread_self` are its own. With fibers, one operating-system thread jumps from stack to stack;
+//! with threads, the parked thread that holds the only token runs its own stack. Both use the same
+//! stacks, so addresses are the same.
 
 use std::ffi::c_void;
 use std::io;
@@ -19,17 +19,17 @@ use super::layout;
 /// The thread that starts rounds, outside of control.
 pub const OUTSIDE: usize = THREADS_MAX;
 
-/// Where a thread that does not run goes on.
+/// Where a thread that does not run resumes.
 struct Context {
     stack_pointer: AtomicUsize,
     /// Thread-local storage.
     fs: AtomicUsize,
     pthread: AtomicUsize,
-    /// Of the loop in which its parked thread waits.
+    /// Stack pointer of the loop in which its real thread waits.
     parked: AtomicUsize,
     /// 1: may run (threads only).
     token: AtomicU32,
-    /// To whom the token goes when the thread has ended.
+    /// Which thread gets the token when this one has ended.
     heir: AtomicUsize,
 }
 
@@ -44,7 +44,7 @@ static CONTEXTS: [Context; THREADS_MAX + 1] = [const {
     }
 }; THREADS_MAX + 1];
 
-/// What every thread runs, from the start of its stack.
+/// The first function of every thread.
 static FIRST: OnceLock<fn() -> !> = OnceLock::new();
 
 /// Threads that are parked so far.
@@ -86,8 +86,8 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// `first` is what every thread runs. Fails where the processor or the kernel does not let
-    /// programs set the fs base.
+    /// `first` is the first function of every thread. Fails where the processor or the kernel does
+    /// not let programs set the fs base.
     pub fn choose(wish: plan::Carrier, first: fn() -> !) -> io::Result<Carrier> {
         // Bit 1 of AT_HWCAP2: FSGSBASE is enabled (Documentation/arch/x86/x86_64/fsgs.rst).
         // SAFETY: getauxval only reads.
@@ -106,7 +106,7 @@ impl Carrier {
         })
     }
 
-    /// Readies a thread to begin at its first instruction when it is next gone on with.
+    /// Prepares a thread to begin when it is next switched to.
     pub fn prepare(self, thread: usize) -> io::Result<()> {
         while PARKED.load(Ordering::Acquire) <= thread {
             park_another(self)?;
@@ -125,7 +125,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Goes on with `to`; returns when somebody goes on with `from`.
+    /// Switches to `to`; returns when `from` is switched to.
     pub fn switch(self, from: usize, to: usize) {
         let (own, other) = (&CONTEXTS[from], &CONTEXTS[to]);
         match self {
@@ -158,12 +158,12 @@ impl Carrier {
                 unsafe { il_jump(own.stack_pointer.as_ptr(), parked, fs) }
             }
         }
-        unreachable!("a thread that has ended is not gone on with")
+        unreachable!("a thread that has ended is not switched to")
     }
 }
 
-/// The first function on a virtual thread's stack. An exception that nobody catches finds the end
-/// of the stack above it, and ends the process as on any thread.
+/// The outermost function on a virtual thread's stack. An uncaught exception finds the end of the
+/// stack above it, and ends the process as on any thread.
 extern "C-unwind" fn entry() -> ! {
     FIRST.get().expect("a carrier was chosen")()
 }
@@ -182,7 +182,7 @@ fn await_token(thread: usize) {
     }
 }
 
-/// What a parked thread's `pthread_self` is.
+/// What `pthread_self` gives on this thread.
 pub fn pthread(thread: usize) -> libc::pthread_t {
     CONTEXTS[thread].pthread.load(Ordering::Relaxed) as libc::pthread_t
 }
@@ -207,7 +207,7 @@ fn park_another(carrier: Carrier) -> io::Result<()> {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
         let mut pthread = 0;
-        // The lowest bit: it will run the target, whose signals it then takes.
+        // The lowest bit: it will run the target, and so take its signals.
         let runs = usize::from(carrier == Carrier::Thread);
         let argument = ptr::without_provenance_mut(thread << 1 | runs);
         let error = libc::pthread_create(&mut pthread, &attributes, wait_parked, argument);
@@ -224,10 +224,10 @@ fn park_another(carrier: Carrier) -> io::Result<()> {
     Ok(())
 }
 
-/// What debuggers and /proc call the running thread.
+/// Names the running thread for debuggers and /proc.
 fn name(thread: usize) {
     let name = std::ffi::CString::new(format!("thread {thread}")).expect("it has no NUL");
-    // A thread without its name is as good.
+    // The name is a convenience only.
     let _ = rustix::thread::set_name(&name);
 }
 

@@ -1,7 +1,7 @@
-//! Whether the code that runs now is the target's. While it is (under control), its hooks and its
-//! calls of the C library come to the engine, and its memory from the arena; the harness's own code
-//! goes straight to the C library. Also says whether memory has changed since the last scheduling
-//! point. hooks.h and allocator.c read these numbers.
+//! Whether the code that runs now is the target's ("under control"): then hooks and interposed
+//! functions call the engine, and memory comes from the arena. The harness's own code uses the C
+//! library directly. Also whether memory has changed since the last scheduling point. hooks.h and
+//! allocator.c read these flags.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,7 +10,7 @@ static il_controls: AtomicU8 = AtomicU8::new(0);
 /// A store has changed memory since the last scheduling point. Set by hooks.c, too.
 #[unsafe(no_mangle)]
 static il_changed: AtomicU8 = AtomicU8::new(0);
-/// Whether `malloc` takes from the arena: not (0), where the target calls it (1), or even where
+/// Whether `malloc` takes from the arena: never (0), where the target calls it (1), or also where
 /// the C library and the loader do, for themselves ([`ALL`]).
 #[unsafe(no_mangle)]
 static il_allocates: AtomicU8 = AtomicU8::new(0);
@@ -22,13 +22,12 @@ pub fn controls() -> bool {
     il_controls.load(Ordering::Relaxed) != 0
 }
 
-/// Says whether the code that runs now is the target's, and so its memory the arena's; gives what
-/// it was.
+/// Sets whether the code that runs now is the target's, and `malloc` with it; gives the old value.
 #[inline]
 pub fn set_controls(controls: bool) -> bool {
     set_allocates(controls);
     let before = self::controls();
-    // Not a swap, which would lock the bus: only the thread that runs sets it.
+    // Not an atomic swap, which is slower: only the running thread sets it.
     il_controls.store(controls.into(), Ordering::Relaxed);
     before
 }
@@ -46,7 +45,7 @@ pub fn with_all_from_arena(make: impl FnOnce()) {
     il_allocates.store(before, Ordering::Relaxed);
 }
 
-/// Memory has changed, otherwise than by a store that hooks.c makes.
+/// Memory has changed, other than by a store in hooks.c.
 pub fn set_changed() {
     il_changed.store(1, Ordering::Relaxed);
 }

@@ -1,6 +1,5 @@
-//! Carries out a round, and gathers what other rooms may use of the files beside this one. One
-//! thread of the target runs at a time; at each scheduling point a policy says which is next; time
-//! is the number of the step.
+//! Runs a round, and re-exports what other rooms use of the files beside this one. At each
+//! scheduling point a policy names the thread that runs next; the number of the step is the time.
 
 use std::ffi::c_void;
 
@@ -17,20 +16,20 @@ pub use super::calls::{boundary, call_begins, call_ends, calls};
 use super::carrier::{Carrier, OUTSIDE};
 pub use super::carrier::{pthread, thread_of};
 pub use super::control::controls;
-use super::lives::{begin, run_thread};
-pub use super::lives::{exit_thread, spawn, start_caller};
-pub use super::points::{changed, hold, yield_now};
+use super::lifetimes::{begin, run_thread};
+pub use super::lifetimes::{exit_thread, spawn, start_caller};
+pub use super::points::{changed, set_exclusive, yield_now};
 pub use super::recorder::recorded;
 use super::variables::{ENGINE, Start, Status};
 pub use super::variables::{callers, current, has_ended, now, step};
-pub use super::waiting::{clear_signalled, has_signal, interrupt, set_signalled, wake};
-pub use super::waits::{Taken, Wait, Woken, join_key};
-use super::{control, pace, recorder, stop};
+pub use super::wait_kinds::{Taken, Wait, Woken, join_key};
+pub use super::wakeups::{clear_signalled, has_signal, interrupt, set_signalled, wake};
+use super::{control, debugger_stops, pace, recorder};
 
 /// How a round is to be scheduled.
-pub struct Order {
+pub struct RoundSettings {
     pub policy: Policy,
-    /// Of everything random that is not the policy's.
+    /// Seed of everything random but the policy.
     pub seed: u64,
     /// Threads that call; the one with this number makes, drains and destroys the structure.
     pub callers: usize,
@@ -40,8 +39,8 @@ pub struct Order {
     pub records: bool,
 }
 
-/// What a round came to.
-pub struct Outcome {
+/// What a round has counted.
+pub struct Counts {
     pub steps: u64,
     pub switches: u64,
     pub schedule: u64,
@@ -51,16 +50,16 @@ pub struct Outcome {
     pub left_running: usize,
 }
 
-/// Before the first round: what threads run on.
+/// To be called before the first round.
 pub fn set_carrier(wish: plan::Carrier) -> std::io::Result<()> {
     ENGINE.carrier.set(Carrier::choose(wish, run_thread)?);
     Ok(())
 }
 
-/// Carries out a round: the thread `order.callers` runs `main(argument)`, and whatever it starts.
-pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<Outcome> {
+/// Runs a round: the thread `settings.callers` runs `main(argument)`, which starts the others.
+pub fn run(settings: RoundSettings, main: Start, argument: *mut c_void) -> std::io::Result<Counts> {
     let e = &ENGINE;
-    // The others were not used since this was last done for them.
+    // The others are unused since they were last reset.
     let used = e.next_thread.get();
     for thread in &e.threads[..used] {
         thread.status.set(Status::None);
@@ -81,30 +80,24 @@ pub fn run(order: Order, main: Start, argument: *mut c_void) -> std::io::Result<
     e.boundary_at.set(0);
     e.blocks.set(0);
     e.deadline_next.set(u64::MAX);
-    e.steps_max.set(order.steps_max);
-    e.whole_calls.set(order.whole_calls);
-    e.callers.set(order.callers);
-    e.next_thread.set(order.callers + 1);
+    e.steps_max.set(settings.steps_max);
+    e.whole_calls.set(settings.whole_calls);
+    e.callers.set(settings.callers);
+    e.next_thread.set(settings.callers + 1);
     // SAFETY: outside of all rounds nobody else uses them.
     unsafe {
-        *e.policy.get() = Some(order.policy);
-        *e.wakes.get() = Some(Random::new(order.seed));
+        *e.policy.get() = Some(settings.policy);
+        *e.wakes.get() = Some(Random::new(settings.seed));
         let pending = &mut *e.pending.get();
         pending[..used].fill(Pending::default());
     }
-    recorder::begin(order.records);
-    stop::round_begins();
-    begin(order.callers, main, argument, false)?;
-    e.current.set(order.callers);
-    e.carrier.get().switch(OUTSIDE, order.callers);
-    Ok(Outcome {
-        steps: e.step.get(),
-        switches: e.switches.get(),
-        schedule: e.schedule.get(),
-        atomics: e.atomics.get(),
-        blocking: e.blocking.get(),
-        left_running: (e.runnable.get() | e.blocked.get()).count_ones() as usize,
-    })
+    recorder::begin(settings.records);
+    debugger_stops::round_begins();
+    begin(settings.callers, main, argument, false)?;
+    e.current.set(settings.callers);
+    e.carrier.get().switch(OUTSIDE, settings.callers);
+    let left_running = (e.runnable.get() | e.blocked.get()).count_ones() as usize;
+    Ok(Counts { left_running, ..counted() })
 }
 
 /// Ends the process: the target does what this engine cannot control.
@@ -113,12 +106,12 @@ pub fn cannot_control(what: &str) -> ! {
     (callbacks().cannot_control)(what)
 }
 
-/// Takes a step that is no scheduling point: a stamp.
+/// Counts a step that is no scheduling point: a stamp.
 #[inline]
 pub fn tick() -> u64 {
     let step = pace::next_step();
     pace::tick();
-    stop::look(step);
+    debugger_stops::check(step);
     step
 }
 
@@ -128,9 +121,9 @@ pub fn blocking_call() {
 }
 
 /// What the round has counted so far.
-pub fn counted() -> Outcome {
+pub fn counted() -> Counts {
     let e = &ENGINE;
-    Outcome {
+    Counts {
         steps: e.step.get(),
         switches: e.switches.get(),
         schedule: e.schedule.get(),
@@ -143,7 +136,7 @@ pub fn counted() -> Outcome {
 /// A thread that has begun and not ended.
 pub struct Alive {
     pub thread: usize,
-    /// Why it waits, and for what.
+    /// Why it waits, and for which address or key.
     pub waits: Option<(Wait, usize)>,
     /// Code of its last scheduling point.
     pub place: usize,

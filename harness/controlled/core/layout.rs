@@ -1,15 +1,14 @@
-//! Where things lie in memory: at fixed addresses, so that a round's addresses do not depend on the
-//! process (a thread's number in a library is often the address of a thread-local variable). One
-//! mapping each for the heap, its shadow, the fibers' stacks and the carriers' thread-local
-//! storage.
+//! Fixed addresses of the heap, its shadow, the stacks and the thread-local storage, so that a
+//! round's addresses do not depend on the process: libraries order threads by the addresses of
+//! thread-local variables, for instance.
 
 use std::io;
 
 use interlap::schedule::THREADS_MAX;
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// The heap of the target (see `state::heap`), and one byte of shadow for 16 of it. hooks.h has the
-/// same numbers.
+/// The target's heap (see `state::heap`), and its shadow: one byte for 16. hooks.h has the same
+/// numbers.
 pub const ARENA: usize = 0x1000_0000_0000;
 pub const ARENA_BYTES: usize = 1 << 30;
 pub const SHADOW: usize = 0x1800_0000_0000;
@@ -28,7 +27,7 @@ const STACK_STRIDE: usize = 16 << 20;
 const CARRIERS: usize = 0x2100_0000_0000;
 pub const CARRIER_BYTES: usize = 1 << 19;
 
-/// What the target maps itself; not reserved.
+/// Memory that the target maps itself; not reserved.
 pub const MAPPINGS: usize = 0x3000_0000_0000;
 pub const MAPPINGS_BYTES: usize = 0x1000_0000_0000;
 
@@ -49,17 +48,17 @@ pub fn storage(thread: usize) -> usize {
     STORAGE + thread * STORAGE_BYTES
 }
 
-/// Whether the address lies in a fiber's stack: what it holds is one thread's.
+/// Whether the address lies in some thread's stack.
 pub fn is_stack(address: usize) -> bool {
     address.wrapping_sub(STACKS) < THREADS_MAX * STACK_STRIDE
 }
 
-/// The same for the stack of this thread.
+/// Whether the address lies in this thread's stack.
 pub fn is_stack_of(thread: usize, address: usize) -> bool {
     (stack_end(thread) - STACK_BYTES..stack_end(thread)).contains(&address)
 }
 
-/// Whether this stack pointer is that of a fiber whose stack is used up.
+/// Whether the stack pointer is that of a fiber whose stack is used up.
 pub fn is_used_up(stack_pointer: usize) -> bool {
     const PAGE: usize = 4096;
     let in_stride = stack_pointer.wrapping_sub(STACKS) % STACK_STRIDE;
@@ -72,7 +71,7 @@ pub fn is_fixed(address: usize) -> bool {
     (ARENA..MAPPINGS + MAPPINGS_BYTES).contains(&address)
 }
 
-/// Reserves all of it; memory is taken when it is touched.
+/// Reserves the address space; the kernel provides memory when it is touched.
 pub fn reserve() -> io::Result<()> {
     map(ARENA, ARENA_BYTES)?;
     map(SHADOW, ARENA_BYTES / GRANULE)?;

@@ -1,18 +1,18 @@
-//! The engine: decides which thread of the target runs, and switches to it. Names no other room: it
-//! calls them by `callbacks`, and hears of accesses as a listener (`points`).
+//! The engine: decides which thread of the target runs, and switches to it. It calls other rooms
+//! through `callbacks` only, and is a listener of accesses (`points`).
 //!
-//! - `engine`: carries out a round; gathers what other rooms use of the files here
-//! - `access`: one access of the target, and who may listen
-//! - `points`: scheduling points; `pace`: how many may pass without a look at anything
-//! - `switching`: asks the policy who is next; notices a deadlock
-//! - `blocking`, `waiting`, `waits`: how a thread comes to wait; who wakes it; why, as types
-//! - `lives`: how threads begin and end; `calls`: where calls of the structure do
-//! - `asking`: a question to a thread that does not run
+//! - `engine`: runs a round; re-exports what other rooms use of the files here
+//! - `access`: one access of the target, and the trait of its listeners
+//! - `points`: scheduling points; `pace`: how many may pass without a decision
+//! - `switching`: asks the policy which thread is next; notices a deadlock
+//! - `blocking`, `wakeups`, `wait_kinds`: blocks a thread; wakes it; why it waits, as types
+//! - `lifetimes`: how threads begin and end; `calls`: where calls of the structure do
+//! - `asking`: has a thread that does not run answer a question
 //! - `carrier`: what virtual threads run on; `layout`: where things lie in memory
-//! - `recorder`: the schedule of a round, recorded; `stop`: where debuggers stop
+//! - `recorder`: records the schedule; `debugger_stops`: where debuggers stop
 //! - `control`: whether the code that runs is the target's
-//! - `callbacks`: what the engine has other rooms do
-//! - `variables`, `current_round`: what the engine knows of the round under way
+//! - `callbacks`: the functions of other rooms that the engine calls
+//! - `variables`, `current_round`: the state of the round under way
 
 pub mod access;
 mod asking;
@@ -22,14 +22,14 @@ mod calls;
 mod carrier;
 pub mod control;
 pub mod current_round;
+mod debugger_stops;
 pub mod engine;
 pub mod layout;
-mod lives;
+mod lifetimes;
 mod pace;
 pub mod points;
 mod recorder;
-mod stop;
 mod switching;
 mod variables;
-mod waiting;
-mod waits;
+mod wait_kinds;
+mod wakeups;

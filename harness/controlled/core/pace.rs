@@ -1,24 +1,24 @@
-//! How many scheduling points may pass uninspected: as long as the policy would let the thread go
-//! on and no limit is near, a point only counts. What was counted is booked before anything that
-//! depends on it changes, so that rounds are the same as if every point had been inspected, as it
-//! is under a debugger.
+//! How many scheduling points may pass without a decision: as long as the policy would let the
+//! thread go on and no limit is near, a point is only counted. The counts are booked before
+//! anything that depends on them changes, so rounds are the same as with a decision at every point,
+//! as under a debugger.
 
 use super::control;
 use super::variables::{ENGINE, STEP_NANOSECONDS, now};
 use crate::marker;
 
-/// Steps in a row in which a thread changes nothing, after which it is taken to spin and lets
-/// others go first; then again after so many.
+/// After so many steps in a row in which it changes nothing, a thread is taken to spin and lets
+/// others go first; and again after so many more.
 pub(super) const IDLE_STEPS_MAX: u32 = 100;
 pub(super) const IDLE_STEPS_AGAIN: u32 = 20;
 
-/// Steps of one call after which its thread lets others go first now and then, even if it changes
-/// memory: what it waits for may be the work of a thread that the policy would never choose, and
-/// then the loop is the schedule's fault, not the target's.
+/// After so many steps of one call, its thread lets others go first now and then, even if it
+/// changes memory: it may wait for a thread that the policy would never choose, and then the loop
+/// is the schedule's fault, not the target's.
 pub(super) const CALL_STEPS_MAX: u32 = 1_000;
 
-/// Calls may take so many times the steps that count as a livelock until one returns, if they
-/// change memory.
+/// If threads change memory, they may take so many times the steps of a livelock until a call
+/// returns.
 pub(super) const BUSY_FACTOR: u64 = 100;
 
 /// Counts a step.
@@ -29,7 +29,7 @@ pub(super) fn next_step() -> u64 {
     step
 }
 
-/// Whether the point of this step may pass; if so, it has.
+/// Lets the point of this step pass, if it may; whether it did.
 #[inline(always)]
 pub(super) fn is_free(step: u64) -> bool {
     let pace = &ENGINE.pace;
@@ -42,13 +42,13 @@ pub(super) fn is_free(step: u64) -> bool {
     true
 }
 
-/// Whether the policy is to be asked at points that may pass.
+/// Whether the policy is asked even at points that may pass.
 #[inline(always)]
 pub(super) fn asks_at_each() -> bool {
     ENGINE.pace.asks_at_each.get()
 }
 
-/// A step that is no point: limits are steps, so there is one point less.
+/// Counts a step that is no point. Limits are counted in steps, so one point less may pass.
 #[inline(always)]
 pub(super) fn tick() {
     let pace = &ENGINE.pace;
@@ -59,13 +59,13 @@ pub(super) fn tick() {
     }
 }
 
-/// Points that have passed and are not booked.
+/// Points that have passed and are not booked yet.
 #[inline]
 pub(super) fn passed() -> u64 {
     ENGINE.pace.granted.get() - ENGINE.pace.free.get()
 }
 
-/// Books the points that have passed; the next one is looked at.
+/// Books the points that have passed; none may pass until the next [`grant`].
 #[inline]
 pub(super) fn settle() {
     book_passed();
@@ -73,7 +73,7 @@ pub(super) fn settle() {
     ENGINE.pace.free.set(0);
 }
 
-/// Books the points that have passed; those that still may do so.
+/// Books the points that have passed; the others still may.
 #[inline]
 pub(super) fn book_passed() {
     let pace = &ENGINE.pace;
@@ -106,10 +106,10 @@ fn book(passed: u64) {
     }
 }
 
-/// Lets points pass, now that the current thread goes on.
+/// Determines how many points may pass, now that the current thread goes on.
 #[inline]
 pub(super) fn grant() {
-    // Whoever looks on may ask for any step to stop at.
+    // A debugger may ask to stop at any step.
     if marker::is_debugged() {
         return;
     }
@@ -118,7 +118,7 @@ pub(super) fn grant() {
     // SAFETY: nobody else uses it now; see `Engine`.
     let Some(policy) = (unsafe { &*e.policy.get() }) else { return };
     let asks = e.runnable.get() != 1 << e.current.get() && !e.whole_calls.get();
-    // It will want to know what each thread was last about to do.
+    // Such a policy needs to know the pending access of each thread.
     let at_each = policy.uses_accesses();
     let quiet = match asks && !at_each {
         true => policy.decided_ahead(e.current.get(), e.step.get()),
@@ -134,7 +134,7 @@ pub(super) fn grant() {
     }
 }
 
-/// Points until something has to be looked at whoever runs.
+/// Points until the nearest limit.
 fn of_limits() -> u64 {
     let e = &ENGINE;
     let own = &e.threads[e.current.get()];
@@ -143,7 +143,7 @@ fn of_limits() -> u64 {
         CALL_STEPS_MAX.saturating_sub(own.call_steps.get()).into(),
         (e.steps_max.get() + e.changed_at.get()).saturating_sub(e.step.get()),
         (e.steps_max.get() * BUSY_FACTOR + e.boundary_at.get()).saturating_sub(e.step.get()),
-        // The step that reaches the deadline is looked at.
+        // The step that reaches the deadline must not pass.
         (e.deadline_next.get().saturating_sub(now()) / STEP_NANOSECONDS).saturating_sub(1),
     ];
     limits.into_iter().min().unwrap_or(0)

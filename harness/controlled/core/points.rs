@@ -1,5 +1,5 @@
-//! Scheduling points: the engine counts a step, looks at its limits (a livelock is noticed here)
-//! and asks the policy which thread goes on. `pace` lets most points pass without that.
+//! Scheduling points: counts a step, compares it with the limits (a livelock is noticed here), and
+//! asks the policy which thread goes on. `pace` lets most points pass without that.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,24 +10,24 @@ use super::callbacks::callbacks;
 use super::pace::{BUSY_FACTOR, CALL_STEPS_MAX, IDLE_STEPS_AGAIN, IDLE_STEPS_MAX};
 use super::switching::{choose, switch};
 use super::variables::{ENGINE, now};
-use super::{control, layout, pace, stop, waiting};
+use super::{control, debugger_stops, layout, pace, wakeups};
 
-/// Plain accesses of a round that are scheduling points, where they are: filling a table takes a
-/// step for each, and nobody is to be accused of that.
+/// Plain accesses that may be scheduling points in one round. Without a limit, the filling of a
+/// large table would look like a livelock.
 const PLAIN_MAX: u64 = 1 << 20;
 
-/// Blocks of memory that a thread which gets nowhere does not gain or lose on balance.
+/// A thread that allocates or frees so many blocks on balance makes progress.
 const BLOCKS_MIN: u64 = 64;
 
 /// Plain accesses are scheduling points, too.
 static PLAIN_POINTS: AtomicBool = AtomicBool::new(false);
 
-/// Before a round: whether plain accesses are scheduling points in it.
+/// To be called before a round: whether plain accesses are scheduling points in it.
 pub fn set_plain_points(points: bool) {
     PLAIN_POINTS.store(points, Ordering::Relaxed);
 }
 
-/// Makes each access a scheduling point: the policy says who goes on.
+/// Makes each access a scheduling point.
 pub struct Points;
 
 impl Listener for Points {
@@ -67,8 +67,8 @@ pub(super) fn point(address: usize, access: Access) {
     }
 }
 
-/// A scheduling point before a plain access, unless there were very many. It is work, not waiting:
-/// its step does not count towards a livelock.
+/// A scheduling point before a plain access, unless there were very many. Its step does not count
+/// towards a livelock.
 fn plain_point(address: usize, access: Access) {
     let e = &ENGINE;
     if e.plain.get() == PLAIN_MAX {
@@ -89,7 +89,7 @@ pub fn yield_now() {
 pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_calls: bool) {
     let e = &ENGINE;
     pace::settle();
-    stop::look(step);
+    debugger_stops::check(step);
     let me = e.current.get();
     let own = &e.threads[me];
     if control::take_changed() {
@@ -105,19 +105,19 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
     own.call_steps.set(own.call_steps.get() + 1);
     yields |= own.call_steps.get() > CALL_STEPS_MAX && gives_way();
     if yields {
-        // Stores leave sooner than anybody has waited.
+        // Buffered stores reach memory before other threads spin in vain.
         (callbacks().settle)(Whose::All);
     }
     // A signal handler may have taken later steps since this one was counted.
     let idle_steps = step.saturating_sub(e.changed_at.get());
     let busy_steps = step.saturating_sub(e.boundary_at.get());
     if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
-        && !gets_on(step, idle_steps.max(busy_steps))
+        && !makes_progress(step, idle_steps.max(busy_steps))
     {
         (callbacks().livelock)(step);
     }
     if now() >= e.deadline_next.get() {
-        waiting::expire();
+        wakeups::expire();
     }
     // SAFETY: nobody else uses it now; see `Engine`.
     unsafe { (*e.pending.get())[me] = pending };
@@ -126,7 +126,7 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
         let next = choose(yields);
         if next != me {
             if !yields {
-                stop::preempted(me, next);
+                debugger_stops::preempted(me, next);
             }
             switch(me, next);
         }
@@ -135,10 +135,10 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
 }
 
 /// Whether what looks like a livelock is none: blocks were allocated or freed on balance, as where
-/// a large table is filled before anybody sees it; or who creates, drains or destroys has no other
-/// thread to wait for, and takes its time.
+/// a large table is filled; or the thread that creates, drains and destroys, which waits for no
+/// other, takes long.
 #[cold]
-fn gets_on(step: u64, since: u64) -> bool {
+fn makes_progress(step: u64, since: u64) -> bool {
     let e = &ENGINE;
     let blocks = (callbacks().live_blocks)();
     if e.blocks.replace(blocks).abs_diff(blocks) >= BLOCKS_MIN {
@@ -149,7 +149,7 @@ fn gets_on(step: u64, since: u64) -> bool {
     e.current.get() == e.callers.get() && since <= e.steps_max.get() * BUSY_FACTOR
 }
 
-/// A point at which nothing but the policy is to be asked.
+/// A point at which only the policy is asked, and no limit is near.
 #[inline(never)]
 fn ask(pending: Pending) {
     let e = &ENGINE;
@@ -162,14 +162,14 @@ fn ask(pending: Pending) {
     let next = choose(false);
     if next != me {
         pace::settle();
-        stop::preempted(me, next);
+        debugger_stops::preempted(me, next);
         switch(me, next);
         pace::grant();
     }
 }
 
-/// Whether a thread whose call takes long lets others go first now: at random, because threads that
-/// try, fail and undo in turn could stay in step for ever if all turns were equally long.
+/// Whether a thread whose call takes long lets others go first now. It is random because threads
+/// that try, fail and undo could stay in step for ever if all turns were equally long.
 #[cold]
 fn gives_way() -> bool {
     // SAFETY: nobody else uses it now; see `Engine`.
@@ -184,8 +184,8 @@ pub fn changed() {
     ENGINE.changed_at.set(ENGINE.step.get());
 }
 
-/// Lets no other thread run at scheduling points, or does again; gives what it was.
-pub fn hold(whole: bool) -> bool {
+/// Sets whether only the running thread runs, even at scheduling points; gives the old value.
+pub fn set_exclusive(whole: bool) -> bool {
     pace::settle();
     ENGINE.whole_calls.replace(whole)
 }

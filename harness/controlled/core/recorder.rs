@@ -1,6 +1,5 @@
-//! Records the schedule of a round: as a list of switches that repeats it, and as the turns that
-//! threads gave at places of their calls. Of the policy's decisions it keeps those that an empty
-//! list would not make.
+//! Records the schedule of a round, as a list of switches and as a list of turns: either repeats
+//! it. Keeps only the policy's decisions that an empty list would not make.
 
 use std::cell::{Cell, UnsafeCell};
 
@@ -37,9 +36,9 @@ struct Recorder {
     active: Cell<bool>,
     entries: [Cell<Entry>; SWITCHES_MAX],
     len: Cell<usize>,
-    /// So many are needed; those behind were made at the step under way and are as an empty list
-    /// would have made them. A list that names one of a step's decisions must name those before
-    /// it, or it would be taken for the first of them.
+    /// So many entries are needed. Those behind were made at the current step, as an empty list
+    /// would make them. A list that names one of a step's decisions must name those before it, or
+    /// it would be taken for the first of them.
     needed: Cell<usize>,
     /// The step of the last decision.
     step: Cell<u64>,
@@ -95,8 +94,8 @@ fn record(view: &View, next: usize) {
     if r.step.replace(view.step) != view.step {
         r.len.set(r.needed.get());
         if has_ended(view.current) {
-            // An end is no step of its own. The thread's last point may have had this one, without
-            // the policy being asked: it stayed.
+            // The end of a thread is no step of its own. At its last point, which may have had this
+            // step, the thread went on without the policy being asked.
             push(Entry::new(view, view.current));
         }
     }
@@ -121,7 +120,7 @@ fn push(entry: Entry) {
     r.len.set(at + 1);
 }
 
-/// The schedule so far; none where none is recorded, or it became too long.
+/// The schedule so far; none where it is not recorded, or became too long.
 pub fn recorded() -> Option<Schedule> {
     let r = &RECORDER;
     let entries = || r.entries[..r.needed.get()].iter().map(Cell::get);

@@ -1,18 +1,18 @@
 //! Asks the policy which thread is next, and switches to it. A deadlock is noticed here: no thread
-//! is runnable, and none waits for a deadline. The thread that goes on first takes the signals that
-//! were sent to it meanwhile.
+//! is runnable, and none waits for a deadline. A thread that is switched to first takes the signals
+//! that were sent to it.
 
 use interlap::schedule::{Position, View};
 
 use super::access::Whose;
 use super::callbacks::callbacks;
 use super::variables::{ENGINE, now};
-use super::waits::Taken;
-use super::{asking, control, pace, recorder, waiting};
+use super::wait_kinds::Taken;
+use super::{asking, control, pace, recorder, wakeups};
 use crate::forked::stop_if_forked;
 
-/// The policy's choice among the runnable threads; if none is, time jumps to the next deadline, or
-/// it is a deadlock.
+/// The policy's choice among the runnable threads. If there is none, time jumps to the next
+/// deadline; without a deadline, it is a deadlock.
 pub(super) fn choose(yields: bool) -> usize {
     let e = &ENGINE;
     while e.runnable.get() == 0 {
@@ -21,7 +21,7 @@ pub(super) fn choose(yields: bool) -> usize {
             (callbacks().deadlock)();
         }
         e.skipped.set(e.skipped.get() + deadline.saturating_sub(now()));
-        waiting::expire();
+        wakeups::expire();
     }
     // SAFETY: nobody else uses them now; the policy calls nothing of ours.
     let (policy, pending) = unsafe { (&mut *e.policy.get(), &*e.pending.get()) };
@@ -44,29 +44,29 @@ pub(super) fn choose(yields: bool) -> usize {
     next
 }
 
-/// Goes on with another thread. What comes back has taken its signals.
+/// Switches to another thread. On return, `from` has taken its signals.
 pub(super) fn switch(from: usize, to: usize) -> Taken {
     let e = &ENGINE;
     note_switch(to);
     let controls = control::set_controls(false);
     e.carrier.get().switch(from, to);
     asking::answer(from);
-    let taken = if waiting::has_signal(from) { take_signals(from) } else { Taken::Nothing };
+    let taken = if wakeups::has_signal(from) { take_signals(from) } else { Taken::Nothing };
     control::set_controls(controls);
     taken
 }
 
-/// Handlers are the target's code, whatever was interrupted.
+/// Takes signals under control, because handlers are the target's code.
 #[cold]
 pub(super) fn take_signals(thread: usize) -> Taken {
     control::set_controls(true);
-    // Processors empty them before a handler runs.
+    // A processor empties its store buffer before a handler runs.
     (callbacks().settle)(Whose::Own);
     (callbacks().take_signals)(thread)
 }
 
 pub(super) fn note_switch(to: usize) {
-    // A child has the other fibers, too, and would go on as all of them.
+    // A forked child has copies of the other fibers, and must not run them.
     stop_if_forked();
     let e = &ENGINE;
     e.threads[e.current.get()].place.set(e.place.replace(e.threads[to].place.get()));

@@ -1,5 +1,5 @@
-//! The engine's variables: what it knows of the round under way, and of each of its threads. The
-//! files beside this one change them; none of the target's code reads them.
+//! The engine's state: of the round under way, and of each of its threads. Only the files of this
+//! room change it.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
@@ -8,7 +8,7 @@ use interlap::core::random::Random;
 use interlap::schedule::{Access, Pending, Policy, THREADS_MAX};
 
 use super::carrier::{Carrier, OUTSIDE};
-use super::waits::{Wait, Woken};
+use super::wait_kinds::{Wait, Woken};
 
 /// Virtual time of one step, in nanoseconds.
 pub(super) const STEP_NANOSECONDS: u64 = 1_000;
@@ -35,7 +35,7 @@ pub(super) struct Thread {
     pub(super) argument: Cell<*mut c_void>,
     /// Its first function has been entered.
     pub(super) begun: Cell<bool>,
-    /// The target's own thread, as opposed to one that the harness calls it from.
+    /// Started by the target, not by the harness.
     pub(super) of_target: Cell<bool>,
     /// Steps since it last changed memory.
     pub(super) idle: Cell<u32>,
@@ -43,9 +43,9 @@ pub(super) struct Thread {
     pub(super) call_steps: Cell<u32>,
     /// Calls of the structure it has begun.
     pub(super) calls: Cell<u32>,
-    /// Operation boundaries it has come to.
+    /// Operation boundaries that it has reached.
     pub(super) boundaries: Cell<u32>,
-    /// Code of its last scheduling point, while it does not run.
+    /// Code address of its last scheduling point, while it does not run.
     pub(super) place: Cell<usize>,
 }
 
@@ -53,13 +53,13 @@ pub(super) struct Thread {
 pub(super) struct Pace {
     /// Points that may still pass.
     pub(super) free: Cell<u64>,
-    /// Points that might when they were granted, without the stamps taken since.
+    /// Points that might pass when they were granted, without the stamps taken since.
     pub(super) granted: Cell<u64>,
-    /// The thread's idle points so far are this less those that may still pass.
+    /// The thread's idle steps are this less the points that may still pass.
     pub(super) idle_base: Cell<u64>,
-    /// The policy would have been asked at each of them.
+    /// The policy would be asked at each of these points.
     pub(super) asks: Cell<bool>,
-    /// It still is, but nothing else is looked at.
+    /// The policy is asked at each of these points, but limits are not compared.
     pub(super) asks_at_each: Cell<bool>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Engine {
     pub(super) runnable: Cell<u64>,
     pub(super) blocked: Cell<u64>,
     pub(super) current: Cell<usize>,
-    /// Code of the current thread's last scheduling point.
+    /// Code address of the current thread's last scheduling point.
     pub(super) place: Cell<usize>,
     pub(super) step: Cell<u64>,
     pub(super) pace: Pace,
@@ -81,27 +81,28 @@ pub(super) struct Engine {
     pub(super) boundary_at: Cell<u64>,
     /// Plain accesses that were scheduling points.
     pub(super) plain: Cell<u64>,
-    /// What blocked threads skipped, in virtual nanoseconds.
+    /// Virtual nanoseconds skipped while all threads were blocked.
     pub(super) skipped: Cell<u64>,
     pub(super) deadline_next: Cell<u64>,
     pub(super) steps_max: Cell<u64>,
-    /// Live blocks of memory when it was last asked whether the target gets on.
+    /// Live blocks of memory when progress was last checked.
     pub(super) blocks: Cell<u64>,
-    /// Only operation boundaries are scheduling points: calls do not overlap. Signal handlers of
-    /// the target are run like this, too.
+    /// Only operation boundaries are scheduling points, so calls do not overlap. Also set while a
+    /// signal handler of the target runs.
     pub(super) whole_calls: Cell<bool>,
     pub(super) pending: UnsafeCell<[Pending; THREADS_MAX]>,
     pub(super) policy: UnsafeCell<Option<Policy>>,
     pub(super) wakes: UnsafeCell<Option<Random>>,
-    /// Where callers end and the target's own threads begin.
+    /// Number of the thread that creates, drains and destroys; callers are below, the target's own
+    /// threads above.
     pub(super) callers: Cell<usize>,
-    /// Every round starts with this many or more threads ended.
+    /// One past the highest number that a thread of the round has had.
     pub(super) next_thread: Cell<usize>,
     pub(super) atomics: Cell<u64>,
     pub(super) blocking: Cell<u64>,
 }
 
-// SAFETY: used by the thread that runs under control, or by the one outside while none does: never
+// SAFETY: used by the thread that runs under control, or outside of rounds by the harness's: never
 // by two at a time, and passed on with release and acquire where these are two real threads.
 unsafe impl Sync for Engine {}
 
@@ -168,7 +169,7 @@ pub fn now() -> u64 {
     ENGINE.step.get() * STEP_NANOSECONDS + ENGINE.skipped.get()
 }
 
-/// Which threads call; the next makes, drains and destroys.
+/// How many threads call; the next one creates, drains and destroys.
 pub fn callers() -> usize {
     ENGINE.callers.get()
 }

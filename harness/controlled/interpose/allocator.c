@@ -1,6 +1,7 @@
-/* The allocator's entry points: under control the target's blocks come from the arena (`heap.rs`),
- * and each call is a scheduling point; all others go to the C library. operator new and delete are
- * here so that a report names the line that allocates, not the C++ library's. Not instrumented. */
+/* malloc, operator new and their kin. Under control the target's blocks come from the arena
+ * (`heap.rs`), and each call is a scheduling point; all other calls go to the C library. operator
+ * new and delete are here so that a report names the target's line, not the C++ library's. Not
+ * instrumented. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,10 +10,10 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* 0: memory comes from the C library; 1: from the arena, but for what the C library and the loader
- * allocate themselves, which they keep for longer than a round; 2: all of it from the arena. */
+/* 0: memory comes from the C library; 1: from the arena, except for the C library and the loader
+ * themselves, which keep memory for longer than a round; 2: all of it from the arena. */
 extern uint8_t il_allocates;
-/* Start and end of the code of these, and of the compiler's own library. */
+/* Start and end of the code of the C library, the loader and the compiler's library. */
 extern const uintptr_t il_system_code[6];
 void *il_allocate(size_t size, size_t alignment, uintptr_t caller);
 int il_release(void *block, uintptr_t caller); /* 0: not a block of the arena */
@@ -35,8 +36,8 @@ static inline int takes_from_arena(uintptr_t caller) {
     return il_allocates && (il_allocates > 1 || !is_of_system(caller));
 }
 
-/* A thread under control is in the C library's heap, whose lock it may hold. Others have no use for
- * this, and do not write it. */
+/* A thread under control is in the C library's allocator, and may hold its lock. Other threads do
+ * not write this. */
 extern uint8_t il_in_libc;
 #define IN_LIBC(CALL)                                                                              \
     ({                                                                                             \
@@ -100,7 +101,7 @@ EXPORT void *reallocarray(void *block, size_t count, size_t size) {
     return reallocate(block, bytes, CALLER);
 }
 
-/* What these give is the target's, though the C library asks for it. */
+/* The copies are the target's, so they come from the arena. */
 static inline char *duplicate(const char *text, size_t length, uintptr_t caller) {
     char *copy = allocate(length + 1, 16, caller);
     if (!copy) return NULL;

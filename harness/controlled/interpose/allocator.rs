@@ -1,5 +1,5 @@
-//! The allocator's calls under control, from allocator.c: each is a scheduling point and an access
-//! that listeners hear; the blocks themselves are `state::heap`'s.
+//! Allocations and frees under control, for allocator.c: each is a scheduling point and an access.
+//! The blocks are `state::heap`'s.
 
 use std::ffi::CStr;
 use std::ptr;
@@ -13,11 +13,11 @@ use crate::controlled::core::layout::ARENA_BYTES;
 use crate::controlled::core::{control, engine};
 use crate::controlled::state::heap::{self, Memory};
 
-/// The C library's allocator is at work for the thread under control. Written by allocator.c.
+/// The thread under control is in the C library's allocator. Written by allocator.c.
 #[unsafe(no_mangle)]
 static il_in_libc: AtomicU8 = AtomicU8::new(0);
 
-/// Whether what runs is within the C library's own allocator.
+/// Whether the running thread is in the C library's allocator.
 pub fn is_in_libc() -> bool {
     il_in_libc.load(Ordering::Relaxed) != 0
 }
@@ -33,7 +33,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     }
     let event = AccessEvent::new(engine::current(), Class::Allocate, Effect::None, 0);
     if control::controls() {
-        accesses::comes(&event);
+        accesses::announce(&event);
     }
     let Some(block) = heap::allocate(size, alignment, caller) else { return refuse(size) };
     let event = AccessEvent { address: block, size, place: caller, ..event };
@@ -41,7 +41,7 @@ extern "C" fn il_allocate(size: usize, alignment: usize, caller: usize) -> *mut 
     ptr::with_exposed_provenance_mut(block)
 }
 
-/// No memory; where there would be some without the engine, the run ends instead.
+/// Gives null, or ends the process if there would be memory without the engine.
 #[cold]
 fn refuse(size: usize) -> *mut u8 {
     if control::controls() && heap::has_promised(size) {
@@ -53,7 +53,7 @@ fn refuse(size: usize) -> *mut u8 {
     ptr::null_mut()
 }
 
-/// For allocator.c: frees a block; 0 if it is none of the arena's.
+/// For allocator.c: frees a block; 0 if it is not the arena's.
 #[unsafe(no_mangle)]
 extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     let address = block.expose_provenance();
@@ -65,7 +65,7 @@ extern "C" fn il_release(block: *mut u8, caller: usize) -> i32 {
     if control::controls() {
         let event = AccessEvent::new(engine::current(), Class::Free, Effect::Write, address);
         let event = AccessEvent { place: caller, ..event };
-        accesses::comes(&event);
+        accesses::announce(&event);
         let event = AccessEvent { size: heap::size_of_block(address), ..event };
         accesses::made(&event, Made::only(Act::Free));
     }
@@ -83,7 +83,7 @@ extern "C" fn il_block_size(block: *const u8) -> usize {
     }
 }
 
-/// For allocator.c: what `operator new` does when there is no memory. The C++ library's own throws.
+/// For allocator.c: `operator new` without memory. Has the C++ library's own throw.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
     type New = extern "C-unwind" fn(usize) -> *mut u8;
@@ -98,13 +98,13 @@ extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
         Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
         None => crate::record::abandon("out of memory".to_string().into()),
     };
-    // The exception, too, goes back to code that is under control.
+    // The exception, too, returns to code under control.
     let _controls = Controls(control::set_controls(false));
-    // More than there can be, so that it throws std::bad_alloc.
+    // More than can exist, so that it throws std::bad_alloc.
     new(isize::MAX as usize)
 }
 
-/// Sets control back to what it was, however the function is left.
+/// Restores control, however the function is left.
 struct Controls(bool);
 
 impl Drop for Controls {
@@ -149,9 +149,9 @@ mod tests {
         fn __tsan_write8(at: *mut c_void);
     }
 
-    /// As under rr, which maps memory anywhere, while hooked code runs.
+    /// As under rr, which may map memory at the arena's addresses.
     #[test]
-    fn without_an_arena_its_addresses_are_anybodys() {
+    fn without_an_arena_hooks_and_frees_ignore_its_addresses() {
         let (at, bytes) = (ptr::with_exposed_provenance_mut(ARENA + GRANULE), 4096);
         let flags = MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE;
         let page = ptr::with_exposed_provenance_mut(ARENA);

@@ -1,10 +1,9 @@
-/* Annotations that libraries make when compiled with -fsanitize=thread: for race detectors. They
- * say nothing about scheduling, so nothing happens here; undefined they would keep the target from
- * being loaded. Names: LLVM compiler-rt, include/sanitizer/tsan_interface.h and
- * lib/tsan/rtl/tsan_interface_ann.h. */
+/* Annotations for race detectors, which libraries call when compiled with -fsanitize=thread. They
+ * have no effect here; without them the target could not be loaded. Names: LLVM compiler-rt,
+ * include/sanitizer/tsan_interface.h and lib/tsan/rtl/tsan_interface_ann.h. */
 #define EXPORT __attribute__((visibility("default")))
-/* Called with more arguments than declared, which the C calling convention of x86-64 and AArch64
- * bears. */
+/* Called with more arguments than declared, which the C calling conventions of x86-64 and AArch64
+ * allow. */
 #define NOTHING(NAME) EXPORT void NAME(void) {}
 
 NOTHING(AnnotateHappensBefore) NOTHING(AnnotateHappensAfter) NOTHING(AnnotateCondVarSignal)

@@ -1,8 +1,7 @@
-/* Lists and trees of the C++ library, as far as they are not templates: what std::list, std::map,
- * std::set and their kin call in libstdc++, where code has no hooks. Here each access is told, at the
- * line of the target that calls: a missing lock shows, and so does an iterator to what was freed.
- * The program comes before its libraries, so these are called instead. Same layout, same contract
- * (bits/stl_list.h, bits/stl_tree.h); outside of control they do the same as the library's. */
+/* The functions of libstdc++ that std::list, std::map, std::set and their kin call, with hooks, which
+ * libstdc++ itself does not have. Each access is reported at the target's line that calls, so a
+ * missing lock shows, and so does an iterator to freed memory. The linker prefers these definitions.
+ * Layout and contract are those of bits/stl_list.h and bits/stl_tree.h. */
 #include "hooks.h"
 
 #include <stdbool.h>
@@ -46,7 +45,7 @@ EXPORT void _ZNSt8__detail15_List_node_base9_M_unhookEv(struct link *own) {
     join(GET(own->previous), next, caller);
 }
 
-/* _M_transfer: takes those from `first` up to `last`, and puts them before `own`. */
+/* _M_transfer: moves the nodes from `first` up to `last` before `own`. */
 EXPORT void _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct link *own,
                                                                  struct link *first,
                                                                  struct link *last) {
@@ -59,7 +58,7 @@ EXPORT void _ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct link *ow
     join(end, own, caller);
 }
 
-/* _M_reverse: of a whole list. */
+/* _M_reverse: reverses a whole list. */
 EXPORT void _ZNSt8__detail15_List_node_base10_M_reverseEv(struct link *own) {
     uintptr_t caller = CALLER;
     struct link *at = own;
@@ -71,22 +70,22 @@ EXPORT void _ZNSt8__detail15_List_node_base10_M_reverseEv(struct link *own) {
     } while (at != own);
 }
 
-/* What `from` was the head of gets `to` as its head. */
-static inline void behead(struct link *from, struct link *first, struct link *last,
-                          struct link *to, uintptr_t caller) {
+/* The list with the head `from` gets the head `to`. */
+static inline void replace_head(struct link *from, struct link *first, struct link *last,
+                                struct link *to, uintptr_t caller) {
     bool is_empty = first == from;
     join(to, is_empty ? to : first, caller);
     join(is_empty ? to : last, to, caller);
 }
 
-/* swap: of the heads of two lists. */
+/* swap: swaps the heads of two lists. */
 EXPORT void _ZNSt8__detail15_List_node_base4swapERS0_S1_(struct link *a, struct link *b) {
     uintptr_t caller = CALLER;
     if (a == b) return;
     struct link *first_of_a = GET(a->next), *last_of_a = GET(a->previous);
     struct link *first_of_b = GET(b->next), *last_of_b = GET(b->previous);
-    behead(b, first_of_b, last_of_b, a, caller);
-    behead(a, first_of_a, last_of_a, b, caller);
+    replace_head(b, first_of_b, last_of_b, a, caller);
+    replace_head(a, first_of_a, last_of_a, b, caller);
 }
 
 /* --------------------------------------------------------------------- std::_Rb_tree_node_base */
@@ -106,9 +105,9 @@ static struct node *outermost(struct node *of, int side, uintptr_t caller) {
     return of;
 }
 
-/* The next node on one side; of the last the head. */
+/* The next node on one side; the head, if `of` is the last. */
 static struct node *neighbour(struct node *of, int side, uintptr_t caller) {
-    /* The head, whose grandparent it is: before the end comes the last. */
+    /* `of` is the head, which is its own grandparent: the node before the end is the last. */
     if (side == 0 && GET(of->color) == RED && GET(GET(of->parent)->parent) == of) {
         return GET(of->child[1]);
     }
@@ -136,7 +135,7 @@ EXPORT const struct node *_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base(struc
     return neighbour(of, 0, CALLER);
 }
 
-/* `to` comes to where `from` is, below that one's parent. */
+/* Puts `to` in the place of `from`, below its parent. */
 static void replace(struct node *from, struct node *to, struct node *head, uintptr_t caller) {
     struct node *parent = GET(from->parent);
     if (GET(head->parent) == from) {
@@ -234,7 +233,7 @@ static void rebalance(struct node *at, struct node *parent, struct node *head, u
     if (at) SET(at->color, BLACK);
 }
 
-/* Takes `old` out, and gives it back. */
+/* Removes `old`, and gives it back. */
 EXPORT struct node *_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_(
     struct node *old, struct node *head) {
     uintptr_t caller = CALLER;
@@ -242,7 +241,7 @@ EXPORT struct node *_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_
     for (int side = 0; side < 2; side++) {
         if (GET(head->child[side]) != old) continue;
         struct node *inner = side ? left : right;
-        /* Of the only node, the parent is the head. */
+        /* The parent of the only node is the head. */
         SET(head->child[side], inner ? outermost(inner, side, caller) : GET(old->parent));
     }
     int color = GET(old->color);

@@ -1,4 +1,5 @@
-//! Wraps the functions of `il_target`, so that the target's code is under control and ours is not.
+//! Wraps the functions of `il_target`, so that the target's code runs under control and ours does
+//! not.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
-/* The hooks: what code compiled with -fsanitize=thread calls at each access. Each first reports the
- * access (hooks.rs) and then does what was asked, plainly: one thread runs at a time, so nothing can
- * come in between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
+/* The hooks that code compiled with -fsanitize=thread calls at each access. A hook reports the
+ * access (hooks.rs) and then makes it: one thread runs at a time, so no other access can come in
+ * between. This is C because Rust has no __builtin_return_address. Not instrumented itself.
  *
  * The interface is that of LLVM's compiler-rt (lib/tsan/rtl/tsan_interface.h and
  * tsan_interface_atomic.h); GCC calls the same functions. Memory orders are those of <stdatomic.h>.
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What il_made is told: as `interlap::trace::trail::Act::ALL`. */
+/* The acts of il_made: as `interlap::trace::trail::Act::ALL`. */
 enum { LOAD, STORE, EXCHANGE, SWAP, FAILED_SWAP, FENCE };
 #define MADE(ACT, P, BEFORE, AFTER)                                                                \
     do {                                                                                           \
@@ -27,7 +27,7 @@ extern uint8_t il_wants_made HIDDEN;
 /* Whether stores may wait in store buffers (buffers.rs). */
 extern uint8_t il_buffers HIDDEN;
 
-/* An atomic access, a volatile one, a fence: scheduling points. On return it may be made. */
+/* Scheduling points before an atomic access, a volatile one, a fence. */
 void il_access(uintptr_t address, uint32_t size, uint32_t access, uint32_t order, uintptr_t caller);
 void il_volatile(uintptr_t address, size_t size, uint32_t access, uintptr_t caller);
 void il_fence(uint32_t order, uintptr_t caller);
@@ -41,9 +41,9 @@ void il_load16(uintptr_t address);
 void il_made(uint32_t act, uintptr_t address, uint32_t size, uint32_t order, uint64_t before,
              uint64_t after, uintptr_t caller);
 
-/* A conditional jump, to where it is anyway. rr lets another thread run only where it counts one:
- * so it can at each access. The form of 6 bytes is the one that rr counts even where the machine
- * has no counters. */
+/* A conditional jump to the next instruction. rr switches threads only at conditional branches that
+ * it counts: so it can at each access. rr counts the form of 6 bytes even on machines without
+ * counters. */
 static inline void countable(void) {
     __asm__ volatile(".byte 0x0f, 0x84, 0, 0, 0, 0");
 }
@@ -96,7 +96,7 @@ EXPORT void *__tsan_memset(void *to, int value, size_t size) {
     return memset(to, value, size);
 }
 
-/* What calls of these functions become where the target is linked (src/compile/command.rs): GCC has
+/* Calls of memcpy, memmove and memset are linked to these (src/adapter/compile/command.rs): GCC has
  * no hooks for them. */
 EXPORT void *__wrap_memcpy(void *, const void *, size_t) __attribute__((alias("__tsan_memcpy")));
 EXPORT void *__wrap_memmove(void *, const void *, size_t) __attribute__((alias("__tsan_memmove")));
@@ -110,14 +110,13 @@ static inline void atomic(volatile const void *at, uint32_t size, uint32_t acces
     il_access((uintptr_t)at, size, access, (uint32_t)order, caller);
 }
 
-/* Whether stores wait in buffers: where threads are under control, in some rounds. */
+/* Whether stores wait in store buffers now. */
 static inline int waits(void) {
     return UNLIKELY(il_buffers) && il_controls;
 }
 
-/* Outside of control (constructors that run when the target is loaded, the rr engine) other
- * threads may run, so these are true atomic operations; seq_cst is as strong as any order. 16 bytes
- * are done in two halves under control and by libatomic's way (a lock-free cmpxchg16b) outside. */
+/* Outside of control (constructors that run when the target is loaded, the rr engine) other threads
+ * may run, so these are real atomic operations; seq_cst is as strong as any order. */
 #define RMW(B, T, NAME, EXPRESSION)                                                                \
     EXPORT T __tsan_atomic##B##_##NAME(volatile T *p, T value, int order) {                        \
         atomic(p, sizeof(T), UPDATE, order, CALLER);                                               \
@@ -183,8 +182,8 @@ ATOMIC(64, uint64_t)
 
 typedef unsigned __int128 uint128;
 
-/* The one instruction there is for 16 bytes: compares and, if equal, exchanges. The processor
- * demands alignment of 16, as the types have. */
+/* cmpxchg16b, the only atomic instruction for 16 bytes. It needs an alignment of 16, as the types
+ * have. */
 static inline uint128 exchange16(volatile uint128 *p, uint128 expected, uint128 value) {
     return __sync_val_compare_and_swap(p, expected, value);
 }

@@ -1,5 +1,5 @@
-/* What C code of this program does before it reads or writes memory of the target plainly, on behalf
- * of `caller`: the address where the target's code goes on. */
+/* Reports plain accesses of the target's memory, for the hooks in C. `caller` is the return address
+ * into the target's code. */
 #ifndef INTERLAP_HOOKS_H
 #define INTERLAP_HOOKS_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* Of this program alone: reached without a look at the table of symbols. */
+/* Not exported, so accessed without the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define CALLER ((uintptr_t)__builtin_return_address(0))
@@ -40,14 +40,14 @@ static inline int is_bad_byte(uint64_t offset) {
 
 static inline int is_bad(uintptr_t address, size_t size) {
     uint64_t offset = address - ARENA;
-    /* Outside of control there may be no shadow: rr puts any memory there. */
+    /* Outside of control there may be no shadow: rr may map memory at its addresses. */
     if (offset >= ARENA_SIZE || !il_controls) return 0;
     int in_one = (offset & 15) + size <= 16;
     if (__builtin_expect(in_one && SHADOW[offset >> 4] == ALLOCATED, 1)) return 0;
     return is_bad_byte(offset) || is_bad_byte(offset + size - 1);
 }
 
-/* By far the most calls end here: what is known without asking anybody comes first. */
+/* The hottest function: most calls find no listener and good memory, and return. */
 static inline void plain(void *at, size_t size, uint32_t access, uintptr_t caller) {
     uintptr_t address = (uintptr_t)at;
     if (UNLIKELY(il_wants_plain) && il_controls) il_plain(address, size, access, caller);

@@ -1,4 +1,4 @@
-//! The compiler's hooks, as hooks.c calls them: each is a source of accesses.
+//! Reports accesses of instrumented code, for the hooks in hooks.c.
 
 use interlap::trace::trail::Act;
 
@@ -7,7 +7,7 @@ use crate::controlled::core::access::{AccessEvent, Class, Effect, Made, RELAXED}
 use crate::controlled::core::engine;
 use crate::controlled::state::heap;
 
-/// What hooks.h calls an access.
+/// Kinds of accesses, as in hooks.h.
 const READ: u32 = 1;
 const UPDATE: u32 = 3;
 
@@ -25,18 +25,18 @@ fn effect_of(number: u32) -> Effect {
 extern "C" fn il_access(address: usize, size: u32, access: u32, order: u32, place: usize) {
     let (thread, class, effect) = (engine::current(), Class::Atomic, effect_of(access));
     let size = size as usize;
-    accesses::comes(&AccessEvent { thread, address, size, class, effect, order, place });
+    accesses::announce(&AccessEvent { thread, address, size, class, effect, order, place });
 }
 
 /// A volatile access, likewise.
 #[unsafe(no_mangle)]
 extern "C" fn il_volatile(address: usize, size: usize, access: u32, place: usize) {
-    accesses::comes(&of_memory(Class::Volatile, address, size, access, place));
+    accesses::announce(&of_memory(Class::Volatile, address, size, access, place));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn il_plain(address: usize, size: usize, access: u32, place: usize) {
-    accesses::comes(&of_memory(Class::Plain, address, size, access, place));
+    accesses::announce(&of_memory(Class::Plain, address, size, access, place));
 }
 
 #[inline(always)]
@@ -48,7 +48,7 @@ fn of_memory(class: Class, address: usize, size: usize, access: u32, place: usiz
 #[unsafe(no_mangle)]
 extern "C" fn il_fence(order: u32, place: usize) {
     let event = AccessEvent::new(engine::current(), Class::Fence, Effect::None, 0);
-    accesses::comes(&AccessEvent { order, place, ..event });
+    accesses::announce(&AccessEvent { order, place, ..event });
 }
 
 /// An atomic access that was made: what was there before and after.
@@ -74,7 +74,7 @@ extern "C" fn il_made(
     accesses::made(&event, Made { act, before, after });
 }
 
-/// A plain access, which hooks.h has found to be of memory that is not allocated.
+/// A plain access of memory that hooks.h has found not to be allocated.
 #[unsafe(no_mangle)]
 extern "C" fn il_bad_access(address: usize, size: u32, access: u32, place: usize) {
     heap::bad_access(of_memory(Class::Plain, address, size as usize, access, place));

@@ -1,5 +1,4 @@
-//! The end of a process under control: what the round came to so far is sent before the process
-//! goes.
+//! Sends what the round has counted so far before a process under control ends.
 
 use interlap::trace::frame::Frame;
 
@@ -8,7 +7,7 @@ use crate::controlled::interpose::allocator;
 use crate::controlled::watch::{backtrace, detect, trail};
 use crate::forked::is_forked;
 
-/// Leaves control, for good: what follows is ours.
+/// Leaves control for good.
 pub fn release() {
     control::set_controls(false);
 }
@@ -18,15 +17,14 @@ pub fn is_stack_used_up(stack_pointer: u64) -> bool {
     layout::is_used_up(stack_pointer as usize)
 }
 
-/// The target is about to end the process, by this signal or 0, for what it did to this address or
-/// 0: says what the round came to so far. Gives the place in the target's code, if it is known
-/// better than by where the signal came. To be called by who runs, and only once.
+/// The target is about to end the process, by this signal or 0, for an access to this address or 0:
+/// sends what the round has counted so far. Gives the place in the target's code, where that is not
+/// where the signal came. To be called once, by the running thread.
 ///
-/// A signal handler may call this: while the target is under control, no code of ours is
-/// interrupted, so nothing that is needed here is in disorder but for what the target has
-/// overwritten; then a second fault ends the process without these words. Nothing is said from
-/// within the C library's own heap, whose lock is held then, nor by a child of the process, which
-/// has the same pipe.
+/// A signal handler may call this: under control, none of our code is interrupted, so our data is
+/// whole, unless the target has overwritten it; then a second fault ends the process. Sends nothing
+/// from within the C library's allocator, whose lock is held then, nor in a forked child, which
+/// shares the pipe.
 pub fn last_words(signal: i32, address: usize) -> Option<u64> {
     if !control::set_controls(false) || allocator::is_in_libc() || is_forked() {
         return None;
@@ -38,6 +36,6 @@ pub fn last_words(signal: i32, address: usize) -> Option<u64> {
     (place != 0).then(|| place as u64 - 1)
 }
 
-pub(super) extern "C" fn ends_process() {
+pub(super) extern "C" fn at_exit() {
     last_words(0, 0);
 }

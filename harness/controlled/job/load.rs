@@ -1,5 +1,5 @@
-//! Loads the target so that it can be controlled: memory at fixed addresses, the carrier, what the
-//! engine calls of other rooms; then the target itself, and a snapshot of what it has by then.
+//! Loads the target so that it can be controlled: reserves memory at fixed addresses, registers the
+//! engine's callbacks, loads the target, and takes a snapshot of its variables.
 
 use std::io;
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::controlled::state::{globals_snapshot, heap};
 use crate::controlled::watch::{backtrace, detect, libraries};
 use crate::library::Target;
 
-/// More than enough to look up where a thread stands, and to write what a round counted.
+/// More than enough for a backtrace, and to send what a round has counted.
 const SIGNAL_STACK_BYTES: usize = 512 << 10;
 
-/// What the engine has the other rooms do.
+/// The functions of other rooms that the engine calls.
 fn callbacks() -> Callbacks {
     Callbacks {
-        place_variables: globals_snapshot::touch,
+        place_variables: globals_snapshot::place_storage,
         renew_variables: globals_snapshot::renew,
-        thread_begins: environment::sending::thread_begins,
+        thread_begins: environment::signals::thread_begins,
         thread_ends: environment::threads::thread_ends,
         is_number_free: environment::threads::may_be_reused,
-        take_signals: environment::sending::take,
+        take_signals: environment::signals::take,
         settle: |whose| accesses::settle(whose),
         made: |event, made| accesses::made(event, made),
         live_blocks: || heap::live().0,
@@ -58,43 +58,44 @@ fn widen_signal_stack() -> io::Result<()> {
     }
 }
 
-/// Loads the target so that it can be controlled; gives also what is to be said of it.
+/// Loads the target so that it can be controlled; also gives the names of its uninstrumented
+/// libraries.
 pub fn load(library: &Path, plan: &Plan) -> Result<(Target, Vec<String>), Problem> {
     let cannot = |error: io::Error| Problem::uncontrolled(error);
     callbacks::register(callbacks());
     layout::reserve().map_err(cannot)?;
     widen_signal_stack().map_err(cannot)?;
     // SAFETY: a function of this program.
-    unsafe { libc::atexit(last_words::ends_process) };
+    unsafe { libc::atexit(last_words::at_exit) };
     heap::set_limit(plan.memory_mib_max);
     engine::set_carrier(plan.control.carrier).map_err(cannot)?;
     environment::time_stamp::install();
-    environment::machine::set();
-    // The C++ library's own memory must not be the target's, so it is loaded before.
+    environment::machine::set_uniform();
+    // Loaded before the target, so that its own memory does not come from the arena.
     crate::library::load_cxx_library();
     libraries::note_system();
     set_up_unwinder();
     control::set_allocates(true);
-    environment::set_loads(true);
+    environment::set_loading_target(true);
     let threads = threads_now();
     let target = Target::load(library);
     control::set_allocates(false);
-    environment::set_loads(false);
+    environment::set_loading_target(false);
     let target = target?.map_functions(gate::wrap);
     if !(0..50).any(|_| no_more_than(threads)) {
         return Err(Problem::uncontrolled("a target that starts a thread when it is loaded"));
     }
-    environment::settings::remember();
-    environment::process::remember();
-    environment::time_stamp::remember();
+    environment::environ::save();
+    environment::process::save();
+    environment::time_stamp::find_reads();
     let mapped = environment::mappings::in_use();
-    globals_snapshot::remember(mapped).map_err(Problem::uncontrolled)?;
+    globals_snapshot::take(mapped).map_err(Problem::uncontrolled)?;
     Ok((target, libraries::note_target(library)))
 }
 
-/// The first exception of a process sets up the compiler's own library, through `pthread_once`.
-/// That library's variables are not put back, so only a process's first round with an exception
-/// would have those steps, and a finding of a later one would not come back alone.
+/// The first exception of a process sets up the compiler's library, through `pthread_once`. That
+/// library's variables are not put back, so without this only the first round with an exception
+/// would have those steps, and a finding of a later round would not recur alone.
 fn set_up_unwinder() {
     let thrown = std::panic::catch_unwind(|| std::panic::resume_unwind(Box::new(())));
     debug_assert!(thrown.is_err());
@@ -105,7 +106,7 @@ fn threads_now() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count())
 }
 
-/// Whether there are so many threads; if not, one that is about to end has a moment to do so.
+/// Whether there are no more threads than this. If there are, waits a moment for one to end.
 fn no_more_than(threads: usize) -> bool {
     let none = threads_now() <= threads;
     if !none {
@@ -114,12 +115,12 @@ fn no_more_than(threads: usize) -> bool {
     none
 }
 
-/// What to tell of libraries without hooks.
-pub fn warning(unhooked: &[String]) -> Option<String> {
-    if unhooked.is_empty() {
+/// A warning about uninstrumented libraries.
+pub fn warning(uninstrumented: &[String]) -> Option<String> {
+    if uninstrumented.is_empty() {
         return None;
     }
-    let names = unhooked.join(", ");
+    let names = uninstrumented.join(", ");
     Some(format!(
         "the controlled engine is blind to the code of {names}, which was compiled without its \
          hooks: no thread is switched inside it. Compile the library's sources into the adapter, \

@@ -1,7 +1,6 @@
-//! A job under control, from the loading of the target to the process's last words. The only room
-//! that may name all others: it registers them with the engine.
+//! A job under control. Names all other rooms, and registers their functions with the engine.
 //!
-//! - `load`: loads the target, registers what the engine calls
+//! - `load`: loads the target; registers the functions that the engine calls
 //! - `rounds`: the rounds of a job, each from the same state
 //! - `round`: one round: create, call, drain, destroy
 //! - `last_words`: what is sent before a process under control ends

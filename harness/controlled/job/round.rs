@@ -1,5 +1,5 @@
 //! One round under control: a virtual thread creates the structure, starts the callers, waits for
-//! them, drains and destroys. Like `crate::native`, but the threads are the engine's.
+//! them, drains and destroys. As in `crate::native`, but with virtual threads.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use interlap::trace::records::size_max;
 use smallvec::SmallVec;
 
 use crate::clock::Clock;
-use crate::controlled::core::engine::{self, Order, Wait};
+use crate::controlled::core::engine::{self, RoundSettings, Wait};
 use crate::drain::{SURPLUS, drain};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
@@ -37,10 +37,10 @@ struct Round<'a> {
     problem: Cell<Option<String>>,
 }
 
-/// What became of a round that came to its end.
+/// A round that came to its end.
 pub struct Done {
     pub drained: bool,
-    pub counted: engine::Outcome,
+    pub counted: engine::Counts,
 }
 
 /// Carries out one round.
@@ -49,7 +49,7 @@ pub fn run(
     area: &mut Area,
     shape: &Shape,
     directory: &Path,
-    order: Order,
+    settings: RoundSettings,
 ) -> Result<Done, String> {
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
     let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
@@ -62,14 +62,14 @@ pub fn run(
         area,
         shape,
         directory,
-        seed: order.seed,
+        seed: settings.seed,
         structure: Cell::new(std::ptr::null()),
         added: Cell::new(0),
         drained: Cell::new(false),
         problem: Cell::new(None),
     };
     let argument = (&raw const round).cast_mut().cast();
-    let counted = engine::run(order, main_thread, argument)
+    let counted = engine::run(settings, main_thread, argument)
         .map_err(|error| format!("cannot control: no thread: {error}"))?;
     match round.problem.take() {
         Some(problem) => Err(problem),
@@ -78,7 +78,7 @@ pub fn run(
 }
 
 extern "C-unwind" fn main_thread(argument: *mut c_void) -> *mut c_void {
-    // SAFETY: `run` passes its Round, which lives until the engine has come to the round's end.
+    // SAFETY: `run` passes its Round, which lives until the round has ended.
     let round = unsafe { &*argument.cast::<Round>() };
     if let Err(problem) = round.carry_out(argument) {
         round.problem.set(Some(problem));
@@ -139,7 +139,7 @@ impl<'a> Round<'a> {
         let (mut made, mut unsupported) = (0, 0);
         while made < calls && unsupported < UNSUPPORTED_MAX {
             let Some(op) = caller.next(&mut args) else { break };
-            // On the stack, where the engine knows them to be nobody else's.
+            // On the stack, whose accesses are not scheduling points.
             let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
             engine::boundary();
             match timebox.perform(self.target, structure, &local, op, &own) {

@@ -1,6 +1,6 @@
-//! The rounds of a job, one after the other, each from the same state; they are sent through the
-//! record area's outbox. What differs from round to round (policy, heap, plain points, store
-//! buffers) is drawn from the plan's seed and the round's number.
+//! Runs the rounds of a job, each from the same state, and sends them through the record area's
+//! outbox. What differs between rounds (policy, heap, plain points, store buffers) is drawn from
+//! the plan's seed and the round's number.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use interlap::trace::frame::{Bye, Frame, Problem, RoundEnd, RoundStart, Steps};
 
 use super::round;
 use crate::controlled::accesses;
-use crate::controlled::core::engine::Order;
+use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
 use crate::controlled::interpose::environment;
 use crate::controlled::state::buffers::{self, Delay};
@@ -24,14 +24,14 @@ use crate::record::{Area, Pipe};
 use crate::scenario;
 use crate::workload::Shape;
 
-/// Parts of a round's seed.
+/// What is drawn for a round, as parts of its seed.
 const OF_POLICY: u64 = 1 << 40;
 const OF_HEAP: u64 = OF_POLICY + 1;
 const OF_WAKES: u64 = OF_POLICY + 2;
 const OF_PLAIN: u64 = OF_POLICY + 3;
 const OF_MEMORY: u64 = OF_POLICY + 4;
 
-/// Carries out the rounds of the job; gives the last frame.
+/// Runs the rounds of the job; gives the last frame.
 pub fn rounds(
     job: &Job,
     target: &Target,
@@ -41,7 +41,7 @@ pub fn rounds(
 ) -> io::Result<Frame> {
     coverage::set_library(base as usize, libraries::target_last());
     let limit = Duration::from_millis(job.hang_milliseconds);
-    if let Err(error) = watchdog::start(limit, environment::sending::signal_carrier) {
+    if let Err(error) = watchdog::start(limit, environment::signals::signal_carrier) {
         let what = format!("no clock of processor time: {error}");
         return Ok(Frame::Problem(Problem::uncontrolled(what)));
     }
@@ -53,7 +53,7 @@ pub fn rounds(
         return Ok(Frame::Problem(what.into()));
     }
     let mut frames = Vec::new();
-    environment::sending::start();
+    environment::signals::take_mask_over();
     growth::begin(job);
     let numbers =
         (job.round_first..job.round_end.unwrap_or(u64::MAX)).step_by(job.round_step as usize);
@@ -70,9 +70,8 @@ pub fn rounds(
         area.set_stage(Stage::Sent);
         write_round(&shape, &done, area, &mut frames)?;
         area.post(&mut frames, pipe)?;
-        let grown = growth::look(rounds);
-        // Threads that outlive their round would be in the way of the next, and so would be what it
-        // did to memory that was mapped before.
+        let grown = growth::check(rounds);
+        // The next round must not find threads of this one, or mappings that it changed.
         let outlived = done.counted.left_running > 0 || environment::mappings::are_changed();
         if outlived || grown.is_some() {
             area.flush(pipe)?;
@@ -87,7 +86,7 @@ pub fn rounds(
 struct Schedules {
     seed: u64,
     policy: Option<Spec>,
-    /// Of each scenario.
+    /// The schedule of each scenario.
     own: Vec<Option<Spec>>,
 }
 
@@ -118,20 +117,20 @@ fn one(
     spec: &Spec,
 ) -> Result<round::Done, String> {
     current_round::set(shape.round, spec);
-    let order = ready(job, shape, spec);
+    let settings = prepare(job, shape, spec);
     let reads_counter = environment::time_stamp::is_read();
     if reads_counter {
         environment::time_stamp::set_virtual(true);
     }
-    let done = round::run(target, area, shape, &job.directory, order);
+    let done = round::run(target, area, shape, &job.directory, settings);
     if reads_counter {
         environment::time_stamp::set_virtual(false);
     }
     done
 }
 
-/// Puts everything back to how each round finds it; how this one is to be scheduled.
-fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
+/// Restores the state that each round starts from; draws how this one is scheduled.
+fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     let control = &job.plan.control;
     let part = |part: u64| mix(job.plan.seed ^ mix(shape.round ^ part));
     let reuse = match control.heap {
@@ -150,13 +149,13 @@ fn ready(job: &Job, shape: &Shape, spec: &Spec) -> Order {
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
     let delay = delay_of(control.memory_model, part(OF_MEMORY));
-    buffers::begin(delay.filter(|_| !shape.sequential && libraries::all_have_hooks()));
+    buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
     accesses::round_begins();
     let callers = shape.threads as usize;
     let outlook = RoundSize { threads: callers, operations: shape.operations() };
-    Order {
+    RoundSettings {
         policy: Policy::new(spec, part(OF_POLICY), &outlook),
         seed: part(OF_WAKES),
         callers,
@@ -194,7 +193,7 @@ fn write_round(
     });
     interlap::trace::frame::write(frames, &start)?;
     area.write_records(frames)?;
-    // A thread that still runs may hold memory where nobody looks.
+    // A thread that still runs may hold addresses of blocks that are not scanned.
     let (leaked_blocks, leaked_bytes) = match done.counted.left_running {
         0 => leaks::lost(),
         _ => (0, 0),

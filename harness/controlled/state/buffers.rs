@@ -1,14 +1,13 @@
-//! Store buffers, in the rounds that have them. A thread's atomic store comes in and waits, seen by
-//! that thread alone, until it is its turn to reach memory, as on x86 processors. Source: Sewell,
-//! Sarkar, Owens, Zappa Nardelli, Myreen: x86-TSO, a rigorous and usable programmer's model for x86
-//! multiprocessors, CACM 2010, section 3.2: stores leave in order, loads look at their own buffer
-//! first, locked instructions and fences empty it.
+//! Store buffers, in the rounds that have them: a thread's atomic stores wait, seen by that thread
+//! alone, before they reach memory, as on x86 processors. Source: Sewell, Sarkar, Owens, Zappa
+//! Nardelli, Myreen: x86-TSO, a rigorous and usable programmer's model for x86 multiprocessors,
+//! CACM 2010, section 3.2: stores leave in order, loads look at their own buffer first, locked
+//! instructions and fences empty it.
 //!
-//! A thread's stores also leave before it writes plainly (those writes cannot wait here, and must
-//! not overtake), before it calls the C library or frees memory, and at the latest after some
-//! accesses. And they leave in bounded time: all of them before any thread goes to sleep, yields,
-//! or has looked for so long in vain that it is taken to wait. How long a store waits depends on
-//! the seed, the thread and how many it made before; on other threads only where they wait.
+//! A thread's buffer is also emptied before its plain writes (which do not wait, and must not
+//! overtake), before it calls the C library or frees memory, and all buffers before any thread
+//! blocks, yields or is taken to spin. How long a store waits otherwise depends only on the seed,
+//! the thread and the number of its earlier stores.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -26,20 +25,20 @@ use crate::controlled::core::{control, engine, layout};
 #[unsafe(no_mangle)]
 static il_buffers: AtomicU8 = AtomicU8::new(0);
 
-/// Stores that wait in one buffer at most: x86 processors have room for 42 and more.
-const ROOM: usize = 32;
+/// Stores in one buffer at most: x86 processors have room for 42 and more.
+const STORES_MAX: usize = 32;
 
-/// A store waits for so many looks at most: there is one before and one after each scheduling point
-/// at which its thread accesses memory, so that others may or may not run between the access before
-/// it and its arrival in memory.
-const LOOKS_MAX: u32 = 64;
+/// A store waits for so many visits at most: there is one before and one after each scheduling
+/// point at which its thread accesses memory, so that others may or may not run between the access
+/// before it and its arrival in memory.
+const VISITS_MAX: u32 = 64;
 
-/// How long stores wait.
+/// How long stores wait in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Delay {
-    /// As long as can be.
+    /// As long as possible.
     Late,
-    /// Each as this seed says.
+    /// Each as drawn from this seed.
     Drawn(u64),
 }
 
@@ -47,8 +46,8 @@ pub enum Delay {
 struct Store {
     address: usize,
     size: u32,
-    /// How many looks it still waits for.
-    looks: u32,
+    /// How many visits it still waits for.
+    visits: u32,
     value: u64,
     order: u32,
     code: usize,
@@ -60,11 +59,11 @@ impl Store {
     }
 }
 
-const NONE: Store = Store { address: 0, size: 0, looks: 0, value: 0, order: RELAXED, code: 0 };
+const NONE: Store = Store { address: 0, size: 0, visits: 0, value: 0, order: RELAXED, code: 0 };
 
 struct Buffer {
     /// The oldest first.
-    stores: UnsafeCell<[Store; ROOM]>,
+    stores: UnsafeCell<[Store; STORES_MAX]>,
     count: Cell<usize>,
     /// Stores of the thread so far, in buffers or not.
     made: Cell<u64>,
@@ -81,7 +80,11 @@ unsafe impl Sync for Buffers {}
 static BUFFERS: Buffers = Buffers {
     delay: Cell::new(Delay::Late),
     threads: [const {
-        Buffer { stores: UnsafeCell::new([NONE; ROOM]), count: Cell::new(0), made: Cell::new(0) }
+        Buffer {
+            stores: UnsafeCell::new([NONE; STORES_MAX]),
+            count: Cell::new(0),
+            made: Cell::new(0),
+        }
     }; THREADS_MAX],
 };
 
@@ -103,22 +106,22 @@ fn are_used() -> bool {
     il_buffers.load(Ordering::Relaxed) != 0
 }
 
-/// Holds atomic stores back, and lets them go: at scheduling points as their time comes, and when
-/// an access or a fence of their thread must not overtake them.
+/// Lets atomic stores reach memory: at scheduling points when they have waited long enough, and
+/// before an access or a fence that must not overtake them.
 pub struct StoreBuffers;
 
 impl Listener for StoreBuffers {
     #[inline(always)]
     fn arrives(event: &AccessEvent) {
-        if are_used() && is_looked_at(event) {
-            look_at(event.thread);
+        if are_used() && visits_buffer(event) {
+            visit(event.thread);
         }
     }
 
     #[inline(always)]
     fn passes(event: &AccessEvent) {
         if are_used() {
-            let_pass(*event);
+            before_access(*event);
         }
     }
 
@@ -132,7 +135,6 @@ impl Listener for StoreBuffers {
         if are_used() {
             match whose {
                 Whose::Own => drain_of(engine::current()),
-                // As what interrupts all processors does.
                 Whose::All => (0..THREADS_MAX).for_each(drain_of),
             }
         }
@@ -144,14 +146,14 @@ impl Listener for StoreBuffers {
 }
 
 #[inline(always)]
-fn is_looked_at(event: &AccessEvent) -> bool {
+fn visits_buffer(event: &AccessEvent) -> bool {
     matches!(event.class, Class::Atomic | Class::Volatile | Class::Fence)
 }
 
 #[cold]
-fn let_pass(event: AccessEvent) {
-    if is_looked_at(&event) {
-        look_at(event.thread);
+fn before_access(event: AccessEvent) {
+    if visits_buffer(&event) {
+        visit(event.thread);
     }
     match event.class {
         Class::Plain | Class::Volatile => serve_from_memory(&event),
@@ -163,9 +165,9 @@ fn let_pass(event: AccessEvent) {
     }
 }
 
-/// An access that memory serves, as it is plain or volatile. It must find what its thread stored; a
-/// write must not overtake that, but on the thread's own stack, where others look only at what a
-/// later store lets them.
+/// A plain or volatile access, which reads or writes memory itself. It must find its thread's
+/// stores, and a write must not overtake them. A write to the thread's own stack may: other threads
+/// get its address only by a later store.
 fn serve_from_memory(event: &AccessEvent) {
     let AccessEvent { thread, address, size, .. } = *event;
     let may_overtake = event.effect.writes() && !layout::is_stack_of(thread, address);
@@ -174,7 +176,7 @@ fn serve_from_memory(event: &AccessEvent) {
     }
 }
 
-/// The newest store that waits in the thread's buffer and is of some of these bytes.
+/// The newest store in the thread's buffer that overlaps these bytes.
 fn newest_of(thread: usize, address: usize, size: usize) -> Option<Store> {
     let own = &BUFFERS.threads[thread];
     // SAFETY: see Buffers.
@@ -183,13 +185,13 @@ fn newest_of(thread: usize, address: usize, size: usize) -> Option<Store> {
 }
 
 #[cold]
-fn look_at(thread: usize) {
+fn visit(thread: usize) {
     let own = &BUFFERS.threads[thread];
     // SAFETY: see Buffers.
     let stores = unsafe { &mut (&mut *own.stores.get())[..own.count.get()] };
-    stores.iter_mut().for_each(|store| store.looks = store.looks.saturating_sub(1));
-    // They leave in order, however long the others would wait.
-    let due = stores.iter().take_while(|store| store.looks == 0).count();
+    stores.iter_mut().for_each(|store| store.visits = store.visits.saturating_sub(1));
+    // Stores leave in order: one that waits longer holds back those behind it.
+    let due = stores.iter().take_while(|store| store.visits == 0).count();
     (0..due).for_each(|_| drain_one(thread));
 }
 
@@ -218,34 +220,34 @@ fn drain_one(thread: usize) {
     report(thread, Act::Drain, store, before);
 }
 
-/// For hooks.c: whether this store, which is permitted now, waits in the running thread's buffer;
-/// if not, it is to be made.
+/// For hooks.c: whether this store waits in the running thread's buffer; if not, the caller makes
+/// it.
 #[unsafe(no_mangle)]
 extern "C" fn il_buffer(address: usize, size: u32, value: u64, order: u32, code: usize) -> i32 {
     let thread = engine::current();
-    // Who creates, drains and destroys has nobody to hide its stores from.
+    // The thread that creates, drains and destroys runs alone.
     let is_delayed = order != SEQ_CST && engine::controls() && thread != engine::callers();
     let own = &BUFFERS.threads[thread];
-    let looks = if is_delayed { looks_of(thread, own.made.get()) } else { 0 };
+    let visits = if is_delayed { visits_of(thread, own.made.get()) } else { 0 };
     own.made.set(own.made.get() + 1);
-    if !is_delayed || (looks == 0 && own.count.get() == 0) {
+    if !is_delayed || (visits == 0 && own.count.get() == 0) {
         drain_of(thread);
         return 0;
     }
-    if own.count.get() == ROOM {
+    if own.count.get() == STORES_MAX {
         drain_one(thread);
     }
     let before = newest(thread, address, size).unwrap_or_else(|| read(address, size));
     // SAFETY: see Buffers.
     let stores = unsafe { &mut *own.stores.get() };
-    let store = Store { address, size, looks, value, order, code };
+    let store = Store { address, size, visits, value, order, code };
     stores[own.count.get()] = store;
     own.count.set(own.count.get() + 1);
     report(thread, Act::Buffer, store, before);
     1
 }
 
-/// A store has come into its buffer, or has reached memory.
+/// Reports a store that has entered its buffer or reached memory.
 fn report(thread: usize, act: Act, store: Store, before: u64) {
     let event = AccessEvent {
         thread,
@@ -259,43 +261,43 @@ fn report(thread: usize, act: Act, store: Store, before: u64) {
     engine::made(&event, Made { act, before, after: store.value });
 }
 
-/// How many looks a thread's store of this number waits for: none, a few, or as many as can be.
-fn looks_of(thread: usize, number: u64) -> u32 {
-    let Delay::Drawn(seed) = BUFFERS.delay.get() else { return LOOKS_MAX };
+/// How many visits a thread's store of this number waits for: none, a few, or as many as can be.
+fn visits_of(thread: usize, number: u64) -> u32 {
+    let Delay::Drawn(seed) = BUFFERS.delay.get() else { return VISITS_MAX };
     let drawn = mix(seed ^ mix(number << 8 | thread as u64));
     match drawn % 4 {
         0 => 0,
         1 => 1 + (drawn >> 8) as u32 % 8,
-        _ => LOOKS_MAX,
+        _ => VISITS_MAX,
     }
 }
 
-/// The value that the running thread sees of its own, if a store of exactly this waits.
+/// The value that the thread's own buffer has for exactly these bytes.
 fn newest(thread: usize, address: usize, size: u32) -> Option<u64> {
     let last = newest_of(thread, address, size as usize)?;
     if (last.address, last.size) == (address, size) {
         return Some(last.value);
     }
-    // Parts of it: processors wait, too, until these are in memory.
+    // Partial overlap: processors, too, wait until the store is in memory.
     drain_of(thread);
     None
 }
 
-/// For hooks.c: what the running thread loads.
+/// For hooks.c: the value that the running thread loads.
 #[unsafe(no_mangle)]
 extern "C" fn il_forwarded(address: usize, size: u32) -> u64 {
     newest(engine::current(), address, size).unwrap_or_else(|| read(address, size))
 }
 
-/// For hooks.c: a load of 16 bytes, which no buffer serves, and which the processor carries out as
-/// a comparison that writes.
+/// For hooks.c: before a load of 16 bytes, which no buffer serves, and which the processor executes
+/// as a compare-exchange.
 #[unsafe(no_mangle)]
 extern "C" fn il_load16(address: usize) {
     let event = AccessEvent::new(engine::current(), Class::Atomic, Effect::Update, address);
     serve_from_memory(&AccessEvent { size: 16, ..event });
 }
 
-/// What is there, of a size that atomic accesses of up to 8 bytes have.
+/// Reads memory, of a size that atomic accesses of up to 8 bytes have.
 fn read(address: usize, size: u32) -> u64 {
     let at = std::ptr::with_exposed_provenance::<u8>(address);
     // SAFETY: the target is accessing it, or has, atomically: it is aligned and mapped (see

@@ -1,8 +1,8 @@
-//! A snapshot of the target's variables: what libraries keep in thread-local storage and in their
-//! writable data. Both are put back as they were when the target had been loaded, at the start of
-//! each round (and thread), so that no round leaves anything to the next. The C library's and our
-//! own are left alone: they serve the harness as well. What the C library allocates for itself (the
-//! buffer of a stream) must then outlive the round, too, and does not come from the arena.
+//! A snapshot of the target's variables: the writable data and the thread-local storage of its
+//! libraries. Each round (and thread) starts with both as they were when the target had been
+//! loaded. The variables of the C library and of this program are left alone, because the harness
+//! uses them, too; so what the C library allocates for itself (the buffer of a stream) must outlive
+//! a round, and does not come from the arena.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
@@ -15,46 +15,45 @@ use interlap::schedule::THREADS_MAX;
 use super::heap;
 use crate::controlled::watch::libraries;
 
-/// System libraries that serve the target alone: part of the name.
+/// Parts of the names of system libraries that the target alone uses.
 const CXX: [&str; 2] = ["libstdc++", "libc++"];
 
-/// More writable data than this cannot be put back for each round: it would take much longer than
-/// the round. Left as it is, it would point into the heap of the round before.
+/// More writable data than this is refused: to restore it would take much longer than a round.
 const DATA_BYTES_MAX: usize = 4 << 20;
 
-/// Bytes that are put back together.
+/// Bytes that are compared and restored together.
 const CHUNK: usize = 1024;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 /// Thread-local variables of one library.
 struct Local {
-    /// The loader's number for it.
+    /// The loader's number for the library.
     module: usize,
-    /// What they are at first; zeros follow.
+    /// Initial values; zeros follow.
     image: &'static [u8],
     bytes: usize,
-    /// Where each thread's lie.
+    /// Address for each thread.
     at: [AtomicUsize; THREADS_MAX],
 }
 
-/// A stretch of writable memory, and what it held when the target had been loaded.
+/// A stretch of writable memory, and its contents when the target had been loaded.
 struct Data {
     at: usize,
     image: Box<[u8]>,
-    /// Of each chunk whether it was all zeros.
+    /// For each chunk, whether it was all zeros.
     zeros: Box<[bool]>,
 }
 
 impl Data {
-    /// As it is now.
-    fn new(at: usize, bytes: usize) -> Data {
+    /// Saves the present contents.
+    fn save(at: usize, bytes: usize) -> Data {
         let image = copy(at, bytes);
         let zeros = image.chunks(CHUNK).map(|chunk| *chunk == ZEROS[..chunk.len()]).collect();
         Data { at, image, zeros }
     }
 
-    /// What each chunk held. All chunks of zeros are the same memory: what is looked at here leaves
-    /// less of the processor's nearest cache to the round.
+    /// The contents of each chunk. All chunks of zeros share memory, so that a comparison evicts
+    /// less of the processor's cache.
     fn chunks(&self) -> impl Iterator<Item = &[u8]> {
         let chunks = self.image.chunks(CHUNK).zip(&self.zeros);
         chunks.map(|(chunk, zero)| if *zero { &ZEROS[..chunk.len()] } else { chunk })
@@ -69,14 +68,14 @@ struct Found {
 
 static TARGET: OnceLock<Found> = OnceLock::new();
 
-/// Takes note of the target, which has just been loaded, and of what it has mapped, or says what
-/// stands in the way.
-pub fn remember(mapped: impl IntoIterator<Item = (usize, usize)>) -> Result<(), String> {
+/// Takes the snapshot, with what the target has `mapped`; the target has just been loaded. An error
+/// says what the engine cannot control.
+pub fn take(mapped: impl IntoIterator<Item = (usize, usize)>) -> Result<(), String> {
     let mut found = Found::default();
     // SAFETY: the callback is of the documented type and gets `found`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
-    for (at, bytes) in heap::at_load().into_iter().chain(mapped) {
-        found.data.push(Data::new(at, bytes));
+    for (at, bytes) in heap::keep_loaded().into_iter().chain(mapped) {
+        found.data.push(Data::save(at, bytes));
     }
     let bytes: usize = found.data.iter().map(|data| data.image.len()).sum();
     if bytes > DATA_BYTES_MAX {
@@ -86,13 +85,14 @@ pub fn remember(mapped: impl IntoIterator<Item = (usize, usize)>) -> Result<(), 
     Ok(())
 }
 
-/// Where static data lies, and what the target allocated while it was loaded; their sizes.
+/// Addresses and sizes of static data, and of what the target allocated or mapped while it was
+/// loaded.
 pub fn data() -> impl Iterator<Item = (usize, usize)> {
     TARGET.get().into_iter().flat_map(|found| &found.data).map(|data| (data.at, data.image.len()))
 }
 
-/// Puts static data and what the target allocated or mapped while it was loaded back. Most of it is
-/// as it was, and is not written, so that it takes less of the processor's cache.
+/// Restores all but thread-local variables. Most data is unchanged and is not written, which evicts
+/// less of the processor's cache.
 pub fn restore() {
     let Some(found) = TARGET.get() else { return };
     for data in &found.data {
@@ -110,15 +110,16 @@ pub fn restore() {
 }
 
 unsafe extern "C" {
-    /// Of the loader: where the calling thread's variables of a library are; made if need be.
+    /// Of the loader: the address of the calling thread's variables of a library, allocated if need
+    /// be.
     fn __tls_get_addr(index: *const [usize; 2]) -> *mut c_void;
 }
 
-/// Has the calling thread, the carrier of `thread`, get its storage now, at a fixed address: the
-/// loader would otherwise take it from the heap when the target first asks.
-pub fn touch(thread: usize) {
+/// Allocates the storage of the calling thread, the carrier of `thread`, at a fixed address. The
+/// loader would otherwise allocate it in the heap when the target first uses it.
+pub fn place_storage(thread: usize) {
     let Some(found) = TARGET.get() else { return };
-    // All at once: that of one library lies behind that of another.
+    // All at once, because the libraries' storage is contiguous.
     heap::in_storage(thread, || {
         for local in &found.locals {
             // SAFETY: the module is loaded and stays so.
@@ -128,14 +129,14 @@ pub fn touch(thread: usize) {
     });
 }
 
-/// Makes the thread-local variables of `thread` as they are in a new thread.
+/// Resets the thread-local variables of `thread` to those of a new thread.
 pub fn renew(thread: usize) {
     let Some(found) = TARGET.get() else { return };
     for local in &found.locals {
         let at = local.at[thread].load(Ordering::Acquire);
         let pointer: *mut u8 = ptr::with_exposed_provenance_mut(at);
-        // SAFETY: `touch` got the address for `bytes` bytes; the thread has not begun or has
-        // ended, so nobody uses them.
+        // SAFETY: `place_storage` got the address for `bytes` bytes; the thread has not begun or
+        // has ended, so nobody uses them.
         unsafe {
             ptr::copy_nonoverlapping(local.image.as_ptr(), pointer, local.image.len());
             ptr::write_bytes(pointer.add(local.image.len()), 0, local.bytes - local.image.len());
@@ -152,7 +153,7 @@ fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
 }
 
-/// Notes one library, if it is the target's.
+/// Adds one library, if it is the target's.
 unsafe extern "C" fn note(
     info: *mut libc::dl_phdr_info,
     _size: usize,
@@ -179,7 +180,7 @@ unsafe extern "C" fn note(
         } else if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
             // What lies before `protected_end` was made read-only after relocation.
             let start = if (at..at + bytes).contains(&protected_end) { protected_end } else { at };
-            found.data.push(Data::new(start, at + bytes - start));
+            found.data.push(Data::save(start, at + bytes - start));
         }
     }
     0

@@ -1,8 +1,7 @@
-//! Measures what the target keeps in the process from round to round: memory it mapped, files it
-//! opened. Its variables are put back for each round, so what it maps or opens once and for good,
-//! at first use, it maps or opens in every round. Before that exhausts anything the process ends
-//! between two rounds, and another goes on with the next: which one carries a round out makes no
-//! difference.
+//! Measures what the target keeps in the process between rounds: mapped memory and open files. Its
+//! variables are restored for each round, so what it maps or opens once for good, it maps or opens
+//! in every round. Before that exhausts anything, the process ends between two rounds, and another
+//! process goes on.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -14,30 +13,29 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::controlled::core::current_round;
 
-/// Of what there is, a process takes one part in so many. With looks after 1, 2, 4, ... rounds,
-/// steady growth that a look just tolerates has at most doubled at the next.
+/// A process may use one part in so many of each limit. With checks after 1, 2, 4, ... rounds,
+/// steady growth that one check just tolerates has at most doubled at the next.
 const PART: u64 = 4;
-/// Most rounds between two looks: one takes as long as a few short rounds.
+/// Rounds between two checks at most. A check takes as long as a few short rounds.
 const ROUNDS_MAX: u64 = 4096;
 
-/// The harness itself takes some more memory after its first look.
+/// A bound below this would count the harness's own memory.
 const BYTES_MIN: u64 = 16 << 20;
-/// Where every user may open very many files, the whole system may not.
+/// A higher limit of a user is likely to exceed that of the whole system.
 const DESCRIPTORS_MAX: u64 = 1 << 16;
-/// Of the processor.
+/// The processor's address space.
 const ADDRESSES: u64 = 1 << 47;
-/// vm.max_map_count, where it cannot be read.
+/// Default of vm.max_map_count.
 const MAPPINGS_MAX: u64 = 65_530;
 
-/// What a process has.
+/// What a process uses.
 #[derive(Clone, Copy, Default)]
 struct Holdings {
-    /// Address space, whatever it is for.
+    /// All of its address space.
     mapped: u64,
-    /// What its limit counts (writable and its own, touched or not; the stacks of threads, too),
-    /// and what it has touched of memory that is not its own.
+    /// Private writable memory, touched or not, and shared memory that it has touched.
     bytes: u64,
-    /// The lowest number that a file could be opened under.
+    /// The lowest free descriptor.
     descriptors: u64,
 }
 
@@ -45,15 +43,15 @@ struct Bounds {
     round_first: u64,
     round_step: u64,
     start: Holdings,
-    /// How much more is too much.
+    /// How much may be used beyond `start`.
     more: Holdings,
-    /// Mappings that are too many.
+    /// How many mappings there may be.
     mappings: u64,
 }
 
 static BOUNDS: OnceLock<Bounds> = OnceLock::new();
 
-/// The target is loaded, no round has begun.
+/// To be called once the target is loaded, before the first round.
 pub fn begin(job: &Job) {
     let (round_first, round_step) = (job.round_first, job.round_step);
     let (start, more, mappings) = (Holdings::now(), most(&job.plan), mappings_max() / PART);
@@ -74,18 +72,18 @@ fn descriptors_max() -> u64 {
 }
 
 fn mappings_max() -> u64 {
-    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
-    said.and_then(|said| said.trim().parse().ok()).unwrap_or(MAPPINGS_MAX)
+    let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS_MAX)
 }
 
-/// After this many rounds of the process: how much it has grown, if that is too much to go on.
-pub fn look(rounds: u64) -> Option<Growth> {
+/// To be called after so many rounds of the process: how much it has grown, if that is too much.
+pub fn check(rounds: u64) -> Option<Growth> {
     let due = rounds.is_power_of_two() || rounds.is_multiple_of(ROUNDS_MAX);
     if due { grown(rounds) } else { None }
 }
 
-/// The process cannot go on: why, or if it has grown too much to be sure that this is the target's
-/// fault, that another is to carry out the round under way.
+/// The last frame of a process that cannot go on: the problem, or, if growth may be the cause, the
+/// request that another process redo the round.
 pub fn problem(problem: Problem) -> Frame {
     let round = current_round::number();
     let rounds = BOUNDS.get().map_or(0, |b| round.saturating_sub(b.round_first) / b.round_step);
@@ -95,8 +93,8 @@ pub fn problem(problem: Problem) -> Frame {
     }
 }
 
-/// Whether the process has grown too much to be sure that what goes wrong is the target's fault.
-/// May be called by a signal handler: makes plain calls of the kernel, and allocates nothing.
+/// Whether the process has grown so much that a failure may not be the target's fault. Safe in a
+/// signal handler: allocates nothing.
 pub fn is_grown() -> bool {
     grown(0).is_some()
 }
@@ -108,7 +106,7 @@ fn grown(rounds: u64) -> Option<Growth> {
     let bytes = now.bytes.saturating_sub(start.bytes);
     let descriptors = now.descriptors.saturating_sub(start.descriptors);
     let page = rustix::param::page_size() as u64;
-    // None is smaller than a page; to count them takes long where they are many.
+    // To count mappings takes long. Each has at least a page, so it may be needless.
     let mappings = if mapped / page > bounds.mappings { mappings() } else { 0 };
     let too_much = mapped > more.mapped
         || bytes > more.bytes
@@ -127,7 +125,7 @@ impl Holdings {
             }
             Err(_) => return Holdings::default(),
         };
-        // The kernel hands out the lowest free number.
+        // The kernel gives the lowest free number.
         let descriptors = statm.as_raw_fd() as u64;
         let mut room = [0; 256];
         let read = rustix::io::read(&statm, &mut room).unwrap_or(0);
@@ -151,7 +149,7 @@ fn mappings() -> u64 {
     lines
 }
 
-/// The kernel's own call: those of the C library are the target's here.
+/// A direct system call: interposed functions are for the target.
 fn open(path: &std::ffi::CStr) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }

@@ -1,7 +1,7 @@
-//! The target's heap: an arena at a fixed address, taken anew for each round. Its addresses depend
-//! on nothing but the calls before. Each 16 bytes have a byte of shadow that says whether they are
-//! allocated, so that an access to freed memory, a second free and a free of something else are
-//! noticed at once, here; `watch::detect` reports them.
+//! The target's heap: an arena at a fixed address, emptied for each round, so that addresses depend
+//! only on the round's earlier calls. Each 16 bytes have a byte of shadow that says whether they
+//! are allocated. So a use after free, a double free, a bad free and an access out of bounds are
+//! detected here at once; `watch::detect` reports them.
 
 use std::cell::Cell;
 use std::ptr;
@@ -15,19 +15,19 @@ use crate::controlled::core::layout::{
 };
 use crate::controlled::watch::{backtrace, detect};
 
-/// Shadow: never handed out in this round (or a block's head), allocated, freed. hooks.c has the
-/// same numbers.
+/// States in the shadow: unused in this round (or a block's head), allocated, freed. hooks.h has
+/// the same numbers.
 const NOTHING: u8 = 0;
 const ALLOCATED: u8 = 1;
 const FREED: u8 = 2;
-/// With a number of bytes: of these 16, so many are allocated.
+/// Plus n: the first n of the 16 bytes are allocated.
 const PARTLY: u8 = 0x10;
 
-/// What new memory holds: a pattern, since what an earlier round left would make this one depend
-/// on it.
+/// The bytes of a new block. The contents left by an earlier round would make this one depend on
+/// it.
 const JUNK: u8 = 0xa5;
 
-/// A limit that says that there is no arena: rr puts other memory at its addresses.
+/// The limit where there is no arena: rr may map other memory at its addresses.
 const NO_ARENA: usize = 0;
 
 /// Size classes: see `room_of`.
@@ -35,7 +35,7 @@ const CLASSES: usize = 33 + 64;
 const FREED_MAGIC: u64 = 0x6672_6565_6421_2121;
 const BLOCK_MAGIC: u64 = 0x626c_6f63_6b21_2121;
 
-/// What lies before each block.
+/// The header before each block.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Head {
@@ -43,10 +43,10 @@ struct Head {
     size: usize,
     /// Bytes of the block, a multiple of 16.
     room: usize,
-    /// Who allocated it, and who freed it.
-    allocated: detect::Act,
-    freed: detect::Act,
-    /// The next free block of this class; of an allocated one, [`REACHED`] or nothing.
+    /// The block's allocation and its free.
+    allocated: detect::HeapAct,
+    freed: detect::HeapAct,
+    /// In a freed block, the next free one of its class; in an allocated one, [`REACHED`] or 0.
     next: usize,
     magic: u64,
 }
@@ -56,13 +56,13 @@ const _: () = assert!(HEAD.is_multiple_of(GRANULE));
 
 /// All state of the arena.
 struct Arena {
-    /// First address not handed out.
+    /// First unused address.
     end: Cell<usize>,
-    /// What was handed out before the first round.
+    /// `end` before the first round.
     base: Cell<usize>,
-    /// As far as it may go.
+    /// Highest value of `end`.
     limit: Cell<usize>,
-    /// Bytes that the target may have elsewhere than here.
+    /// Bytes that the plan lets the target have, which may be more than the arena.
     promised: Cell<usize>,
     reuse: Cell<bool>,
     free: [Cell<usize>; CLASSES],
@@ -92,15 +92,15 @@ pub fn live() -> (u64, u64) {
     (HEAP.live_blocks.get(), HEAP.live_bytes.get())
 }
 
-/// The arena is there; the target gets no more memory than this.
+/// The arena is mapped; the target gets no more memory than this.
 pub fn set_limit(mib: u64) {
     let bytes = usize::try_from(mib << 20).unwrap_or(usize::MAX);
     HEAP.promised.set(bytes);
     HEAP.limit.set(ARENA + bytes.min(ARENA_BYTES));
 }
 
-/// The block of this round that holds the address, with its size, unless it was asked for before.
-/// Only after a round: what is noted in the block would be in the way of its next use.
+/// The block of this round that contains the address, with its size, unless an earlier call gave
+/// it. To be called only after a round, because it marks blocks.
 pub fn reach(address: usize) -> Option<(usize, usize)> {
     let allocated = |at: usize| !matches!(shadow(at), NOTHING | FREED);
     if !(HEAP.base.get()..HEAP.end.get()).contains(&address) || !allocated(address) {
@@ -111,7 +111,7 @@ pub fn reach(address: usize) -> Option<(usize, usize)> {
         block -= GRANULE;
     }
     let mut reached = head(block);
-    // The target may have written past a block, over this head.
+    // The target may have overwritten this head.
     let whole = reached.magic == BLOCK_MAGIC && block + reached.size <= HEAP.end.get();
     if !whole || reached.next == REACHED {
         return None;
@@ -121,9 +121,9 @@ pub fn reach(address: usize) -> Option<(usize, usize)> {
     Some((block, reached.size))
 }
 
-/// Everything that was allocated until now belongs to all rounds. Where it and its shadow are, and
-/// their sizes.
-pub fn at_load() -> [(usize, usize); 2] {
+/// Keeps everything that is allocated now for all rounds. Addresses and sizes of that and of its
+/// shadow.
+pub fn keep_loaded() -> [(usize, usize); 2] {
     HEAP.base.set(HEAP.end.get());
     let bytes = HEAP.end.get() - ARENA;
     [(ARENA, bytes), (SHADOW, bytes / GRANULE)]
@@ -142,15 +142,15 @@ pub fn reset(reuse: bool) {
     HEAP.live_bytes.set(0);
 }
 
-/// Runs `make` while `malloc` hands out all of the thread-local storage of `thread`, from its
-/// beginning: see `globals_snapshot::touch`.
+/// Runs `make` while `malloc` gives out the thread-local storage of `thread`: see
+/// `globals_snapshot::place_storage`.
 pub fn in_storage(thread: usize, make: impl FnOnce()) {
     HEAP.storage.set(layout::storage(thread));
     control::with_all_from_arena(make);
     HEAP.storage.set(0);
 }
 
-/// Sizes of up to 512 bytes have a class each; above, each power of two.
+/// Bytes and size class of a block: one class for each 16 bytes up to 512, then for powers of two.
 fn room_of(size: usize) -> (usize, usize) {
     let granules = size.div_ceil(GRANULE).max(1);
     if granules <= 32 {
@@ -160,22 +160,22 @@ fn room_of(size: usize) -> (usize, usize) {
     (room * GRANULE, 33 + room.trailing_zeros() as usize)
 }
 
-/// Whether `malloc` hands out thread-local storage now: see [`in_storage`].
+/// Whether `malloc` gives out thread-local storage now: see [`in_storage`].
 pub fn gives_storage() -> bool {
     HEAP.storage.get() != 0
 }
 
-/// Whether a block is larger, or more aligned, than the arena may hold.
+/// Whether a block's size or alignment is too large for the arena.
 pub fn is_too_large(size: usize, alignment: usize) -> bool {
     size > ARENA_BYTES / 4 || alignment > ARENA_BYTES / 4
 }
 
-/// Whether the target may have more memory than the arena holds.
+/// Whether the plan lets the target have this block, and more memory than the arena has.
 pub fn has_promised(size: usize) -> bool {
     size < HEAP.promised.get() && HEAP.promised.get() > ARENA_BYTES
 }
 
-/// A block for code that goes on at `place`; none where the arena is full.
+/// Allocates a block for the caller at `place`; none where the arena is full.
 #[inline]
 pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     let (room, class) = room_of(size);
@@ -189,8 +189,8 @@ pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     let new = Head {
         size,
         room,
-        allocated: detect::Act::now(place),
-        freed: detect::Act::default(),
+        allocated: detect::HeapAct::now(place),
+        freed: detect::HeapAct::default(),
         next: 0,
         magic: BLOCK_MAGIC,
     };
@@ -204,7 +204,7 @@ pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     Some(block)
 }
 
-/// New memory behind all blocks: room for the head, then the block.
+/// Extends the arena by a head and a block.
 fn take(room: usize, alignment: usize) -> Option<usize> {
     let block = (HEAP.end.get() + HEAD).next_multiple_of(alignment.max(GRANULE));
     let end = block.checked_add(room)?;
@@ -215,8 +215,8 @@ fn take(room: usize, alignment: usize) -> Option<usize> {
     Some(block)
 }
 
-/// Thread-local storage; null where the thread's part is full, which the loader reports before it
-/// ends the process.
+/// Allocates thread-local storage; null where the thread's part is full: the loader then reports
+/// that and ends the process.
 pub fn take_storage(size: usize, alignment: usize) -> *mut u8 {
     let from = HEAP.storage.get();
     let (at, part_end) =
@@ -250,7 +250,7 @@ pub fn memory_of(address: usize) -> Memory {
     }
 }
 
-/// Frees a block of the arena, for code that goes on at `place`.
+/// Frees a block of the arena, for the caller at `place`.
 #[inline]
 pub fn release(address: usize, place: usize) {
     let mut freed = head(address);
@@ -259,11 +259,11 @@ pub fn release(address: usize, place: usize) {
     }
     HEAP.live_blocks.set(HEAP.live_blocks.get().saturating_sub(1));
     HEAP.live_bytes.set(HEAP.live_bytes.get().saturating_sub(freed.size as u64));
-    freed.freed = detect::Act::now(place);
+    freed.freed = detect::HeapAct::now(place);
     freed.magic = FREED_MAGIC;
     mark(address, freed.room, FREED);
     let (_, class) = room_of(freed.room);
-    // A block of the load is never handed out again: rounds put its content back.
+    // A block that was allocated while the target was loaded is restored for each round.
     if HEAP.reuse.get() && address >= HEAP.base.get() {
         freed.next = HEAP.free[class].replace(address);
     }
@@ -285,18 +285,16 @@ fn check_free(address: usize, caller: usize) {
     }
 }
 
-/// Checks that accessed memory is allocated, and that what is freed was. Under `reuse` a freed
-/// block may have been handed out again; then an access to it looks good, as it does without
-/// interlap.
+/// Checks that accessed memory is allocated, and that a freed address is a block. Where freed
+/// blocks are reused, an access through an old pointer may look good, as it does without interlap.
 pub struct HeapChecks;
 
 impl Listener for HeapChecks {
-    /// Plain accesses are checked by hooks.h, inline, once all listeners have let them pass: most
-    /// are heard by nobody else.
+    /// Plain accesses are checked inline, in hooks.h: in most rounds no listener wants them.
     #[inline(always)]
     fn passes(event: &AccessEvent) {
         match event.class {
-            // Another thread may have freed it meanwhile.
+            // Checked here because another thread may have freed it at the scheduling point.
             Class::Atomic | Class::Volatile | Class::Lock => {
                 if is_bad(event.address, event.size) {
                     bad_access(*event);
@@ -313,7 +311,7 @@ impl Listener for HeapChecks {
 pub fn bad_access(event: AccessEvent) -> ! {
     let (address, size, writes) = (event.address, event.size, event.effect.writes());
     let place = match event.place {
-        // The unwinder takes a lock of its own, which is none of the target's.
+        // Out of control, because the unwinder takes a lock.
         0 => {
             control::set_controls(false);
             backtrace::here()
@@ -323,7 +321,7 @@ pub fn bad_access(event: AccessEvent) -> ! {
     match freed_block(address).or_else(|| freed_block(address + size - 1)) {
         Some(block) => detect::use_after_free(address, block, head(block).freed, writes, place),
         None => {
-            // The byte that is wrong may be the last.
+            // The first byte may be good and the last one bad.
             let wrong = if is_bad(address, 1) { address } else { address + size - 1 };
             let near = block_before(wrong);
             let near = near.map(|block| (block, head(block).size, head(block).allocated));
@@ -332,7 +330,7 @@ pub fn bad_access(event: AccessEvent) -> ! {
     }
 }
 
-/// The start of the freed block that holds the address.
+/// The start of the freed block that contains the address.
 fn freed_block(address: usize) -> Option<usize> {
     let mut at = address & !(GRANULE - 1);
     while shadow(at) == FREED {
@@ -342,7 +340,7 @@ fn freed_block(address: usize) -> Option<usize> {
     (block <= address && head(block).magic == FREED_MAGIC).then_some(block)
 }
 
-/// The block that is allocated and ends shortly before the address.
+/// The allocated block that ends shortly before the address.
 fn block_before(address: usize) -> Option<usize> {
     const NEAR: usize = 16 * GRANULE;
     let first = address & !(GRANULE - 1);
@@ -384,7 +382,7 @@ fn shadow(address: usize) -> u8 {
     unsafe { shadow.read() }
 }
 
-/// Marks the bytes of a new block, and no more.
+/// Marks the bytes of a new block as allocated.
 fn mark_allocated(block: usize, size: usize) {
     let whole = size / GRANULE * GRANULE;
     mark(block, whole, ALLOCATED);

@@ -1,11 +1,10 @@
-//! Counts leaks: blocks that are still allocated when the structure was destroyed and that nothing
-//! can reach any more. As in LeakSanitizer, memory that a static object points at, directly or
-//! through other blocks, is kept, not lost; whatever looks like an address of a block is taken for
-//! one.
+//! Counts leaks: blocks that are still allocated after the structure was destroyed, and that no
+//! static object points to, directly or through other blocks. As in LeakSanitizer, whatever looks
+//! like the address of a block is taken for one.
 
 use super::{globals_snapshot, heap};
 
-/// Blocks that are lost, and their bytes.
+/// Numbers of leaked blocks and bytes.
 pub fn lost() -> (u64, u64) {
     let (mut blocks, mut bytes) = heap::live();
     if blocks == 0 {

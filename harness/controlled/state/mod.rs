@@ -1,10 +1,10 @@
-//! What the target has in memory, and what it leaves there.
+//! The target's memory, and what a round leaves in it.
 //!
-//! - `heap`: the arena that its blocks come from; checks of accesses to it
+//! - `heap`: the arena of the target's blocks; checks of accesses to it
 //! - `buffers`: store buffers, in the rounds that have them
-//! - `globals_snapshot`: its variables, put back as they were for each round
+//! - `globals_snapshot`: the target's variables, restored for each round
 //! - `leaks`: blocks that a round lost
-//! - `growth`: what a process keeps from round to round, so that it ends before that is too much
+//! - `growth`: ends a process before what it keeps between rounds exhausts anything
 
 pub mod buffers;
 pub mod globals_snapshot;

@@ -1,6 +1,6 @@
 //! Coverage: pairs of a place in the target's code that wrote and a place that read what it wrote,
-//! on two threads. Pairs not seen before in this process go out with the round. A pair's number is
-//! the same in all processes: places count from where the library lies.
+//! on two threads. Pairs that are new in this process are sent with the round. A pair's number is
+//! the same in all processes, because places are offsets in the library.
 
 use std::cell::{Cell, UnsafeCell};
 use std::hint::select_unpredictable;
@@ -13,23 +13,23 @@ use crate::controlled::core::layout;
 
 const WRITERS_LOG: u32 = 9;
 const SEEN_BITS_LOG: u32 = 18;
-/// Most new pairs of one round; others are new in the next.
+/// New pairs of one round at most; others count as new in a later one.
 const NEW_MAX: usize = 64;
 
-/// So many rounds of a process are counted, and one in so many of those that follow: by then new
-/// pairs are rare, and to look for them is a tenth of a round's cost.
+/// So many rounds of a process are counted, then one in [`ROUNDS_PART`]: by then new pairs are
+/// rare, and the search for them is a tenth of a round's cost.
 const ROUNDS_FIRST: u32 = 1024;
 const ROUNDS_PART: u64 = 4;
 
-/// Addresses have no more.
+/// Bits of an address.
 const KEY_BITS: u32 = 48;
 
-/// Who wrote to an address last. Small, and few: all of them stay in the nearest cache.
+/// The last write to an address. Small and few, so that all stay in the nearest cache.
 #[derive(Clone, Copy)]
 struct Writer {
-    /// The address, as `key` has it; above it the thread.
+    /// The [`key`] of the address; above it the thread.
     word: u64,
-    /// The round in which it did; below it the place.
+    /// The place; above it the round.
     tail: u64,
 }
 
@@ -54,7 +54,7 @@ static COVERAGE: Pairs = Pairs {
     new_count: Cell::new(0),
 };
 
-/// Where the target's library lies, and how large it is.
+/// Address and size of the target's library.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
@@ -63,8 +63,8 @@ pub fn set_library(base: usize, end: usize) {
     BYTES.store(end.saturating_sub(base), Ordering::Relaxed);
 }
 
-/// A round begins. Of later rounds those are counted whose drawn number says so: policies take
-/// turns by the round's number, and each must have its share.
+/// A round begins. Later rounds are counted by their drawn number, not by their own: policies take
+/// turns by the round's number, and each must be counted sometimes.
 pub fn begin(drawn: u64) {
     let c = &COVERAGE;
     c.counts.set(c.round.get() < ROUNDS_FIRST || drawn.is_multiple_of(ROUNDS_PART));
@@ -93,8 +93,8 @@ pub fn new_pairs() -> Vec<u64> {
     unsafe { (&*COVERAGE.new.get())[..COVERAGE.new_count.get()].to_vec() }
 }
 
-/// The address, as a number that is the same in all processes: libraries lie elsewhere in each.
-/// None of what other libraries have, which lie at another distance now and then.
+/// The address as a number that is the same in all processes: relative for the target's library,
+/// which is loaded anywhere. None for the memory of other libraries.
 #[inline]
 fn key(address: usize) -> Option<u64> {
     let relative = address.wrapping_sub(BASE.load(Ordering::Relaxed));
@@ -104,8 +104,8 @@ fn key(address: usize) -> Option<u64> {
     known.then_some(key as u64 & ((1 << KEY_BITS) - 1))
 }
 
-/// An access of shared memory by an instruction before `place`. Whether others wrote there last,
-/// and whether this is a write, changes from one access to the next, so nothing branches on it.
+/// An access of shared memory by the instruction before `place`. Whether another thread wrote last,
+/// and whether this is a write, is unpredictable, so nothing branches on it.
 #[inline]
 fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
@@ -119,9 +119,9 @@ fn access(address: usize, write: bool, thread: usize, place: usize) {
     let places = writer.tail << 32 | u64::from(place);
     let bit = scatter(places, SEEN_BITS_LOG);
     let (differs, is_own) = (writer.word ^ own.word, writer.word == own.word);
-    let elsewhere = differs << (64 - KEY_BITS) | (writer.tail ^ own.tail) >> 32;
-    let is_pair = elsewhere | u64::from(is_own) == 0;
-    // Few words of `seen` are looked at, then: they stay in the cache.
+    let other_key_or_round = differs << (64 - KEY_BITS) | (writer.tail ^ own.tail) >> 32;
+    let is_pair = other_key_or_round | u64::from(is_own) == 0;
+    // Reads word 0 of `seen` for what is no pair, so that few words are read and stay cached.
     let known = seen[select_unpredictable(is_pair, bit / 64, 0)] >> (bit % 64);
     if is_pair & (known & 1 == 0) {
         note(places, bit);
@@ -143,8 +143,8 @@ pub fn address_from_file(address: u64) -> usize {
     }
 }
 
-/// How far behind the library's start the place is. A function that ends with an access, as its
-/// last jump, returns to whoever called it, which may be the harness: that is no place.
+/// The place as an offset in the library; 0 if it is not in it, as after a tail call: the hook then
+/// returns to the function's caller, which may be the harness.
 #[inline]
 fn number_of(place: usize) -> u32 {
     u32::try_from(place.wrapping_sub(BASE.load(Ordering::Relaxed))).unwrap_or(0)
@@ -163,7 +163,7 @@ fn note(places: u64, bit: usize) {
     }
 }
 
-/// A number of so many bits.
+/// Hashes to a number of so many bits.
 #[inline]
 fn scatter(number: u64, bits: u32) -> usize {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize

@@ -1,47 +1,47 @@
-//! Reports faults that others notice before they do harm (`state::heap` bad accesses and frees,
-//! `core::switching` deadlocks, `core::points` livelocks, `watchdog` hangs): sends a frame to the
-//! main program, and ends the process. What was recorded so far is in the record area.
+//! Reports faults: sends a frame to the main program, and ends the process. They are detected in
+//! `state::heap` (bad accesses and frees), `core::switching` (deadlocks), `core::points`
+//! (livelocks) and `watchdog` (hangs).
 
 use std::cmp::Ordering;
 
 use interlap::trace::frame::{
     Awaited, Deed, Detected, DetectedKind, Frame, Place, Steps, Wait as Waits, When, Who,
 };
-use interlap::trace::trail::{AROUND_MAX, Act as Did};
+use interlap::trace::trail::{AROUND_MAX, Act};
 
 use super::{backtrace, coverage, libraries, trail};
 use crate::controlled::core::engine::{self, Wait};
 use crate::controlled::core::{control, current_round};
 
-/// Something a thread did to a block of memory.
+/// What a thread did to a block of memory, and where.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct Act {
-    /// Address of the code.
+pub struct HeapAct {
+    /// Return address.
     code: usize,
     thread: u16,
-    /// Whether it was in a call of the structure.
+    /// Whether the thread was in a call of the structure.
     calling: bool,
-    /// How many of these it had begun.
+    /// How many calls the thread had begun.
     call: u32,
 }
 
-impl Act {
-    /// What the running thread does now, about to be reported.
-    fn reported(code: usize) -> Act {
-        let act = Act::now(code);
+impl HeapAct {
+    /// What the running thread does now, to be reported.
+    fn reported(code: usize) -> HeapAct {
+        let act = HeapAct::now(code);
         control::set_controls(false);
-        // A call that came from a library's code: what led there is of more use.
+        // Where a library called, the adapter's code that led there is of more use.
         let code = if libraries::is_target_code(code) { code } else { backtrace::here() };
-        Act { code, ..act }
+        HeapAct { code, ..act }
     }
 
     /// What the running thread does now.
-    pub fn now(code: usize) -> Act {
+    pub fn now(code: usize) -> HeapAct {
         let thread = engine::current();
         let of_caller = thread < engine::callers() + 1;
         let (call, calling) = if of_caller { engine::calls(thread) } else { (0, false) };
-        Act { code, thread: thread as u16, calling, call }
+        HeapAct { code, thread: thread as u16, calling, call }
     }
 
     fn who(self) -> Who {
@@ -60,21 +60,21 @@ fn who(thread: usize, call: u32, calling: bool) -> Who {
     Who { thread: thread as u32, when }
 }
 
-/// `code` is a return address: the call before it is meant.
+/// `code` is a return address; the place is the call before it.
 fn place(who: Who, deed: Deed, code: usize) -> Place {
     Place { who, deed, code: before(code), around: Vec::new() }
 }
 
-/// What the running thread does, with the functions that it is in.
-fn place_now(act: Act, deed: Deed) -> Place {
-    let around: [usize; AROUND_MAX] = backtrace::around(act.code);
+/// What the running thread does, with the calling functions.
+fn place_now(act: HeapAct, deed: Deed) -> Place {
+    let around: [usize; AROUND_MAX] = backtrace::callers_of(act.code);
     let around = around.into_iter().filter_map(before).collect();
     Place { around, ..place(act.who(), deed, act.code) }
 }
 
-/// What some thread did to the block: the trail, if there is one, knows in which functions.
-fn place_then(act: Act, deed: Deed, (did, block): (Did, usize)) -> Place {
-    let around = trail::around_last(did, block, act.code);
+/// What some thread did to the block, with the calling functions if there is a trail.
+fn place_then(act: HeapAct, deed: Deed, (did, block): (Act, usize)) -> Place {
+    let around = trail::callers_of_last(did, block, act.code);
     let around = around.unwrap_or_default().into_iter().filter_map(before).collect();
     Place { around, ..place(act.who(), deed, act.code) }
 }
@@ -83,45 +83,45 @@ fn before(code: usize) -> Option<u64> {
     (code != 0).then(|| code as u64 - 1)
 }
 
-pub fn use_after_free(address: usize, block: usize, freed: Act, write: bool, code: usize) -> ! {
-    let now = Act::reported(code);
+pub fn use_after_free(address: usize, block: usize, freed: HeapAct, write: bool, code: usize) -> ! {
+    let now = HeapAct::reported(code);
     let (address, offset) = (address as u64, (address - block) as u64);
     let places = vec![
         place_now(now, Deed::AccessedFreed { writes: write, address, offset }),
-        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Act::Free, block)),
     ];
     fault(DetectedKind::UseAfterFree, Some(now.thread.into()), places)
 }
 
-pub fn double_free(block: usize, freed: Act, code: usize) -> ! {
-    let now = Act::reported(code);
+pub fn double_free(block: usize, freed: HeapAct, code: usize) -> ! {
+    let now = HeapAct::reported(code);
     let places = vec![
         place_now(now, Deed::FreedAgain { block: block as u64 }),
-        place_then(freed, Deed::HadFreed { block: block as u64 }, (Did::Free, block)),
+        place_then(freed, Deed::HadFreed { block: block as u64 }, (Act::Free, block)),
     ];
     fault(DetectedKind::DoubleFree, Some(now.thread.into()), places)
 }
 
 pub fn bad_free(address: usize, code: usize) -> ! {
-    let now = Act::reported(code);
+    let now = HeapAct::reported(code);
     let deed = Deed::FreedNoBlock { address: address as u64 };
     fault(DetectedKind::BadFree, Some(now.thread.into()), vec![place_now(now, deed)])
 }
 
-/// `near`: the block before the address, its size and who allocated it.
+/// `near`: the block before the address, its size and its allocation.
 pub fn out_of_bounds(
     address: usize,
-    near: Option<(usize, usize, Act)>,
+    near: Option<(usize, usize, HeapAct)>,
     write: bool,
     code: usize,
 ) -> ! {
-    let now = Act::reported(code);
+    let now = HeapAct::reported(code);
     let places = match near {
         Some((block, size, allocated)) => {
             let (offset, bytes) = ((address - block) as u64, size as u64);
             let deed = Deed::AccessedBehind { writes: write, offset, bytes };
             let before = Deed::HadAllocated { block: block as u64 };
-            vec![place_now(now, deed), place_then(allocated, before, (Did::Allocate, block))]
+            vec![place_now(now, deed), place_then(allocated, before, (Act::Allocate, block))]
         }
         None => vec![place_now(now, Deed::AccessedBetween { writes: write })],
     };
@@ -129,44 +129,41 @@ pub fn out_of_bounds(
 }
 
 pub fn livelock(_step: u64) -> ! {
-    fault(DetectedKind::Livelock, None, everybody(0))
+    fault(DetectedKind::Livelock, None, all_places(0))
 }
 
 /// The running thread computes without end. Called by a signal handler.
 pub fn hang() -> ! {
     let me = engine::current();
-    fault(DetectedKind::Hang, Some(me as u32), everybody(me))
+    fault(DetectedKind::Hang, Some(me as u32), all_places(me))
 }
 
 pub fn deadlock() -> ! {
-    fault(DetectedKind::Deadlock, None, everybody(0))
+    fault(DetectedKind::Deadlock, None, all_places(0))
 }
 
-/// What each thread does, this one first.
-fn everybody(first: usize) -> Vec<Place> {
+/// Where each thread is, and what it waits for; this thread first.
+fn all_places(first: usize) -> Vec<Place> {
     control::set_controls(false);
-    let mut doing = backtrace::doing();
-    // Who made the structure waits for those that call it, which says nothing.
-    let is_idle = |doing: &backtrace::Doing| {
-        let joins = matches!(doing.waits, Some((Wait::Join, _)));
-        joins && doing.thread == engine::callers() && !libraries::is_target_code(doing.place)
+    let mut threads = backtrace::all_threads();
+    // The thread that created the structure only waits for the callers.
+    let is_idle = |at: &backtrace::ThreadPlace| {
+        let joins = matches!(at.waits, Some((Wait::Join, _)));
+        joins && at.thread == engine::callers() && !libraries::is_target_code(at.place)
     };
-    if !doing.iter().all(is_idle) {
-        doing.retain(|doing| !is_idle(doing));
+    if !threads.iter().all(is_idle) {
+        threads.retain(|at| !is_idle(at));
     }
-    doing.sort_by_key(|doing| (doing.thread != first, doing.thread));
-    let doing = doing.into_iter();
-    doing
-        .map(|doing| {
-            let (call, calling) = engine::calls(doing.thread);
-            let who = who(doing.thread, call, calling);
-            let deed = doing.waits.map_or(Deed::Runs, |(why, on)| {
-                let holder = engine::holder(why, on).map(|holder| holder as u32);
-                Deed::Waits(Waits { on: awaited(why), address: on as u64, holder })
-            });
-            place(who, deed, doing.place)
-        })
-        .collect()
+    threads.sort_by_key(|at| (at.thread != first, at.thread));
+    let places = threads.into_iter().map(|at| {
+        let (call, calling) = engine::calls(at.thread);
+        let deed = at.waits.map_or(Deed::Runs, |(why, on)| {
+            let holder = engine::holder(why, on).map(|holder| holder as u32);
+            Deed::Waits(Waits { on: awaited(why), address: on as u64, holder })
+        });
+        place(who(at.thread, call, calling), deed, at.place)
+    });
+    places.collect()
 }
 
 fn awaited(why: Wait) -> Awaited {
@@ -186,7 +183,7 @@ fn awaited(why: Wait) -> Awaited {
     }
 }
 
-/// Tells the main program, and ends the process.
+/// Reports to the main program, and ends the process.
 fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     control::set_controls(false);
     crate::fault::note_growth();
@@ -197,8 +194,8 @@ fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     crate::record::send_last(&Frame::Fault(detected))
 }
 
-/// What a round counted, as it is sent. A round that a fault cut short has not leaked.
-pub fn steps(counted: &engine::Outcome) -> Steps {
+/// What a round has counted, as a part of a frame. Leaks are left to the caller.
+pub fn steps(counted: &engine::Counts) -> Steps {
     Steps {
         policy: current_round::policy_name(),
         steps: counted.steps,

@@ -1,4 +1,4 @@
-//! The libraries loaded into this process: whose code an address is, which libraries are the
+//! The libraries loaded into this process: which one has the code at an address, which are the
 //! system's, and which of the target's are uninstrumented.
 
 use std::ffi::{CStr, c_int, c_void};
@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Libraries that are not the target's: how their files' names begin.
+/// Beginnings of the names of libraries that are not the target's.
 const SYSTEM: [&str; 12] = [
     "libc.so",
     "libstdc++",
@@ -23,8 +23,8 @@ const SYSTEM: [&str; 12] = [
     "linux-vdso",
 ];
 
-/// Start and end of the code of the C library, of the loader, and of the compiler's own library;
-/// read by allocator.c. What these allocate for themselves, they keep for longer than a round.
+/// Start and end of the code of the C library, the loader, and the compiler's library. Read by
+/// allocator.c: what these allocate for themselves outlives a round.
 #[unsafe(no_mangle)]
 static il_system_code: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
 
@@ -38,18 +38,18 @@ pub fn is_system(name: &str) -> bool {
     SYSTEM.iter().any(|system| file.starts_with(system))
 }
 
-/// Libraries beside the adapter that have no hooks and are not the system's.
-static UNHOOKED: OnceLock<Vec<Library>> = OnceLock::new();
+/// Uninstrumented libraries, except those of the system.
+static UNINSTRUMENTED: OnceLock<Vec<Library>> = OnceLock::new();
 
-/// Whether there are none of these, so that every access of the target is seen.
-pub fn all_have_hooks() -> bool {
-    UNHOOKED.get().is_none_or(Vec::is_empty)
+/// Whether there are none of these, so that hooks report every access of the target.
+pub fn are_all_instrumented() -> bool {
+    UNINSTRUMENTED.get().is_none_or(Vec::is_empty)
 }
 
-/// The name of the library without hooks in whose code the address lies.
-pub fn unhooked_at(address: usize) -> Option<&'static str> {
-    let mut unhooked = UNHOOKED.get()?.iter();
-    let library = unhooked.find(|library| (library.start..library.end).contains(&address))?;
+/// The name of the uninstrumented library in whose code the address lies.
+pub fn uninstrumented(address: usize) -> Option<&'static str> {
+    let mut libraries = UNINSTRUMENTED.get()?.iter();
+    let library = libraries.find(|library| (library.start..library.end).contains(&address))?;
     library.path.rsplit('/').next()
 }
 
@@ -58,7 +58,7 @@ pub fn is_target_code(address: usize) -> bool {
     (TARGET_CODE[0].load(Relaxed)..TARGET_CODE[1].load(Relaxed)).contains(&address)
 }
 
-/// One past all that the adapter's library has in memory.
+/// The end of the adapter's library in memory.
 pub fn target_last() -> usize {
     TARGET_LAST.load(Relaxed)
 }
@@ -70,15 +70,15 @@ struct Library {
     /// Of its code.
     start: usize,
     end: usize,
-    /// One past all that it has in memory.
+    /// End of all its memory.
     last: usize,
-    /// Libraries that it asks for itself, by name.
+    /// Names of the libraries that it is linked with.
     needs: Vec<String>,
-    /// It names a hook.
-    hooked: bool,
+    /// Whether it refers to a hook.
+    instrumented: bool,
 }
 
-/// Takes note of the C library, before a target is loaded.
+/// Notes where the C library's code lies, before a target is loaded.
 pub fn note_system() {
     let mut at = 0;
     for library in loaded() {
@@ -92,8 +92,8 @@ pub fn note_system() {
     }
 }
 
-/// Takes note of the target, which lies at `path`; gives the names of the libraries that it is
-/// linked with and that have no hooks in them.
+/// Notes where the code of the target at `path` lies; gives the names of the uninstrumented
+/// libraries that it is linked with.
 pub fn note_target(path: &Path) -> Vec<String> {
     let all = loaded();
     let Some(target) = all.iter().find(|library| Path::new(&library.path) == path) else {
@@ -102,11 +102,12 @@ pub fn note_target(path: &Path) -> Vec<String> {
     TARGET_CODE[0].store(target.start, Relaxed);
     TARGET_CODE[1].store(target.end, Relaxed);
     TARGET_LAST.store(target.last, Relaxed);
-    let hooked = |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.hooked);
+    let is_instrumented =
+        |name: &str| all.iter().any(|other| other.path.ends_with(name) && other.instrumented);
     let needs = target.needs.iter();
-    let named = needs.filter(|name| !is_system(name) && !hooked(name)).cloned().collect();
-    let others = all.into_iter().filter(|other| !other.path.is_empty() && !other.hooked);
-    let _ = UNHOOKED.set(others.filter(|other| !is_system(&other.path)).collect());
+    let named = needs.filter(|name| !is_system(name) && !is_instrumented(name)).cloned().collect();
+    let others = all.into_iter().filter(|other| !other.path.is_empty() && !other.instrumented);
+    let _ = UNINSTRUMENTED.set(others.filter(|other| !is_system(&other.path)).collect());
     named
 }
 
@@ -142,7 +143,8 @@ unsafe extern "C" fn note(
     // SAFETY: the loader's table of this length.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr as usize;
-    let mut library = Library { path, start: 0, end: 0, last: 0, needs: Vec::new(), hooked: false };
+    let (needs, instrumented) = (Vec::new(), false);
+    let mut library = Library { path, start: 0, end: 0, last: 0, needs, instrumented };
     for header in headers {
         let at = base + header.p_vaddr as usize;
         if header.p_type == libc::PT_LOAD {
@@ -179,11 +181,11 @@ impl Library {
             // SAFETY: the last entry was not reached.
             entry = unsafe { entry.add(1) };
         }
-        // The kernel's own page keeps an offset here, not an address.
+        // The kernel's page (vDSO) has an offset here, not an address.
         if strings < 4096 {
             return;
         }
-        // SAFETY: the library's table of names, which the loader has made an address of.
+        // SAFETY: the library's table of names; the loader has relocated its address.
         let names: &[u8] =
             unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(strings), bytes) };
         let name = |at: &usize| {
@@ -191,7 +193,7 @@ impl Library {
             Some(name.to_string_lossy().into_owned())
         };
         self.needs = needed.iter().filter_map(name).collect();
-        self.hooked = names.windows(7).any(|part| part == b"__tsan_");
+        self.instrumented = names.windows(7).any(|part| part == b"__tsan_");
     }
 }
 
@@ -207,7 +209,7 @@ mod tests {
         let code = loaded as fn() -> Vec<Library> as usize;
         assert!((own.start..own.end).contains(&code));
         let libc = all.iter().find(|library| library.path.contains("/libc.so")).expect("linked");
-        assert!(is_system(&libc.path) && !libc.hooked && libc.start < libc.end);
+        assert!(is_system(&libc.path) && !libc.instrumented && libc.start < libc.end);
         assert!(!is_system("libcds.so.2.3.3") && !is_system("/usr/lib/libwiredtiger.so"));
     }
 }

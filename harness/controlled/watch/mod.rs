@@ -1,11 +1,10 @@
-//! What is noticed and noted while the target runs. None of it changes a schedule.
+//! Observes the target while it runs. Nothing here changes a schedule.
 //!
-//! - `detect`: reports faults that others notice: the heap's checks, `core::switching` (deadlocks),
-//!   `core::points` (livelocks), `watchdog` (hangs)
-//! - `trail`: the events of a round, where the plan asks for them
+//! - `detect`: reports faults, which other files detect
+//! - `trail`: records the events of a round, where the plan asks for them
 //! - `coverage`: pairs of places that wrote and read the same memory
 //! - `watchdog`: notices a thread that computes without end
-//! - `backtrace`: where each thread stands in the target's code
+//! - `backtrace`: where each thread is in the target's code
 //! - `libraries`: whose code an address is
 
 pub mod backtrace;

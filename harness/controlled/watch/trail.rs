@@ -1,5 +1,5 @@
-//! The trail: the events of a round, where the plan asks for them. Listens to accesses, and decides
-//! nothing: a round is the same without.
+//! Records the trail, the events of a round, where the plan asks for it. A round is the same with
+//! and without.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use crate::controlled::core::{control, engine, layout};
 /// Whether the plan asks for a trail.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Nothing is mapped below.
+/// Nothing is mapped below this address.
 const PAGE: usize = 4096;
 
 struct Events {
-    /// Those that are kept. The last ones are a ring, as soon as there are more.
+    /// The first [`EVENTS_FIRST`], then a ring of the last ones.
     events: UnsafeCell<Vec<Event>>,
     noted: Cell<usize>,
-    /// The last event is a plain write, whose value is in memory only when the next one comes.
+    /// The last event is a plain write, whose value is in memory only by the next event.
     writes: Cell<bool>,
 }
 
@@ -55,14 +55,14 @@ pub fn taken() -> Option<Vec<Event>> {
         // SAFETY: no thread of the target runs now, or the caller is the one that does.
         let mut events = unsafe { (*TRAIL.events.get()).clone() };
         if TRAIL.noted.get() > EVENTS_MAX {
-            events[EVENTS_FIRST..].rotate_left(place(TRAIL.noted.get()) - EVENTS_FIRST);
+            events[EVENTS_FIRST..].rotate_left(index_of(TRAIL.noted.get()) - EVENTS_FIRST);
         }
         events
     })
 }
 
-/// Where the event of this number is kept.
-fn place(number: usize) -> usize {
+/// Index of the event with this number.
+fn index_of(number: usize) -> usize {
     match number.checked_sub(EVENTS_MAX) {
         None => number,
         Some(later) => EVENTS_FIRST + later % (EVENTS_MAX - EVENTS_FIRST),
@@ -73,7 +73,7 @@ fn place(number: usize) -> usize {
 pub struct Trail;
 
 impl Listener for Trail {
-    /// What is about to be accessed plainly: no hook says that it was.
+    /// Notes plain accesses beforehand: no hook reports that they were made.
     #[inline(always)]
     fn passes(event: &AccessEvent) {
         if is_wanted() && matches!(event.class, Class::Plain | Class::Volatile) {
@@ -106,7 +106,7 @@ fn note_plain(event: AccessEvent) {
     }
 }
 
-/// A store leaves its buffer whoever runs; all else is the target's own doing.
+/// A store may leave its buffer outside of control; all other accesses are the target's.
 #[cold]
 fn note_made(event: AccessEvent, made: Made) {
     if !control::controls() && made.act != Act::Drain {
@@ -126,15 +126,15 @@ fn out_of_control<T>(look: impl FnOnce() -> T) -> T {
     found
 }
 
-/// The functions around the event's, as far as the library's code goes. To look is slow: not for
-/// those that a loop without end makes.
-fn around(code: usize) -> [u64; AROUND_MAX] {
-    out_of_control(|| backtrace::around(code).map(coverage::address_in_file))
+/// The calling functions of the event's, in the library. The search is slow, so only the first
+/// events have them.
+fn callers(code: usize) -> [u64; AROUND_MAX] {
+    out_of_control(|| backtrace::callers_of(code).map(coverage::address_in_file))
 }
 
-/// The functions around that in which this was last done to a block, by the call that returns to
-/// `code`; none where the trail does not have it.
-pub fn around_last(act: Act, address: usize, code: usize) -> Option<[usize; AROUND_MAX]> {
+/// The calling functions of the last such act on a block, made by the call that returns to `code`;
+/// none where the trail does not have it.
+pub fn callers_of_last(act: Act, address: usize, code: usize) -> Option<[usize; AROUND_MAX]> {
     if !is_wanted() {
         return None;
     }
@@ -171,13 +171,13 @@ fn push(event: AccessEvent, made: Made) {
         before: made.before,
         after: made.after,
         code: coverage::address_in_file(code),
-        around: if noted < EVENTS_FIRST { around(code) } else { Default::default() },
+        around: if noted < EVENTS_FIRST { callers(code) } else { Default::default() },
     };
     // SAFETY: see Events; there is room, so nothing is allocated.
     let events = unsafe { &mut *TRAIL.events.get() };
     match noted < EVENTS_MAX {
         true => events.push(event),
-        false => events[place(noted)] = event,
+        false => events[index_of(noted)] = event,
     }
     TRAIL.noted.set(noted + 1);
     TRAIL.writes.set(made.act == Act::Write);
@@ -185,15 +185,15 @@ fn push(event: AccessEvent, made: Made) {
 
 fn finish_write() {
     if TRAIL.writes.replace(false) {
-        let last = place(TRAIL.noted.get() - 1);
+        let last = index_of(TRAIL.noted.get() - 1);
         // SAFETY: see Events.
         let event = unsafe { &mut (&mut *TRAIL.events.get())[last] };
         event.after = bytes(event.address as usize, event.size as usize);
     }
 }
 
-/// The first bytes of what is there; 0 where nothing is: the target is about to crash, and is to do
-/// so by itself. The kernel reads, for it looks first.
+/// The first bytes at the address; 0 where nothing is mapped, because the target is about to crash
+/// there itself. The kernel reads them, which does not fault.
 fn bytes(address: usize, size: usize) -> u64 {
     let mut bytes = [0; 8];
     let len = size.min(8);
@@ -212,7 +212,7 @@ fn bytes(address: usize, size: usize) -> u64 {
     if is_unknown && address >= PAGE {
         let at: *const u8 = std::ptr::with_exposed_provenance(address);
         // SAFETY: memory that the target is about to access, or has accessed: a freed block stays
-        // mapped. What it has unmapped since is a fault of the target's, told as one.
+        // mapped. If it has unmapped that since, the fault is reported as the target's.
         unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), len) };
     }
     u64::from_le_bytes(bytes)

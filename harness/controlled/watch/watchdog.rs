@@ -1,7 +1,7 @@
-//! Notices a hang: a thread that computes without a scheduling point never gives control back. The
-//! process's clock of processor time ticks here as a signal; when several ticks in a row have found
-//! the target at the same step, it hangs: a fault. A target that waits in the kernel uses no time:
-//! the main program notices that, and asks with the same signal where it stands.
+//! Notices a hang: a thread that computes without end and without a scheduling point. A timer of
+//! processor time sends a signal; after several in a row at the same step, it is a hang. A target
+//! that waits in the kernel uses no processor time: the main program notices that, and sends the
+//! same signal.
 
 use std::ffi::c_void;
 use std::io;
@@ -17,14 +17,14 @@ use crate::controlled::core::{control, current_round, engine};
 
 const SIGNAL: c_int = libc::SIGPROF;
 
-/// Ticks without a step that make a hang.
+/// Ticks at the same step that make a hang.
 const TICKS: u32 = 5;
 
-/// Round and step at the last tick, and ticks since they changed.
-static SEEN: AtomicU64 = AtomicU64::new(0);
-static SINCE: AtomicU32 = AtomicU32::new(0);
+/// Hash of round and step at the last tick, and ticks since they changed.
+static LAST_SEEN: AtomicU64 = AtomicU64::new(0);
+static STUCK_TICKS: AtomicU32 = AtomicU32::new(0);
 
-/// The main program has asked: the process uses no processor time.
+/// The main program has sent the signal: the process uses no processor time.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 static SIGNAL_CARRIER: OnceLock<fn(pthread_t, c_int)> = OnceLock::new();
@@ -38,7 +38,7 @@ pub fn start(limit: Duration, signal: fn(pthread_t, c_int)) -> io::Result<()> {
     // in one, until it ends the process.
     let done = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = look as *const () as usize;
+        action.sa_sigaction = on_tick as *const () as usize;
         action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
         libc::sigemptyset(&mut action.sa_mask);
         let mut event: libc::sigevent = std::mem::zeroed();
@@ -57,17 +57,17 @@ pub fn start(limit: Duration, signal: fn(pthread_t, c_int)) -> io::Result<()> {
     if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A tick, or a question. The kernel chooses the thread that takes it; a hang is told by the one
-/// that hangs.
-extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// A tick, or a signal of the main program. The kernel chooses the thread that takes it, which
+/// passes it to the running one.
+extern "C" fn on_tick(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's.
     let asked = unsafe { (*info).si_code } == libc::SI_USER;
     let now = current_round::number().rotate_left(40) ^ engine::step();
-    if !control::controls() || SEEN.swap(now, Relaxed) != now && !asked {
-        SINCE.store(0, Relaxed);
+    if !control::controls() || LAST_SEEN.swap(now, Relaxed) != now && !asked {
+        STUCK_TICKS.store(0, Relaxed);
         return;
     }
-    if SINCE.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
+    if STUCK_TICKS.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
         return;
     }
     if asked {
@@ -79,25 +79,26 @@ extern "C" fn look(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_v
         // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
         let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
         let at = registers[libc::REG_RIP as usize] as usize;
-        if let Some(library) = backtrace::unhooked_here() {
-            // It may wait for a thread that cannot be gone on with.
+        if let Some(library) = backtrace::uninstrumented_here() {
+            // It may wait for a thread that cannot run meanwhile.
             engine::cannot_control(&format!(
                 "code of {library}, which has no hooks and does not come to an end"
             ));
         }
         if ASKED.load(Relaxed) && is_system_call(at) {
-            // Only a thread that cannot be gone on with could end what the kernel waits for.
+            // Only a thread that cannot run meanwhile could end the wait.
             engine::cannot_control("a system call that waits in the kernel and that has no hook");
         }
         detect::hang();
     }
-    SINCE.store(TICKS, Relaxed);
+    STUCK_TICKS.store(TICKS, Relaxed);
     if let Some(signal) = SIGNAL_CARRIER.get() {
         signal(running, SIGNAL);
     }
 }
 
-/// Whether a thread that goes on here comes out of a system call, or begins it again.
+/// Whether a thread was interrupted in a system call: right after the instruction, or before it if
+/// the kernel restarts the call.
 fn is_system_call(at: usize) -> bool {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
     // SAFETY: code is read where the thread was interrupted: an instruction lies there, in a

@@ -1,21 +1,22 @@
 //! `pthread_barrier_wait` and `pthread_barrier_destroy`; `pthread_barrier_init` stays the C
-//! library's. State is kept in glibc's words, with glibc's meaning: how many came, how many of
-//! those were let through, how many left.
+//! library's. State is kept in glibc's words: how many arrived, how many of those may go on, how
+//! many left.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{PTHREAD_BARRIER_SERIAL_THREAD, c_int, pthread_barrier_t};
 
-use super::{before, before_meeting, engine, real};
+use super::lock_points::{self, before, before_meeting};
+use super::real;
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
-use engine::Wait;
+use crate::controlled::core::engine::{self, Wait};
 
 /// `struct pthread_barrier` of glibc.
 #[repr(C)]
 struct Barrier {
-    came: AtomicU32,
-    passed: AtomicU32,
+    arrived: AtomicU32,
+    admitted: AtomicU32,
     count: u32,
     _shared: u32,
     left: AtomicU32,
@@ -35,14 +36,14 @@ impl Barrier {
 
     fn wait(&self) -> c_int {
         before_meeting(self.address(), Effect::Write);
-        let own = self.came.fetch_add(1, Relaxed) + 1;
-        let last = own >= self.passed.load(Relaxed) + self.count;
+        let own = self.arrived.fetch_add(1, Relaxed) + 1;
+        let last = own >= self.admitted.load(Relaxed) + self.count;
         if last {
-            self.passed.fetch_add(self.count, Relaxed);
-            super::wake(self.address(), usize::MAX);
+            self.admitted.fetch_add(self.count, Relaxed);
+            lock_points::wake(self.address(), usize::MAX);
         }
         engine::changed();
-        while self.passed.load(Relaxed) < own {
+        while self.admitted.load(Relaxed) < own {
             engine::block(self.address(), Wait::Barrier, None);
         }
         self.leave();
@@ -53,8 +54,8 @@ impl Barrier {
     /// The last to leave begins the count anew, so that it never overflows, and wakes a thread that
     /// waits to destroy the barrier.
     fn leave(&self) {
-        if self.left.fetch_add(1, Relaxed) + 1 == self.came.load(Relaxed) {
-            for word in [&self.came, &self.passed, &self.left] {
+        if self.left.fetch_add(1, Relaxed) + 1 == self.arrived.load(Relaxed) {
+            for word in [&self.arrived, &self.admitted, &self.left] {
                 word.store(0, Relaxed);
             }
             engine::wake(self.address(), usize::MAX);
@@ -76,7 +77,7 @@ unsafe extern "C" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) ->
     before(barrier.addr(), Effect::Write);
     // SAFETY: the caller's barrier.
     let state = unsafe { Barrier::at(barrier) };
-    while state.came.load(Relaxed) != 0 {
+    while state.arrived.load(Relaxed) != 0 {
         engine::block(state.address(), Wait::Barrier, None);
     }
     0

@@ -1,8 +1,8 @@
-//! System calls that wait for a file or a socket. The kernel would stop every virtual
-//! thread with the one that calls, so each call is first made so that it cannot wait, and again
-//! after virtual sleeps in which the others may bring about what it waits for. What does not come
-//! in that way comes from outside of the process, or never: this engine cannot control it. Files
-//! are always ready and pass. Writes pass too: standard error is a pipe that is read for certain.
+//! System calls that wait for a file or a socket. The kernel would stop every virtual thread with
+//! the calling one, so each call is first made without waiting, and again after virtual sleeps in
+//! which other threads may make it succeed. If it still fails, it waits for another process or for
+//! ever, which this engine cannot control. Regular files are always ready. Writes go to the kernel:
+//! standard error is a pipe that the main program reads.
 
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -13,18 +13,20 @@ use libc::{
     timeval,
 };
 
-use super::{before, engine, fails, random, real, time};
+use super::errno::fails;
+use super::lock_points::before;
+use super::{random, real, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::{Effect, Whose};
-use engine::Wait;
+use crate::controlled::core::engine::{self, Wait};
 
-/// Sleeps between attempts of a call without a timeout; the last is the longest.
-const ATTEMPTS: u32 = 24;
-/// The shortest sleep, in nanoseconds; each is twice as long as the one before.
+/// Sleeps between attempts of a call without a timeout.
+const SLEEPS_MAX: u32 = 24;
+/// The first sleep, in nanoseconds; each is twice as long as the one before.
 const SLEEP_MIN: u64 = 1000;
 
-/// Makes an attempt until it gives something else than 0 or the deadline has come.
-fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int) -> c_int {
+/// Repeats an attempt until it gives something else than 0 or the deadline has come.
+fn retry(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int) -> c_int {
     before(0, Effect::None);
     let mut sleeps = 0;
     loop {
@@ -33,18 +35,18 @@ fn repeat(deadline: Option<u64>, what: &str, mut attempt: impl FnMut() -> c_int)
         if answer != 0 || deadline.is_some_and(|deadline| deadline <= now) {
             return answer;
         }
-        if deadline.is_none() && sleeps == ATTEMPTS {
+        if deadline.is_none() && sleeps == SLEEPS_MAX {
             engine::cannot_control(what);
         }
-        let next = now + (SLEEP_MIN << sleeps.min(ATTEMPTS));
+        let next = now + (SLEEP_MIN << sleeps.min(SLEEPS_MAX));
         time::sleep_until(Some(deadline.map_or(next, |d| d.min(next))), Wait::Other);
         sleeps += 1;
     }
 }
 
-/// Waits until a descriptor can be read, unless a read would not wait.
-fn readable(descriptor: c_int, what: &str) {
-    // What is read may tell of what another thread has stored.
+/// Waits until a descriptor can be read, unless it is non-blocking.
+fn await_readable(descriptor: c_int, what: &str) {
+    // Another thread may have written what is read, after stores that the reader must see.
     accesses::settle(Whose::All);
     // SAFETY: takes numbers; a wrong descriptor is refused.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
@@ -53,13 +55,13 @@ fn readable(descriptor: c_int, what: &str) {
     }
     let mut entry = pollfd { fd: descriptor, events: POLLIN, revents: 0 };
     // SAFETY: one entry, and no waiting.
-    repeat(None, what, || unsafe { real::poll(&mut entry, 1, 0) });
+    retry(None, what, || unsafe { real::poll(&mut entry, 1, 0) });
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, bytes: size_t) -> ssize_t {
     if engine::controls() {
-        readable(descriptor, "a blocking read");
+        await_readable(descriptor, "a blocking read");
         let part = libc::iovec { iov_base: into, iov_len: bytes };
         // SAFETY: the caller's room.
         if let Some(bytes) = unsafe { random::read(descriptor, &[part]) } {
@@ -81,7 +83,7 @@ unsafe extern "C" fn eventfd_read(descriptor: c_int, into: *mut u64) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn readv(descriptor: c_int, into: *const libc::iovec, count: c_int) -> ssize_t {
     if engine::controls() {
-        readable(descriptor, "a blocking readv");
+        await_readable(descriptor, "a blocking readv");
         // SAFETY: the caller's room.
         let all = unsafe { std::slice::from_raw_parts(into, count.max(0) as usize) };
         // SAFETY: as above.
@@ -101,7 +103,7 @@ unsafe extern "C" fn recv(
     flags: c_int,
 ) -> ssize_t {
     if engine::controls() && flags & MSG_DONTWAIT == 0 {
-        readable(socket, "a blocking recv");
+        await_readable(socket, "a blocking recv");
     }
     // SAFETY: the caller's arguments.
     unsafe { real::recv(socket, into, bytes, flags) }
@@ -117,7 +119,7 @@ unsafe extern "C" fn recvfrom(
     from_bytes: *mut socklen_t,
 ) -> ssize_t {
     if engine::controls() && flags & MSG_DONTWAIT == 0 {
-        readable(socket, "a blocking recvfrom");
+        await_readable(socket, "a blocking recvfrom");
     }
     // SAFETY: the caller's arguments.
     unsafe { real::recvfrom(socket, into, bytes, flags, from, from_bytes) }
@@ -126,7 +128,7 @@ unsafe extern "C" fn recvfrom(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recvmsg(socket: c_int, into: *mut msghdr, flags: c_int) -> ssize_t {
     if engine::controls() && flags & MSG_DONTWAIT == 0 {
-        readable(socket, "a blocking recvmsg");
+        await_readable(socket, "a blocking recvmsg");
     }
     // SAFETY: the caller's arguments.
     unsafe { real::recvmsg(socket, into, flags) }
@@ -139,7 +141,7 @@ unsafe extern "C" fn accept(
     from_bytes: *mut socklen_t,
 ) -> c_int {
     if engine::controls() {
-        readable(socket, "a blocking accept");
+        await_readable(socket, "a blocking accept");
     }
     // SAFETY: the caller's arguments.
     unsafe { real::accept(socket, from, from_bytes) }
@@ -153,7 +155,7 @@ unsafe extern "C" fn accept4(
     flags: c_int,
 ) -> c_int {
     if engine::controls() {
-        readable(socket, "a blocking accept4");
+        await_readable(socket, "a blocking accept4");
     }
     // SAFETY: the caller's arguments.
     unsafe { real::accept4(socket, from, from_bytes, flags) }
@@ -164,24 +166,15 @@ fn after_milliseconds(timeout: c_int) -> Option<u64> {
     u64::try_from(timeout).ok().and_then(|timeout| time::after(timeout * 1_000_000))
 }
 
-/// The deadline of a timeout; null: none. Or EINVAL.
-///
-/// # Safety
-/// `timeout` is null or points to a time.
-unsafe fn after_timeout(timeout: *const timespec) -> Result<Option<u64>, c_int> {
-    // SAFETY: the caller's time.
-    if timeout.is_null() { Ok(None) } else { unsafe { time::after_duration(timeout) } }
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn poll(entries: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     outside_control!(poll(entries, count, timeout));
     // SAFETY: the caller's entries, and no waiting.
     let attempt = || unsafe { real::poll(entries, count, 0) };
-    repeat(after_milliseconds(timeout), "a poll without a timeout", attempt)
+    retry(after_milliseconds(timeout), "a poll without a timeout", attempt)
 }
 
-/// The mask is left out: under control nobody sends signals.
+/// Ignores the mask: signals do not end this wait.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ppoll(
     entries: *mut pollfd,
@@ -191,10 +184,10 @@ unsafe extern "C" fn ppoll(
 ) -> c_int {
     outside_control!(ppoll(entries, count, timeout, mask));
     // SAFETY: the caller's time.
-    let Ok(deadline) = (unsafe { after_timeout(timeout) }) else { return fails(EINVAL) };
+    let Ok(deadline) = (unsafe { time::after_timeout(timeout) }) else { return fails(EINVAL) };
     // SAFETY: the caller's entries, and no waiting.
     let attempt = || unsafe { real::poll(entries, count, 0) };
-    repeat(deadline, "a ppoll without a timeout", attempt)
+    retry(deadline, "a ppoll without a timeout", attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -207,7 +200,7 @@ unsafe extern "C" fn epoll_wait(
     outside_control!(epoll_wait(epoll, events, most, timeout));
     // SAFETY: the caller's room for events, and no waiting.
     let attempt = || unsafe { real::epoll_wait(epoll, events, most, 0) };
-    repeat(after_milliseconds(timeout), "an epoll_wait without a timeout", attempt)
+    retry(after_milliseconds(timeout), "an epoll_wait without a timeout", attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -221,12 +214,17 @@ unsafe extern "C" fn epoll_pwait(
     outside_control!(epoll_pwait(epoll, events, most, timeout, mask));
     // SAFETY: the caller's room for events, and no waiting.
     let attempt = || unsafe { real::epoll_wait(epoll, events, most, 0) };
-    repeat(after_milliseconds(timeout), "an epoll_pwait without a timeout", attempt)
+    retry(after_milliseconds(timeout), "an epoll_pwait without a timeout", attempt)
 }
 
 /// # Safety
-/// Each of `sets` is null or points to a set.
-unsafe fn select_until(count: c_int, sets: [*mut fd_set; 3], deadline: Option<u64>) -> c_int {
+/// Each of `sets` is null or points to a set, `timeout` is null or points to a time.
+unsafe fn select_for(count: c_int, sets: [*mut fd_set; 3], timeout: *const timespec) -> c_int {
+    // SAFETY: the caller's time.
+    let deadline = match unsafe { time::after_timeout(timeout) } {
+        Ok(deadline) => deadline,
+        Err(error) => return fails(error),
+    };
     // A select that finds nothing empties its sets.
     // SAFETY: the caller's sets.
     let wanted = sets.map(|set| unsafe { set.as_ref() }.copied());
@@ -241,7 +239,7 @@ unsafe fn select_until(count: c_int, sets: [*mut fd_set; 3], deadline: Option<u6
         // SAFETY: the caller's sets, and no waiting.
         unsafe { real::select(count, sets[0], sets[1], sets[2], &mut at_once) }
     };
-    repeat(deadline, "a select without a timeout", attempt)
+    retry(deadline, "a select without a timeout", attempt)
 }
 
 #[unsafe(no_mangle)]
@@ -261,12 +259,7 @@ unsafe extern "C" fn select(
     });
     let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: the caller's sets.
-    unsafe {
-        match after_timeout(timeout) {
-            Ok(deadline) => select_until(count, [reads, writes, exceptions], deadline),
-            Err(error) => fails(error),
-        }
-    }
+    unsafe { select_for(count, [reads, writes, exceptions], timeout) }
 }
 
 #[unsafe(no_mangle)]
@@ -280,12 +273,7 @@ unsafe extern "C" fn pselect(
 ) -> c_int {
     outside_control!(pselect(count, reads, writes, exceptions, timeout, mask));
     // SAFETY: the caller's time and sets.
-    unsafe {
-        match after_timeout(timeout) {
-            Ok(deadline) => select_until(count, [reads, writes, exceptions], deadline),
-            Err(error) => fails(error),
-        }
-    }
+    unsafe { select_for(count, [reads, writes, exceptions], timeout) }
 }
 
 #[unsafe(no_mangle)]
@@ -299,12 +287,12 @@ unsafe extern "C" fn flock(descriptor: c_int, operation: c_int) -> c_int {
         let held = std::io::Error::last_os_error().raw_os_error() == Some(EWOULDBLOCK);
         c_int::from(!waits || answer == 0 || !held)
     };
-    repeat(None, "a blocking flock", attempt);
+    retry(None, "a blocking flock", attempt);
     answer
 }
 
-/// Calls that wait for a message from outside, or have signals come when real time has
-/// passed, which no seed says: they are not made under control.
+/// Calls that wait for another process's message, or send a signal after some real time. No seed
+/// decides when that comes, so a round that makes one ends.
 macro_rules! uncontrollable {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {$(
         #[unsafe(no_mangle)]
@@ -315,7 +303,7 @@ macro_rules! uncontrollable {
     )*};
 }
 
-/// Zero only takes back an alarm, and there never is one.
+/// `alarm(0)` only cancels an alarm, and there never is one.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
     outside_control!(alarm(seconds));

@@ -1,6 +1,5 @@
-//! The threads of C11. Inside glibc they are the pthread functions under other names, but call
-//! them past the names that are replaced here, so these are replaced too. Objects are those of
-//! pthreads, made by the C library.
+//! The threads and locks of C11. In glibc they are those of pthreads, but their functions do not
+//! call the interposed ones, so they are interposed too.
 
 use std::ffi::c_void;
 use std::mem::transmute;
@@ -11,9 +10,10 @@ use libc::{
 };
 
 use super::mutex::Mutex;
-use super::{condition, engine, keys, leaving, once, real, threads, time};
+use super::{condition, keys, once, real, thread_exit, threads, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
+use crate::controlled::core::engine;
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;
@@ -105,7 +105,7 @@ unsafe extern "C" fn thrd_create(
 ) -> c_int {
     outside_control!(thrd_create(into, function, argument));
     // SAFETY: both return their result in one register; `thrd_join` looks at the lower half only.
-    let start = unsafe { transmute::<Start, threads::Start>(function) };
+    let start = unsafe { transmute::<Start, real::Start>(function) };
     // SAFETY: where the caller wants the descriptor.
     unsafe { *into = threads::start(start, argument, false) };
     accesses::pause(0, Effect::None);
@@ -136,13 +136,13 @@ unsafe extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
         // SAFETY: the caller's argument.
         unsafe { real::thrd_exit(result) }
     }
-    leaving::exit(ptr::without_provenance_mut(result as u32 as usize))
+    thread_exit::exit(ptr::without_provenance_mut(result as u32 as usize))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_sleep(duration: *const timespec, left: *mut timespec) -> c_int {
     outside_control!(thrd_sleep(duration, left));
-    // SAFETY: the caller's time. A wrong one is told by any negative number but -1.
+    // SAFETY: the caller's time. Any negative number but -1 is an error.
     if unsafe { time::sleep_for(duration) } == 0 { 0 } else { -2 }
 }
 
@@ -153,7 +153,7 @@ unsafe extern "C" fn thrd_yield() {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn call_once(flag: *mut c_int, routine: once::Routine) {
+unsafe extern "C-unwind" fn call_once(flag: *mut c_int, routine: real::Routine) {
     outside_control!(call_once(flag, routine));
     // SAFETY: the caller's arguments.
     unsafe { once::pthread_once(flag, routine) };
@@ -162,7 +162,7 @@ unsafe extern "C-unwind" fn call_once(flag: *mut c_int, routine: once::Routine) 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_create(
     into: *mut pthread_key_t,
-    destructor: Option<keys::Destructor>,
+    destructor: Option<real::Destructor>,
 ) -> c_int {
     // SAFETY: the caller's arguments.
     answer(unsafe { keys::pthread_key_create(into, destructor) })

@@ -1,6 +1,6 @@
-//! `pthread_cond_*`. A wait gives up its mutex and begins to wait in one step. There are no
-//! spurious wakes; the seed decides which waiting thread a signal wakes. A condition variable has
-//! no state here: who waits for its address is known to the engine.
+//! `pthread_cond_*`. A wait releases its mutex and blocks in one step. There are no spurious
+//! wake-ups; the seed decides which waiting thread a signal wakes. A condition variable has no
+//! state here: the engine knows who waits for its address.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -9,11 +9,12 @@ use libc::{
     timespec,
 };
 
+use super::lock_points::{self, before_meeting};
 use super::mutex::Mutex;
-use super::{before_meeting, engine, real, time};
+use super::{real, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
-use engine::{Wait, Woken};
+use crate::controlled::core::engine::{self, Wait, Woken};
 
 /// The bit of glibc's word `__wrefs` that says that waits are measured by CLOCK_MONOTONIC.
 const MONOTONIC: u32 = 2;
@@ -39,13 +40,13 @@ pub(super) unsafe fn wait(
 
 pub(super) fn wake(condition: *mut pthread_cond_t, most: usize) -> c_int {
     before_meeting(condition.addr(), Effect::Write);
-    super::wake(condition.addr(), most);
+    lock_points::wake(condition.addr(), most);
     engine::changed();
     accesses::pause(condition.addr(), Effect::None);
     0
 }
 
-/// The clock that timed waits for a condition variable are measured by.
+/// The clock of `pthread_cond_timedwait` on this condition variable.
 ///
 /// # Safety
 /// `condition` points to an initialised condition variable.
@@ -55,8 +56,8 @@ unsafe fn clock_of(condition: *mut pthread_cond_t) -> clockid_t {
     if word & MONOTONIC != 0 { CLOCK_MONOTONIC } else { CLOCK_REALTIME }
 }
 
-/// Which 32-bit word of a condition variable names its clock: it has moved between versions of
-/// glibc, so one is made to look.
+/// Which 32-bit word of a condition variable names its clock. Versions of glibc differ, so one is
+/// made to find out.
 fn clock_word() -> usize {
     static WORD: AtomicUsize = AtomicUsize::new(usize::MAX);
     if WORD.load(Relaxed) == usize::MAX {

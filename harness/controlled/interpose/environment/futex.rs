@@ -1,8 +1,7 @@
-//! `syscall`: under control the futex operations, on which the C++ library builds its waits, and
-//! the few other numbers whose functions are replaced too; every other call goes to the kernel.
+//! `syscall`: the futex operations, on which the C++ library builds its waits, and the other calls
+//! whose functions are interposed. Every other call goes to the kernel.
 //!
-//! The kernel lets a waiting thread return without a reason, and the operations that move waiting
-//! threads to another word use that here: they wake them instead.
+//! Operations that requeue waiting threads wake them instead: futex waits may end spuriously.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -11,19 +10,20 @@ use libc::{
     timespec,
 };
 
-use super::{
-    THREADS, before_of_any, engine, fails, identity, machine, random, real, sending, time,
-};
+use super::errno::{fails, or_fails};
+use super::lock_points::{self, before_of_any};
+use super::thread_ids::{THREADS, thread_id};
+use super::{machine, random, real, signals, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::{Effect, Whose};
-use engine::{Wait, Woken};
+use crate::controlled::core::engine::{self, Wait, Woken};
 
-const ANY: u32 = u32::MAX;
+const ALL_BITS: u32 = u32::MAX;
 
 /// The six arguments of a system call; some of them are pointers.
 type Arguments = [usize; 6];
 
-/// Keys of the waits of those that wait for some bits only: one a thread, outside of all memory.
+/// Keys of waits for some bits only: one for each thread, outside of all memory.
 const WAITS: usize = usize::MAX - 2 * THREADS;
 
 /// A thread that waits for some bits only.
@@ -35,7 +35,7 @@ struct Waiter {
 static WAITERS: [Waiter; THREADS] =
     [const { Waiter { address: AtomicUsize::new(0), bits: AtomicU32::new(0) } }; THREADS];
 
-/// Bit t: thread t is one of them.
+/// Bit t: thread t waits for some bits only.
 static WAITING: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn reset() {
@@ -43,7 +43,7 @@ pub(super) fn reset() {
 }
 
 /// Variadic in C. On x86-64 and AArch64 Linux a variadic function receives its first integer
-/// arguments where others do; those the caller did not pass are garbage that nobody looks at.
+/// arguments as others do; those that the caller did not pass are garbage that nobody reads.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,
@@ -60,25 +60,25 @@ unsafe extern "C" fn syscall(
     unsafe {
         match number {
             libc::SYS_futex => {
-                // By the time the kernel has come to look, all of them have left.
+                // The kernel reads the word after all earlier stores have left their buffers.
                 accesses::settle(Whose::All);
                 futex(&[a, b, c, d, e, f])
             }
             libc::SYS_sched_yield => time::sched_yield().into(),
-            libc::SYS_gettid => identity(engine::current()).into(),
+            libc::SYS_gettid => thread_id(engine::current()).into(),
             libc::SYS_getrandom => random::getrandom(pointer(a).cast(), b, c as u32) as c_long,
             libc::SYS_clock_gettime => time::clock_gettime(a as c_int, pointer(b)).into(),
             libc::SYS_nanosleep => time::nanosleep(pointer(a), pointer(b)).into(),
             libc::SYS_clock_nanosleep => {
                 let (clock, flags) = (a as c_int, b as c_int);
-                negated(time::clock_nanosleep(clock, flags, pointer(c), pointer(d)))
+                or_fails(time::clock_nanosleep(clock, flags, pointer(c), pointer(d))).into()
             }
             libc::SYS_getcpu => machine::getcpu(pointer(a).cast(), pointer(b).cast()).into(),
-            libc::SYS_kill => sending::kill(a as pid_t, b as c_int).into(),
-            libc::SYS_tkill => sending::tgkill(libc::getpid(), a as pid_t, b as c_int).into(),
-            libc::SYS_tgkill => sending::tgkill(a as pid_t, b as pid_t, c as c_int).into(),
+            libc::SYS_kill => signals::kill(a as pid_t, b as c_int).into(),
+            libc::SYS_tkill => signals::tgkill(libc::getpid(), a as pid_t, b as c_int).into(),
+            libc::SYS_tgkill => signals::tgkill(a as pid_t, b as pid_t, c as c_int).into(),
             libc::SYS_rt_sigprocmask => {
-                sending::call_sigprocmask(a as c_int, pointer(b).cast(), pointer(c).cast())
+                signals::rt_sigprocmask(a as c_int, pointer(b).cast(), pointer(c).cast())
             }
             libc::SYS_futex_waitv => engine::cannot_control("a wait for several futexes"),
             _ => {
@@ -90,15 +90,10 @@ unsafe extern "C" fn syscall(
     }
 }
 
-/// What a function that returns its error answers, as a system call does.
-fn negated(error: c_int) -> c_long {
-    if error == 0 { 0 } else { fails(error).into() }
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettid() -> libc::pid_t {
     outside_control!(gettid());
-    identity(engine::current()) as libc::pid_t
+    thread_id(engine::current()) as libc::pid_t
 }
 
 /// # Safety
@@ -113,23 +108,23 @@ unsafe fn futex(arguments: &Arguments) -> c_long {
     // SAFETY: as the caller's.
     unsafe {
         match operation & libc::FUTEX_CMD_MASK {
-            libc::FUTEX_WAIT => wait(arguments, ANY),
+            libc::FUTEX_WAIT => wait(arguments, ALL_BITS),
             libc::FUTEX_WAIT_BITSET if bits != 0 => wait(arguments, bits),
-            libc::FUTEX_WAKE => wake(address, most, ANY),
+            libc::FUTEX_WAKE => wake(address, most, ALL_BITS),
             libc::FUTEX_WAKE_BITSET if bits != 0 => wake(address, most, bits),
-            libc::FUTEX_REQUEUE => wake(address, most.saturating_add(fourth), ANY),
+            libc::FUTEX_REQUEUE => wake(address, most.saturating_add(fourth), ALL_BITS),
             libc::FUTEX_CMP_REQUEUE => {
                 before_of_any(address, Effect::Read);
                 if word(address).load(Relaxed) != value_3 as u32 {
                     return fails(EAGAIN).into();
                 }
-                wake(address, most.saturating_add(fourth), ANY)
+                wake(address, most.saturating_add(fourth), ALL_BITS)
             }
             libc::FUTEX_WAKE_OP => {
                 before_of_any(address_2, Effect::Write);
                 let also = change(word(address_2), value_3 as u32);
-                let woken = wake(address, most, ANY);
-                woken + if also { wake(address_2, fourth as u32 as usize, ANY) } else { 0 }
+                let woken = wake(address, most, ALL_BITS);
+                woken + if also { wake(address_2, fourth as u32 as usize, ALL_BITS) } else { 0 }
             }
             libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET => fails(EINVAL).into(),
             _ => engine::cannot_control("a futex with priority inheritance"),
@@ -160,7 +155,7 @@ unsafe fn wait(arguments: &Arguments, bits: u32) -> c_long {
         return fails(EAGAIN).into();
     }
     let woken = match bits {
-        ANY => engine::block(address, Wait::Futex, deadline),
+        ALL_BITS => engine::block(address, Wait::Futex, deadline),
         bits => wait_for_bits(address, bits, deadline),
     };
     match woken {
@@ -180,7 +175,7 @@ fn wait_for_bits(address: usize, bits: u32, deadline: Option<u64>) -> Woken {
     woken
 }
 
-/// A plain wait has a duration; one for bits has an instant.
+/// FUTEX_WAIT has a duration, FUTEX_WAIT_BITSET an instant.
 ///
 /// # Safety
 /// `until` is null or points to a time.
@@ -202,12 +197,12 @@ unsafe fn wait_deadline(operation: c_int, until: usize) -> Result<Option<u64>, c
 /// at the word, which may be gone: whoever was let through by it may have freed it.
 fn wake(address: usize, most: usize, bits: u32) -> c_long {
     before_of_any(address, Effect::Write);
-    let mut woken = super::wake(address, most);
+    let mut woken = lock_points::wake(address, most);
     let waiting = WAITING.load(Relaxed);
     for (thread, waiter) in WAITERS.iter().enumerate().filter(|(t, _)| waiting >> t & 1 != 0) {
-        let meant =
+        let matches =
             waiter.address.load(Relaxed) == address && waiter.bits.load(Relaxed) & bits != 0;
-        if meant && woken < most {
+        if matches && woken < most {
             woken += engine::wake(WAITS + thread, 1);
         }
     }
@@ -216,7 +211,8 @@ fn wake(address: usize, most: usize, bits: u32) -> c_long {
     woken as c_long
 }
 
-/// FUTEX_WAKE_OP: changes the word as `encoded` says. Whether what it was compares as that says.
+/// FUTEX_WAKE_OP: changes the word as `encoded` says, which also gives a comparison; whether that
+/// holds for the old value.
 fn change(word: &AtomicU32, encoded: u32) -> bool {
     let operation = (encoded >> 28) as c_int;
     // Two signed numbers of twelve bits.
@@ -249,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_changed_as_the_operation_says() {
+    fn wake_op_changes_the_word_and_compares_its_old_value() {
         let word = AtomicU32::new(5);
         let add = libc::FUTEX_OP(libc::FUTEX_OP_ADD, -2, libc::FUTEX_OP_CMP_GT, 4);
         assert!(change(&word, add as u32));

@@ -1,10 +1,9 @@
-//! `pthread_key_*`: values of each virtual thread, and the destructors at its end. Keys made under
-//! control have numbers of their own, above the C library's. A key made outside of it (while the
-//! target was loaded) stays the C library's; what threads under control set it to is kept here, as
-//! their destructors must run when a virtual thread ends, which the C library knows nothing of.
+//! `pthread_key_*`: values of each virtual thread, and their destructors at its end. Keys created
+//! under control have numbers above the C library's. Keys created before, while the target was
+//! loaded, stay the C library's, but virtual threads' values of them are kept here: the C library
+//! does not see a virtual thread end.
 //!
-//! What a round leaves ends with it: values, and the keys it made, as the static variables that
-//! held their numbers are put back.
+//! The values of a round, and the keys that it created, end with it.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,13 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering:
 
 use libc::{EAGAIN, EINVAL, c_int, pthread_key_t};
 
-use super::{OUTSIDE, THREADS, engine, real, row};
+use super::real::{self, Destructor};
+use super::thread_ids::{OUTSIDE, THREADS, current_or_outside};
+use crate::controlled::core::engine;
 
-pub(super) type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
-
-/// Keys of the C library that are watched; a process has few.
+/// Keys of the C library whose values are kept here; a process has few.
 const REAL_KEYS: usize = 256;
-/// Keys that exist at once under control, as many as glibc grants.
+/// Keys that a round may have at once, as many as in glibc.
 const OWN_KEYS: usize = 1024;
 const KEYS: usize = REAL_KEYS + OWN_KEYS;
 /// Number of the first own key; glibc's end at 1024.
@@ -27,27 +26,27 @@ const OWN_FIRST: pthread_key_t = 1 << 16;
 const PASSES: usize = 4;
 
 struct Key {
-    /// Odd while the key exists; a value of another number is one of an earlier key.
-    number: AtomicU32,
+    /// Odd while the key exists. Values of another generation are of an earlier key.
+    generation: AtomicU32,
     destructor: AtomicPtr<c_void>,
     values: [Value; THREADS + 1],
 }
 
 struct Value {
-    /// Of the key, and of the thread, when it was set.
-    key: AtomicU32,
-    life: AtomicU32,
+    /// The generations of the key and of the thread when the value was set.
+    of_key: AtomicU32,
+    of_thread: AtomicU32,
     pointer: AtomicPtr<c_void>,
 }
 
 static ALL: [Key; KEYS] = [const {
     Key {
-        number: AtomicU32::new(0),
+        generation: AtomicU32::new(0),
         destructor: AtomicPtr::new(ptr::null_mut()),
         values: [const {
             Value {
-                key: AtomicU32::new(0),
-                life: AtomicU32::new(0),
+                of_key: AtomicU32::new(0),
+                of_thread: AtomicU32::new(0),
                 pointer: AtomicPtr::new(ptr::null_mut()),
             }
         }; THREADS + 1],
@@ -57,18 +56,18 @@ static ALL: [Key; KEYS] = [const {
 /// One past the last key that ever existed.
 static KEYS_END: AtomicUsize = AtomicUsize::new(0);
 
-/// Values other than null that a thread has set: mostly there are none to destroy.
+/// How many values other than null each thread has set: mostly none, so none to destroy.
 static SET: [AtomicU32; THREADS] = [const { AtomicU32::new(0) }; THREADS];
 
-/// Counts the threads that had this number.
-static LIVES: [AtomicU32; THREADS + 1] = [const { AtomicU32::new(0) }; THREADS + 1];
+/// Generation of each thread: counts the threads that had its number.
+static GENERATIONS: [AtomicU32; THREADS + 1] = [const { AtomicU32::new(0) }; THREADS + 1];
 
 /// A value was set since the last [`reset`].
 static USED: AtomicBool = AtomicBool::new(false);
 
 /// A thread of this number begins: it has no values.
-pub(super) fn begin_life(thread: usize) {
-    LIVES[thread].fetch_add(1, Relaxed);
+pub(super) fn thread_begins(thread: usize) {
+    GENERATIONS[thread].fetch_add(1, Relaxed);
     if let Some(set) = SET.get(thread) {
         set.store(0, Relaxed);
     }
@@ -76,32 +75,32 @@ pub(super) fn begin_life(thread: usize) {
 
 impl Key {
     fn exists(&self) -> bool {
-        self.number.load(Relaxed) % 2 == 1
+        self.generation.load(Relaxed) % 2 == 1
     }
 
-    /// The key begins to exist, unless it does.
-    fn make(&self, at: usize, destructor: Option<Destructor>) -> bool {
-        let number = self.number.load(Relaxed);
-        let made = number.is_multiple_of(2)
-            && self.number.compare_exchange(number, number + 1, Relaxed, Relaxed).is_ok();
-        if made {
+    /// Creates the key with this index; false if it exists.
+    fn create(&self, at: usize, destructor: Option<Destructor>) -> bool {
+        let last = self.generation.load(Relaxed);
+        let created = last.is_multiple_of(2)
+            && self.generation.compare_exchange(last, last + 1, Relaxed, Relaxed).is_ok();
+        if created {
             let destructor = destructor.map_or(ptr::null_mut(), |d| d as *mut c_void);
             self.destructor.store(destructor, Relaxed);
             KEYS_END.fetch_max(at + 1, Relaxed);
         }
-        made
+        created
     }
 
-    fn end(&self) {
+    fn delete(&self) {
         if self.exists() {
-            self.number.fetch_add(1, Relaxed);
+            self.generation.fetch_add(1, Relaxed);
         }
     }
 
     fn get(&self, thread: usize) -> *mut c_void {
         let value = &self.values[thread];
-        let current = value.key.load(Relaxed) == self.number.load(Relaxed)
-            && value.life.load(Relaxed) == LIVES[thread].load(Relaxed);
+        let current = value.of_key.load(Relaxed) == self.generation.load(Relaxed)
+            && value.of_thread.load(Relaxed) == GENERATIONS[thread].load(Relaxed);
         if current { value.pointer.load(Relaxed) } else { ptr::null_mut() }
     }
 
@@ -112,8 +111,8 @@ impl Key {
             set.fetch_add(1, Relaxed);
         }
         value.pointer.store(pointer, Relaxed);
-        value.key.store(self.number.load(Relaxed), Relaxed);
-        value.life.store(LIVES[thread].load(Relaxed), Relaxed);
+        value.of_key.store(self.generation.load(Relaxed), Relaxed);
+        value.of_thread.store(GENERATIONS[thread].load(Relaxed), Relaxed);
     }
 
     /// Runs the destructor on the thread's value, if it has both.
@@ -124,14 +123,14 @@ impl Key {
             return;
         }
         self.set(thread, ptr::null_mut());
-        // SAFETY: stored from a destructor by `make`.
+        // SAFETY: stored from a destructor by `create`.
         let destructor = unsafe { std::mem::transmute::<*mut c_void, Destructor>(destructor) };
         // SAFETY: the value was set for this key, whose destructor it is.
         unsafe { destructor(pointer) };
     }
 }
 
-/// The watched key of this number; none: all is left to the C library.
+/// The key of this number, unless the C library alone knows it.
 fn find(number: pthread_key_t) -> Option<&'static Key> {
     let at = match number.checked_sub(OWN_FIRST) {
         Some(own) => REAL_KEYS + own as usize,
@@ -160,7 +159,7 @@ pub(super) unsafe extern "C" fn pthread_key_create(
     destructor: Option<Destructor>,
 ) -> c_int {
     let number = if engine::controls() {
-        match (REAL_KEYS..KEYS).find(|&at| ALL[at].make(at, destructor)) {
+        match (REAL_KEYS..KEYS).find(|&at| ALL[at].create(at, destructor)) {
             Some(at) => OWN_FIRST + (at - REAL_KEYS) as pthread_key_t,
             None => return EAGAIN,
         }
@@ -172,7 +171,7 @@ pub(super) unsafe extern "C" fn pthread_key_create(
             error => return error,
         }
         if let Some(key) = ALL[..REAL_KEYS].get(number as usize) {
-            key.make(number as usize, destructor);
+            key.create(number as usize, destructor);
         }
         number
     };
@@ -185,7 +184,7 @@ pub(super) unsafe extern "C" fn pthread_key_create(
 pub(super) unsafe extern "C" fn pthread_key_delete(number: pthread_key_t) -> c_int {
     let own = number >= OWN_FIRST;
     match find(number) {
-        Some(key) => key.end(),
+        Some(key) => key.delete(),
         None if own => return EINVAL,
         None => {}
     }
@@ -196,7 +195,7 @@ pub(super) unsafe extern "C" fn pthread_key_delete(number: pthread_key_t) -> c_i
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_getspecific(number: pthread_key_t) -> *mut c_void {
     match find(number) {
-        Some(key) if engine::controls() || number >= OWN_FIRST => key.get(row()),
+        Some(key) if engine::controls() || number >= OWN_FIRST => key.get(current_or_outside()),
         _ if number >= OWN_FIRST => ptr::null_mut(),
         // SAFETY: the caller's key, which the C library made, or one that it refuses.
         _ => unsafe { real::pthread_getspecific(number) },
@@ -210,7 +209,7 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
 ) -> c_int {
     match find(number) {
         Some(key) if engine::controls() || number >= OWN_FIRST => {
-            key.set(row(), pointer.cast_mut());
+            key.set(current_or_outside(), pointer.cast_mut());
             0
         }
         _ if number >= OWN_FIRST => EINVAL,
@@ -219,11 +218,11 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
     }
 }
 
-/// Forgets all values, and the keys that were made under control.
+/// Forgets all values, and the keys that were created under control.
 pub(super) fn reset() {
-    let made = REAL_KEYS..KEYS_END.load(Relaxed).max(REAL_KEYS);
-    ALL[made].iter().for_each(Key::end);
+    let created = REAL_KEYS..KEYS_END.load(Relaxed).max(REAL_KEYS);
+    ALL[created].iter().for_each(Key::delete);
     if USED.swap(false, Relaxed) {
-        (0..=OUTSIDE).for_each(begin_life);
+        (0..=OUTSIDE).for_each(thread_begins);
     }
 }

@@ -1,19 +1,28 @@
-//! Libraries that the target loads in a round, and destructors of static objects: neither may
-//! outlive the round, as the variables that would know of them are put back.
+//! Libraries that the target loads in a round, and destructors of its static objects: neither may
+//! outlive the round, which forgets them. Also says whether the target itself is being loaded.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::{engine, real};
-use crate::controlled::core::control;
+use super::real::{self, AtExit};
+use crate::controlled::core::{control, engine};
 
-/// Memory allocators that libraries load if they are there, by a part of the name: they would have
-/// memory of their own, at other addresses in each process, where no late access is noticed. oneTBB
-/// takes malloc instead.
+static IS_LOADING: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn set_loading_target(loading: bool) {
+    IS_LOADING.store(loading, Relaxed);
+}
+
+pub(super) fn is_loading_target() -> bool {
+    IS_LOADING.load(Relaxed)
+}
+
+/// Parts of the names of memory allocators that libraries load if installed, and otherwise do
+/// without (oneTBB uses malloc). Their memory would have other addresses in each process, and hide
+/// uses after free.
 const ALLOCATORS: [&str; 1] = ["libtbbmalloc"];
 
-pub(super) type AtExit = unsafe extern "C" fn(*mut c_void);
-
-/// A library that is there already is given; another cannot be part of the round.
+/// Gives a library that is loaded already. Loading another cannot be undone after the round.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     outside_control!(dlopen(file, flags));
@@ -35,7 +44,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     library
 }
 
-/// Static objects of functions are made anew in each round, and vanish with it.
+/// Registers nothing: static objects of functions vanish with the round.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_atexit(
     destructor: AtExit,

@@ -1,24 +1,26 @@
-//! What a target may ask about the machine and what it has used of it: under control the answers
-//! are the same everywhere, or a round would not be the same on another machine. There are
-//! [`PROCESSORS`], also while the target is loaded; thread t runs on processor t, counted round.
-//! What the processor itself tells (`cpuid`) cannot be replaced.
+//! What a target may ask about the machine, and about the processor time that it has used. The
+//! answers are the same on every machine, so that rounds are, too. There are [`PROCESSORS`], also
+//! while the target is loaded; thread t runs on processor t modulo that. The instruction `cpuid`
+//! cannot be interposed.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{EFAULT, EINVAL, c_int, c_long, c_uint, clock_t, cpu_set_t, pid_t, pthread_t, size_t};
 
-use super::{engine, fails, real, time};
+use super::errno::fails;
+use super::{real, time};
+use crate::controlled::core::engine;
 
-/// More than one, so that what spins on several processors only does so; few, so that what is
-/// split by them is shared.
+/// Several, because some code spins only if there are; few, so that threads share what is kept for
+/// each processor.
 const PROCESSORS: usize = 4;
 
-/// The process is one that controls a target.
+/// This process controls a target.
 static IS_SET: AtomicBool = AtomicBool::new(false);
 
-/// Before the target is loaded. The numbers that the kernel draws for each process, from which
-/// libraries seed their hash functions, become the same in all.
-pub fn set() {
+/// To be called before the target is loaded. Also overwrites the random bytes that the kernel gives
+/// each process, from which libraries seed their hash functions.
+pub fn set_uniform() {
     IS_SET.store(true, Relaxed);
     // SAFETY: sixteen bytes of the process's first stack, which the C library has used before.
     unsafe {
@@ -58,7 +60,7 @@ unsafe extern "C" fn sysconf(name: c_int) -> c_long {
     }
 }
 
-/// Processor the caller runs on: sharded structures choose their part by it.
+/// Sharded structures choose their shard by it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_getcpu() -> c_int {
     outside_control!(sched_getcpu());
@@ -122,7 +124,7 @@ unsafe extern "C" fn pthread_getaffinity_np(
     unsafe { all_processors(bytes, into) }
 }
 
-/// Who runs where makes no difference under control.
+/// No effect under control, as with `pthread_setaffinity_np`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_setaffinity(pid: pid_t, bytes: size_t, set: *const cpu_set_t) -> c_int {
     outside_control!(sched_setaffinity(pid, bytes, set));
@@ -139,7 +141,7 @@ unsafe extern "C" fn pthread_setaffinity_np(
     0
 }
 
-/// Of what the process has used, time alone is told, which is virtual.
+/// Gives the virtual time alone; all other numbers are 0.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getrusage(who: c_int, into: *mut libc::rusage) -> c_int {
     outside_control!(getrusage(who, into));

@@ -1,8 +1,8 @@
-//! Memory that the target maps itself: while it is loaded and under control, where the kernel would
-//! choose the place, it is chosen here, so that it is the same in all processes. What a round has
-//! left mapped is gone when the next one begins; what was mapped while the target was loaded stays,
-//! and holds again what it held then (`globals_snapshot` has the pages that were in use). Where a
-//! round has changed that mapping itself, its process ends. Pages between two mappings fault.
+//! `mmap` and its kin, under control and while the target is loaded. Addresses that the kernel
+//! would choose are chosen here, so that they are the same in all processes. What a round leaves
+//! mapped is unmapped before the next. What was mapped while the target was loaded stays, and gets
+//! its contents back (`globals_snapshot` saves them); if a round unmaps, moves or protects some of
+//! that, its process ends. Between two mappings lies a page that faults.
 
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
@@ -13,23 +13,25 @@ use libc::{
     MREMAP_MAYMOVE, c_int, off_t, size_t,
 };
 
-use super::{engine, loads, real};
+use super::{loader, real};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Whose;
+use crate::controlled::core::engine;
 use crate::controlled::core::layout::{MAPPINGS, MAPPINGS_BYTES, is_mapping};
 
 const PAGE: usize = 4096;
 
-/// Large mappings begin where large pages do, as the kernel's often do and some libraries ask for.
+/// Alignment of large mappings, that of large pages: the kernel often aligns so, and some libraries
+/// rely on it.
 const LARGE: usize = 2 << 20;
 
 /// End of the last mapping, and of the page behind it.
 static END: AtomicUsize = AtomicUsize::new(MAPPINGS);
 
-/// What [`END`] was when it had been loaded.
+/// [`END`] when the target had been loaded.
 static LOADED: AtomicUsize = AtomicUsize::new(MAPPINGS);
 
-/// What was mapped by then has been unmapped, moved, or given another protection, in part.
+/// A round has unmapped, moved or protected some of what was mapped before [`LOADED`].
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
 /// The target has been loaded.
@@ -37,13 +39,13 @@ pub(super) fn note_loaded() {
     LOADED.store(END.load(Relaxed), Relaxed);
 }
 
-/// Whether another round would not find mapped what the first one did.
+/// Whether a later round would find other mappings than the first one did.
 pub fn are_changed() -> bool {
     CHANGED.load(Relaxed)
 }
 
-/// Unmaps what the last round has left, and empties what was mapped while the target was loaded
-/// but for these stretches of it.
+/// Unmaps what the last round has left. Zeroes what was mapped while the target was loaded, except
+/// the stretches `kept`.
 pub fn reset(kept: impl Iterator<Item = (usize, usize)>) {
     let (loaded, end) = (LOADED.load(Relaxed), END.load(Relaxed));
     if end != loaded {
@@ -71,7 +73,7 @@ pub fn in_use() -> Vec<(usize, usize)> {
     let mut answers = vec![0u8; PAGES];
     let end = LOADED.load(Relaxed);
     for start in (MAPPINGS..end).step_by(PAGES * PAGE) {
-        // One page at a time where there is one that is not mapped.
+        // The kernel refuses a range with an unmapped page, so then each page is asked for alone.
         let bytes = (end - start).min(PAGES * PAGE);
         if !residence(start, bytes, &mut answers) {
             for (page, answer) in answers[..bytes / PAGE].iter_mut().enumerate() {
@@ -97,14 +99,14 @@ fn residence(at: usize, bytes: usize, into: &mut [u8]) -> bool {
     unsafe { libc::mincore(with_exposed_provenance_mut(at), bytes, into.as_mut_ptr()) == 0 }
 }
 
-/// Whether places are chosen here now.
+/// Whether addresses are chosen here now.
 fn chooses() -> bool {
-    engine::controls() || loads()
+    engine::controls() || loader::is_loading_target()
 }
 
-/// The target maps anew what is at this address, in one way or another.
+/// The target unmaps, moves, protects or replaces the mapping at this address.
 fn note_change(address: *mut c_void) {
-    // No processor goes on with what it knew of the memory.
+    // The kernel flushes what processors know of the memory, and so their store buffers.
     accesses::settle(Whose::All);
     let address = address.addr();
     if engine::controls() && is_mapping(address) && address < LOADED.load(Relaxed) {
@@ -112,7 +114,7 @@ fn note_change(address: *mut c_void) {
     }
 }
 
-/// Where the next mapping goes and the one after that; none if there is no room.
+/// The next mapping's address, and the end of the page behind it; none if there is no room.
 fn place(bytes: size_t, flags: c_int) -> Option<(usize, usize)> {
     let page = if flags & MAP_HUGETLB != 0 { LARGE } else { PAGE };
     let start = END.load(Relaxed).next_multiple_of(if bytes >= LARGE { LARGE } else { page });
@@ -129,9 +131,9 @@ unsafe extern "C" fn mmap(
     descriptor: c_int,
     offset: off_t,
 ) -> *mut c_void {
-    // What is mapped of a file while the target is loaded could not be put back.
+    // A file mapped while the target is loaded could not be put back.
     let anonymous = [libc::MAP_PRIVATE, libc::MAP_ANONYMOUS].iter().all(|flag| flags & flag != 0);
-    // Without one of these, an address is but a hint.
+    // Without one of these flags, an address is only a hint.
     let own = [MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_GROWSDOWN, libc::MAP_32BIT];
     let chosen = own.iter().all(|flag| flags & flag == 0) && (engine::controls() || anonymous);
     // SAFETY: the caller's arguments, but for the place, where nothing is mapped.
@@ -144,7 +146,7 @@ unsafe extern "C" fn mmap(
                 END.store(end, Relaxed);
                 return mapped;
             }
-            // Somebody asked for this very place: then the kernel chooses.
+            // The target has mapped something at this address itself: then the kernel chooses.
             if *libc::__errno_location() != libc::EEXIST {
                 return mapped;
             }
@@ -156,7 +158,7 @@ unsafe extern "C" fn mmap(
     }
 }
 
-/// Offsets have 64 bits in both.
+/// The same: `off_t` has 64 bits.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mmap64(
     address: *mut c_void,
@@ -170,8 +172,8 @@ unsafe extern "C" fn mmap64(
     unsafe { mmap(address, bytes, protection, flags, descriptor, offset) }
 }
 
-/// The last mapping's place is taken by the next, as the kernel does: a library that uses an
-/// address again too soon then shows.
+/// The next mapping reuses the address of the last one, as in the kernel: a use after `munmap` then
+/// shows.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
     note_change(address);

@@ -1,23 +1,26 @@
 //! `pthread_mutex_*`: normal, recursive, error-checking and adaptive mutexes; robust ones as normal
-//! ones. The engine decides which waiting thread is next.
+//! ones. The seed decides which waiting thread is next.
 //!
-//! Unlocking a mutex that is not locked does nothing, and anyone may unlock a normal one: what
-//! glibc does, or what it leaves undefined.
+//! To unlock a mutex that is not locked does nothing, and any thread may unlock a normal one, as in
+//! glibc where that is defined.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use interlap::trace::trail::Act;
 use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_mutex_t, timespec};
 
-use super::{Act, before, engine, identity, real, report_lock, time};
+use super::lock_points::{before, report_lock};
+use super::thread_ids::thread_id;
+use super::{real, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
-use engine::{Wait, Woken};
+use crate::controlled::core::engine::{self, Wait, Woken};
 
 const RECURSIVE: u32 = libc::PTHREAD_MUTEX_RECURSIVE as u32;
 const ERROR_CHECKING: u32 = libc::PTHREAD_MUTEX_ERRORCHECK as u32;
 /// The bits of `kind` that say which of these it is.
 const TYPE: u32 = 3;
-/// The bit of `kind` of a mutex whose `lock` has other contents.
+/// The bit of `kind` that says that `lock` also holds a priority, which is not supported.
 const PRIORITY_CEILING: u32 = 64;
 /// All bits of `kind` that have a meaning in glibc.
 const KINDS: u32 = 0x3ff;
@@ -52,7 +55,7 @@ impl Mutex {
         kind & TYPE
     }
 
-    /// Whether a mutex lies here, as far as its kind tells: nobody has written over it.
+    /// Whether the kind is one of glibc's: false where something else was written over the mutex.
     fn is_whole(&self) -> bool {
         self.kind.load(Relaxed) & !KINDS == 0
     }
@@ -62,19 +65,19 @@ impl Mutex {
     }
 
     fn is_own(&self) -> bool {
-        self.is_locked() && self.owner.load(Relaxed) == identity(engine::current())
+        self.is_locked() && self.owner.load(Relaxed) == thread_id(engine::current())
     }
 
     fn take(&self) {
         self.lock.store(1, Relaxed);
         self.count.store(u32::from(self.kind() == RECURSIVE), Relaxed);
-        self.owner.store(identity(engine::current()), Relaxed);
+        self.owner.store(thread_id(engine::current()), Relaxed);
         self.users.store(1, Relaxed);
         engine::changed();
     }
 
-    /// What becomes of a lock by the thread that holds it already; none: it waits.
-    fn again(&self) -> Option<c_int> {
+    /// The answer to a lock by the thread that holds the mutex already; none: it waits.
+    fn lock_again(&self) -> Option<c_int> {
         match self.kind() {
             _ if !self.is_own() => None,
             RECURSIVE => {
@@ -88,7 +91,7 @@ impl Mutex {
 
     /// Acquires without a scheduling point of its own, unless it must wait.
     pub fn acquire(&self, deadline: Option<u64>) -> c_int {
-        if let Some(answer) = self.again() {
+        if let Some(answer) = self.lock_again() {
             return answer;
         }
         while self.is_locked() {
@@ -137,7 +140,7 @@ impl Mutex {
         }
         let recursive = self.kind() == RECURSIVE;
         match self.is_locked() {
-            true if recursive && self.is_own() => self.again().unwrap_or(EBUSY),
+            true if recursive && self.is_own() => self.lock_again().unwrap_or(EBUSY),
             true => EBUSY,
             false => {
                 self.take();
@@ -157,7 +160,7 @@ impl Mutex {
     }
 }
 
-/// Who holds the mutex that a thread waits for, as [`identity`] names it; 0: nobody.
+/// The [`thread_id`] of the holder of a mutex that a thread waits for; 0: nobody.
 pub(super) fn owner(address: usize) -> u32 {
     // SAFETY: a thread waits for it, so it is there.
     unsafe { Mutex::at(std::ptr::with_exposed_provenance_mut(address)) }.owner.load(Relaxed)

@@ -1,21 +1,20 @@
-//! `pthread_once`, and through it `std::call_once`. State is kept as glibc keeps it: 0, 1 while the
-//! routine runs (with the count of forks above), 2 once it has run.
+//! `pthread_once`, on which `std::call_once` is built. State is kept as glibc keeps it: 0, 1 while
+//! the routine runs (with the count of forks in the upper bits), 2 once it has run.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::c_int;
 
-use super::{before, engine, real, released};
+use super::lock_points::{before, released};
+use super::real::{self, Routine};
 use crate::controlled::core::access::Effect;
-use engine::Wait;
+use crate::controlled::core::engine::{self, Wait};
 
 const NEVER: u32 = 0;
 const RUNNING: u32 = 1;
 const DONE: u32 = 2;
 
-pub(super) type Routine = extern "C-unwind" fn();
-
-/// Sets the state when the routine has run; forgets that it began if an exception left it.
+/// Sets the state at the end of the routine, also where an exception leaves it.
 struct Run<'a> {
     state: &'a AtomicU32,
     becomes: u32,

@@ -1,6 +1,5 @@
-//! What the kernel and the C library keep of the process as a whole and the target may change: the
-//! current directory, the mask for new files, the locale. Put back for each round as they were when
-//! the target had been loaded, if somebody has called what changes them.
+//! Properties of the process that the target may change: the current directory, the mask for new
+//! files, the locale. Each round finds them as they were when the target had been loaded.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -9,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{LC_ALL, mode_t};
 
-use super::{engine, real};
+use super::real;
+use crate::controlled::core::engine;
 
 struct Process {
     directory: Option<CString>,
@@ -20,12 +20,12 @@ struct Process {
 static SAVED: OnceLock<Process> = OnceLock::new();
 static IS_CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// Takes note; the target has just been loaded.
-pub fn remember() {
+/// Saves them; the target has just been loaded.
+pub fn save() {
     let directory = std::env::current_dir().ok();
     let directory = directory.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok());
-    // SAFETY: without a name the locale is only asked for, and nobody changes it meanwhile; the
-    // mask is put back at once.
+    // SAFETY: `setlocale` without a name only reads the locale, and nobody changes it meanwhile;
+    // the mask is put back at once.
     let (mask, locale) = unsafe {
         let mask = real::umask(0);
         real::umask(mask);
@@ -45,7 +45,7 @@ pub(super) fn reset() {
     }
 }
 
-fn changes() {
+fn note_change() {
     if engine::controls() {
         IS_CHANGED.store(true, Relaxed);
     }
@@ -53,28 +53,28 @@ fn changes() {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn chdir(path: *const c_char) -> c_int {
-    changes();
+    note_change();
     // SAFETY: the caller's argument, here and below.
     unsafe { real::chdir(path) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fchdir(descriptor: c_int) -> c_int {
-    changes();
+    note_change();
     // SAFETY: takes a number.
     unsafe { real::fchdir(descriptor) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn umask(mask: mode_t) -> mode_t {
-    changes();
+    note_change();
     // SAFETY: takes a number.
     unsafe { real::umask(mask) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setlocale(category: c_int, name: *const c_char) -> *mut c_char {
-    changes();
+    note_change();
     // SAFETY: the caller's arguments.
     unsafe { real::setlocale(category, name) }
 }

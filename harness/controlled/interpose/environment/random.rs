@@ -1,8 +1,7 @@
-//! Random numbers under control: the functions of the C library and the device of the C++ library
-//! give what the round's seed decides, in the order in which the target asks. `rand_r`, `erand48`
-//! and the C++ engines have the target's own seeds and need no care; `drand48` and its like have
-//! one in the C library, which is set for each round. The processor's own instructions cannot be
-//! replaced.
+//! Sources of random numbers: those of the C library, the kernel and `std::random_device` give
+//! numbers drawn from the round's seed. `rand_r`, `erand48` and the C++ engines have state of the
+//! target's own and need no care; the C library's state for `drand48` and its kin is set for each
+//! round. The processor's instructions (`rdrand`) cannot be interposed.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,12 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use interlap::core::random::mix;
 use libc::{EIO, c_int, c_long, c_uint, size_t, ssize_t};
 
-use super::{engine, fails, real};
+use super::errno::fails;
+use super::real;
+use crate::controlled::core::engine;
 
 /// Distance of successive states (Steele, Lea and Flood 2014: splitmix64).
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Of the sources of entropy, and of `rand` and `random`, which the target may seed.
+/// State of the sources of entropy, and of `rand` and `random`, which the target may seed.
 static ENTROPY: AtomicU64 = AtomicU64::new(0);
 static SEEDED: AtomicU64 = AtomicU64::new(0);
 
@@ -56,8 +57,8 @@ pub(super) unsafe extern "C" fn getrandom(
     bytes as ssize_t
 }
 
-/// Whether a file is one of the kernel's sources of random numbers.
-fn is_source(descriptor: c_int) -> bool {
+/// Whether a file is /dev/random or /dev/urandom.
+fn is_random_device(descriptor: c_int) -> bool {
     // SAFETY: a structure made here, whole once the call has filled it.
     unsafe {
         let mut about: libc::stat = std::mem::zeroed();
@@ -67,12 +68,12 @@ fn is_source(descriptor: c_int) -> bool {
     }
 }
 
-/// Fills what is read from /dev/random or /dev/urandom; how much, none if the file is another.
+/// Reads from /dev/random or /dev/urandom; gives the number of bytes, none if the file is another.
 ///
 /// # Safety
 /// Each of `parts` is writable.
 pub(super) unsafe fn read(descriptor: c_int, parts: &[libc::iovec]) -> Option<ssize_t> {
-    if !is_source(descriptor) {
+    if !is_random_device(descriptor) {
         return None;
     }
     // SAFETY: the caller's room.
@@ -134,8 +135,8 @@ unsafe extern "C" fn srandom(seed: c_uint) {
     SEEDED.store(mix(u64::from(seed)), Relaxed);
 }
 
-/// `std::random_device::_M_getval()`, behind every call of a random device: the C++ library would
-/// ask the processor.
+/// `std::random_device::_M_getval()`, on which every call of a random device is built: the C++
+/// library would use the processor's instruction.
 #[allow(non_snake_case)]
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint {

@@ -1,6 +1,6 @@
-//! The C library's own functions behind those replaced here, each by the name it hides. All are
-//! looked up before `main`, or by the first call of any, if that comes earlier: later a thread
-//! could have to wait for the loader, which may be waiting for that thread.
+//! The C library's own functions, each by the name of the interposed function that hides it. All
+//! are looked up before `main`, or at the first call of any if that is earlier: later a look-up
+//! could wait for the loader while the loader waits for the calling thread.
 
 #![allow(non_snake_case)] // One is of the C++ library.
 
@@ -17,7 +17,7 @@ use libc::{
     sockaddr, socklen_t, ssize_t, time_t, timer_t, timespec, timeval, timezone, tms,
 };
 
-/// In a function that replaces one of the C library: outside of control, calls that one.
+/// Begins an interposed function: outside of control, returns the answer of the real one.
 macro_rules! outside_control {
     ($function:ident($($argument:expr),*)) => {
         if !engine::controls() {
@@ -28,12 +28,12 @@ macro_rules! outside_control {
     };
 }
 
-/// The version of those functions of glibc on x86-64 of which an older one exists, which a look-up
-/// without a version would give.
+/// Versions of those functions of glibc on x86-64 that have an older version, too: a look-up
+/// without a version would find that one.
 const CONDITIONS: &CStr = c"GLIBC_2.3.2";
 const TIMERS: &CStr = c"GLIBC_2.3.3";
 
-/// Where a function is, once it is known.
+/// A function's address, once it has been looked up.
 struct Address {
     name: &'static CStr,
     version: Option<&'static CStr>,
@@ -122,7 +122,7 @@ macro_rules! functions {
 
         #[allow(non_upper_case_globals)]
         mod at {
-            use super::{Address, CONDITIONS, TIMERS};
+            use $crate::controlled::interpose::environment::real::{Address, CONDITIONS, TIMERS};
 
             $(pub static $name: Address =
                 Address::new(concat!(stringify!($name), "\0").as_bytes(), &[$($version)?]);)*
@@ -136,11 +136,11 @@ macro_rules! functions {
     };
 }
 
-type Handler = super::forking::Handler;
-type AtExit = super::loader::AtExit;
-type Start = super::threads::Start;
-type Destructor = super::keys::Destructor;
-type Routine = super::once::Routine;
+pub(super) type ForkHandler = Option<unsafe extern "C" fn()>;
+pub(super) type AtExit = unsafe extern "C" fn(*mut c_void);
+pub(super) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+pub(super) type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
+pub(super) type Routine = extern "C-unwind" fn();
 
 functions! {
     fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> c_uint;
@@ -151,9 +151,9 @@ functions! {
         library: *mut c_void
     ) -> c_int;
     fn __register_atfork(
-        before: Handler,
-        parent: Handler,
-        child: Handler,
+        before: ForkHandler,
+        parent: ForkHandler,
+        child: ForkHandler,
         library: *mut c_void
     ) -> c_int;
     fn accept(socket: c_int, from: *mut sockaddr, from_bytes: *mut socklen_t) -> c_int;

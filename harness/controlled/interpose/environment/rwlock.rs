@@ -1,16 +1,18 @@
-//! `pthread_rwlock_*`. A writer excludes all, readers exclude writers; nobody is preferred, so the
-//! seed may starve either. State is kept in glibc's words, with glibc's meaning, so that a lock
-//! used outside of control and under it in turn stays whole.
+//! `pthread_rwlock_*`. Neither readers nor writers are preferred, so a seed may starve either.
+//! State is kept as glibc keeps it, so that a lock may be used under control and outside of it in
+//! turn.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, clockid_t, pthread_rwlock_t, timespec};
 
-use super::{before, engine, identity, real, released, time};
+use super::lock_points::{before, released};
+use super::thread_ids::thread_id;
+use super::{real, time};
 use crate::controlled::core::access::Effect;
-use engine::{Wait, Woken};
+use crate::controlled::core::engine::{self, Wait, Woken};
 
-/// Bits of `readers` beside the count: writers' turn, and held by a writer.
+/// Bits of `readers` below the count: it is the writers' turn; a writer holds the lock.
 const WRITE_PHASE: u32 = 1;
 const WRITE_LOCKED: u32 = 2;
 /// One reader in `readers`.
@@ -68,7 +70,7 @@ impl Lock {
                 self.readers.store(WRITE_PHASE | WRITE_LOCKED, Relaxed);
                 self.write_phase.store(1, Relaxed);
                 self.write_locked.store(1, Relaxed);
-                self.writer.store(identity(engine::current()), Relaxed);
+                self.writer.store(thread_id(engine::current()), Relaxed);
             }
         }
         engine::changed();
@@ -76,7 +78,7 @@ impl Lock {
 
     fn lock(&self, mode: Mode, deadline: Option<u64>) -> c_int {
         before(self.address(), Effect::Write);
-        if self.has_writer() && self.writer.load(Relaxed) == identity(engine::current()) {
+        if self.has_writer() && self.writer.load(Relaxed) == thread_id(engine::current()) {
             return EDEADLK;
         }
         let why = if mode == Mode::Read { Wait::ReadLock } else { Wait::WriteLock };
@@ -109,7 +111,7 @@ impl Lock {
         } else {
             return EPERM;
         }
-        // Readers and writers wait for the same address: whoever cannot go on waits again.
+        // Readers and writers wait for one address. Whoever is not admitted waits again.
         released(self.address(), usize::MAX);
         0
     }

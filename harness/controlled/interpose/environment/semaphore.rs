@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EAGAIN, EINTR, EOVERFLOW, ETIMEDOUT, c_int, clockid_t, sem_t, timespec};
 
-use super::{before, engine, fails, real, released, time};
+use super::errno::fails;
+use super::lock_points::{before, released};
+use super::{real, time};
 use crate::controlled::core::access::Effect;
-use engine::{Wait, Woken};
+use crate::controlled::core::engine::{self, Wait, Woken};
 
 const VALUE_MAX: u32 = i32::MAX as u32;
 
@@ -18,8 +20,8 @@ unsafe fn value<'a>(semaphore: *mut sem_t) -> &'a AtomicU32 {
     unsafe { &*semaphore.cast::<AtomicU32>() }
 }
 
-/// Takes one, if there is one.
-fn take(value: &AtomicU32) -> bool {
+/// Decrements the value, unless it is 0.
+fn try_decrement(value: &AtomicU32) -> bool {
     let taken = value.load(Relaxed) != 0;
     if taken {
         value.fetch_sub(1, Relaxed);
@@ -31,7 +33,7 @@ fn take(value: &AtomicU32) -> bool {
 fn wait(value: &AtomicU32, deadline: Option<u64>) -> c_int {
     let address = std::ptr::from_ref(value).addr();
     before(address, Effect::Write);
-    while !take(value) {
+    while !try_decrement(value) {
         match engine::block(address, Wait::Semaphore, deadline) {
             Woken::Up => {}
             Woken::Timeout => return fails(ETIMEDOUT),
@@ -64,7 +66,7 @@ unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     outside_control!(sem_trywait(semaphore));
     before(semaphore.addr(), Effect::Write);
     // SAFETY: the caller's semaphore.
-    if take(unsafe { value(semaphore) }) { 0 } else { fails(EAGAIN) }
+    if try_decrement(unsafe { value(semaphore) }) { 0 } else { fails(EAGAIN) }
 }
 
 #[unsafe(no_mangle)]

@@ -1,15 +1,16 @@
-//! `pthread_spin_*`. Whoever finds the lock held waits instead of spinning: to others that is the
-//! same, and a deadlock is seen at once. State as in glibc, whose `pthread_spin_init` stays.
+//! `pthread_spin_*`. A thread that finds the lock held waits instead of spinning: to other threads
+//! that is the same, and a deadlock is noticed at once. State is kept as glibc keeps it.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libc::{EBUSY, c_int, pthread_spinlock_t};
 
-use super::{before, engine, real, released};
+use super::lock_points::{before, released};
+use super::real;
 use crate::controlled::core::access::Effect;
-use engine::Wait;
+use crate::controlled::core::engine::{self, Wait};
 
-/// In glibc, a lock that is free: on x86 it counts down from 1, elsewhere it is a flag.
+/// In glibc, a free lock: on x86 it counts down from 1, elsewhere it is a flag.
 const FREE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 0 };
 const HELD: u32 = 1 - FREE;
 

@@ -1,7 +1,6 @@
-//! Threads that the target starts, joins, detaches and ends, and the destructors of `thread_local`
-//! objects. What becomes of a thread's result is kept here; threads themselves are the engine's.
-//!
-//! Of attributes, the detached state counts; stacks are as large as most threads' are.
+//! Threads that the target starts, joins and detaches, and the destructors of `thread_local`
+//! objects. The engine runs the threads; their results are kept here. Of a thread's attributes only
+//! the detached state has an effect.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,20 +10,19 @@ use libc::{
     EBUSY, EDEADLK, EINVAL, ETIMEDOUT, c_int, clockid_t, pthread_attr_t, pthread_t, timespec,
 };
 
-use super::keys;
-use super::{THREADS, before, engine, real, time};
+use super::lock_points::before;
+use super::real::{self, Destructor, Start};
+use super::thread_ids::THREADS;
+use super::{keys, time};
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
+use crate::controlled::core::engine::{self, Wait, Woken};
 use crate::controlled::core::layout::{self, STACK_BYTES};
-use engine::{Wait, Woken};
 
-pub(super) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
-type Destructor = unsafe extern "C-unwind" fn(*mut c_void);
-
-/// Destructors of thread-local objects that a thread may have waiting.
+/// Thread-local objects of a thread that have yet to be destroyed.
 const DESTRUCTORS_MAX: usize = 4096;
 
-/// Keys of waits for the end of a thread: one each, outside of all memory.
+/// Keys of waits for the end of a thread: one for each, outside of all memory.
 const JOINS: usize = usize::MAX - THREADS;
 
 /// Nobody waits for the thread's end.
@@ -33,11 +31,11 @@ const NOBODY: usize = usize::MAX;
 /// What is known of a thread's end.
 #[repr(u8)]
 enum JoinState {
-    /// The target did not start it, or it is over and done with.
+    /// The target did not start it, or may no longer refer to it.
     Unknown,
     Joinable,
     Detached,
-    /// Over, and nobody has its result yet.
+    /// Ended, and not joined yet.
     Ended,
 }
 
@@ -55,7 +53,7 @@ struct Thread {
     base: AtomicUsize,
     /// The thread that waits for its end, or [`NOBODY`].
     joiner: AtomicUsize,
-    /// How many of its [`DESTRUCTORS`] are waiting.
+    /// How many of its [`DESTRUCTORS`] have yet to run.
     pending: AtomicUsize,
 }
 
@@ -77,7 +75,7 @@ static ALL: [Thread; THREADS] = [const {
     }
 }; THREADS];
 
-/// By thread. All zero at first, so that what is never used takes no memory.
+/// By thread. All zero at first, so that unused pages take no memory.
 static DESTRUCTORS: [[Pending; DESTRUCTORS_MAX]; THREADS] = [const {
     [const {
         Pending {
@@ -87,7 +85,7 @@ static DESTRUCTORS: [[Pending; DESTRUCTORS_MAX]; THREADS] = [const {
     }; DESTRUCTORS_MAX]
 }; THREADS];
 
-/// Bit t: there may be something to forget of thread t.
+/// Bit t: thread t was used since the last [`reset`].
 static USED: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn reset() {
@@ -100,14 +98,13 @@ pub(super) fn reset() {
     keys::reset();
 }
 
-/// Whether the number of a thread that is over may be given to another: its result has been taken,
-/// or nobody may want it.
+/// Whether a new thread may have the number of an ended one: that one was joined, or was detached.
 pub fn may_be_reused(thread: usize) -> bool {
     ALL[thread].state.load(Relaxed) == UNKNOWN
 }
 
-/// Runs on a thread that is about to end: destructors of its thread-local objects, the latest
-/// first, then those of its keys; then whoever waits for its end goes on.
+/// Runs on a thread that is about to end. Runs the destructors of its thread-local objects, the
+/// latest first, then those of its keys, and wakes whoever joins it.
 pub fn thread_ends() {
     while destroy_latest() {}
     keys::destroy_values();
@@ -143,7 +140,7 @@ fn destroy_latest() -> bool {
     true
 }
 
-/// What a thread that the target started runs.
+/// The first function of a thread that the target started.
 extern "C-unwind" fn run(_argument: *mut c_void) -> *mut c_void {
     let thread = &ALL[engine::current()];
     // SAFETY: stored from a start function by `start`.
@@ -156,9 +153,9 @@ extern "C-unwind" fn run(_argument: *mut c_void) -> *mut c_void {
     result
 }
 
-/// What the running thread's end gives; where the target's part of its stack begins, if the target
-/// started it.
-pub(super) fn leave_with(result: *mut c_void) -> Option<usize> {
+/// Sets the running thread's result. Gives the address at which the target's frames begin, if the
+/// target started the thread.
+pub(super) fn set_result(result: *mut c_void) -> Option<usize> {
     let thread = &ALL[engine::current()];
     thread.result.store(result, Relaxed);
     (thread.state.load(Relaxed) != UNKNOWN).then(|| thread.base.load(Relaxed))
@@ -177,7 +174,7 @@ pub(super) fn start(start: Start, argument: *mut c_void, detached: bool) -> pthr
     thread.start.store(start as *mut c_void, Relaxed);
     thread.argument.store(argument, Relaxed);
     thread.result.store(ptr::null_mut(), Relaxed);
-    keys::begin_life(number);
+    keys::thread_begins(number);
     engine::changed();
     engine::pthread(number)
 }
@@ -195,7 +192,7 @@ unsafe fn is_detached(attributes: *const pthread_attr_t) -> bool {
     state == libc::PTHREAD_CREATE_DETACHED
 }
 
-/// Ends the run where a thread wants a larger stack than all have, and than it would get.
+/// Gives up on a thread that needs a larger stack than every virtual thread has.
 ///
 /// # Safety
 /// As for [`is_detached`].
@@ -329,13 +326,8 @@ unsafe fn join_until(
 ) -> c_int {
     // SAFETY: the caller's time, null for none, and where it wants the result.
     unsafe {
-        match until.is_null() {
-            true => answer(join(pthread, None), into),
-            false => match time::deadline(clock, until) {
-                Ok(deadline) => answer(join(pthread, deadline), into),
-                Err(error) => error,
-            },
-        }
+        let deadline = if until.is_null() { Ok(None) } else { time::deadline(clock, until) };
+        deadline.map_or_else(|error| error, |deadline| answer(join(pthread, deadline), into))
     }
 }
 
@@ -367,7 +359,7 @@ pub(super) unsafe extern "C" fn pthread_detach(pthread: pthread_t) -> c_int {
     0
 }
 
-/// The stack of a virtual thread is not that of its carrier, which the C library knows.
+/// The C library knows the carrier's stack, not that of the virtual thread.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_getattr_np(
     pthread: pthread_t,
@@ -392,7 +384,7 @@ unsafe extern "C" fn pthread_cancel(pthread: pthread_t) -> c_int {
     engine::cannot_control("pthread_cancel")
 }
 
-/// Registers the destructor of a thread-local object: what compilers emit.
+/// Registers the destructor of a thread-local object. Compilers emit calls of it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit(
     destructor: Destructor,

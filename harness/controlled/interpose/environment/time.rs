@@ -1,46 +1,33 @@
-//! Time under control: it passes with the steps of a round and jumps to the next deadline when
-//! nobody can run, so sleeping costs nothing and a timeout is one more thing the seed decides.
-//! All clocks count from fixed instants, anew in each round.
-
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! Clocks, sleeps and deadlines. Virtual time passes with the steps of a round, and jumps to the
+//! next deadline when no thread can run. So a sleep costs nothing, and the seed decides whether a
+//! timeout comes first. In each round, all clocks start anew from fixed instants.
 
 use libc::{
     EINVAL, c_int, c_long, c_uint, clock_t, clockid_t, time_t, timespec, timeval, timezone,
 };
 
-use super::{THREADS, before, engine, fails, real};
+use super::errno::fails;
+use super::lock_points::{before, count_clock_look};
+use super::real;
+use super::thread_ids::THREADS;
 use crate::controlled::accesses;
 use crate::controlled::core::access::Effect;
-use engine::Wait;
+use crate::controlled::core::engine::{self, Wait};
 
 const SECOND: u64 = 1_000_000_000;
-/// When a round begins by the clocks of the day (in 2033) and by those that count from the boot:
-/// later than any real time, which a target may remember from outside of control.
+/// Start of a round by the clocks of the day (in 2033) and by those that count from the boot: later
+/// than any real time, which a target may remember from outside of control.
 const DAY_START: u64 = 2_000_000_000 * SECOND;
 const BOOT_START: u64 = 1_000_000_000 * SECOND;
-/// A deadline so far away (31 years) is none: it would hide a deadlock.
+/// A deadline this far away (31 years) counts as none: it would hide a deadlock.
 const NEVER: u64 = 1_000_000_000 * SECOND;
-/// Looks at a clock after which a thread that does nothing else counts as waiting for the time.
+/// A thread that looks at clocks more often, and does nothing else, is waiting for some time.
 const LOOKS_MAX: u32 = 256;
 
-/// Keys of waits that nobody else ends: one a thread, outside of all memory.
+/// Keys of sleeps: one for each thread, outside of all memory.
 const SLEEPS: usize = usize::MAX - 4 * THREADS;
 
-/// Looks at a clock by each thread since it last did something else.
-static LOOKS: [AtomicU32; THREADS] = [const { AtomicU32::new(0) }; THREADS];
-
-pub(super) fn reset() {
-    for looks in &LOOKS {
-        looks.store(0, Relaxed);
-    }
-}
-
-/// The running thread does something else than look at clocks.
-pub(super) fn did_something() {
-    LOOKS[engine::current()].store(0, Relaxed);
-}
-
-/// Nanoseconds at which a round begins by this clock.
+/// What this clock shows when a round begins, in nanoseconds.
 fn start(clock: clockid_t) -> Option<u64> {
     match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_REALTIME_ALARM => {
@@ -68,7 +55,7 @@ fn to_timespec(nanoseconds: u64) -> timespec {
     timespec { tv_sec: (nanoseconds / SECOND) as time_t, tv_nsec: (nanoseconds % SECOND) as c_long }
 }
 
-/// The engine's deadline for an instant of a clock; none: it never comes. Or EINVAL.
+/// The engine's deadline for an instant of a clock: none if it never comes, or EINVAL.
 ///
 /// # Safety
 /// `until` points to a time.
@@ -87,7 +74,7 @@ pub(super) fn after(nanoseconds: u64) -> Option<u64> {
     (nanoseconds < NEVER).then(|| engine::now() + nanoseconds)
 }
 
-/// As [`after`], for a duration of the target.
+/// As [`after`], for a duration that the target gives, or EINVAL.
 ///
 /// # Safety
 /// `duration` points to a time.
@@ -98,7 +85,16 @@ pub(super) unsafe fn after_duration(duration: *const timespec) -> Result<Option<
     Ok(after(nanoseconds))
 }
 
-/// Waits until a deadline that nobody can bring forward.
+/// As [`after_duration`]; null: no deadline.
+///
+/// # Safety
+/// `timeout` is null or points to a time.
+pub(super) unsafe fn after_timeout(timeout: *const timespec) -> Result<Option<u64>, c_int> {
+    // SAFETY: the caller's time.
+    if timeout.is_null() { Ok(None) } else { unsafe { after_duration(timeout) } }
+}
+
+/// Waits until a deadline; no other thread can end the wait.
 pub(super) fn sleep_until(deadline: Option<u64>, why: Wait) {
     before(0, Effect::None);
     match deadline {
@@ -109,12 +105,11 @@ pub(super) fn sleep_until(deadline: Option<u64>, why: Wait) {
     }
 }
 
-/// A look at a clock. It is a scheduling point, so that a loop that only waits for the time ends;
-/// one that looks very often sleeps longer and longer, so that it ends soon.
+/// A look at a clock. It is a scheduling point, so that time passes in a loop that waits for it. A
+/// thread that looks very often sleeps longer and longer, so that such a loop ends soon.
 fn look(clock: clockid_t) -> Option<u64> {
     let start = start(clock)?;
-    let looks = LOOKS[engine::current()].fetch_add(1, Relaxed);
-    match looks.checked_sub(LOOKS_MAX) {
+    match count_clock_look().checked_sub(LOOKS_MAX) {
         None => accesses::pause(0, Effect::None),
         Some(more) => {
             let deadline = engine::now() + (1000 << (more / 8).min(20));
@@ -130,7 +125,7 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: clockid_t, into: *mut times
     match look(clock) {
         // SAFETY: where the caller wants the time.
         Some(time) => unsafe { *into = to_timespec(time) },
-        // SAFETY: the caller's arguments; a clock of another process, or none at all.
+        // SAFETY: the caller's arguments; a clock of another process, or no clock.
         None => return unsafe { real::clock_gettime(clock, into) },
     }
     0
@@ -181,7 +176,7 @@ unsafe extern "C" fn timespec_get(into: *mut timespec, base: c_int) -> c_int {
     base
 }
 
-/// Sleeps; nothing is ever left of the time, as there are no signals.
+/// Sleeps. No time is ever left, because signals do not end a sleep here.
 ///
 /// # Safety
 /// As for `nanosleep`.
@@ -241,7 +236,7 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn sched_yield() -> c_int {
     outside_control!(sched_yield());
-    // No `did_something`: a loop of looks at the clock and yields still waits for the time.
+    // Looks stay counted: a loop of looks at the clock and yields still waits for some time.
     engine::yield_now();
     0
 }

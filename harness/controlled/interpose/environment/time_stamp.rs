@@ -1,14 +1,14 @@
-//! The processor's time stamp counter in a round: virtual time, like every other clock. The kernel
-//! makes `rdtsc` a fault for threads that ask for it (prctl(2), PR_SET_TSC); the fault's handler
-//! does the instruction. Where the kernel refuses, targets read the true counter, and are not the
-//! same in each run.
+//! The processor's time stamp counter, which shows virtual time in a round, like every other clock.
+//! The kernel makes `rdtsc` fault on threads that ask for that (prctl(2), PR_SET_TSC), and the
+//! handler here emulates it. Where the kernel refuses, targets read the real counter, and rounds
+//! may differ between runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
-use super::engine;
 use crate::controlled::accesses;
+use crate::controlled::core::engine;
 use crate::controlled::watch::libraries;
 use crate::fault;
 
@@ -16,7 +16,7 @@ use crate::fault;
 const READABLE: libc::c_ulong = 1;
 const FAULTS: libc::c_ulong = 2;
 
-/// Has the handler know the instruction from true faults, which go on to [`fault::note`].
+/// Installs the handler; it passes real faults on to [`fault::note`].
 pub fn install() {
     // SAFETY: sigaction with a zeroed structure, a handler of the SA_SIGINFO form and an empty
     // mask; Rust's runtime gives every thread an alternate stack.
@@ -29,22 +29,22 @@ pub fn install() {
     }
 }
 
-/// Says whether the counter is virtual for this thread and those that it starts: in rounds only,
-/// because the harness's own clock reads the counter, too; and only where the target has the
+/// Makes the counter virtual or real for this thread and those that it starts. Virtual in rounds
+/// only, because the harness's own clock reads it, too; and only where the target has the
 /// instruction, because the change takes some 10 us.
 pub fn set_virtual(on: bool) {
     // SAFETY: takes plain numbers; what faults then is handled by `on_fault`.
     unsafe { libc::prctl(libc::PR_SET_TSC, if on { FAULTS } else { READABLE }) };
 }
 
-/// Runs on the faulting thread, on the alternate stack: no other thread may be gone on with here.
+/// Runs on the faulting thread, on its alternate stack, so it must not switch threads.
 extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's description of the signal.
     let privileged = unsafe { (*info).si_code } == libc::SI_KERNEL;
     // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
     let registers = unsafe { &mut (*context.cast::<ucontext_t>()).uc_mcontext.gregs };
     let at = registers[libc::REG_RIP as usize];
-    let length = if privileged { reads_counter(at) } else { 0 };
+    let length = if privileged { counter_read_length(at) } else { 0 };
     if length == 0 {
         // SAFETY: the default action, so that the signal that `note` raises ends the process.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -60,12 +60,12 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     registers[libc::REG_RIP as usize] += length;
 }
 
-/// Some code of the target seems to read the counter. That of the C++ library does so for random
-/// numbers only, which come from the seed here.
+/// Some code of the target seems to read the counter. The C++ library is left out: it reads it for
+/// random numbers only, which are interposed.
 static IS_READ: AtomicBool = AtomicBool::new(false);
 
-/// Takes note of the target, which has just been loaded.
-pub fn remember() {
+/// Looks through the target's code; it has just been loaded.
+pub fn find_reads() {
     let is_read = libraries::code_beside_system().into_iter().any(is_read_by);
     IS_READ.store(is_read, Ordering::Relaxed);
 }
@@ -75,14 +75,14 @@ pub fn is_read() -> bool {
     IS_READ.load(Ordering::Relaxed)
 }
 
-/// Whether these are the bytes of code that reads the counter; or of some that looks like it.
+/// Whether the code contains the bytes of `rdtsc` or `rdtscp`, if only by chance.
 fn is_read_by(code: &[u8]) -> bool {
     code.windows(3).any(|bytes| matches!(bytes, [0x0f, 0x31, _] | [0x0f, 0x01, 0xf9]))
 }
 
-/// Bytes of the instruction, if it is `rdtsc` or `rdtscp`.
-fn reads_counter(at: i64) -> i64 {
-    // A fault of this kind with an address that no program has is a jump there.
+/// Length of the instruction if it is `rdtsc` or `rdtscp`, else 0.
+fn counter_read_length(at: i64) -> i64 {
+    // A fault of this kind at an address that no program has comes of a jump there.
     if at <= 0 || at >> 47 != 0 {
         return 0;
     }
@@ -98,7 +98,7 @@ fn reads_counter(at: i64) -> i64 {
     }
 }
 
-/// Nanoseconds of virtual time; the true counter for the harness's own code.
+/// Nanoseconds of virtual time; the real counter for the harness's own code.
 fn counter() -> u64 {
     if engine::controls() {
         accesses::stamp();

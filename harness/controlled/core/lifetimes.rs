@@ -9,10 +9,10 @@ use super::callbacks::callbacks;
 use super::carrier::OUTSIDE;
 use super::switching::{choose, note_switch, take_signals};
 use super::variables::{ENGINE, Start, Status, current, has_ended};
-use super::waits::join_key;
-use super::{control, pace, waiting};
+use super::wait_kinds::join_key;
+use super::{control, pace, wakeups};
 
-/// Readies a thread; it runs when it is chosen.
+/// Prepares a thread; it runs when it is chosen.
 pub(super) fn begin(
     thread: usize,
     start: Start,
@@ -46,8 +46,8 @@ pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
     let e = &ENGINE;
     let next = e.next_thread.get();
     let ended = |thread: &usize| has_ended(*thread) && (callbacks().is_number_free)(*thread);
-    // Threads that have ended serve again only when all others are taken: a descriptor that is
-    // used too late then shows.
+    // Numbers of ended threads are reused only when all others are taken, so that a late use of a
+    // descriptor shows.
     let thread = match next < THREADS_MAX {
         true => next,
         false => (e.callers.get() + 1..THREADS_MAX).find(ended)?,
@@ -57,11 +57,11 @@ pub fn spawn(start: Start, argument: *mut c_void) -> Option<usize> {
     Some(thread)
 }
 
-/// The life of a virtual thread, on its own stack.
+/// Runs a virtual thread, on its own stack.
 pub fn run_thread() -> ! {
     let own = &ENGINE.threads[current()];
     own.begun.set(true);
-    if waiting::has_signal(current()) {
+    if wakeups::has_signal(current()) {
         take_signals(current());
     }
     control::set_controls(own.of_target.get());
@@ -81,7 +81,7 @@ pub fn exit_thread() -> ! {
     pace::settle();
     e.threads[me].status.set(Status::None);
     e.runnable.set(e.runnable.get() & !(1 << me));
-    waiting::wake(join_key(me), usize::MAX);
+    wakeups::wake(join_key(me), usize::MAX);
     if me == e.callers.get() {
         e.current.set(OUTSIDE);
         e.carrier.get().leave(me, OUTSIDE);

@@ -1,19 +1,20 @@
-//! How the target leaves a thread early. `pthread_exit` unwinds the thread's stack first, as in the
-//! C library, so that destructors of local objects and cleanup handlers run: a lock that one of
-//! them holds would stay locked for ever.
+//! `pthread_exit`. It unwinds the thread's stack first, as in the C library, so that destructors of
+//! local objects and cleanup handlers run: a lock that they release would stay locked for ever.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::{THREADS, engine, real, threads};
+use super::thread_ids::THREADS;
+use super::{real, threads};
+use crate::controlled::core::engine;
 
 /// `_Unwind_Exception` of the Itanium C++ ABI: a class, which is 0 as the C library's own has it,
 /// what frees it, and two words of the unwinder.
 #[repr(C, align(16))]
 struct Exception([AtomicUsize; 4]);
 
-/// Of each thread. Not on its stack, of which frames are left and used again meanwhile.
+/// One for each thread, and not on its stack, which is unwound meanwhile.
 static EXCEPTIONS: [Exception; THREADS] =
     [const { Exception([const { AtomicUsize::new(0) }; 4]) }; THREADS];
 
@@ -34,7 +35,7 @@ unsafe extern "C-unwind" {
 const GO_ON: c_int = 0;
 const END_OF_STACK: c_int = 16;
 
-/// Called before each frame is left: those from `base` on are the engine's.
+/// Called before each frame is left. Frames above `base` are the engine's.
 extern "C-unwind" fn stop(
     _version: c_int,
     actions: c_int,
@@ -53,7 +54,7 @@ extern "C-unwind" fn stop(
 
 /// Ends the running thread with this result.
 pub(super) fn exit(result: *mut c_void) -> ! {
-    if let Some(base) = threads::leave_with(result) {
+    if let Some(base) = threads::set_result(result) {
         let exception = &EXCEPTIONS[engine::current()];
         exception.0.iter().for_each(|word| word.store(0, Relaxed));
         // SAFETY: the exception stays, and may be written to; the frames left are the target's.

@@ -1,5 +1,4 @@
-//! Wakes threads that wait: by another thread, by virtual time, or for a signal. The policy does
-//! not see a thread that waits.
+//! Wakes waiting threads: by another thread, at a deadline, or for a signal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,12 +6,12 @@ use interlap::schedule::THREADS_MAX;
 
 use super::pace;
 use super::variables::{ENGINE, Status, now};
-use super::waits::Woken;
+use super::wait_kinds::Woken;
 
 /// Bit t: thread t has a signal to take.
 static SIGNALLED: AtomicU64 = AtomicU64::new(0);
 
-/// Says whether a thread has a signal to take, which it then does when it goes on.
+/// Sets whether a thread has a signal to take, which it does when it is next switched to.
 pub fn set_signalled(thread: usize, has_signal: bool) {
     match has_signal {
         true => SIGNALLED.fetch_or(1 << thread, Ordering::Relaxed),
@@ -31,14 +30,14 @@ pub fn has_signal(thread: usize) -> bool {
     SIGNALLED.load(Ordering::Relaxed) >> thread & 1 != 0
 }
 
-/// Lets a thread that waits run until it has taken its signals.
+/// Lets a waiting thread run until it has taken its signals.
 pub fn interrupt(thread: usize) {
     let e = &ENGINE;
     pace::settle();
     e.runnable.set(e.runnable.get() | 1 << thread);
 }
 
-/// Wakes up to `most` threads that wait for `on`, chosen by the seed; how many.
+/// Wakes up to `most` threads that wait for `on`, chosen by the seed; gives how many.
 pub fn wake(on: usize, most: usize) -> usize {
     let e = &ENGINE;
     let mut waiting = 0u64;

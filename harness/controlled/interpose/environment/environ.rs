@@ -1,23 +1,23 @@
-//! The variables of the process's environment, which the target may set: put back for each round
-//! as they were when the target had been loaded. Their strings stay where they are.
+//! The environment variables, which the target may set: each round finds them as they were when the
+//! target had been loaded. Their strings stay where they are.
 
 use std::ffi::c_char;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use std::{ptr, slice};
 
-/// The strings, as addresses, and the null behind them.
+/// Addresses of the strings, ended by a null.
 static SAVED: OnceLock<Box<[usize]>> = OnceLock::new();
 
-/// Where they are while a round runs.
+/// The array that `environ` points to at the start of each round.
 static TABLE: AtomicPtr<usize> = AtomicPtr::new(ptr::null_mut());
 
 unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-/// Takes note of the variables; the target has just been loaded.
-pub fn remember() {
+/// Saves the variables; the target has just been loaded.
+pub fn save() {
     let mut strings = Vec::new();
     // SAFETY: nobody sets variables now; a table that ends with null is not read beyond.
     unsafe {
@@ -37,7 +37,7 @@ pub fn remember() {
 pub(super) fn reset() {
     let Some(strings) = SAVED.get() else { return };
     let table = TABLE.load(Relaxed);
-    // SAFETY: the table of `remember`, of as many addresses; no code of the target runs now.
+    // SAFETY: the table of `save`, of as many addresses; no code of the target runs now.
     let now = unsafe { slice::from_raw_parts_mut(table, strings.len()) };
     if now != &strings[..] {
         now.copy_from_slice(strings);

@@ -18,7 +18,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// Whether signals that its thread took end the wait.
+    /// Whether signals that the thread took end the wait.
     pub(super) fn is_ended_by(self, taken: Taken) -> bool {
         match self {
             Wait::Semaphore | Wait::Futex => taken == Taken::Interrupted,
@@ -33,11 +33,11 @@ pub enum Woken {
     /// By another thread.
     Up,
     Timeout,
-    /// Its thread has taken a signal that ends the wait.
+    /// The thread has taken a signal that ends the wait.
     BySignal,
 }
 
-/// What `block` is given to wait for the end of a thread.
+/// The key of waits for the end of a thread.
 pub fn join_key(thread: usize) -> usize {
     thread + 1
 }
@@ -48,6 +48,6 @@ pub enum Taken {
     /// No handler ran.
     Nothing,
     Handled,
-    /// One does not have calls that wait begun again.
+    /// A handler without SA_RESTART ran, which ends calls that wait.
     Interrupted,
 }

@@ -1,5 +1,5 @@
-//! What signals carry while they are pending, and how they come again: a real-time signal as often
-//! as it was sent, any other once; with the value of the first.
+//! The queue of pending signals, with the values that they carry. As in the kernel, a real-time
+//! signal is queued as often as it was sent, any other once, with its first value.
 
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
@@ -7,13 +7,13 @@ use libc::{c_int, siginfo_t};
 
 use super::real;
 
-/// Signals that carry something and may be pending at once.
-const ROOM: usize = 1024;
+/// Signals that may be pending at once.
+const QUEUED_MAX: usize = 1024;
 
-/// The first signal of those that queue.
+/// The first real-time signal.
 const REAL_TIME: c_int = 34;
 
-/// A signal on its way.
+/// A signal that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     pub signal: c_int,
@@ -30,14 +30,14 @@ struct Entry {
 }
 
 /// In the order in which they were sent.
-static ENTRIES: [Entry; ROOM] = [const {
+static ENTRIES: [Entry; QUEUED_MAX] = [const {
     Entry {
         to: AtomicUsize::new(0),
         signal: AtomicI32::new(0),
         code: AtomicI32::new(0),
         value: AtomicUsize::new(0),
     }
-}; ROOM];
+}; QUEUED_MAX];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 impl Entry {
@@ -66,15 +66,15 @@ fn entries() -> &'static [Entry] {
     &ENTRIES[..COUNT.load(Relaxed)]
 }
 
-/// Forgets those of a thread.
+/// Forgets the signals of a thread.
 pub(super) fn forget(to: usize) {
     while let Some(at) = entries().iter().position(|entry| entry.to.load(Relaxed) == to) {
         remove(at);
     }
 }
 
-/// Notes a signal that is sent, to a thread that has one of this number `pending` or not; whether
-/// there was room.
+/// Queues a signal to a thread; false if the queue is full. `pending`: the thread has this signal
+/// pending already.
 pub(super) fn push(to: usize, sent: Sent, pending: bool) -> bool {
     if pending && sent.signal < REAL_TIME {
         return true;
@@ -86,7 +86,7 @@ pub(super) fn push(to: usize, sent: Sent, pending: bool) -> bool {
     true
 }
 
-/// Removes the first signal of this number, and says whether there is another.
+/// Removes the first signal of this number; also gives whether there is another.
 pub(super) fn pop(to: usize, signal: c_int) -> (Option<Sent>, bool) {
     let mut at = entries().iter().enumerate().filter(|(_, entry)| entry.is(to, signal));
     let first = at.next().map(|(at, entry)| (at, entry.sent()));
@@ -118,10 +118,10 @@ struct Info {
 }
 
 impl Sent {
-    pub(super) fn info(self) -> siginfo_t {
+    pub(super) fn siginfo(self) -> siginfo_t {
         const _: () = assert!(size_of::<(Info, [u64; 12])>() <= size_of::<siginfo_t>());
-        // SAFETY: a siginfo_t is made of integers, and has room for an `Info`, with which that of
-        // a signal that was sent begins; the other two have no preconditions.
+        // SAFETY: a siginfo_t is made of integers, and that of a signal that was sent begins as
+        // `Info` does; getpid and getuid have no preconditions.
         unsafe {
             let mut info: siginfo_t = std::mem::zeroed();
             let (process, user) = (libc::getpid(), libc::getuid());
@@ -132,9 +132,9 @@ impl Sent {
         }
     }
 
-    /// Has the kernel give it to the running thread, which does not block it.
+    /// Has the kernel deliver it to the running thread, which does not block it.
     pub(super) fn deliver(self) {
-        let info = self.info();
+        let info = self.siginfo();
         let send = libc::SYS_rt_tgsigqueueinfo;
         let signal = self.signal as usize;
         // SAFETY: numbers of this process and thread, and a siginfo_t that outlives the call.

@@ -1,5 +1,5 @@
-//! Where a debugger that asked for it stops in a round: at a step, or at a preemption. Each is a
-//! call of `crate::marker`, with the place of the running thread in the target's code.
+//! Calls the functions of `crate::marker` at which debuggers stop in a round: at an awaited step,
+//! or at a preemption, with the running thread's place in the target's code.
 
 use std::cell::Cell;
 
@@ -8,7 +8,7 @@ use super::variables::ENGINE;
 use super::{control, current_round};
 use crate::marker;
 
-/// The address of the number of the step under way, for debuggers to read.
+/// The address of the step's number, for debuggers to read.
 #[repr(transparent)]
 struct StepAddress(*const Cell<u64>);
 
@@ -24,31 +24,31 @@ pub(super) fn round_begins() {
     marker::interlap_round_begin(current_round::number());
 }
 
-/// Stops if this step is waited for.
+/// Stops if a debugger waits for this step.
 #[inline]
-pub(super) fn look(step: u64) {
+pub(super) fn check(step: u64) {
     if marker::is_awaited(step) {
-        at(step);
+        stop_at(step);
     }
 }
 
 #[cold]
-fn at(step: u64) {
+fn stop_at(step: u64) {
     let controls = control::set_controls(false);
     marker::interlap_stop(step, (callbacks().here)() as u64);
     control::set_controls(controls);
 }
 
-/// One thread gives way to another, although it could go on.
+/// A thread is preempted.
 #[inline]
 pub(super) fn preempted(from: usize, to: usize) {
     if marker::wants_preemptions() {
-        tell_preemption(from, to);
+        stop_at_preemption(from, to);
     }
 }
 
 #[cold]
-fn tell_preemption(from: usize, to: usize) {
+fn stop_at_preemption(from: usize, to: usize) {
     let controls = control::set_controls(false);
     let step = ENGINE.step.get();
     marker::interlap_preempted(step, (callbacks().here)() as u64, from as u64, to as u64);
