@@ -397,7 +397,7 @@ fn online_agrees_on_every_prefix_of_stacks_that_are_never_quiescent() {
 #[test]
 fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
     for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
-        for (threads, calls, unknown, runs) in [(3, 14, 0, 600), (4, 24, 0, 300), (4, 30, 6, 150)] {
+        for (threads, calls, unknown, runs) in [(3, 14, 0, 300), (4, 24, 0, 150), (4, 30, 6, 75)] {
             let run = Run { threads, calls, unknown, ..SHORT };
             // For these models, pruned operations rarely matter.
             let runs = if ["log", "fifo-relaxed"].contains(&text) { 4 * runs } else { runs };

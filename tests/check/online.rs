@@ -136,7 +136,7 @@ fn online_agrees_on_every_prefix_of_longer_histories() {
 fn long_runs_need_little_memory() {
     let shape = Shape {
         threads: (3, 3),
-        operations: (10_000, 10_000),
+        operations: (6_000, 6_000),
         corruptions: 0,
         pending: 0,
         hides: 0,

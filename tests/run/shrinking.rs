@@ -153,7 +153,7 @@ fn a_run_shrinks_and_shrinking_can_continue() {
 #[test]
 fn candidates_that_never_end_cost_little() {
     let adapter = data("controlled/turned_by_reads.cpp");
-    let (found, shrunk) = found_and_shrunk(&Tool::new(), adapter, 4, "15s");
+    let (found, shrunk) = found_and_shrunk(&Tool::new(), adapter, 4, "10s");
     let (calls, size) = (found.round.history.len(), size(&shrunk));
     assert!(calls > 20 && size.calls <= 10 && size.threads == 2, "{calls}, {size:?}");
 }
