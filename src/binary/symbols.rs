@@ -55,7 +55,7 @@ struct Frame {
 }
 
 impl SourceLines {
-    pub fn of(library: &Path) -> SourceLines {
+    pub fn for_library(library: &Path) -> SourceLines {
         let (known, names) = (HashMap::new(), HashMap::new());
         SourceLines { library: library.to_path_buf(), loader: OnceCell::new(), known, names }
     }
@@ -203,7 +203,7 @@ extern \"C\" long run() { return stack.pop() + 1; }
         let of_run = file.dynamic_symbols().find(|symbol| symbol.name() == Ok("run"));
         let of_run = of_run.expect("exported");
         let code: Vec<u64> = (of_run.address()..of_run.address() + of_run.size()).collect();
-        SourceLines::of(library).sources(&code).into_iter().flatten().collect()
+        SourceLines::for_library(library).sources(&code).into_iter().flatten().collect()
     }
 
     /// In every format of debugging information, also in a file of its own.

@@ -106,7 +106,10 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn values(&self) -> Result<&Values, AddedTwice> {
-        self.values.get_or_init(|| Values::of(self.history)).as_ref().map_err(|_| AddedTwice)
+        self.values
+            .get_or_init(|| Values::from_history(self.history))
+            .as_ref()
+            .map_err(|_| AddedTwice)
     }
 
     /// The general search, of a container.
@@ -187,6 +190,6 @@ pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
         None if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) => {
             transactions::check(history, spec, limits)
         }
-        None => search::check(history, spec, Values::of(history).ok().as_ref(), limits),
+        None => search::check(history, spec, Values::from_history(history).ok().as_ref(), limits),
     }
 }

@@ -335,7 +335,7 @@ impl Op {
 
     /// The words for a status without results: "true" for a set's `contains`, "absent" for a map's
     /// `get`.
-    pub fn said(self, status: Status) -> &'static str {
+    pub fn answer_word(self, status: Status) -> &'static str {
         use Op::*;
         match (status, self) {
             (Status::Ok, _) if self.is_question() => "true",
@@ -436,7 +436,7 @@ mod tests {
     /// `contains(7) -> failed` would be read as a call that went wrong.
     #[test]
     fn answers_read_as_the_methods_give_them() {
-        let said = |op: Op, status| op.said(status);
+        let said = |op: Op, status| op.answer_word(status);
         assert_eq!(said(Op::SetContains, Status::Ok), "true");
         assert_eq!(said(Op::MapRemove, Status::Failed), "false");
         assert_eq!(said(Op::MapGet, Status::Failed), "absent");
@@ -447,7 +447,7 @@ mod tests {
         for &op in Op::ALL {
             let statuses = op.answers().iter().map(|(status, _)| *status);
             let statuses = statuses.chain([Status::Unknown, Status::Pending]);
-            let words: Vec<&str> = statuses.map(|status| op.said(status)).collect();
+            let words: Vec<&str> = statuses.map(|status| op.answer_word(status)).collect();
             let different: std::collections::BTreeSet<&&str> = words.iter().collect();
             assert_eq!(different.len(), words.len(), "{op:?}: {words:?}");
         }

@@ -34,9 +34,9 @@ pub fn answer_in_full(history: &History, id: OperationId) -> Option<String> {
 
 fn answer_with(op: Op, status: Status, results: &[i64], list: fn(&[i64]) -> String) -> String {
     match (status, results) {
-        (status, []) => op.said(status).to_string(),
+        (status, []) => op.answer_word(status).to_string(),
         (Status::Ok, values) => list(values),
-        (status, values) => format!("{} ({})", op.said(status), list(values)),
+        (status, values) => format!("{} ({})", op.answer_word(status), list(values)),
     }
 }
 

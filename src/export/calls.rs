@@ -35,7 +35,7 @@ pub fn words_by_status(ops: &[Op]) -> String {
     for op in ops {
         let words: Vec<String> = (0..)
             .map_while(Status::from_code)
-            .map(|status| format!("\"{}\"", op.said(status)))
+            .map(|status| format!("\"{}\"", op.answer_word(status)))
             .collect();
         writeln!(rows, "    {{{:#x}, {{{}, \"unsupported\"}}}},", *op as u8, words.join(", "))
             .expect("writing to a string");

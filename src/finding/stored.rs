@@ -114,3 +114,17 @@ impl Stored {
         Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_of_another_version_is_refused() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        fs::write(directory.path().join(JSON_FILE), r#"{"version": 1}"#).expect("room");
+        let error = Stored::load(directory.path()).map(|_| ()).expect_err("of an older version");
+        let says = format!("is of version 1; this program reads version {FINDING_VERSION}");
+        assert!(error.to_string().ends_with(&says), "{error}");
+    }
+}

@@ -123,7 +123,7 @@ pub fn jobs_for(engine: Engine, asked: Option<u64>) -> (u64, Option<&'static str
 pub fn require_hooks(library: &Path, control: &mut Control) -> Result<()> {
     let found = uninstrumented::find(library).with_context(|| library.display().to_string())?;
     let line = |at: u64| {
-        let line = SourceLines::of(library).find(&[at]).remove(0);
+        let line = SourceLines::for_library(library).find(&[at]).remove(0);
         line.unwrap_or_else(|| format!("{at:#x} of {}", library.display()))
     };
     if let Some(first) = found.atomics.first() {

@@ -54,7 +54,7 @@ enum Then {
 }
 
 impl Effect {
-    pub fn of(call: &Call) -> Effect {
+    pub fn from_call(call: &Call) -> Effect {
         if call.status.is_open() { Effect::open(call) } else { Effect::answered(call) }
     }
 
@@ -137,7 +137,7 @@ impl Model<Call<'_>> for Cell {
     }
 
     fn step(&self, held: &Option<i64>, call: &Call, next: &mut Vec<Option<i64>>) {
-        let after = Effect::of(call).on(*held);
+        let after = Effect::from_call(call).on(*held);
         next.extend(after.filter(|after| !call.status.is_open() || after != held));
     }
 
@@ -159,9 +159,9 @@ impl Expect<Call<'_>> for Cell {
             Op::MapCompareExchange | Op::RegisterCompareExchange => *held == old,
             _ => held.is_some(),
         };
-        let what = call.op.said(if ok { Status::Ok } else { Status::Failed });
+        let what = call.op.answer_word(if ok { Status::Ok } else { Status::Failed });
         match held {
-            Some(value) if hands_out(call) => value.to_string(),
+            Some(value) if returns_value(call) => value.to_string(),
             Some(value) if call.op.family() != crate::core::operation::Family::Set => {
                 format!("{what} (the value was {value})")
             }
@@ -171,7 +171,7 @@ impl Expect<Call<'_>> for Cell {
 }
 
 /// Whether the call answers with the content of its cell.
-pub fn hands_out(call: &Call) -> bool {
+pub fn returns_value(call: &Call) -> bool {
     matches!(call.op, Op::MapGet | Op::RegisterRead)
 }
 

@@ -46,7 +46,7 @@ impl Expect<Call<'_>> for Log {
         match call.op {
             Op::LogRead => {
                 let record = usize::try_from(call.args[0]).ok().and_then(|at| state.get(at));
-                record.map_or(call.op.said(Status::Empty).to_string(), i64::to_string)
+                record.map_or(call.op.answer_word(Status::Empty).to_string(), i64::to_string)
             }
             _ => state.len().to_string(),
         }

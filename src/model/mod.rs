@@ -36,7 +36,7 @@ use std::str::FromStr;
 use crate::core::operation::{Family, Op};
 
 pub use bag::Bag;
-pub use cell::{Cell, Dictionary, Effect, hands_out, key};
+pub use cell::{Cell, Dictionary, Effect, key, returns_value};
 pub use contract::Model;
 pub use counter::Counter;
 pub use log::Log;

@@ -81,7 +81,7 @@ impl Expect<Call<'_>> for OrderedSet {
         };
         let present = !keys.is_empty();
         let status = |done| if done { Status::Ok } else { Status::Failed };
-        let said = |done| call.op.said(status(done)).to_string();
+        let said = |done| call.op.answer_word(status(done)).to_string();
         match call.op {
             Op::SetInsert => said(!present),
             Op::SetRemove | Op::SetContains => said(present),

@@ -131,7 +131,7 @@ impl Ascent {
 }
 
 impl Values {
-    pub fn of(history: &History) -> Result<Values, AddedTwice> {
+    pub fn from_history(history: &History) -> Result<Values, AddedTwice> {
         match Values::dense(history) {
             Some(values) => Ok(values),
             None => Values::hashed(history),

@@ -41,7 +41,7 @@ pub fn still_under_way(history: &History, others: &[OperationId]) -> String {
 /// "answered false", "answered 7".
 pub fn answered(history: &History, id: OperationId) -> String {
     let operation = history.operation(id);
-    let said = operation.op.said(operation.status);
+    let said = operation.op.answer_word(operation.status);
     match (operation.status, history.results(id)) {
         (Status::Pending, _) => said.to_string(),
         (Status::Unknown, _) => "returned without an answer".to_string(),
@@ -57,7 +57,7 @@ pub fn short(history: &History, id: OperationId) -> String {
     let answer = match (operation.status, history.results(id)) {
         (Status::Pending | Status::Unknown, _) => "?".to_string(),
         (Status::Ok, results) if !results.is_empty() => listed(results.iter()),
-        (status, _) => operation.op.said(status).to_string(),
+        (status, _) => operation.op.answer_word(status).to_string(),
     };
     let (args, by) = (listed(history.args(id).iter()), thread(history, id));
     format!("{}({args}) = {answer} by {by}", operation.op.name())

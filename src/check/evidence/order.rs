@@ -53,7 +53,7 @@ pub fn order(history: &History, spec: &Spec) -> Result<Order, String> {
     if history.len() > OPERATIONS_MAX {
         return Err(format!("an order is sought for at most {OPERATIONS_MAX} operations"));
     }
-    let values = Values::of(history).ok();
+    let values = Values::from_history(history).ok();
     let steps = Steps::new(history, spec, values.as_ref());
     if !steps.decidable() {
         return Err("some value was added twice, so its steps cannot be told apart".to_string());

@@ -121,7 +121,7 @@ fn near(
     settled: u64,
 ) -> Result<Partials, NotShown> {
     let (history, places) = prune(history, spec, settled);
-    let (values, region) = (Values::of(&history).ok(), Region { places, begin, end });
+    let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
     let near = Near { history: &history, spec, steps: &steps, region: &region };
     with_object(&history, spec, FindPartials(near))

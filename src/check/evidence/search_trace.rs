@@ -141,7 +141,7 @@ fn trace(
     settled: u64,
 ) -> Result<SearchTrace, String> {
     let (history, places) = prune(history, spec, settled);
-    let (values, region) = (Values::of(&history).ok(), Region { places, begin, end });
+    let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
     if !steps.decidable() {
         return Err("some value was added twice, so its steps cannot be told apart".to_string());

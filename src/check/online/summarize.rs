@@ -45,7 +45,7 @@ pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) 
     let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
     let limits = Limits { steps_max, ..limits.clone() };
     let is_line = matches!(spec.kind, Kind::Deque | Kind::FifoRelaxed);
-    let values = if is_line { Values::of(history).ok() } else { None };
+    let values = if is_line { Values::from_history(history).ok() } else { None };
     let (values, fates) = (values.as_ref(), Fates::new(history));
     let mut task = Summary { history, spec, values, settled, limits, fates };
     match spec.kind {

@@ -285,7 +285,7 @@ pub fn walk(
             continue;
         }
         let at = keys.at(name);
-        let (effect, reads) = (Effect::of(&call), call.is_read());
+        let (effect, reads) = (Effect::from_call(&call), call.is_read());
         let bit = search.call(&mut keys.keys[at], effect, reads, optional)?;
         open[thread] = Some((event.id, at as u32, bit));
     }

@@ -93,7 +93,7 @@ impl<'a> Task<'a> for Run<'a, '_> {
 /// at which the search ended.
 pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
     let contradicts = |part: &History| {
-        let Ok(values) = Values::of(part) else { return false };
+        let Ok(values) = Values::from_history(part) else { return false };
         matches!(check(part, spec, Some(&values), &PART_LIMITS), Verdict::Violation(_))
     };
     match witness.rule {

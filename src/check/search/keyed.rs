@@ -15,7 +15,7 @@ use crate::check::data::words;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Op;
-use crate::model::{Call, Cell, Expect, Kind, Spec, hands_out, key};
+use crate::model::{Call, Cell, Expect, Kind, Spec, key, returns_value};
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
@@ -120,7 +120,7 @@ where
 /// know.
 fn nowhere(history: &History, failed: OperationId) -> Option<String> {
     let call = call_of(history, failed);
-    let value = *call.results.first().filter(|_| hands_out(&call))?;
+    let value = *call.results.first().filter(|_| returns_value(&call))?;
     let (of, end) = (key(call.op, call.args), history.operation(failed).end);
     let writes = |id: OperationId| {
         let other = call_of(history, id);

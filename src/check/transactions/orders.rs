@@ -77,8 +77,8 @@ impl Orders<'_> {
         let op = self.history.operation(read).op;
         let should = match held {
             Some(value) if op == Op::StoreRead => value.to_string(),
-            Some(_) => op.said(Status::Ok).to_string(),
-            None => Op::StoreRead.said(Status::Failed).to_string(),
+            Some(_) => op.answer_word(Status::Ok).to_string(),
+            None => Op::StoreRead.answer_word(Status::Failed).to_string(),
         };
         format!("{before}, {} should have answered {should}", words::called(self.history, read))
     }

@@ -118,7 +118,7 @@ fn rerun_with_trail(stored: &Stored, options: &Options) -> Result<(Interleaving,
              the target may have been changed since"
         )
     })?;
-    let mut lines = SourceLines::of(&options.library);
+    let mut lines = SourceLines::for_library(&options.library);
     let seen = (&same.round, &mut same.finding.what);
     let table = explain::interleaving(stored, seen, &mut lines).with_context(|| {
         format!(

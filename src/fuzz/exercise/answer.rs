@@ -51,16 +51,16 @@ impl AnswerKind {
     pub fn words(self, op: Op) -> &'static str {
         use Op::*;
         match (self, op) {
-            (AnswerKind::Unknown, _) => op.said(Status::Unknown),
-            (AnswerKind::Pending, _) => op.said(Status::Pending),
-            (AnswerKind::Empty, _) => op.said(Status::Empty),
-            (AnswerKind::Full, _) => op.said(Status::Full),
-            (AnswerKind::Failed, _) => op.said(Status::Failed),
+            (AnswerKind::Unknown, _) => op.answer_word(Status::Unknown),
+            (AnswerKind::Pending, _) => op.answer_word(Status::Pending),
+            (AnswerKind::Empty, _) => op.answer_word(Status::Empty),
+            (AnswerKind::Full, _) => op.answer_word(Status::Full),
+            (AnswerKind::Failed, _) => op.answer_word(Status::Failed),
             (AnswerKind::Part, EnqueueBulk) => "some of them",
             (AnswerKind::Part, _) => "fewer than asked for",
             (AnswerKind::Done, EnqueueBulk) => "all of them",
             (AnswerKind::Done, DequeueBulk) => "as many as asked for",
-            (AnswerKind::Done, _) if op.is_question() => op.said(Status::Ok),
+            (AnswerKind::Done, _) if op.is_question() => op.answer_word(Status::Ok),
             (AnswerKind::Done, MapGet | StoreRead | LogRead | RegisterRead) => "a value",
             (AnswerKind::Done, SetSelect) => "a key",
             (AnswerKind::Done, _) if op.removes() => "a value",

@@ -120,7 +120,7 @@ impl<'a> Worker<'a> {
         send: &'a mut dyn FnMut(Message) -> bool,
     ) -> Worker<'a> {
         let check_thread = (options.plan.engine == Engine::Native).then(CheckThread::start);
-        let (lines, tally) = (SourceLines::of(&options.library), Tally::default());
+        let (lines, tally) = (SourceLines::for_library(&options.library), Tally::default());
         let (hello, wanted, recordings) = (None, true, JobRecordings::for_plan(&options.plan));
         Worker {
             options,

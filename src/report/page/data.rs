@@ -186,7 +186,7 @@ fn operations(subject: &Subject, numbers: &Numbers, rows: &Rows) -> Operations {
             end => end - operation.start + 1,
         });
         let (op, status) = (operation.op, operation.status);
-        let shape = (op.name(), status.name(), op.said(status), args.len(), results.len());
+        let shape = (op.name(), status.name(), op.answer_word(status), args.len(), results.len());
         let at = *known.entry(shape).or_insert_with(|| {
             shapes.push(shape);
             shapes.len() - 1
