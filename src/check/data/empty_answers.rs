@@ -2,11 +2,11 @@
 //! other removal, or none (see [`Empty`]).
 
 use super::events::Events;
-use super::hash::FastSet;
 use super::small::Few;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
+use rustc_hash::FxHashSet;
 
 /// Whether the model promises that this "empty" answer is true.
 pub fn must_be_true(spec: &Spec, lone: bool) -> bool {
@@ -14,9 +14,9 @@ pub fn must_be_true(spec: &Spec, lone: bool) -> bool {
 }
 
 /// The "empty" answers of which the model promises nothing.
-pub fn not_promised(history: &History, spec: &Spec) -> FastSet<OperationId> {
+pub fn not_promised(history: &History, spec: &Spec) -> FxHashSet<OperationId> {
     let mut removals = OpenRemovals::new(history.threads.len());
-    let mut not_promised = FastSet::default();
+    let mut not_promised = FxHashSet::default();
     for event in Events::new(history).filter(|event| event.operation.op.removes()) {
         if !event.returns {
             removals.call(event.id.thread);

@@ -7,7 +7,6 @@
 //!   removals that overlap no other removal, or none (see [`Empty`]).
 //! - `events`: Lists the invocations and responses of a history in the order of time.
 //! - `filter`: Finds the items of a slice that pass a test, in order.
-//! - `hash`: A fast hash for keys that a checker makes itself (values, bit masks, small states).
 //! - `merged`: Lists the operations of all threads in the order of their invocations, or of their
 //!   responses.
 //! - `prefix`: The history as it was known at some time: without later calls, and without the
@@ -24,7 +23,6 @@ pub mod earliest;
 pub mod empty_answers;
 pub mod events;
 pub mod filter;
-pub mod hash;
 pub mod merged;
 pub mod prefix;
 pub mod scope;

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use smallvec::SmallVec;
 
-use super::hash::FastMap;
+use rustc_hash::FxHashMap;
 
 /// Something for each thread, or for each of what is open at once.
 pub type Few<T> = SmallVec<[T; 8]>;
@@ -20,12 +20,12 @@ pub const SMALL: usize = 64;
 pub struct SmallMap<K, V> {
     short: Small<(K, V)>,
     /// All, once they are too many for that.
-    long: FastMap<K, V>,
+    long: FxHashMap<K, V>,
 }
 
 impl<K: Copy + Eq + Hash, V: Copy> SmallMap<K, V> {
     pub fn new() -> Self {
-        SmallMap { short: Small::new(), long: FastMap::default() }
+        SmallMap { short: Small::new(), long: FxHashMap::default() }
     }
 
     pub fn len(&self) -> usize {

@@ -13,13 +13,13 @@ use smallvec::SmallVec;
 
 use super::words::state_words;
 use crate::check::data::empty_answers;
-use crate::check::data::hash::FastSet;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::{Step, Steps};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Model, Spec};
+use rustc_hash::FxHashSet;
 
 /// Operations of the longest history that is tried.
 const OPERATIONS_MAX: usize = 300_000;
@@ -102,7 +102,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
             threads: &threads,
             stack: self.spec.kind == Kind::Lifo,
             drained: self.history.drained,
-            seen: FastSet::default(),
+            seen: FxHashSet::default(),
         };
         let (path, mut order) = (way.find(self.history.len())?, Order::default());
         let (mut state, mut bytes, mut next) = (object.init(), 0, Vec::new());
@@ -176,7 +176,7 @@ struct DepthFirst<'w, 'a, M: Model<Call<'a>>> {
     stack: bool,
     drained: bool,
     /// Hashes of the configurations that were looked at. Two that share one cost a way, no more.
-    seen: FastSet<u128>,
+    seen: FxHashSet<u128>,
 }
 
 impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {

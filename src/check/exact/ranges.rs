@@ -15,7 +15,6 @@ use smallvec::{SmallVec, smallvec};
 
 use super::keys::{Index, Sums};
 use crate::check::data::events::Events;
-use crate::check::data::hash::FastSet;
 use crate::check::data::small::{Few, Small};
 use crate::check::data::words;
 use crate::check::search::frontier::{Exhausted, OPEN_MAX, limit};
@@ -23,6 +22,7 @@ use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::bounds;
+use rustc_hash::FxHashSet;
 
 /// An open operation. Keys are by their place among all keys.
 struct OpenOperation {
@@ -69,7 +69,7 @@ struct Sets<'a> {
     reached: Few<u64>,
     visited: Few<u64>,
     /// What was reached or visited, where that is much.
-    seen: FastSet<u64>,
+    seen: FxHashSet<u64>,
     steps: u64,
 }
 
@@ -328,7 +328,7 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
         configurations: smallvec![0],
         reached: Few::new(),
         visited: Few::new(),
-        seen: FastSet::default(),
+        seen: FxHashSet::default(),
         steps: 0,
     };
     let mut places: Few<usize> = smallvec![0; history.threads.len()];

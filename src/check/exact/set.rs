@@ -11,13 +11,13 @@
 //! 2015).
 
 use super::set_witness;
-use crate::check::data::hash::FastMap;
 use crate::check::data::merged;
 use crate::check::data::small::{Few, SMALL, Small};
 use crate::check::data::values::Bits;
 use crate::check::verdict::Verdict;
 use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
+use rustc_hash::FxHashMap;
 
 /// Which keys are present.
 // There is one for each check: a box would ask for memory.
@@ -30,7 +30,7 @@ enum Keys {
         low: i64,
         present: Bits,
     },
-    Sparse(FastMap<i64, bool>),
+    Sparse(FxHashMap<i64, bool>),
 }
 
 /// Keys take so little room however far apart they are.

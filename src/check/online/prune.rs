@@ -9,12 +9,12 @@
 //! - Of a key or a counter everything goes that came before a quiescent instant, if it is certain
 //!   what was held then. One operation that leaves the same takes its place.
 
-use crate::check::data::hash::FastMap;
 use crate::check::exact::deque;
 use crate::check::search::steps::call_of;
 use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::{Empty, Kind, Spec, added, key};
+use rustc_hash::FxHashMap;
 
 /// Quiescent instants that are tried, latest first.
 const INSTANTS_MAX: usize = 16;
@@ -45,7 +45,7 @@ pub(super) struct Fates {
     /// By thread and operation.
     goes: Vec<Vec<bool>>,
     /// Those that become others.
-    pub stand_ins: FastMap<OperationId, StandIn>,
+    pub stand_ins: FxHashMap<OperationId, StandIn>,
 }
 
 impl Fates {
@@ -54,7 +54,7 @@ impl Fates {
         let lengths = history.threads.iter().map(|thread| thread.operations().len());
         Fates {
             goes: lengths.map(|length| vec![false; length]).collect(),
-            stand_ins: FastMap::default(),
+            stand_ins: FxHashMap::default(),
         }
     }
 
@@ -78,7 +78,7 @@ pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<
             values(history, spec, settled, &mut fates);
         }
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => {
-            let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
+            let mut parts: FxHashMap<i64, Vec<OperationId>> = FxHashMap::default();
             for id in history.ids() {
                 let key = match spec.kind {
                     Kind::Kv => history.args(id)[0],
@@ -131,7 +131,7 @@ fn moved(history: &History, id: OperationId) -> &[i64] {
 /// Values that came and went, and answers that moved none.
 fn values(history: &History, spec: &Spec, settled: u64, fates: &mut Fates) {
     let over = over(history, spec, settled);
-    let mut ends: FastMap<i64, (u8, u8)> = FastMap::default();
+    let mut ends: FxHashMap<i64, (u8, u8)> = FxHashMap::default();
     for id in history.ids().filter(|id| history.operation(*id).end < over) {
         for value in moved(history, id) {
             let (adds, takes) = ends.entry(*value).or_default();
@@ -236,7 +236,7 @@ fn replacements(
     match kind {
         Kind::Set | Kind::RangeSet => {
             // What changes a key alternates.
-            let mut present: FastMap<i64, (i32, OperationId)> = FastMap::default();
+            let mut present: FxHashMap<i64, (i32, OperationId)> = FxHashMap::default();
             for id in of(Op::SetInsert).filter(|id| done(id)) {
                 let (count, last) = present.entry(history.args(*id)[0]).or_insert((0, *id));
                 (*count, *last) = (*count + 1, *id);

@@ -10,10 +10,10 @@
 //! position of an append without an answer says more, and stays.
 
 use super::prune::{Fates, kept};
-use crate::check::data::hash::FastSet;
 use crate::check::exact::log::is_exact;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
+use rustc_hash::FxHashSet;
 
 /// How far on: the position, and whether it is that of the tail, an append or a read.
 type LogPosition = (i64, u8);
@@ -25,7 +25,7 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
         return None;
     }
     let all = || history.ids().map(|id| (id, history.operation(id)));
-    let mut answered: FastSet<i64> = FastSet::default();
+    let mut answered: FxHashSet<i64> = FxHashSet::default();
     let mut times = vec![settled];
     for (id, operation) in all().filter(|(_, o)| o.op == Op::LogAppend) {
         match operation.status {
@@ -34,7 +34,7 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
             _ => {}
         }
     }
-    let mut told: FastSet<i64> = FastSet::default();
+    let mut told: FxHashSet<i64> = FxHashSet::default();
     let mut fates = Fates::new(history);
     let mut looks: Vec<(u64, LogPosition, OperationId)> = Vec::new();
     for (id, operation) in all() {

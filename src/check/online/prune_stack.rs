@@ -27,10 +27,10 @@
 use super::prune::{Fates, over};
 use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
-use crate::check::data::hash::FastMap;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Empty, Spec, added};
+use rustc_hash::FxHashMap;
 
 /// Passes over what is left. What a further one could still forget can wait.
 const PASSES_MAX: usize = 16;
@@ -137,8 +137,8 @@ impl Stack {
         spec: &Spec,
         settled: u64,
         may_go: impl Fn(OperationId) -> bool,
-    ) -> Option<FastMap<i64, Value>> {
-        let mut values: FastMap<i64, Value> = FastMap::default();
+    ) -> Option<FxHashMap<i64, Value>> {
+        let mut values: FxHashMap<i64, Value> = FxHashMap::default();
         let mut removals = OpenRemovals::new(history.threads.len());
         let mut open: Vec<Option<Timed>> = vec![None; history.threads.len()];
         for (number, event) in Events::new(history).enumerate() {
@@ -171,7 +171,7 @@ impl Stack {
     fn note(
         &mut self,
         history: &History,
-        values: &mut FastMap<i64, Value>,
+        values: &mut FxHashMap<i64, Value>,
         timed: Timed,
     ) -> Option<()> {
         let operation = history.operation(timed.id);

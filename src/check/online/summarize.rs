@@ -7,7 +7,6 @@
 use super::checkpoint::{Checkpoint, Timed, latest};
 use super::prune::{Fates, StandIn, When, kept};
 use crate::check::data::empty_answers;
-use crate::check::data::hash::FastMap;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
 use crate::check::search::steps::{Step, Steps, call_of};
@@ -17,6 +16,7 @@ use crate::core::operation::{Op, Status};
 use crate::model::{
     Call, Cell, Counter, Empty, Kind, Model, OrderedSet, Relaxed, Sequence, Spec, TextCell, key,
 };
+use rustc_hash::FxHashMap;
 
 /// Fewer operations of one object are left alone.
 const FEW: usize = 3;
@@ -69,7 +69,7 @@ pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) 
 
 impl<'a> Summary<'a> {
     fn keys(&mut self) {
-        let mut parts: FastMap<i64, Vec<OperationId>> = FastMap::default();
+        let mut parts: FxHashMap<i64, Vec<OperationId>> = FxHashMap::default();
         for id in self.history.ids() {
             let call = call_of(self.history, id);
             parts.entry(key(call.op, call.args)).or_default().push(id);

@@ -13,10 +13,10 @@ use super::keyed::unexplained;
 use super::parallel::{Failed, Share};
 use super::steps::call_of;
 use crate::check::data::events::Events;
-use crate::check::data::hash::FastMap;
 use crate::check::verdict::Limits;
 use crate::core::history::{History, OperationId};
 use crate::model::{Cell, Effect, key};
+use rustc_hash::FxHashMap;
 
 /// Which of the key's calls under way have taken effect, and what the cell holds then.
 #[derive(Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ struct Keys {
     names: SmallVec<[i64; LINEAR_MAX]>,
     keys: SmallVec<[Key; LINEAR_MAX]>,
     /// Their places, where there are too many to look at all.
-    index: FastMap<i64, u32>,
+    index: FxHashMap<i64, u32>,
 }
 
 /// Up to so many of anything are looked through one by one.
@@ -81,7 +81,7 @@ impl Keys {
 struct Met {
     all: SmallVec<[Configuration; LINEAR_MAX]>,
     /// Where they are many: by the cell and what had to take effect, what else had.
-    index: FastMap<(u64, Option<i64>), SmallVec<[u64; 2]>>,
+    index: FxHashMap<(u64, Option<i64>), SmallVec<[u64; 2]>>,
 }
 
 impl Met {
@@ -255,7 +255,7 @@ pub fn walk(
     limits: &Limits,
     share: &Share,
 ) -> Result<Option<Failed>, Exhausted> {
-    let (names, keys, index) = (SmallVec::new(), SmallVec::new(), FastMap::default());
+    let (names, keys, index) = (SmallVec::new(), SmallVec::new(), FxHashMap::default());
     let mut keys = Keys { initial: cell.initial, names, keys, index };
     let effects = [const { None }; OPEN_MAX];
     let (reached, visited) = (Met::default(), Met::default());

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::check::data::hash::{FastMap, FastSet};
 use crate::check::data::small::Few;
 use crate::check::verdict::Limits;
 use crate::model::Model;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Steps that may be open at once: one bit each.
 pub const OPEN_MAX: usize = 64;
@@ -80,19 +80,19 @@ pub struct Search<'l, O: Debug, M: Model<O>> {
     visited: Distinct<Configuration<M::State>>,
     /// Where steps are optional: for what was met (reached or not, and without its optional steps)
     /// the least that had taken effect of these.
-    met: FastMap<(bool, Configuration<M::State>), Vec<u64>>,
+    met: FxHashMap<(bool, Configuration<M::State>), Vec<u64>>,
     next: Vec<M::State>,
 }
 
 /// A set that keeps its order, so that it can be walked while it grows. Most are tiny.
 struct Distinct<T> {
     items: SmallVec<[T; LINEAR_MAX]>,
-    index: FastSet<T>,
+    index: FxHashSet<T>,
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
     fn new() -> Distinct<T> {
-        Distinct { items: SmallVec::new(), index: FastSet::default() }
+        Distinct { items: SmallVec::new(), index: FxHashSet::default() }
     }
 
     fn insert(&mut self, item: T) {
@@ -173,7 +173,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
             weight: 0,
             reached: Distinct::new(),
             visited: Distinct::new(),
-            met: FastMap::default(),
+            met: FxHashMap::default(),
             next: Vec::new(),
         }
     }

@@ -10,12 +10,12 @@ use super::steps::call_of;
 use super::strings::Strings;
 use super::{cells, parallel, text_witness};
 use crate::check::data::events::Events;
-use crate::check::data::hash::FastMap;
 use crate::check::data::words;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Op;
 use crate::model::{Call, Cell, Expect, Kind, Spec, key, returns_value};
+use rustc_hash::FxHashMap;
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
@@ -41,7 +41,7 @@ fn walk<'a, M: Expect<Call<'a>>>(
     mut search: Search<Call<'a>, M>,
     share: &Share,
 ) -> Result<Option<Failed>, Exhausted> {
-    let mut keys: FastMap<i64, Position<OperationId, Call<'a>, M::State>> = FastMap::default();
+    let mut keys: FxHashMap<i64, Position<OperationId, Call<'a>, M::State>> = FxHashMap::default();
     // The key that each thread's open operation concerns.
     let mut open: Vec<Option<i64>> = vec![None; history.threads.len()];
     for event in Events::new(history) {

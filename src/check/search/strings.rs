@@ -7,10 +7,10 @@
 
 use smallvec::SmallVec;
 
-use crate::check::data::hash::FastMap;
 use crate::core::history::History;
 use crate::core::operation::{Op, Status};
 use crate::model::{Call, Expect, Model};
+use rustc_hash::FxHashMap;
 
 /// The string of one key, as a number: which of the strings that gets found is the first that
 /// begins with it (the high half), and how long it is.
@@ -79,13 +79,13 @@ impl<'a> Found<'a> {
 
 /// The string of one key at a time; the key is that of the call.
 pub struct Strings<'a> {
-    found: FastMap<i64, Found<'a>>,
+    found: FxHashMap<i64, Found<'a>>,
     none: Found<'a>,
 }
 
 impl<'a> Strings<'a> {
     pub fn new(history: &'a History) -> Strings<'a> {
-        let mut found: FastMap<i64, Found> = FastMap::default();
+        let mut found: FxHashMap<i64, Found> = FxHashMap::default();
         for id in history.ids() {
             let operation = history.operation(id);
             if operation.op == Op::KvGet && operation.status == Status::Ok {

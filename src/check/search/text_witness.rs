@@ -4,11 +4,11 @@
 //!
 //! It is for keys of which no value is written twice: a value then names its write.
 
-use crate::check::data::hash::FastMap;
 use crate::check::data::words::{answered, called};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
+use rustc_hash::FxHashMap;
 
 /// A put or an append on the key, called before the get returned.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ struct Key<'a> {
     found: &'a [i64],
     writes: Vec<Write<'a>>,
     /// Which of them writes a value.
-    by_value: FastMap<i64, usize>,
+    by_value: FxHashMap<i64, usize>,
 }
 
 /// The witness against a get that no order explains, if a few calls show it.
@@ -54,7 +54,7 @@ impl<'a> Key<'a> {
             }
         }
         writes.sort_by_key(|write| (write.start, write.id));
-        let mut by_value = FastMap::default();
+        let mut by_value = FxHashMap::default();
         for (at, write) in writes.iter().enumerate() {
             for value in write.values {
                 if by_value.insert(*value, at).is_some() {

@@ -6,12 +6,12 @@ use super::checker::{explained, witness};
 use super::in_flight::first_under_way;
 use super::orders::contradicted;
 use super::transaction::{Outcome, Transaction};
-use crate::check::data::hash::FastSet;
 use crate::check::data::words;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
 use crate::model::Kind;
+use rustc_hash::FxHashSet;
 
 /// Most transactions that are left out one by one: each takes a search of the rest.
 const CUT_DOWN_MAX: usize = 400;
@@ -238,7 +238,7 @@ fn without_some(all: &mut Vec<Asked>, refused: &dyn Fn(&[Asked]) -> bool) -> boo
 fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
     let (others, last) = all.split_at(all.len() - size);
     let others = others.iter().filter(|(t, _)| t.may_commit());
-    let left: FastSet<Found> =
+    let left: FxHashSet<Found> =
         others.flat_map(|(t, _)| t.writes.iter().map(|(key, value)| (*key, *value))).collect();
     let alone = |(t, _): &Asked| {
         let mut alone = (*t).clone();
@@ -282,14 +282,14 @@ fn not_repeatable(history: &History, kind: Kind, all: &[Asked], count: usize) ->
 /// What was found under a key.
 type Found = (i64, Option<i64>);
 
-fn found_by(readers: &[Asked]) -> FastSet<Found> {
+fn found_by(readers: &[Asked]) -> FxHashSet<Found> {
     let found = readers.iter().flat_map(|(_, asked)| asked.reads.iter());
     found.map(|(key, value)| (*key, *value)).collect()
 }
 
 /// Whether some may have found what `transaction` left behind: then they may be refused for want of
 /// it.
-fn is_read(transaction: &Transaction, found: &FastSet<Found>) -> bool {
+fn is_read(transaction: &Transaction, found: &FxHashSet<Found>) -> bool {
     let mut left = transaction.writes.iter();
     // One under way may have left anything.
     transaction.outcome == Outcome::UnderWay

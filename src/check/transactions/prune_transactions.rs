@@ -19,7 +19,6 @@ use super::checker::{points, serial};
 use super::content::{HasContent, Instants, StoreContent};
 use super::transaction::{Outcome, Transaction};
 use super::{stamped, store, transaction};
-use crate::check::data::hash::FastMap;
 use crate::check::search::journal;
 use crate::check::search::journal::Cut;
 use crate::check::verdict::Limits;
@@ -27,6 +26,7 @@ use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::core::journal::Journal;
 use crate::core::operation::{Op, Status};
 use crate::model::{Kind, Model};
+use rustc_hash::FxHashMap;
 
 /// What is still held.
 pub struct Pruned {
@@ -77,7 +77,7 @@ struct Checkpoint {
     /// The latest commit timestamp before.
     committed: i64,
     /// Of transactions begun before, those of which something is to come.
-    fates: FastMap<usize, Fate>,
+    fates: FxHashMap<usize, Fate>,
 }
 
 /// What is to come of a transaction.
@@ -126,7 +126,7 @@ impl Ahead<'_> {
                     && states.all(|other| other == left)
                 {
                     let (last, committed) = (instant.end, instant.committed);
-                    found = Some(Checkpoint { last, left, committed, fates: FastMap::default() });
+                    found = Some(Checkpoint { last, left, committed, fates: FxHashMap::default() });
                 }
             }
         });
@@ -143,7 +143,7 @@ fn checkpoint<O: Debug + Instants, S: HasContent + PartialEq>(
     cut: &Cut<O, S>,
 ) -> Option<Checkpoint> {
     let way = cut.position.only_way(|one, other| one == other)?;
-    let mut fates: FastMap<usize, Fate> =
+    let mut fates: FxHashMap<usize, Fate> =
         way.state.running().iter().map(|number| (*number, Fate::Commit)).collect();
     for (id, _) in cut.position.open.iter().filter(|(_, bit)| way.done & bit == 0) {
         if let Some(number) = journal.get(*id).operation.begins() {
