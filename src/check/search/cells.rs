@@ -5,6 +5,9 @@
 //! The search is that of [`super::frontier`], specialised for cells: the effect of a call on a cell
 //! is a few words, and one numbering of the open calls serves all keys. More open calls than there
 //! are numbers go to [`super::keyed`].
+//!
+//! On 24 operations of 3 threads a map is 4.5 times and a register 2.6 times as fast as by the
+//! general search with a frontier for each key (bench `checking`).
 
 use smallvec::{SmallVec, smallvec};
 
