@@ -2,9 +2,15 @@
 //! finding on either carrier; faults are found, with threads and places; and what cannot be
 //! controlled is reported.
 
-use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 use std::path::PathBuf;
 
+use interlap::finding::FaultPlace;
+use interlap::fuzz::Coverage;
+use interlap::report::coverage::remarks;
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
+use interlap::trace::frame::{Awaited, Deed, DetectedKind, Wait, When};
+
+use super::fault::FoundFault;
 use super::tool::{Call, Tool, data};
 
 /// An adapter of `tests/data/controlled`.
@@ -29,12 +35,19 @@ fn clean(names: &[&str]) {
     }
 }
 
-/// Asserts that a fault is found and confirmed, and that its report has these words.
+/// Asserts that a fault is found and confirmed; gives it.
 #[track_caller]
-fn faulty(name: &str, more: &str, words: &[&str]) {
+fn faulty(name: &str, more: &str) -> FoundFault {
     let tool = Tool::new();
-    let answer = fuzz(&tool, name).rounds(3000).findings(1).with(more).expect(1, words);
-    answer.expect(1, &[CONFIRMED]);
+    let answer = fuzz(&tool, name).rounds(3000).findings(1).with(more).expect(1, &[CONFIRMED]);
+    let stored = answer.stored();
+    assert_eq!(stored.finding.confirmed, Some(true));
+    FoundFault::of(&stored)
+}
+
+/// What the run in `findings` covered.
+fn covered(tool: &Tool) -> Coverage {
+    tool.ledger().statistics.coverage.expect("that of the controlled engine")
 }
 
 #[test]
@@ -109,8 +122,8 @@ fn a_system_call_that_waits_cannot_be_controlled() {
 #[test]
 fn a_thread_that_outlives_the_round_leaks_nothing() {
     let tool = Tool::new();
-    let answer = fuzz(&tool, "static_pool").rounds(300).expect(0, &[NOTHING_FOUND]);
-    answer.lacks("leave memory behind");
+    fuzz(&tool, "static_pool").rounds(300).expect(0, &[NOTHING_FOUND]);
+    assert_eq!(covered(&tool).leaked_blocks, 0);
 }
 
 #[test]
@@ -137,7 +150,8 @@ fn randomness_time_output_and_wide_atomics_are_controlled() {
 fn link_time_optimization_keeps_the_hooks() {
     let tool = Tool::new();
     let run = tool.fuzz("treiber_stack").controlled().seed(3).with("--cflag -flto");
-    run.rounds(50).expect(0, &["50 rounds", NOTHING_FOUND]);
+    run.rounds(50).expect(0, &[NOTHING_FOUND]);
+    assert_eq!(tool.ledger().statistics.rounds, 50);
 }
 
 /// A seed gives the same run, whichever source the target uses.
@@ -155,35 +169,38 @@ fn random_numbers_come_from_the_seed() {
 
 #[test]
 fn a_deadlock_names_who_waits_where() {
-    let words = [
-        "Deadlock: every thread that has not ended waits for another",
-        "waits for the mutex at",
-        "which thread",
-        "in Queue::enqueue at abba.cpp:14",
-        "at abba.cpp:20",
-    ];
-    faulty("abba", "", &words);
-    faulty("abba", "--carrier thread", &words);
+    let waits = |place: &FaultPlace| {
+        matches!(place.deed, Deed::Waits(Wait { on: Awaited::Mutex, holder: Some(_), .. }))
+    };
+    for carrier in ["fiber", "thread"] {
+        let found = faulty("abba", &format!("--carrier {carrier}")).is(DetectedKind::Deadlock);
+        let found = found.has("Queue::enqueue at abba.cpp:14", waits);
+        found.has("Queue::dequeue at abba.cpp:20", waits);
+    }
 }
 
 #[test]
 fn a_lost_wakeup_is_a_deadlock() {
-    let words = ["Deadlock", "waits for the condition variable", "lost_wakeup.cpp:47"];
-    faulty("lost_wakeup", "", &words);
+    let found = faulty("lost_wakeup", "").is(DetectedKind::Deadlock);
+    found.has("Register::write at lost_wakeup.cpp:47", |place| {
+        matches!(place.deed, Deed::Waits(Wait { on: Awaited::Condition, .. }))
+    });
 }
 
 #[test]
 fn a_wait_for_a_signal_that_nobody_sends_is_a_deadlock() {
-    let words = ["Deadlock", "waits for a signal, in Counter::add at never_signalled.cpp:21"];
-    faulty("never_signalled", "", &words);
+    let found = faulty("never_signalled", "").is(DetectedKind::Deadlock);
+    found.has("Counter::add at never_signalled.cpp:21", |place| {
+        matches!(place.deed, Deed::Waits(Wait { on: Awaited::Signal, .. }))
+    });
 }
 
 /// As natively: the C++ library prints the exception.
 #[test]
 fn an_exception_that_leaves_a_thread_ends_the_process() {
     for carrier in ["fiber", "thread"] {
-        let words = ["crashed with SIGABRT", "two at once"];
-        faulty("thread_throws", &format!("--carrier {carrier}"), &words);
+        let found = faulty("thread_throws", &format!("--carrier {carrier}"));
+        found.crashed(libc::SIGABRT, "two at once");
     }
 }
 
@@ -192,69 +209,69 @@ fn an_exception_that_leaves_a_thread_ends_the_process() {
 fn freed_memory_used_by_uninstrumented_code_is_found() {
     // Without reuse of blocks, and with one job, so that the same finding always comes first.
     let more = "--heap keep --jobs 1";
-    let words = ["wrote to freed memory at 0x", ", byte 0", "in Set::remove at freed_lock.cpp:38"];
-    faulty("freed_lock", more, &words);
-    let words =
-        ["read from freed memory at 0x", ", byte 0", "in Register::read at copies_freed.cpp:19"];
-    faulty("copies_freed", more, &words);
+    let found = faulty("freed_lock", more).is(DetectedKind::UseAfterFree);
+    found.has("Set::remove at freed_lock.cpp:38", |place| {
+        matches!(place.deed, Deed::AccessedFreed { writes: true, offset: 0, .. })
+    });
+    let found = faulty("copies_freed", more).is(DetectedKind::UseAfterFree);
+    found.has("Register::read at copies_freed.cpp:19", |place| {
+        matches!(place.deed, Deed::AccessedFreed { writes: false, offset: 0, .. })
+    });
 }
 
 #[test]
 fn a_stack_overflow_is_named() {
-    let words = ["crashed with SIGSEGV", "deeper at endless_recursion.cpp", "stack overflow"];
-    faulty("endless_recursion", "", &words);
+    let found = faulty("endless_recursion", "").crashed(libc::SIGSEGV, "stack overflow");
+    assert!(found.line.starts_with("deeper at endless_recursion.cpp"), "{}", found.line);
 }
 
 #[test]
 fn an_overwritten_lock_aborts() {
-    faulty("overwritten_lock", "", &["crashed with SIGABRT", "Invalid argument"]);
+    faulty("overwritten_lock", "").crashed(libc::SIGABRT, "Invalid argument");
 }
 
 #[test]
 fn threads_that_spin_for_ever_are_a_livelock() {
-    faulty("never_released", "", &["Livelock", "at never_released.cpp:13"]);
-    faulty("undo_each_other", "", &["Livelock", "runs, in Register::enter at undo_each_other.cpp"]);
+    for (name, line) in [
+        ("never_released", "Stack::lock at never_released.cpp:13"),
+        ("undo_each_other", "Register::enter at undo_each_other.cpp"),
+    ] {
+        faulty(name, "").is(DetectedKind::Livelock).has(line, |place| place.deed == Deed::Runs);
+    }
 }
 
 #[test]
 fn a_livelock_has_its_places_however_many_rounds_faulted_before() {
     let tool = Tool::new();
-    let answer =
-        fuzz(&tool, "never_released").rounds(100).jobs(1).expect(1, &["at never_released.cpp:13"]);
-    answer.lacks("NOT REPRODUCED");
+    let answer = fuzz(&tool, "never_released").rounds(100).jobs(1).expect(1, &[]);
+    let stored = answer.stored();
+    assert_eq!(stored.finding.confirmed, Some(true));
+    let found = FoundFault::of(&stored).is(DetectedKind::Livelock);
+    found.has("Stack::lock at never_released.cpp:13", |place| place.deed == Deed::Runs);
 }
 
 #[test]
 fn memory_faults_name_the_access_and_the_earlier_free_or_allocation() {
-    faulty(
-        "use_after_free",
-        "",
-        &[
-            "freed memory at 0x",
-            ", byte 8 of a block, in ",
-            "had freed the block, in ",
-            "free.cpp:29",
-        ],
-    );
-    faulty("freed_by_who_leaves", "", &[" after its call ", " had freed the block, in "]);
-    faulty(
-        "double_free",
-        "",
-        &[
-            "freed the block at 0x",
-            ", which was freed already, in Register::",
-            "had freed it, in Register",
-        ],
-    );
-    faulty("bad_free", "", &["where no block begins, in Queue::~Queue at bad_free.cpp"]);
-    faulty(
-        "past_the_end",
-        "",
-        &[
-            "wrote to byte 24 of a block of 24 bytes, in Stack::push at past_the_end.cpp",
-            "had allocated the block, in Stack::Stack",
-        ],
-    );
+    let freed = |place: &FaultPlace| matches!(place.deed, Deed::HadFreed { .. });
+    let found = faulty("use_after_free", "").is(DetectedKind::UseAfterFree);
+    let found = found.has("Stack::pop at use_after_free.cpp", |place| {
+        matches!(place.deed, Deed::AccessedFreed { offset: 8, .. })
+    });
+    found.has("Stack::pop at use_after_free.cpp:29", freed);
+    let found = faulty("freed_by_who_leaves", "").is(DetectedKind::UseAfterFree);
+    found.has("", |place| freed(place) && matches!(place.who.when, When::AfterCall(_)));
+    let found = faulty("double_free", "").is(DetectedKind::DoubleFree);
+    let found = found.has("Register::", |place| matches!(place.deed, Deed::FreedAgain { .. }));
+    found.has("Register", freed);
+    let found = faulty("bad_free", "").is(DetectedKind::BadFree);
+    found.has("Queue::~Queue at bad_free.cpp", |place| {
+        matches!(place.deed, Deed::FreedNoBlock { .. })
+    });
+    let found = faulty("past_the_end", "").is(DetectedKind::OutOfBounds);
+    let found = found.has("Stack::push at past_the_end.cpp", |place| {
+        place.deed == Deed::AccessedBehind { writes: true, offset: 24, bytes: 24 }
+    });
+    found.has("Stack::Stack", |place| matches!(place.deed, Deed::HadAllocated { .. }));
 }
 
 #[test]
@@ -271,18 +288,25 @@ fn a_crash_costs_one_round() {
 #[test]
 fn leaks_are_no_finding() {
     let tool = Tool::new();
-    fuzz(&tool, "leaking")
-        .rounds(300)
-        .expect(0, &[NOTHING_FOUND, "warning: most rounds leave memory behind: 1.0 blocks"]);
+    let answer = fuzz(&tool, "leaking").rounds(300).expect(0, &[NOTHING_FOUND]);
+    let covered = covered(&tool);
+    assert!(covered.leaks() && covered.leaked_blocks == covered.leaky_rounds, "{covered:?}");
+    // And the run says so.
+    let remarks = remarks(&covered);
+    assert!(!remarks.is_empty());
+    for remark in &remarks {
+        answer.expect(0, &[remark]);
+    }
 }
 
 #[test]
 fn a_thread_that_computes_for_ever_is_a_hang() {
     for carrier in ["fiber", "thread"] {
         let tool = Tool::new();
-        let answer = fuzz(&tool, "endless").findings(1).with("--hang 2s").carrier(carrier).run();
-        let words = ["came to no atomic access, lock", "runs, in Register::compute at endless.cpp"];
-        answer.expect(1, &words).expect(1, &[CONFIRMED, "(hang calling"]);
+        let run = fuzz(&tool, "endless").findings(1).with("--hang 2s").carrier(carrier);
+        let stored = run.expect(1, &[CONFIRMED, "(hang calling"]).stored();
+        let found = FoundFault::of(&stored).is(DetectedKind::Hang);
+        found.has("Register::compute at endless.cpp", |place| place.deed == Deed::Runs);
     }
 }
 
@@ -310,7 +334,8 @@ fn too_much_static_data_is_left_to_native_threads() {
         .rounds(50)
         .expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
     let run = tool.fuzz(adapter("large_static")).rounds(50).calls(20);
-    run.expect(0, &["going on with native threads", "50 rounds", NOTHING_FOUND]);
+    run.expect(0, &["going on with native threads", NOTHING_FOUND]);
+    assert_eq!(tool.ledger().statistics.rounds, 50);
 }
 
 /// Both where all of a target is inline assembly, and where one lock of several is.
@@ -323,7 +348,8 @@ fn inline_assembly_is_left_to_native_threads() {
         let words = ["cannot control: atomic instructions", line, "or use --engine native"];
         answer.expect(2, &words);
         let run = tool.fuzz(adapter(name)).rounds(40).calls(20);
-        run.expect(0, &["going on with native threads", "40 rounds", NOTHING_FOUND]);
+        run.expect(0, &["going on with native threads", NOTHING_FOUND]);
+        assert_eq!(tool.ledger().statistics.rounds, 40);
     }
 }
 

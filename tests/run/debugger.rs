@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use interlap::core::history::{NEVER, OperationId};
+use interlap::core::plan::{Engine, Plan};
 use interlap::finding::Stored;
 use interlap::report::words::BREAK_AT_IT_WITH;
 
@@ -145,9 +146,13 @@ fn gdb_stops_at_steps_and_at_preemptions_and_continues() {
     ];
     let answer = debug(&tool, &finding, &format!("--step {step}"), &commands(&asked));
     in_order(&answer.expect(0, &["came to its end"]).out, &commands(&expected));
-    let letter = ('A'..='Z').nth(stored.shown().len()).expect("few operations");
-    let answer = debug(&tool, &finding, &format!("--op {letter}"), &[]);
-    answer.expect(2, &["this finding's operations are A to "]);
+    let count = stored.shown().len();
+    let letter = |at: usize| ('A'..='Z').nth(at).expect("few operations").to_string();
+    let answer = debug(&tool, &finding, &format!("--op {}", letter(count)), &[]);
+    answer.expect(2, &[]);
+    // It names the letters that there are.
+    let mut named = answer.err.split(|c: char| !c.is_alphanumeric());
+    assert!(named.any(|word| word == "A") && named.any(|word| word == letter(count - 1)));
 }
 
 /// Runs a target to its fault in gdb, which must stop there and print this.
@@ -202,7 +207,9 @@ fn the_error_for_a_finding_that_cannot_be_debugged_says_what_to_do() {
     tool.replay(&finding).with("--gdb --op AB").expect(2, &["a letter of the finding"]);
     let text = adapters::dequeue("if (added > 3) value++;");
     let run = tool.fuzz_text("forgetful.cpp", &text).native().findings(1);
-    let native = run.out("native").expect(1, &["To hunt it", "--engine controlled\n"]);
+    let native = run.out("native").expect(1, &[BREAK_AT_IT_WITH]);
+    let plan = Plan { engine: Engine::Controlled, ..native.stored().finding.plan };
+    native.expect(1, &[&format!("{plan}\n")]);
     tool.replay(native.finding())
         .with("--gdb")
         .expect(2, &["native threads, which run differently each time", "--engine controlled"]);

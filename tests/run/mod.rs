@@ -14,6 +14,7 @@ mod explaining;
 mod exporting;
 mod exporting_faults;
 mod fake;
+mod fault;
 mod growth;
 mod jobs;
 mod long;

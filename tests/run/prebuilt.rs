@@ -1,9 +1,10 @@
 //! Structures in an uninstrumented prebuilt library: the controlled engine sees only the adapter.
 
-use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 use std::process::Command;
 
-use super::tool::Tool;
+use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+
+use super::tool::{Answer, Tool};
 
 /// A library that loses additions, without hooks, locks or atomics.
 const LIBRARY: &str = "
@@ -46,6 +47,14 @@ fn adapter(tool: &Tool) -> String {
     ADAPTER.replace("$FOLDER", folder.to_str().expect("UTF-8"))
 }
 
+/// The line about a run without findings.
+#[track_caller]
+fn verdict(answer: &Answer) -> &str {
+    answer.expect(0, &[]);
+    let line = answer.out.lines().find(|line| line.starts_with(NOTHING_FOUND));
+    line.unwrap_or_else(|| panic!("no verdict in {}", answer.all()))
+}
+
 #[test]
 fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
     let tool = Tool::new();
@@ -59,15 +68,33 @@ fn native_threads_take_over_where_only_the_adapter_is_instrumented() {
 fn a_run_that_saw_few_accesses_says_so() {
     let tool = Tool::new();
     let text = adapter(&tool);
-    let run = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled();
-    let answer = run.expect(0, &["500 rounds", "never inside liblossy.so", NOTHING_FOUND]);
-    assert!(!answer.out.contains("Threads were switched between"), "{}", answer.all());
+    let answer = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled().run();
+    assert!(verdict(&answer).contains("liblossy.so"), "{}", answer.all());
+    let statistics = tool.ledger().statistics;
+    assert_eq!(statistics.rounds, 500);
+    assert!(statistics.coverage.expect("of the controlled engine").has_few_pairs());
 }
 
 #[test]
 fn locks_alone_are_enough_if_all_code_is_instrumented() {
     let tool = Tool::new();
-    let run = tool.fuzz("mutex_map").seed(1).rounds(3000);
-    let answer = run.expect(0, &["0 pairs", "Threads were switched between accesses"]);
+    let answer = tool.fuzz("mutex_map").seed(1).rounds(3000).run();
+    assert!(!verdict(&answer).contains(".so"), "{}", answer.all());
+    assert_eq!(tool.ledger().statistics.coverage.expect("of the controlled engine").pairs.total, 0);
     assert!(!answer.err.contains("native threads"), "{}", answer.all());
+}
+
+mod snapshots {
+    use super::*;
+
+    #[test]
+    fn a_run_says_where_threads_were_switched() {
+        let (between, inside) = ("Threads were switched between accesses", "never inside");
+        let tool = Tool::new();
+        let text = adapter(&tool);
+        let answer = tool.fuzz_text("lossy.cpp", &text).rounds(500).controlled().run();
+        answer.expect(0, &["never inside liblossy.so"]).lacks(between);
+        let answer = tool.fuzz("mutex_map").seed(1).rounds(100).controlled().run();
+        answer.expect(0, &[between]).lacks(inside);
+    }
 }

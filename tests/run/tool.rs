@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
+use interlap::campaign::ledger::Ledger;
 use interlap::finding::Stored;
 use interlap::report::words::CONFIRMED;
 use serde_json::Value;
@@ -118,6 +119,11 @@ impl Tool {
     /// The findings' directories below `findings`.
     pub fn findings(&self) -> Vec<PathBuf> {
         findings(&self.path("findings"))
+    }
+
+    /// What is stored of the run in `findings`.
+    pub fn ledger(&self) -> Ledger {
+        Ledger::load(&self.path("findings")).expect("a run")
     }
 
     /// The one finding's directory.
