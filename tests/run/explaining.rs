@@ -3,8 +3,13 @@
 
 use std::path::Path;
 
-use interlap::finding::Failure;
-use interlap::report::words::{CONFIRMED, FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPED_INSIDE};
+use interlap::core::operation::Op;
+use interlap::finding::interleaving::{Action, Call, Memory, Row, RowKind, Value, in_short};
+use interlap::finding::{Failure, FaultPlace, Stored};
+use interlap::process::fault::FaultKind;
+use interlap::report::text::witness_note;
+use interlap::report::words::{FINDING, HOW_IT_WENT, SHRUNK_TO, STOPPED_INSIDE};
+use interlap::trace::frame::{Awaited, Deed, DetectedKind, When};
 
 use super::tool::{Tool, read};
 
@@ -32,19 +37,69 @@ fn explained(tool: &Tool, finding: &Path, twin: &str) -> (String, String) {
     (read(finding.join("report.txt")), answer.out)
 }
 
+/// All rows of the stored table.
+fn rows(stored: &Stored) -> &[Row] {
+    &stored.interleaving.as_ref().expect("a table").rows
+}
+
+/// The rows of the stored table that a report shows.
+fn rows_shown(stored: &Stored) -> Vec<Row> {
+    in_short(rows(stored))
+}
+
+/// Asserts that some row's action fits.
+#[track_caller]
+fn does(rows: &[Row], fits: impl Fn(&Action) -> bool) {
+    assert!(rows.iter().filter_map(Row::action).any(fits), "{rows:#?}");
+}
+
+/// A member of the structure under test.
+fn member(path: &str) -> Memory {
+    Memory::Member { block: None, index: None, path: path.to_string() }
+}
+
+/// Whether it is a member of a block of memory.
+fn is_of_block(memory: &Memory, member: &str) -> bool {
+    matches!(memory, Memory::Member { block: Some(_), path, .. } if path == member)
+}
+
+/// The kind of a fault and its places.
+#[track_caller]
+fn fault(stored: &Stored) -> (FaultKind, &[FaultPlace]) {
+    match &stored.finding.what {
+        Failure::Fault { kind, places, .. } => (*kind, places),
+        violation => panic!("{violation:?}"),
+    }
+}
+
+fn had_freed(place: &&FaultPlace) -> bool {
+    matches!(place.deed, Deed::HadFreed { .. })
+}
+
 #[test]
 fn the_line_of_the_bug_is_named() {
     for (twin, line) in TWINS {
         let tool = Tool::new();
-        let (report, output) = explained(&tool, &tool.twin(twin), twin);
+        let finding = tool.twin(twin);
+        let (report, output) = explained(&tool, &finding, twin);
         assert!(output.contains(line), "{twin}: no {line:?} in\n{output}\n{report}");
         // In transactions, whole calls of two clients take turns.
         let stops = output.contains(STOPPED_INSIDE) || twin == "versioned_store_lost_update";
         assert!(stops, "{twin}:\n{output}");
         if twin == "treiber_aba" {
             // A member of the structure, and a member of a block that it points to.
-            assert!(output.contains("  top from 1 to 0"), "{output}");
-            assert!(output.contains("[1].next is 0"), "{output}");
+            let stored = Stored::load(&finding).expect("written");
+            let shown = rows_shown(&stored);
+            let (from, to) = (Value::Number(1), Value::Number(0));
+            let taken = Action::Exchanges { at: member("top"), from, to };
+            does(&shown, |did| *did == taken);
+            let is_next = |at: &Memory| {
+                is_of_block(at, "next") && matches!(at, Memory::Member { index: Some(1), .. })
+            };
+            does(
+                &shown,
+                |did| matches!(did, Action::Reads { at, value: Value::Number(0) } if is_next(at)),
+            );
         }
     }
 }
@@ -117,29 +172,48 @@ struct Stack {
 INTERLAP_TARGET(Stack)
 "#;
     let tool = Tool::new();
-    let words = ["crashed with SIGSEGV", CONFIRMED, SHRUNK_TO, "1 preempt"];
     let run = tool.fuzz_text("looks_twice.cpp", text).controlled().rounds(20_000).findings(1);
-    let finding = run.shrinking("20s").expect(1, &words).finding();
-    let output =
-        tool.explain(finding).expect(1, &["is stopped inside of pop()", "top from #2 to 0"]);
-    let crash = output.out.lines().find(|line| line.contains("crashes with SIGSEGV at 0x8"));
-    assert!(crash.is_some_and(|line| line.contains("BUG: there may be")), "{}", output.all());
+    let found = run.shrinking("20s").expect(1, &["SIGSEGV"]).stored();
+    assert_eq!(fault(&found).0, FaultKind::Signal(libc::SIGSEGV));
+    assert_eq!(found.finding.confirmed, Some(true));
+    let size = found.finding.shrunk.as_ref().expect("it was shrunk").size;
+    assert_eq!(size.preemptions, Some(1), "{size}");
+    let line = "BUG: there may be none any more";
+    let output = tool.explain(&found.directory).expect(1, &["SIGSEGV", "pop()", line]);
+    let stored = Stored::load(&found.directory).expect("written");
+    let shown = rows_shown(&stored);
+    let stops = RowKind::Stopped(Call { op: Op::Pop, args: Vec::new() });
+    assert!(shown.iter().any(|row| row.what == stops), "{}", output.all());
+    let from = Value::Pointer { to: Memory::Block { number: 2, offset: 0 }, tag: 0 };
+    let taken = Action::Exchanges { at: member("top"), from, to: Value::Number(0) };
+    does(&shown, |did| *did == taken);
+    let crash = Action::Crashes { signal: libc::SIGSEGV, at: Some(Memory::Address(8)) };
+    let crash = shown.iter().find(|row| row.action() == Some(&crash)).expect("the crash");
+    assert!(crash.place().is_some_and(|place| place.text.contains(line)), "{crash:?}");
 }
 
 /// A failed assertion, and an exit: the table ends with the adapter's line.
 #[test]
 fn the_end_of_the_process_has_its_line() {
-    for (code, words, row) in [
-        ("assert(added < 3);", "crashed with SIGABRT", "crashes with SIGABRT"),
-        ("if (added == 3) exit(3);", "exit status 3", "ends the process"),
+    for (code, kind) in [
+        ("assert(added < 3);", FaultKind::Signal(libc::SIGABRT)),
+        ("if (added == 3) exit(3);", FaultKind::Exit(3)),
     ] {
         let tool = Tool::new();
         let text = super::adapters::enqueue(code);
         let run = tool.fuzz_text("ends.cpp", &text).controlled().rounds(200).findings(1);
-        let finding = run.expect(1, &[FINDING, words]).finding();
-        let output = tool.explain(finding).run();
-        let line = output.out.lines().find(|line| line.contains(row));
-        assert!(line.is_some_and(|line| line.contains(code)), "{}", output.all());
+        let finding = run.expect(1, &[FINDING]).finding();
+        tool.explain(&finding).expect(1, &[code]);
+        let stored = Stored::load(&finding).expect("written");
+        assert_eq!(fault(&stored).0, kind);
+        let ends = |row: &&Row| match row.action() {
+            Some(Action::Crashes { signal, .. }) => kind == FaultKind::Signal(*signal),
+            Some(Action::EndsProcess) => kind == FaultKind::Exit(3),
+            _ => false,
+        };
+        let shown = rows_shown(&stored);
+        let end = shown.iter().find(ends).expect("the end");
+        assert!(end.place().is_some_and(|place| place.text.contains(code)), "{end:?}");
     }
 }
 
@@ -166,14 +240,19 @@ struct Register {
 INTERLAP_TARGET(Register)
 "#;
     let run = tool.fuzz_text("freed.cpp", text).with("--cflag -O0").findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
-    let report = read(finding.join("report.txt"));
-    assert!(report.contains("had freed the block, in Register::write at freed.cpp:14"), "{report}");
+    let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
+    let (_, places) = fault(&stored);
+    let freed = places.iter().find(had_freed).expect("the free");
+    let line = freed.line.as_ref().expect("its line");
+    assert_eq!((&*line.function, line.line), ("Register::write", 14), "{line:?}");
+    assert!(line.file.ends_with("freed.cpp"), "{line:?}");
+    let report = read(stored.directory.join("report.txt"));
+    assert!(report.contains("Register::write at freed.cpp:14"), "{report}");
 }
 
-/// The freed block, the call that freed it, and what threads wait for have the target's names.
+/// The freed block and the call that freed it have the target's names.
 #[test]
-fn memory_and_calls_of_a_fault_have_their_names() {
+fn memory_and_calls_of_a_use_after_free_have_their_names() {
     let shared = r#"
 #include <interlap.hpp>
 #include <memory>
@@ -189,14 +268,32 @@ INTERLAP_TARGET(Register)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("shared.cpp", shared).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &[SHRUNK_TO]).finding();
-    let report = read(finding.join("report.txt"));
-    for part in [", write(", "had freed the block", "freed memory at #", "frees #", ".use_count"] {
+    let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
+    let (_, places) = fault(&stored);
+    let is_named = |memory: &Memory| memory.block().is_some();
+    let accessed = &places[0];
+    assert!(matches!(accessed.deed, Deed::AccessedFreed { .. }), "{accessed:?}");
+    assert!(accessed.memory.as_ref().is_some_and(is_named), "{accessed:?}");
+    let freed = places.iter().find(had_freed).expect("the free");
+    assert!(freed.call.as_ref().is_some_and(|call| call.op == Op::RegisterWrite), "{freed:?}");
+    let shown = rows_shown(&stored);
+    does(&shown, |did| matches!(did, Action::Frees { block } if is_named(block)));
+    let kind = DetectedKind::UseAfterFree;
+    let last = shown.iter().filter_map(Row::action).next_back();
+    assert!(
+        matches!(last, Some(Action::Faults { kind: last, at: Some(at) })
+            if *last == kind && is_of_block(at, "use_count")),
+        "{last:?}"
+    );
+    let report = read(stored.directory.join("report.txt"));
+    for part in [", write(", ".use_count"] {
         assert!(report.contains(part), "no {part:?} in {report}");
     }
-    let last = report.lines().rfind(|line| line.contains("which was freed "));
-    assert!(last.is_some_and(|line| line.contains("use_count")), "{report}");
+}
 
+/// What threads wait for, and the containers that they change, have the target's names.
+#[test]
+fn memory_and_calls_of_a_deadlock_have_their_names() {
     let asleep = r#"
 #include <interlap.hpp>
 #include <condition_variable>
@@ -227,15 +324,31 @@ INTERLAP_TARGET(Counter)
 "#;
     let tool = Tool::new();
     let run = tool.fuzz_text("asleep.cpp", asleep).controlled().findings(1).shrinking("4s");
-    let finding = run.rounds(100_000).expect(1, &["Deadlock", SHRUNK_TO]).finding();
-    let report = read(finding.join("report.txt"));
-    let waits = "waits for ever for the condition variable at changed";
-    assert!(report.contains(waits) && report.contains(", add("), "{report}");
+    let stored = run.rounds(100_000).expect(1, &[SHRUNK_TO]).stored();
+    let (kind, places) = fault(&stored);
+    assert_eq!(kind, FaultKind::Detected(DetectedKind::Deadlock));
+    let adds = |place: &FaultPlace| place.call.as_ref().is_some_and(|c| c.op == Op::CounterAdd);
+    assert!(places.iter().any(adds), "{places:?}");
     // In each deadlock, the thread that created the structure waits for the others.
-    assert!(!report.contains("that creates, drains"), "{report}");
+    assert!(places.iter().all(|place| place.who.when != When::Keeper), "{places:?}");
+    let shown = rows_shown(&stored);
+    does(&shown, |did| {
+        matches!(did, Action::WaitsForEver { wait, at }
+            if wait.on == Awaited::Condition && *at == member("changed"))
+    });
     // The growth of a vector is one row.
-    assert!(report.contains("added is changed"), "{report}");
-    tool.explain(finding).with("--all").expect(1, &["added.begin = #", "added.end_of_storage = #"]);
+    let grows = Action::WorksIn { container: member("added"), changes: true };
+    does(&shown, |did| *did == grows);
+    let all = tool.explain(&stored.directory).with("--all");
+    all.expect(1, &["added.begin", "added.end_of_storage"]);
+    for path in ["added.begin", "added.end_of_storage"] {
+        let is_block = |to: &Value| matches!(to, Value::Pointer { to, .. } if to.block().is_some());
+        let is_it = |at: &Memory| *at == member(path);
+        does(
+            rows(&stored),
+            |did| matches!(did, Action::Sets { at, to, .. } if is_it(at) && is_block(to)),
+        );
+    }
 }
 
 /// The bug needs two neighbouring keys, and not the first one.
@@ -279,7 +392,10 @@ INTERLAP_TARGET(Map)
 fn a_single_operation_is_shown_with_what_came_before_it() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(2).findings(1).shrinking("0s");
-    let stored = run.expect(1, &["What is said above is about "]).stored();
+    let answer = run.expect(1, &[FINDING]);
+    let stored = answer.stored();
     let Failure::Violation { operations, .. } = &stored.finding.what else { panic!("a violation") };
     assert!(operations.len() == 1 && stored.round.history.len() > 12, "another seed is needed");
+    let note = witness_note(&stored.shown(), operations).expect("others are shown, too");
+    answer.expect(1, &[&note]);
 }

@@ -7,10 +7,13 @@ use std::process::Stdio;
 
 use interlap::core::operation::Op;
 use interlap::finding::{Failure, Size, Stored};
-use interlap::report::words::{CONFIRMED, SHRUNK_TO, UNEXPLAINED};
+use interlap::report::words::{CONFIRMED, FINDING, SHRUNK_TO, UNEXPLAINED};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::tool::{Tool, data};
+
+/// The command that a run gives for a finding while it shrinks it.
+const SHOW: &str = "interlap show ";
 
 /// All broken twins.
 pub const TWINS: [&str; 14] = [
@@ -114,7 +117,9 @@ fn a_deadlock_becomes_small_and_stays_that_deadlock() {
 fn a_finding_is_reported_once() {
     let tool = Tool::new();
     let run = tool.fuzz("mutex_map_lost_update").controlled().seed(5).findings(1);
-    let answer = run.shrinking("2s").expect(1, &["found after ", SHRUNK_TO]);
+    let answer = run.shrinking("2s").expect(1, &[SHRUNK_TO]);
+    let notice = answer.err.find(SHOW).expect("how to see it as it is, before it is reported");
+    assert!(Some(notice) < answer.err.find(UNEXPLAINED), "{}", answer.err);
     assert_eq!(answer.err.matches(UNEXPLAINED).count(), 1, "{}", answer.err);
     // If the user ends the shrinking, the finding so far is reported.
     let tool = Tool::new();
@@ -123,13 +128,12 @@ fn a_finding_is_reported_once() {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("starts");
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut lines = lines.map(|line| line.expect("UTF-8"));
-    let is_found = |line: &String| line.starts_with("found after ");
-    assert!(lines.any(|line| is_found(&line)));
+    assert!(lines.any(|line| line.contains(SHOW)));
     let pid = Pid::from_raw(child.id() as i32).expect("a process");
     kill_process(pid, Signal::INT).expect("it is there");
     let rest: Vec<String> = lines.collect();
     assert_eq!(child.wait().expect("ends").code(), Some(1), "{rest:?}");
-    let whole = rest.iter().filter(|line| line.starts_with("Finding ")).count();
+    let whole = rest.iter().filter(|line| line.starts_with(FINDING)).count();
     assert_eq!(whole, tool.findings().len(), "{rest:#?}");
 }
 
@@ -139,7 +143,7 @@ fn a_finding_is_reported_once() {
 fn a_run_shrinks_and_shrinking_can_continue() {
     let tool = Tool::new();
     let run = tool.fuzz("atomic_register_split_cas").seed(5).findings(1).shrinking("30s");
-    let once = run.expect(1, &["found after ", SHRUNK_TO]).stored();
+    let once = run.expect(1, &[SHOW, SHRUNK_TO]).stored();
     let original = std::fs::read(once.directory.join("original.mpk")).expect("kept");
     tool.shrink(&once.directory).within("5s").expect(1, &[SHRUNK_TO]);
     let twice = Stored::load(&once.directory).expect("written");

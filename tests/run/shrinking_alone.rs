@@ -67,5 +67,5 @@ fn a_sequential_violation_of_native_threads_becomes_small() {
 fn a_run_shrinks_a_sequential_violation() {
     let tool = Tool::new();
     let run = tool.fuzz_text("stack.cpp", STACK).findings(1).shrinking("60s");
-    run.expect(1, &["found after ", "4 calls of 1 thread"]);
+    run.expect(1, &[SHRUNK_TO, "4 calls of 1 thread"]);
 }

@@ -2,7 +2,7 @@
 //! measured share of rounds that show them.
 
 use interlap::core::measured::Measured;
-use interlap::finding::{Finding, Stored};
+use interlap::finding::{Failure, Finding, Stored};
 use interlap::report::words::{REPRODUCE_WITH, SHRUNK_TO};
 
 use super::shrinking::{EVENT, is_the_same};
@@ -60,10 +60,10 @@ fn is_small(tool: &Tool, found: &Stored, calls_max: usize) {
     assert!((2..=calls_max).contains(&size.calls), "{size}");
     assert!((2..=calls_max / 2).contains(&size.threads), "{size}");
     assert_eq!(shrunk.finding.plan.scenarios[0].calls(), size.calls);
-    let Measured { rounds, shown, .. } = measured(&shrunk.finding);
-    assert!(0 < shown && shown <= rounds, "{shown} of {rounds}");
-    let share = format!("Shown in {shown} of {rounds} rounds, about one every ");
-    tool.show(directory).expect(0, &[SHRUNK_TO, &share, "with 95 % confidence"]);
+    let measured = measured(&shrunk.finding);
+    assert!(0 < measured.shown && measured.shown <= measured.rounds, "{measured}");
+    let words = [SHRUNK_TO, &measured.to_string(), &measured.certainty()];
+    tool.show(directory).expect(0, &words);
     let words = ["Running these calls until it recurs", "19 times in 20", "It recurred after"];
     tool.replay(directory).expect(1, &words);
 }
@@ -83,7 +83,7 @@ fn a_crash_of_native_threads_becomes_small() {
         found.finding.signature
     );
     let directory = &found.directory;
-    tool.shrink(directory).within("20s").expect(1, &[SHRUNK_TO, "Shown in"]);
+    tool.shrink(directory).within("20s").expect(1, &[SHRUNK_TO]);
     is_the_same(&found, &Stored::load(&found.directory).expect("written"));
     is_small(&tool, &found, 6);
 }
@@ -126,7 +126,7 @@ mod timing {
         let tool = Tool::new();
         let (_, found) = found(&tool, &hasty_set(""), "--calls 500");
         let directory = &found.directory;
-        tool.shrink(directory).within("15s").expect(1, &[SHRUNK_TO, "Shown in"]);
+        tool.shrink(directory).within("15s").expect(1, &[SHRUNK_TO]);
         let shrunk = Stored::load(&found.directory).expect("written");
         is_the_same(&found, &shrunk);
         is_small(&tool, &found, 6);
@@ -144,7 +144,7 @@ mod timing {
     fn a_run_of_native_threads_shrinks_what_it_found() {
         let tool = Tool::new();
         let (answer, stored) = found(&tool, &hasty_set(""), "--shrink 10s");
-        answer.expect(1, &["hasty", "found after ", SHRUNK_TO, "Shown in"]);
+        answer.expect(1, &["hasty", SHRUNK_TO, &measured(&stored.finding).to_string()]);
         is_small(&tool, &stored, 8);
         assert!(stored.directory.join("original.mpk").exists());
     }
@@ -174,7 +174,11 @@ struct Accounts {
 INTERLAP_TARGET(Accounts)
 ";
         let (answer, stored) = found(&tool, text, "--hang 2s --shrink 10s");
-        answer.expect(1, &[SHRUNK_TO, "Shown in", "No progress for 2 s"]);
+        answer.expect(1, &[SHRUNK_TO, &measured(&stored.finding).to_string()]);
+        let Failure::Fault { hang: Some(hang), .. } = &stored.finding.what else {
+            panic!("a hang")
+        };
+        assert_eq!(hang.seconds, 2);
         assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
         // Two calls, if the machine has time for it: each sighting takes some 0.3 seconds.
         is_small(&tool, &stored, 16);
@@ -197,7 +201,8 @@ INTERLAP_TARGET(Accounts)
         let includes = "#include <chrono>\n#include <sys/stat.h>\n";
         let text = format!("{includes}{}", hasty_set(seldom));
         let (answer, stored) = found(&tool, &text, "--shrink 10s");
-        answer.expect(1, &[SHRUNK_TO, "Shown in"]);
-        assert!(measured(&stored.finding).seconds > 1.0);
+        let measured = measured(&stored.finding);
+        answer.expect(1, &[SHRUNK_TO, &measured.to_string()]);
+        assert!(measured.seconds > 1.0);
     }
 }
