@@ -291,9 +291,10 @@ fn journal(history: &History) -> Journal<model::Call<'_>> {
     journal
 }
 
-/// Many histories of 3 threads x 8 operations: what bounds a fuzzer of short rounds. Each pass checks them all, and then
-/// by the general search; the first pass is to warm up. Prints microseconds a history, the fastest
-/// pass and the median, the median of the general search, and how many times as long that is.
+/// Many histories of 3 threads x 8 operations: what bounds a fuzzer of short rounds. Each pass
+/// checks them all, and then by the general search; the first pass is to warm up. Prints
+/// microseconds a history, the fastest pass and the median, the median of the general search, and
+/// how many times as long that is.
 fn measure_small(text: &str) {
     const HISTORIES: usize = 1000;
     const PASSES: usize = 9;
