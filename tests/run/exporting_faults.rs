@@ -127,7 +127,7 @@ INTERLAP_TARGET(Counter)
     assert!(program.contains(", WRITE, 8, 1}"), "{program}");
 }
 
-/// The fault needs another round than 0, which is the only one of the program.
+/// The fault needs another seed than 1, which is the only one of the program.
 #[test]
 fn a_fault_that_the_program_does_not_show_is_reported_within_the_time() {
     let code = "#include <interlap.hpp>
@@ -135,7 +135,7 @@ fn a_fault_that_the_program_does_not_show_is_reported_within_the_time() {
 struct Counter {
     std::atomic<int64_t> sum{0};
     bool wrong;
-    explicit Counter(const interlap::config &config) : wrong(config.round > 0) {}
+    explicit Counter(const interlap::config &config) : wrong(config.seed != 1) {}
     void add(int64_t amount) {
         int64_t before = sum.load();
         if (wrong) sum.store(before + amount);
