@@ -11,7 +11,7 @@ use interlap::exchange::values::Interner;
 use interlap::model::Spec;
 use interlap::report::page;
 use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
-use interlap::report::words::REPRODUCE_WITH;
+use interlap::report::words::{REPRODUCE_WITH, UNEXPLAINED};
 
 use crate::run::tool::Tool;
 
@@ -88,7 +88,7 @@ pub fn data(page: &str) -> serde_json::Value {
 #[test]
 fn a_page_shows_the_violation() {
     let page = page_of(&read(BAD), "fifo", "bad.jsonl");
-    assert!(page.contains("No order of the calls explains the answers (fifo-order)"));
+    assert!(page.contains(UNEXPLAINED) && page.contains("(fifo-order)"));
     let data = data(&page);
     assert_eq!((&data["verdict"], &data["operations"]["count"]), (&"violation".into(), &8.into()));
     // The dequeue of 2, which is too early.
@@ -103,15 +103,14 @@ fn a_page_shows_the_violation() {
 #[test]
 fn the_pages_of_consistent_and_inconclusive_histories() {
     let page = page_of(&read(&good()), "fifo", "good.jsonl");
-    assert!(page.contains("Consistent: some order of the calls explains every answer"));
     let found = data(&page);
-    assert_eq!(found["order"]["count"], 7);
+    assert_eq!((&found["verdict"], &found["order"]["count"]), (&"consistent".into(), &7.into()));
     assert_eq!(found["order"]["states"][0], "[1]");
     assert!(found["partials"].is_null() && !found["story"]["found"].is_null(), "{found}");
     let history = read(BAD);
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
     let page = page::render(&Subject { conclusion, ..subject(&history, "x") });
-    assert!(page.contains("Not decided: whether some order explains the answers is unknown"));
+    assert_eq!(data(&page)["verdict"], "inconclusive");
     assert!(page.contains("<p>it would take too long</p>"));
 }
 
@@ -185,7 +184,8 @@ fn a_page_without_scripts_shows_the_violation_and_how_to_reproduce_it() {
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
     let page = page::render(&Subject { conclusion, facts, ..subject(&history, "x") });
     let plain = page.split_once("id=\"data\">").expect("data").0;
-    assert!(plain.contains("<dt>Reproduce with</dt>\n<dd><code>interlap replay &lt;x&gt;</code>"));
+    let fact = format!("<dt>{REPRODUCE_WITH}</dt>\n<dd><code>interlap replay &lt;x&gt;</code>");
+    assert!(plain.contains(&fact));
     assert!(plain.contains("<p>it would take too long</p>") && plain.contains("<noscript>"));
     assert!(!page_without_facts(&history).contains("<dl"));
 }
@@ -215,4 +215,21 @@ fn check_writes_the_page_of_the_first_bad_history() {
     let run = tool.check("bad.jsonl").with("--html no/such/page.html");
     let nowhere = run.expect(2, &["cannot write no/such/page.html"]);
     assert!(nowhere.out.is_empty(), "printed before the check: {}", nowhere.out);
+}
+
+/// The wording of verdicts.
+mod snapshots {
+    use super::*;
+
+    #[test]
+    fn the_heading_of_a_page() {
+        let bad = page_of(&read(BAD), "fifo", "x");
+        assert!(bad.contains("No order of the calls explains the answers (fifo-order)"));
+        let good = page_of(&read(&good()), "fifo", "x");
+        assert!(good.contains("Consistent: some order of the calls explains every answer"));
+        let history = read(BAD);
+        let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
+        let page = page::render(&Subject { conclusion, ..subject(&history, "x") });
+        assert!(page.contains("Not decided: whether some order explains the answers is unknown"));
+    }
 }

@@ -1,37 +1,62 @@
 //! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
 //! survives them, reports what happened, and keeps what was recorded.
 
+use interlap::finding::Failure;
+use interlap::process::fault::{FaultKind, Hang};
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::trace::area::Stage;
 
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
-use super::tool::Tool;
+use super::tool::{Answer, Call, Tool};
 
-/// Runs a queue that faults after some calls, under each engine; expects one finding with these
-/// words. Gives the files of the native run.
-fn fault(text: &str, words: &[&str]) -> Tool {
-    fault_under("controlled", text, words);
-    fault_under("native", text, words)
+/// Runs a queue that faults after some calls, under each engine; expects one finding with such a
+/// fault, and the call that never returned. Gives the files of the native run.
+fn fault(text: &str, is_such: fn(&Failure) -> bool) -> Tool {
+    fault_under("controlled", text, is_such);
+    fault_under("native", text, is_such)
 }
 
-fn fault_under(engine: &str, text: &str, words: &[&str]) -> Tool {
+fn fault_under(engine: &str, text: &str, is_such: fn(&Failure) -> bool) -> Tool {
     let tool = Tool::new();
     let run = tool.fuzz_text("bad.cpp", text).engine(engine).findings(1).calls(50);
-    run.expect(1, words).expect(1, &[REPRODUCE_WITH, "last calls of each thread"]);
+    let what = run.expect(1, &[REPRODUCE_WITH, "-> never returned"]).stored().finding.what;
+    assert!(is_such(&what), "{what:?}");
     tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
     tool
 }
 
+fn is_of(what: &Failure, expected: FaultKind) -> bool {
+    matches!(what, Failure::Fault { kind, .. } if *kind == expected)
+}
+
+/// Whether the target printed this about the fault.
+fn said(what: &Failure, words: &str) -> bool {
+    matches!(what, Failure::Fault { message: Some(message), .. } if message.contains(words))
+}
+
+/// Asserts that a run does all of its rounds and finds nothing.
+#[track_caller]
+fn finishes(run: Call, rounds: u64) -> Answer {
+    let answer = run.rounds(rounds).with("--json").expect(0, &[]);
+    let json = answer.json();
+    assert_eq!((&json["rounds"], &json["outcome"]), (&rounds.into(), &"nothing-found".into()));
+    answer
+}
+
 #[test]
 fn a_crash_is_a_finding_with_its_source_line() {
-    fault(
-        &enqueue("if (added > 20) *(volatile int *)8 = 1;"),
-        &["SIGSEGV", "address 0x8", "bad.cpp:"],
-    );
+    fault(&enqueue("if (added > 20) *(volatile int *)8 = 1;"), |what| {
+        let Failure::Fault { address: Some(8), line: Some(line), .. } = what else { return false };
+        let is_there = line.function == "Queue::enqueue" && line.text.contains("(volatile int *)8");
+        is_there && line.file.ends_with("bad.cpp") && is_of(what, FaultKind::Signal(libc::SIGSEGV))
+    });
 }
 
 #[test]
 fn an_operation_under_way_at_the_crash_is_pending() {
-    let tool = fault(&enqueue("if (added > 20) abort();"), &["SIGABRT"]);
+    let tool = fault(&enqueue("if (added > 20) abort();"), |what| {
+        is_of(what, FaultKind::Signal(libc::SIGABRT))
+    });
     let finding = tool.only_finding();
     let pending = r#""end":null,"status":"pending""#;
     tool.show(&finding).with("--history").expect(0, &[pending]);
@@ -40,32 +65,35 @@ fn an_operation_under_way_at_the_crash_is_pending() {
 
 #[test]
 fn a_failed_assertion_is_quoted() {
-    fault(&enqueue("assert(added < 20);"), &["SIGABRT", "Assertion `added < 20' failed"]);
+    fault(&enqueue("assert(added < 20);"), |what| {
+        let is_quoted = said(what, "Assertion `added < 20' failed");
+        is_quoted && is_of(what, FaultKind::Signal(libc::SIGABRT))
+    });
 }
 
 #[test]
 fn an_exception_is_quoted() {
     let text = dequeue("if (added > 20) throw std::runtime_error(\"lost my head\");");
-    fault(&text, &["SIGABRT", "lost my head"]);
+    fault(&text, |what| {
+        said(what, "lost my head") && is_of(what, FaultKind::Signal(libc::SIGABRT))
+    });
 }
 
 #[test]
 fn a_target_that_exits_is_a_finding() {
-    fault(&enqueue("if (added > 20) exit(3);"), &["ended the process with exit status 3"]);
+    fault(&enqueue("if (added > 20) exit(3);"), |what| is_of(what, FaultKind::Exit(3)));
 }
 
 #[test]
 fn a_target_that_exits_without_handlers_keeps_the_history() {
-    fault(&enqueue("if (added > 20) _exit(0);"), &["ended the process with exit status 0"]);
+    fault(&enqueue("if (added > 20) _exit(0);"), |what| is_of(what, FaultKind::Exit(0)));
 }
 
 #[test]
 fn a_target_that_kills_itself_keeps_the_history() {
-    fault(
-        &enqueue("if (added > 20) kill(getpid(), 9);")
-            .replace("<unistd.h>", "<csignal>\n#include <unistd.h>"),
-        &["killed its own process with SIGKILL"],
-    );
+    let text = enqueue("if (added > 20) kill(getpid(), 9);")
+        .replace("<unistd.h>", "<csignal>\n#include <unistd.h>");
+    fault(&text, |what| is_of(what, FaultKind::Signal(libc::SIGKILL)));
 }
 
 #[test]
@@ -104,7 +132,10 @@ fn running_out_of_memory_is_reported() {
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
         let call = tool.fuzz_text("bad.cpp", &text).engine(engine).findings(1);
-        call.with("--calls 50 --memory 256").expect(1, &["ran out of memory", "std::bad_alloc"]);
+        let answer = call.with("--calls 50 --memory 256").expect(1, &["std::bad_alloc"]);
+        let what = answer.stored().finding.what;
+        let is_said = said(&what, "std::bad_alloc");
+        assert!(is_said && is_of(&what, FaultKind::OutOfMemory), "{what:?}");
     }
 }
 
@@ -113,8 +144,13 @@ fn a_hang_is_found_and_ended() {
     let tool = Tool::new();
     let text = enqueue("while (added > 20) usleep(1000);");
     let call = tool.fuzz_text("bad.cpp", &text).native().calls(50).findings(1);
-    call.with("--hang 1s")
-        .expect(1, &["No progress for 1 s while calling", "threads were running"]);
+    let what = call.with("--hang 1s").expect(1, &[]).stored().finding.what;
+    let Failure::Fault { kind: FaultKind::Hang, stage: Stage::Calls, hang, .. } = what else {
+        panic!("{what:?}")
+    };
+    let Hang { seconds, running, waiting } = hang.expect("what its threads did");
+    assert_eq!(seconds, 1);
+    assert!(running + waiting > 0, "its threads are counted");
 }
 
 #[test]
@@ -132,8 +168,7 @@ fn a_child_that_the_target_forks_does_no_harm() {
     let text = enqueue("if (added == 10) fork();");
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
-        let run = tool.fuzz_text("forks.cpp", &text).engine(engine).rounds(40).calls(20);
-        run.expect(0, &["40 rounds", NOTHING_FOUND]);
+        finishes(tool.fuzz_text("forks.cpp", &text).engine(engine).calls(20), 40);
     }
 }
 
@@ -149,8 +184,7 @@ fn a_target_may_print_a_lot() {
     let text = enqueue("for (int i = 0; i < 100; i++) { puts(\"hello\"); fputs(\"x\", stderr); }");
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
-        let run = tool.fuzz_text("prints.cpp", &text).engine(engine).rounds(40).calls(50);
-        let answer = run.expect(0, &["40 rounds"]);
+        let answer = finishes(tool.fuzz_text("prints.cpp", &text).engine(engine).calls(50), 40);
         assert!(!answer.out.contains("hello"), "the target's output is not ours");
     }
 }
@@ -243,7 +277,7 @@ fn results_of_the_wrong_kind_are_an_adapter_error() {
 #[test]
 fn a_target_that_supports_nothing_does_not_loop_for_ever() {
     let text = in_c("", "call->status = call->op == IL_DEQUEUE ? IL_EMPTY : IL_UNSUPPORTED;");
-    Tool::new().fuzz_text("refuses.c", &text).rounds(20).calls(10).expect(0, &["20 rounds"]);
+    finishes(Tool::new().fuzz_text("refuses.c", &text).calls(10), 20);
 }
 
 #[test]
@@ -251,7 +285,7 @@ fn a_crash_while_loading_is_an_adapter_error() {
     let text = format!("{QUEUE}\nstruct Early {{ Early() {{ abort(); }} }} early;");
     let tool = Tool::new();
     let run = tool.fuzz_text("early.cpp", &text).within("5s");
-    run.expect(2, &["crashed with SIGABRT while loading"]);
+    run.expect(2, &["SIGABRT", Stage::Idle.doing()]);
 }
 
 #[test]
@@ -274,7 +308,7 @@ fn a_method_that_cannot_be_called_is_refused_with_the_one_that_can() {
 #[test]
 fn helpers_may_have_the_names_of_other_families() {
     let text = member("void *get() { return 0; } void write(char *, int) {} int size = 0;");
-    Tool::new().fuzz_text("helpers.cpp", &text).rounds(40).expect(0, &["40 rounds"]);
+    finishes(Tool::new().fuzz_text("helpers.cpp", &text), 40);
 }
 
 #[test]
@@ -283,4 +317,50 @@ fn a_container_that_only_adds_or_only_removes_is_a_warning() {
     let tool = Tool::new();
     let run = tool.fuzz_text("one_sided.cpp", &text).rounds(40);
     run.expect(0, &["warning: the target offers enqueue, but no dequeue"]);
+}
+
+/// The wording of faults.
+mod snapshots {
+    use interlap::report::words;
+
+    use super::*;
+
+    #[test]
+    fn the_sentence_of_a_fault() {
+        let sentence = |kind| {
+            words::fault(&Failure::Fault {
+                kind,
+                stage: Stage::Calls,
+                thread: Some(0),
+                drain: 3,
+                address: Some(8),
+                line: None,
+                hang: Some(Hang { seconds: 1, running: 1, waiting: 2 }),
+                steps: None,
+                places: Vec::new(),
+                message: None,
+            })
+        };
+        for (kind, expected) in [
+            (
+                FaultKind::Signal(libc::SIGSEGV),
+                "Thread 0 crashed with SIGSEGV at address 0x8 while",
+            ),
+            (
+                FaultKind::Signal(libc::SIGKILL),
+                "Thread 0 killed its own process with SIGKILL while",
+            ),
+            (FaultKind::Exit(3), "The target ended the process with exit status 3 while calling"),
+            (FaultKind::Hang, "No progress for 1 s while calling the structure; 1 of its threads"),
+            (FaultKind::OutOfMemory, "Thread 0 ran out of memory while calling the structure."),
+            (
+                FaultKind::Killed,
+                "The process was killed with SIGKILL while calling the structure: ",
+            ),
+        ] {
+            let sentence = sentence(kind);
+            assert!(sentence.starts_with(expected), "{sentence}");
+        }
+        assert!(sentence(FaultKind::Killed).contains("for lack of memory"));
+    }
 }

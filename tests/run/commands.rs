@@ -1,9 +1,11 @@
 //! The commands: what they print, their exit statuses, and what they leave behind.
 
-use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH, UNEXPLAINED};
 use std::io::Read;
 use std::time::Duration;
 
+use interlap::campaign::ledger::Ledger;
+use interlap::finding::Failure;
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH, UNEXPLAINED};
 use rustix::process::Signal;
 
 use super::adapters::{QUEUE, dequeue, enqueue};
@@ -12,6 +14,16 @@ use super::tool::{Answer, Tool, read};
 /// A queue that sometimes answers the newest value: wrong even without threads.
 const NOT_FIFO: &str =
     "if (added % 5 == 4) { value = values.back(); values.pop_back(); return true; }";
+
+/// What is stored of the run in `findings`.
+fn ledger(tool: &Tool) -> Ledger {
+    Ledger::load(&tool.path("findings")).expect("a run")
+}
+
+/// Why that run ended.
+fn ended(tool: &Tool) -> String {
+    ledger(tool).parts[0].circumstances.as_ref().expect("those of this version").ended.clone()
+}
 
 #[test]
 fn a_correct_queue_is_not_accused() {
@@ -26,11 +38,13 @@ fn a_correct_queue_is_not_accused() {
 #[test]
 fn what_fails_with_one_call_at_a_time_is_found_first() {
     let tool = Tool::new();
-    let finding = tool
-        .fuzz_text("lifo.cpp", &dequeue(NOT_FIFO))
-        .rounds(1000)
-        .expect(1, &["(sequential)", "calls did not overlap", "fails even when called from one"])
-        .finding();
+    let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000);
+    let answer = run.expect(1, &["(sequential)", "calls did not overlap"]);
+    let (stored, finding) = (answer.stored(), answer.finding());
+    let Failure::Violation { rule, .. } = &stored.finding.what else { panic!("a violation") };
+    assert_eq!((&**rule, stored.round.start.sequential), ("sequential", true));
+    assert!(ended(&tool).contains("fails even when called from one thread"), "{}", ended(&tool));
+    assert!(ledger(&tool).statistics.rounds < 1000);
     tool.replay(finding).with("--history-only").expect(1, &["checked again: the same violation"]);
 }
 
@@ -43,7 +57,7 @@ fn a_violation_is_shown_checked_and_replayed() {
     let answer = run.expect(1, &[UNEXPLAINED, REPRODUCE_WITH, "dequeue() -> "]);
     let finding = &answer.finding();
     tool.check(finding.join("trace.mpk")).expect(1, &["violates fifo"]);
-    tool.show(finding).expect(0, &["Found with", "interlap fuzz"]);
+    tool.show(finding).expect(0, &["interlap fuzz"]);
     tool.show(finding).with("--json").expect(0, &["\"signature\""]);
     let page = finding.join("page.html");
     let relative = page.strip_prefix(tool.dir.path()).expect("below it").display().to_string();
@@ -61,8 +75,9 @@ fn a_violation_is_shown_checked_and_replayed() {
 fn a_finding_of_the_controlled_engine_is_confirmed_before_it_is_reported() {
     let tool = Tool::new();
     let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000).controlled().jobs(2);
-    let finding = run.expect(1, &[CONFIRMED, "that round alone"]).finding();
-    let json = tool.replay(finding).json(1);
+    let answer = run.expect(1, &[CONFIRMED, REPRODUCE_WITH]);
+    assert_eq!(answer.stored().finding.confirmed, Some(true));
+    let json = tool.replay(answer.finding()).json(1);
     assert_eq!((&json["recurred"], &json["rounds"]), (&true.into(), &1.into()), "{json}");
 }
 
@@ -100,7 +115,9 @@ fn sightings(tool: &Tool, dir: &str) -> u64 {
 fn native_threads_have_one_job() {
     let tool = Tool::new();
     let run = tool.fuzz_text("queue.cpp", QUEUE).native().rounds(20).jobs(3);
-    run.expect(0, &["--jobs: the native engine", "20 rounds"]);
+    run.expect(0, &["--jobs: the native engine"]);
+    let ledger = ledger(&tool);
+    assert_eq!((ledger.parts[0].jobs, ledger.statistics.rounds), (1, 20));
 }
 
 #[test]
@@ -148,7 +165,8 @@ fn new_adapters_of_every_family_run_at_once() {
         let name = format!("my_{family}").replace('-', "_");
         let file = format!("{name}.cpp");
         tool.call("new").arg(family).arg(&name).expect(0, &[&file]);
-        tool.fuzz(&file).rounds(60).expect(0, &["60 rounds", NOTHING_FOUND]);
+        tool.fuzz(&file).rounds(60).expect(0, &[NOTHING_FOUND]);
+        assert_eq!(ledger(&tool).statistics.rounds, 60);
         tool.call("new").arg(family).arg(&name).expect(2, &["exists already"]);
     }
 }
@@ -206,9 +224,19 @@ fn a_termination_sent_twice_ends_the_run_and_keeps_its_summary() {
     ends_by(&[Signal::TERM, Signal::TERM]);
 }
 
-/// Sends a run these signals, a moment apart.
 fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
+    stopped(&tool, signals);
+    assert_eq!(ended(&tool), "stopped by hand");
+    let ledger = ledger(&tool);
+    assert!(ledger.statistics.rounds > 0, "they are counted");
+    let report = tool.read("j.xml");
+    let command = ledger.parts[0].plan.to_string();
+    assert!(report.contains("tests=\"1\"") && report.contains(&command), "{report}");
+}
+
+/// Sends a run these signals, a moment apart.
+fn stopped(tool: &Tool, signals: &[Signal]) -> Answer {
     let mut child = tool.fuzz_text("queue.cpp", QUEUE).with("--junit j.xml").start();
     // The first line is printed once the run has started.
     child.stderr.as_mut().expect("piped").read_exact(&mut [0; 20]).expect("a first line");
@@ -220,9 +248,8 @@ fn ends_by(signals: &[Signal]) {
         std::thread::sleep(Duration::from_millis(2));
     }
     let answer = Answer::from_output(child.wait_with_output().expect("ends"));
-    answer.expect(0, &["Stopped; what was found is kept."]);
-    let report = tool.read("j.xml");
-    assert!(report.contains("tests=\"1\"") && report.contains("Stopped; what"), "{report}");
+    answer.expect(0, &[]);
+    answer
 }
 
 #[test]
@@ -231,7 +258,7 @@ fn an_unwritable_folder_is_reported_before_the_run() {
     tool.write("file", "");
     let run = tool.fuzz_text("queue.cpp", QUEUE).within("60s").out("file/findings");
     let answer = run.expect(2, &["cannot write to file/findings", "Not a directory", "--out DIR"]);
-    assert!(!answer.err.contains("checked against model"), "{}", answer.all());
+    assert!(!answer.err.contains("interlap fuzz"), "{}", answer.all());
 }
 
 #[test]
@@ -255,12 +282,44 @@ fn a_finding_that_cannot_be_saved_is_still_reported() {
 }
 
 /// A hang is noticed only after the end of this run.
+fn without_a_finished_round(tool: &Tool, time: &str) -> Answer {
+    let run = tool.fuzz_text("waits.cpp", &enqueue("for (;;) usleep(1000);")).native();
+    run.within(time).with("--hang 60s --junit j.xml").expect(3, &[])
+}
+
 #[test]
 fn a_run_without_a_finished_round_is_inconclusive() {
     let tool = Tool::new();
-    let run = tool.fuzz_text("waits.cpp", &enqueue("for (;;) usleep(1000);")).native().within("2s");
-    run.with("--hang 60s --junit j.xml")
-        .expect(3, &["Nothing was tried: no round was over in time"]);
+    without_a_finished_round(&tool, "2s").lacks(NOTHING_FOUND);
+    assert_eq!(ledger(&tool).statistics.rounds, 0);
     let report = tool.read("j.xml");
-    assert!(report.contains("no round was over in time"), "{report}");
+    let is_error = report.contains("errors=\"1\"") && report.contains("<error message=");
+    assert!(is_error && report.contains("failures=\"0\""), "{report}");
+}
+
+/// What is said of a run that ended early.
+mod snapshots {
+    use super::*;
+
+    #[test]
+    fn a_stopped_run_says_so() {
+        let tool = Tool::new();
+        stopped(&tool, &[Signal::INT]).expect(0, &["Stopped; what was found is kept."]);
+        assert!(tool.read("j.xml").contains("Stopped; what was found is kept."));
+    }
+
+    #[test]
+    fn a_run_that_tried_nothing_says_so() {
+        let tool = Tool::new();
+        let answer = without_a_finished_round(&tool, "1s");
+        answer.expect(3, &["Nothing was tried: no round was over in time"]);
+        assert!(tool.read("j.xml").contains("no round was over in time"));
+    }
+
+    #[test]
+    fn a_run_that_needs_no_threads_to_fail_says_so() {
+        let tool = Tool::new();
+        let run = tool.fuzz_text("lifo.cpp", &dequeue(NOT_FIFO)).rounds(1000);
+        run.expect(1, &["fails even when called from one thread"]);
+    }
 }

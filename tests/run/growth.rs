@@ -2,8 +2,12 @@
 //! engine. The process is renewed before that exhausts anything, and the rounds are the same as
 //! without.
 
+use std::path::PathBuf;
 use std::process::Command;
 
+use interlap::finding::interleaving::Place;
+use interlap::finding::{Failure, Finding, Stored};
+use interlap::process::fault::FaultKind;
 use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 use interlap::trace::rounds::{Round, read};
 
@@ -47,6 +51,13 @@ fn fuzz(tool: &Tool, text: &str, more: &str, files_max: u64) -> Answer {
         limited.env(name, value.expect("set, not removed"));
     }
     Answer::from_output(limited.output().expect("a shell"))
+}
+
+/// The only finding, its kind of fault and the line of that.
+fn found(tool: &Tool) -> (Finding, FaultKind, Option<Place>) {
+    let finding = Stored::load(&tool.only_finding()).expect("a finding as it was written").finding;
+    let Failure::Fault { kind, line, .. } = finding.what.clone() else { panic!("{finding:?}") };
+    (finding, kind, line.map(|line| *line))
 }
 
 /// The rounds of a run that finds nothing, without the pairs of accesses: a process reports those
@@ -100,7 +111,14 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
             area = mmap(nullptr, 1 << 20, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);",
     );
     let answer = fuzz(&tool, &text, "--rounds 300 --memory 128", 4096);
-    answer.expect(1, &["out of memory", CONFIRMED]);
+    answer.expect(1, &[CONFIRMED]);
+    let load = |directory: &PathBuf| Stored::load(directory).expect("a finding").finding;
+    let findings: Vec<Finding> = tool.findings().iter().map(load).collect();
+    let is_it = |finding: &Finding| {
+        finding.signature.fault_kind() == Some(FaultKind::OutOfMemory)
+            && finding.confirmed == Some(true)
+    };
+    assert!(findings.iter().any(is_it), "{findings:?}");
 }
 
 /// A fault of a grown process counts only if a fresh process shows it. Here the descriptor of a
@@ -111,7 +129,9 @@ fn a_fault_of_a_grown_process_alone_is_no_finding() {
     let answer = fuzz(&tool, &opens("file >= 96"), "--rounds 300", 256);
     answer.expect(0, &[NOTHING_FOUND, "only what happens there counts"]);
     let answer = fuzz(&tool, &opens("file >= 40"), "--rounds 300", 256);
-    answer.expect(1, &["SIGABRT", "NOT REPRODUCED"]);
+    answer.expect(1, &[]).lacks(CONFIRMED);
+    let (finding, kind, _) = found(&tool);
+    assert_eq!((kind, finding.confirmed), (FaultKind::Signal(libc::SIGABRT), Some(false)));
 }
 
 /// The kernel may kill any process where memory is short; a round that is killed again is a
@@ -134,7 +154,9 @@ fn a_process_that_is_killed_once_is_no_finding() {
     assert!(!tool.path("second").exists());
     let text = format!("#include <unistd.h>\n{}", kill("added == 9"));
     let answer = fuzz(&tool, &text, "--rounds 300", 256);
-    answer.expect(1, &["was killed with SIGKILL", "lack of memory", CONFIRMED]);
+    answer.expect(1, &[CONFIRMED]);
+    let (finding, kind, _) = found(&tool);
+    assert_eq!((kind, finding.confirmed), (FaultKind::Killed, Some(true)));
 }
 
 /// Whichever function it calls; the finding has the line.
@@ -151,10 +173,13 @@ fn a_target_that_kills_itself_is_named() {
             "#include <csignal>\n#include <sys/syscall.h>\n#include <unistd.h>\n{}",
             queue(&format!("\nif (added == 9)\n    {call}"))
         );
-        let answer = fuzz(&Tool::new(), &text, "--rounds 300", 256);
-        let words = ["killed its own process with SIGKILL", "Queue::enqueue at ", CONFIRMED];
-        answer.expect(1, &words);
-        assert!(!answer.out.contains("memory"), "{}", answer.out);
+        let tool = Tool::new();
+        let answer = fuzz(&tool, &text, "--rounds 300", 256);
+        answer.expect(1, &["Queue::enqueue at ", CONFIRMED]);
+        let (finding, kind, line) = found(&tool);
+        assert_eq!((kind, finding.confirmed), (FaultKind::Signal(libc::SIGKILL), Some(true)));
+        let line = line.expect("its line");
+        assert_eq!((&*line.function, &*line.text), ("Queue::enqueue", call));
     }
 }
 

@@ -10,7 +10,8 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Engine, Shard};
 use interlap::finding::{Failure, Stored};
 use interlap::fuzz::{Ending, Summary, Uncontrolled, fuzz};
-use interlap::report::words::CONFIRMED;
+use interlap::process::fault::FaultKind;
+use interlap::report::words::{self, CONFIRMED};
 use interlap::trace::frame::{Deed, Detected, DetectedKind, Frame, Place, Problem, When, Who};
 
 use super::adapters::enqueue;
@@ -47,8 +48,8 @@ fn use_after_free(round: u64) -> (Frame, Vec<Vec<u8>>) {
     (detected, left)
 }
 
-#[test]
-fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
+/// A job whose round 20 has a use after free, as has that round alone.
+fn recurring_fault() -> Fake {
     let fake = Fake::new(Engine::Controlled);
     let (detected, left) = use_after_free(20);
     let frames = [round(18, false, 9), vec![detected.clone()]].concat();
@@ -56,6 +57,12 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     fake.leaves(0, 20, &left, &[]);
     fake.sends(20, &[detected], "");
     fake.leaves(20, 20, &left, &[]);
+    fake
+}
+
+#[test]
+fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
+    let fake = recurring_fault();
     let (summary, ear) = run(&fake);
     let mut started = fake.started();
     started.sort_unstable();
@@ -65,19 +72,22 @@ fn a_detected_fault_is_a_finding_with_its_places_and_is_confirmed() {
     assert_eq!(stored.finding.confirmed, Some(true));
     assert_eq!(stored.finding.signature.to_string(), "use after free calling the structure");
     assert_eq!(stored.round.history.len(), 3, "with the pending call");
-    for part in [
-        "Thread 1 accessed memory that had been freed.",
-        "  - thread 1 in its call 2 read from freed memory at 0x700010, byte 16 of a block",
-        "  - thread 0 in its call 1 had freed the block",
-        CONFIRMED,
-        "pop() -> never returned",
-    ] {
-        assert!(ear.found[0].contains(part), "no {part:?} in {}", ear.found[0]);
+    let parts = [words::fault(&stored.finding.what), "pop() -> never returned".to_string()];
+    let parts = parts.into_iter().chain(words::places(&stored.finding.what));
+    for part in parts.chain([CONFIRMED.to_string()]) {
+        assert!(ear.found[0].contains(&part), "no {part:?} in {}", ear.found[0]);
     }
     let loaded = Stored::load(&stored.directory).expect("as it was written");
     assert_eq!(loaded.finding, stored.finding);
-    let Failure::Fault { places, .. } = loaded.finding.what else { panic!("a fault") };
-    assert_eq!(places.len(), 2);
+    let Failure::Fault { kind, thread, places, .. } = loaded.finding.what else {
+        panic!("a fault")
+    };
+    assert_eq!((kind, thread), (FaultKind::Detected(DetectedKind::UseAfterFree), Some(1)));
+    let accessed = Deed::AccessedFreed { writes: false, address: 0x70_0010, offset: 16 };
+    let in_call = |thread, call| Who { thread, when: When::InCall(call) };
+    let expected =
+        [(in_call(1, 2), accessed), (in_call(0, 1), Deed::HadFreed { block: 0x70_0000 })];
+    assert_eq!(places.iter().map(|place| (place.who, place.deed)).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -87,8 +97,9 @@ fn a_finding_that_does_not_recur_is_unconfirmed() {
     fake.sends(0, &frames, "cat bye");
     let (summary, ear) = run(&fake);
     assert_eq!(fake.started(), [0, 17]);
-    assert_eq!(summary.findings[0].finding.confirmed, Some(false));
-    assert!(ear.found[0].contains("NOT REPRODUCED: round 17"), "{}", ear.found[0]);
+    let stored = &summary.findings[0];
+    assert_eq!((stored.round.start.round, stored.finding.confirmed), (17, Some(false)));
+    assert!(!ear.found[0].contains(CONFIRMED), "{}", ear.found[0]);
     assert_eq!(summary.ending, Ending::Rounds);
 }
 
@@ -176,4 +187,29 @@ fn a_crash_costs_one_round_of_one_job() {
     assert!(statistics.faults > 0, "{statistics:?}");
     assert_eq!(statistics.rounds + statistics.faults, 60, "{statistics:?}");
     assert_eq!(summary.findings.len(), 1);
+}
+
+/// The wording of reports.
+mod snapshots {
+    use super::*;
+
+    #[test]
+    fn an_unconfirmed_finding_has_a_warning() {
+        let fake = Fake::new(Engine::Controlled);
+        fake.sends(0, &[round(16, false, 9), round(17, true, 9)].concat(), "cat bye");
+        let (_, ear) = run(&fake);
+        assert!(ear.found[0].contains("NOT REPRODUCED: round 17"), "{}", ear.found[0]);
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_places() {
+        let (_, ear) = run(&recurring_fault());
+        for part in [
+            "Thread 1 accessed memory that had been freed.",
+            "  - thread 1 in its call 2 read from freed memory at 0x700010, byte 16 of a block",
+            "  - thread 0 in its call 1 had freed the block",
+        ] {
+            assert!(ear.found[0].contains(part), "no {part:?} in {}", ear.found[0]);
+        }
+    }
 }

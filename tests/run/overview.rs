@@ -3,6 +3,11 @@
 
 use std::io::{BufRead, BufReader};
 
+use interlap::campaign::ledger::Ledger;
+use interlap::core::operation::Op;
+use interlap::fuzz::exercise::{Exercise, pairs_of_answers};
+use interlap::report::exercise::line;
+use interlap::report::words::NOTHING_FOUND;
 use serde_json::Value;
 
 use super::adapters::QUEUE;
@@ -39,46 +44,74 @@ fn set(tool: &Tool) -> Call<'_> {
     tool.fuzz_text("set.cpp", SET).controlled()
 }
 
-fn exercise(tool: &Tool, out: &str) -> Value {
-    let ledger = tool.read(&format!("{out}/run.json"));
-    let ledger: Value = serde_json::from_str(&ledger).expect("JSON");
-    ledger["statistics"]["exercise"].clone()
+fn ledger(tool: &Tool, out: &str) -> Ledger {
+    Ledger::load(&tool.path(out)).expect("a run")
 }
+
+fn exercise(tool: &Tool, out: &str) -> Exercise {
+    ledger(tool, out).statistics.exercise.expect("it is counted")
+}
+
+/// The operations that were called.
+fn operations(exercise: &Exercise) -> Vec<Op> {
+    let mut ops: Vec<Op> = exercise.answers.iter().map(|given| given.answer.op).collect();
+    ops.dedup();
+    ops
+}
+
+#[track_caller]
+fn has_all(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "no {part:?} in {page}");
+    }
+}
+
+/// The elements that a page of a whole run has.
+const SECTIONS: [&str; 8] = [
+    "id=\"never\"",
+    "id=\"operations\"",
+    "id=\"at-once\"",
+    "id=\"arguments\"",
+    "id=\"schedules\"",
+    "id=\"policies\"",
+    "id=\"figures\"",
+    "id=\"runs\"",
+];
+
+const NEVER: &str = "contains was never called (--weight leaves it out)";
 
 #[test]
 fn a_run_reports_what_it_never_did_as_text_json_and_a_page() {
     let tool = Tool::new();
     let run = set(&tool).rounds(400).with("--keys 1 --weight contains=0");
-    run.clone().with("--html run.html").expect(
-        0,
+    let answer = run.clone().with("--html run.html").expect(0, &[NEVER, "--weight contains=8\n"]);
+    let exercised = exercise(&tool, "findings");
+    answer.expect(0, &["run.html: the page of this run", &line(&exercised)]);
+    assert_eq!(operations(&exercised), [Op::SetInsert, Op::SetRemove]);
+    assert_eq!(exercised.answers.len(), 4);
+    let (pairs, missing) = pairs_of_answers(&exercised);
+    assert_eq!((pairs, missing.len()), (10, 0), "each overlapped each");
+    let page = tool.read("run.html");
+    has_all(&page, &SECTIONS);
+    let known = ledger(&tool, "findings").parts[0].circumstances.clone().expect("known");
+    assert_eq!((known.rounds, &*known.ended), (400, "all rounds were done"));
+    has_all(
+        &page,
         &[
-            "exercised: 2 operations with 4 kinds of answers, 10 of 10 pairs of them at once",
-            "never exercised (and what may bring it about):",
-            "contains was never called (--weight leaves it out)",
-            "--weight contains=8\n",
-            "run.html: the page of this run",
+            NOTHING_FOUND,
+            "class=\"verdict consistent\"",
+            &format!("<th scope=\"row\">{NEVER}</th><td><code>--weight contains=8</code></td>"),
+            "<th scope=\"row\">contains</th><td class=\"never\">",
+            "<th scope=\"row\">insert → false</th>",
+            "class=\"heat\"",
+            "class=\"curve\"",
+            "<th scope=\"row\">pct:3</th>",
+            "--keys 1 --weight contains=0 --engine controlled",
+            &known.compiler,
+            &known.machine.sentence(),
+            "all rounds were done",
         ],
     );
-    let page = tool.read("run.html");
-    for part in [
-        "<title>A run of set · interlap</title>",
-        "<h2 id=\"heading\" tabindex=\"-1\">Nothing found</h2>",
-        "<th scope=\"row\">contains was never called (--weight leaves it out)</th>",
-        "<td><code>--weight contains=8</code></td>",
-        "<td class=\"never\">✕ never</td>",
-        "<th scope=\"row\">insert → false</th>",
-        " % same key</small>",
-        "<caption>Calls by key</caption>",
-        "distinct schedules after 400 rounds",
-        "<caption>What each scheduling policy brought</caption>",
-        "--keys 1 --weight contains=0 --engine controlled",
-        "<dt>Compiler</dt>",
-        " GiB of memory, ",
-        "400 rounds in",
-        "all rounds were done",
-    ] {
-        assert!(page.contains(part), "no {part:?} in {page}");
-    }
     for part in ["{{", "NaN", "http:", "https:", "src=", "@import"] {
         assert!(!page.contains(part), "{part:?}");
     }
@@ -104,26 +137,30 @@ fn exercise_counts_are_the_same_for_any_jobs_and_shards() {
     run("--jobs 3", "three");
     let whole = exercise(&tool, "one");
     assert_eq!(exercise(&tool, "three"), whole);
-    let looked = whole["looked"]["rounds"].as_u64().expect("a number");
+    let looked = whole.looked.rounds;
     assert!((4150..4300).contains(&looked), "all of the first, and some after: {looked}");
     run("--shard 0/2", "a");
     run("--shard 1/2", "b");
     let run = tool.call("merge a b").out("both").with("--html both.html");
-    run.expect(0, &["both.html: the page of this run", "exercised: 3 operations"]);
+    let answer = run.expect(0, &["both.html: the page of this run"]);
     let mut both = exercise(&tool, "both");
+    answer.expect(0, &[&line(&both)]);
+    assert_eq!(operations(&both), [Op::SetInsert, Op::SetRemove, Op::SetContains]);
     // Shapes that occurred in both runs count twice.
-    assert!(both["shapes"].as_u64() >= whole["shapes"].as_u64());
-    both["shapes"] = whole["shapes"].clone();
+    assert!(both.shapes >= whole.shapes);
+    both.shapes = whole.shapes;
     assert_eq!(both, whole);
     let page = tool.read("both.html");
-    for part in ["2 runs of set", "<h3>Run 2</h3>", "1/2", "Run 2: ", ">run 1</text>"] {
-        assert!(page.contains(part), "no {part:?} in {page}");
-    }
-    tool.show("one").expect(0, &["set. ", "6000 rounds", "exercised: 3 operations"]);
+    has_all(&page, &SECTIONS);
+    has_all(&page, &["<dd>0/2</dd>", "<dd>1/2</dd>"]);
+    let charts = page.matches("<figure>").count();
+    assert_eq!((charts, page.matches("class=\"curve\"").count()), (3, 6), "of both runs");
+    tool.show("one").expect(0, &["set. ", &line(&whole)]);
     tool.show("one").with("--html again.html").expect(0, &["opens in any browser"]);
-    assert!(tool.read("again.html").contains("A run of set"));
+    has_all(&tool.read("again.html"), &SECTIONS);
     let shown = tool.show("one").json(0);
-    assert_eq!(shown["statistics"]["exercise"], whole);
+    assert_eq!(shown["statistics"]["rounds"], 6000);
+    assert_eq!(shown["statistics"]["exercise"], serde_json::to_value(&whole).expect("JSON"));
     tool.show("one").with("--history").expect(2, &["is a run; --history shows that of a"]);
 }
 
@@ -144,10 +181,11 @@ fn a_run_of_an_older_version_is_read_and_has_a_page() {
     tool.write("old/run.json", &ledger.to_string());
     tool.show("old").with("--html old.html").expect(0, &[]);
     let page = tool.read("old.html");
-    assert!(page.contains("A run of set") && !page.contains("Never exercised</h2>"), "{page}");
+    assert!(page.contains("id=\"figures\"") && !page.contains("id=\"never\""), "{page}");
     // Joined with a new run, what is known is shown.
-    tool.call("merge old new").out("both").with("--html both.html").expect(0, &["exercised: "]);
-    assert!(tool.read("both.html").contains("Never exercised</h2>"));
+    let run = tool.call("merge old new").out("both").with("--html both.html");
+    run.expect(0, &[]).expect(0, &[&line(&exercise(&tool, "both"))]);
+    has_all(&tool.read("both.html"), &["id=\"never\""]);
 }
 
 #[test]
@@ -167,15 +205,15 @@ fn an_interrupted_run_has_its_page() {
     let mut run = run.start();
     // Its progress lines show that there were rounds.
     let mut lines = BufReader::new(run.stderr.take().expect("piped")).lines();
-    let begun = lines.by_ref().find(|line| line.as_ref().is_ok_and(|l| l.contains(" rounds (")));
-    assert!(begun.is_some());
+    let is_progress = |line: &str| line.starts_with(|first: char| first.is_ascii_digit());
+    assert!(lines.by_ref().any(|line| line.is_ok_and(|line| is_progress(&line))));
     assert_eq!(tool.read("run.html"), "what was there", "until the run is over");
     let pid = run.id().to_string();
     let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
     assert!(kill.expect("kill starts").success());
     lines.for_each(drop);
     let answer = Answer::from_output(run.wait_with_output().expect("it ends"));
-    answer.expect(0, &["Stopped; what was found is kept.", "run.html: the page of this run"]);
+    answer.expect(0, &["run.html: the page of this run"]);
     let page = tool.read("run.html");
     assert!(page.contains("stopped by hand") && page.contains("dequeue → empty"), "{page}");
     let left = std::fs::read_dir(tool.dir.path()).expect("the directory");
@@ -183,4 +221,46 @@ fn an_interrupted_run_has_its_page() {
         left.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
     assert!(!names.into_iter().any(|name| name.starts_with(".interlap")), "nothing half written");
     assert!(tool.path("findings/run.json").exists());
+}
+
+/// The wording of the page and of the lines of the summary.
+mod snapshots {
+    use super::*;
+
+    #[test]
+    fn the_page_of_a_run() {
+        let tool = Tool::new();
+        let run = set(&tool).rounds(400).with("--keys 1 --weight contains=0 --html run.html");
+        let words = [
+            "exercised: 2 operations with 4 kinds of answers, 10 of 10 pairs of them at once",
+            "never exercised (and what may bring it about):",
+        ];
+        run.expect(0, &words);
+        let words = [
+            "<title>A run of set · interlap</title>",
+            "<h2 id=\"heading\" tabindex=\"-1\">Nothing found</h2>",
+            "<h2 id=\"never\" tabindex=\"-1\">Never exercised</h2>",
+            "<td class=\"never\">✕ never</td>",
+            " % same key</small>",
+            "<caption>Calls by key</caption>",
+            "distinct schedules after 400 rounds",
+            "<caption>What each scheduling policy brought</caption>",
+            "<dt>Compiler</dt>",
+            " GiB of memory, ",
+            "400 rounds in",
+        ];
+        has_all(&tool.read("run.html"), &words);
+    }
+
+    #[test]
+    fn the_page_of_two_runs() {
+        let tool = Tool::new();
+        for (shard, out) in [("0/2", "a"), ("1/2", "b")] {
+            let run = set(&tool).rounds(60).out(out);
+            run.with(format!("--shard {shard}")).expect(0, &[]);
+        }
+        tool.call("merge a b").out("both").with("--html both.html").expect(0, &[]);
+        let words = ["2 runs of set", "<h3>Run 2</h3>", "Run 2: ", ">run 1</text>"];
+        has_all(&tool.read("both.html"), &words);
+    }
 }
