@@ -96,10 +96,8 @@ fn gdb_stops_at_every_operation_of_a_finding() {
         ("treiber_aba", "treiber_stack.hpp"),
         ("ms_queue_no_recheck", "ms_queue.hpp"),
         ("harris_set_marked_contains", "harris_set.hpp"),
-        ("ring_spsc_early_publish", "ring_spsc.hpp"),
         ("mutex_map_lost_update", "mutex_map.hpp"),
         ("slot_log_early_tail", "slot_log.hpp"),
-        ("range_set_torn_count", "locked_range_set.hpp"),
     ] {
         let tool = Tool::new();
         all_commands(&tool, &tool.twin(twin), source);

@@ -13,7 +13,7 @@ fn exported(code: &str) -> (String, String, Option<i32>) {
     let tool = Tool::new();
     let adapter = tool.adapter("faulty.cpp", code);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &["--threads", "2"]);
-    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--try-for", "15s"]);
+    let answer = tool.run(&["export", finding.to_str().expect("UTF-8"), "--try-for", "10s"]);
     answer.expect(1, &["reproduces in every run"]);
     let export = finding.join("export");
     let output = compiled_and_run(&export);
