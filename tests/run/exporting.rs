@@ -114,6 +114,17 @@ fn a_deadlock_is_shown() {
     let output = compiled_and_run(Path::new(into));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("REPRODUCED: calls do not return"), "{}", text(&output));
+    // Fixed, and slow: a call that sleeps returns.
+    let source = Path::new(into).join("adapter/locks.cpp");
+    let slow = "{ std::lock_guard<std::mutex> b(second); }\n        usleep(1500000);\n";
+    let wrong =
+        "std::lock_guard<std::mutex> b(second);\n        std::lock_guard<std::mutex> a(first);\n";
+    let fixed = LOCKS.replace(wrong, slow).replace("<mutex>\n", "<mutex>\n#include <unistd.h>\n");
+    assert!(fixed.contains("usleep"), "{fixed}");
+    std::fs::write(source, fixed).expect("room");
+    compile(Path::new(into));
+    let output = run("./reproducer", &["20", "4"], Path::new(into));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
 }
 
 /// A reader reads a box that a writer has freed.

@@ -48,7 +48,7 @@ struct waiting_store {
 };
 // What there is of each thread.
 static struct own {
-    int thread, call;
+    int thread, call, id; // `id` is the kernel's
     volatile long steps;
     int counts[ACTS][6];
     const char *stack_end, *stack;
@@ -172,6 +172,7 @@ static void begin_thread(int thread, void *stack_end) {
     pthread_attr_getstack(&attributes, &stack, &size);
     pthread_attr_destroy(&attributes);
     threads[thread].thread = thread;
+    threads[thread].id = gettid();
     threads[thread].stack = stack;
     threads[thread].stack_end = stack_end;
     own = &threads[thread];
@@ -196,25 +197,33 @@ __attribute__((unused)) static void after(int thread, int calls) {
     if (returned[thread] < calls) out_of_order = 1;
 }
 
-// Whether every thread of the process sleeps, but the one that asks.
-static int all_sleep(void) {
+// Whether the thread with this number waits for another thread without a limit of time: for one to
+// wake it here, or in the kernel, in a futex. No where that cannot be read.
+static int waits_for_ever(int id) {
+    for (int thread = 0; thread < THREADS; thread++)
+        if (threads[thread].id == id && threads[thread].waits_for != NULL) return 1;
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/task/%d/syscall", id);
+    FILE *file = fopen(name, "r");
+    if (file == NULL) return 0;
+    unsigned long number = 0, limit = 1;
+    int read = fscanf(file, "%lu %*x %*x %*x %lx", &number, &limit);
+    fclose(file);
+    return read == 2 && number == SYS_futex && limit == 0;
+}
+// Whether all threads of the process do, but the one that asks.
+static int all_wait_for_ever(void) {
     DIR *tasks = opendir("/proc/self/task");
-    int are_asleep = tasks != NULL;
-    for (struct dirent *task; are_asleep && (task = readdir(tasks)) != NULL;) {
-        char name[300], text[300];
-        if (task->d_name[0] == '.' || atoi(task->d_name) == gettid()) continue;
-        snprintf(name, sizeof name, "/proc/self/task/%s/stat", task->d_name);
-        FILE *file = fopen(name, "r");
-        if (file == NULL) continue; // it has ended
-        const char *line = fgets(text, sizeof text, file), *state = line ? strrchr(line, ')') : NULL;
-        are_asleep = state != NULL && state[1] == ' ' && state[2] == 'S';
-        fclose(file);
+    int are_waiting = tasks != NULL;
+    for (struct dirent *task; are_waiting && (task = readdir(tasks)) != NULL;) {
+        int id = atoi(task->d_name);
+        are_waiting = id == 0 || id == gettid() || waits_for_ever(id);
     }
     if (tasks != NULL) closedir(tasks);
-    return are_asleep;
+    return are_waiting;
 }
-// Waits for the end of a thread. Where all threads have slept for a quarter of `hang_seconds`
-// after the last turn, none of them returns.
+// Waits for the end of a thread. Where all threads have waited for each other for a quarter of
+// `hang_seconds` after the last turn, none of them returns.
 static void join(pthread_t thread) {
     long before = -1;
     for (int quiet = 0; quiet < hang_seconds * 5 / 2;) {
@@ -225,7 +234,8 @@ static void join(pthread_t thread) {
         if (pthread_timedjoin_np(thread, NULL, &until) == 0) return;
         long steps = 0;
         for (int at = 0; at < THREADS; at++) steps += threads[at].steps;
-        quiet = steps == before && (now >= turn_count || is_free) && all_sleep() ? quiet + 1 : 0;
+        int is_quiet = steps == before && (now >= turn_count || is_free) && all_wait_for_ever();
+        quiet = is_quiet ? quiet + 1 : 0;
         before = steps;
     }
     fflush(stdout);
