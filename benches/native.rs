@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
-use interlap::core::plan::{Plan, Shard};
+use interlap::core::plan::{Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
 use interlap::fuzz::{self, Observer, Options, Statistics};
 use interlap::model::Spec;
@@ -65,7 +65,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         harness: harness.to_path_buf(),
         duration_max: None,
         // The first sixteen rounds are sequential.
-        rounds_max: Some(16 + 5),
+        rounds_max: Some(WARM_UP_ROUNDS + 5),
         findings_max: 1,
         known: Default::default(),
         hang_max: Duration::from_secs(60),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
-use interlap::core::plan::{Engine, Plan, Shard};
+use interlap::core::plan::{Engine, Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics};
 use interlap::model::Spec;
@@ -22,7 +22,6 @@ const SEEDS_TRIED: usize = 5;
 const SCHEDULES_MAX: u64 = 20_000;
 const NATIVE_MAX: Duration = Duration::from_secs(5);
 /// Rounds that make one call at a time come first.
-const SEQUENTIAL_ROUNDS: u64 = 16;
 
 /// The columns: each family, with a low and a high parameter where that matters; all of them in
 /// turns, as in a run; native threads.
@@ -143,7 +142,7 @@ impl Bench {
             library: library.to_path_buf(),
             harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
             duration_max: native.then_some(NATIVE_MAX),
-            rounds_max: (!native).then_some(SEQUENTIAL_ROUNDS + SCHEDULES_MAX),
+            rounds_max: (!native).then_some(WARM_UP_ROUNDS + SCHEDULES_MAX),
             findings_max: 1,
             known: Default::default(),
             hang_max: Duration::from_secs(10),
@@ -159,7 +158,7 @@ impl Bench {
             Some(stored) => (stored.finding.round + 1, stored.finding.after_seconds, true),
             None => (summary.statistics.rounds, summary.statistics.elapsed.as_secs_f64(), false),
         };
-        Try { schedules: rounds.saturating_sub(SEQUENTIAL_ROUNDS), seconds, found }
+        Try { schedules: rounds, seconds, found }
     }
 }
 

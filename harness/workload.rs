@@ -5,7 +5,7 @@
 mod transaction;
 
 use interlap::core::operation::{Family, Op, Status};
-use interlap::core::plan::{Call, Engine, FreshThreads, Plan, Scenario};
+use interlap::core::plan::{Call, Engine, FreshThreads, Plan, Scenario, WARM_UP_ROUNDS};
 use interlap::core::random::Random;
 use interlap::trace::area::THREADS_MAX;
 use interlap::trace::frame::{PART_CALLS, RoundStart, TargetInfo};
@@ -14,9 +14,6 @@ use crate::library::{Role, abi};
 use transaction::Transaction;
 
 pub use transaction::TRANSACTION_MAX;
-
-/// The first rounds make one call at a time, to compare the adapter with the sequential object.
-pub const SEQUENTIAL_ROUNDS: u64 = 16;
 
 const SHORT_CALLS: (u64, u64) = (2, 64);
 const LONG_CALLS: (u64, u64) = (512, 20_000);
@@ -79,7 +76,7 @@ impl<'a> Shape<'a> {
     ) -> Shape<'a> {
         let (seed, scenario) = (plan.seed, plan.scenario(round));
         let mut random = Random::derived(seed, &[round]);
-        let sequential = scenario.map_or(round < SEQUENTIAL_ROUNDS, |scenario| scenario.sequential);
+        let sequential = scenario.map_or(round < WARM_UP_ROUNDS, |scenario| scenario.sequential);
         let (threads, calls) = match scenario {
             Some(scenario) => size_of(scenario),
             None => size(plan, operations, info, sequential, &mut random),

@@ -212,6 +212,10 @@ pub struct Scenario {
     pub schedule: Option<String>,
 }
 
+/// The first rounds of a plan make one call at a time, to compare the adapter with the sequential
+/// object. They are the warm-up, and count nowhere as tested.
+pub const WARM_UP_ROUNDS: u64 = 16;
+
 /// One call of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {

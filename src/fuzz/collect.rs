@@ -94,7 +94,7 @@ impl<'a> Collector<'a> {
             self.end_if_over();
             if self.ticked.elapsed() >= TICK {
                 self.tick();
-                self.leave_prebuilt()?;
+                self.leave_unseen()?;
             }
         }
         self.finish()
@@ -324,24 +324,39 @@ impl<'a> Collector<'a> {
     }
 
     fn refuse_blindness(&self) -> Result<()> {
-        // A target may share memory by plain accesses alone if these are scheduling points.
-        if self.options.plan.control.plain_points == PlainPoints::All {
-            return Ok(());
+        match self.shows_what_is_shared() {
+            true => bail!(Uncontrolled::Blind),
+            false => Ok(()),
         }
-        bail!(Uncontrolled::Blind)
     }
 
-    /// Ends the run with an error if the engine sees almost no access of a target with prebuilt
-    /// libraries: native threads may find more.
-    fn leave_prebuilt(&self) -> Result<()> {
+    /// Whether what is shared shows in the counts. A target may share memory by plain accesses
+    /// alone, which are not counted, if these are scheduling points.
+    fn shows_what_is_shared(&self) -> bool {
+        self.options.plan.control.plain_points != PlainPoints::All
+    }
+
+    /// Ends the run with an error if the engine sees nothing that threads share, or almost no
+    /// access of a target with prebuilt libraries: native threads may find more.
+    fn leave_unseen(&self) -> Result<()> {
         let Some((hello, _)) = &self.hello else { return Ok(()) };
         let elapsed = self.started.elapsed();
         let is_time = self.options.leave_after.is_some_and(|after| elapsed >= after);
-        let is_theirs = !hello.unhooked.is_empty() && self.counting.saw_few_pairs();
-        if !is_time || !is_theirs || self.ending.is_some() || !self.findings.is_empty() {
+        if !is_time || self.ending.is_some() || !self.findings.is_empty() {
             return Ok(());
         }
         let statistics = &self.counting.statistics;
+        if hello.unhooked.is_empty() {
+            let is_so = self.shows_what_is_shared() && self.counting.shared_nothing();
+            let rounds = statistics.rounds;
+            return match is_so {
+                true => bail!(Uncontrolled::NothingShared { rounds, elapsed }),
+                false => Ok(()),
+            };
+        }
+        if !self.counting.saw_few_pairs() {
+            return Ok(());
+        }
         let pairs = statistics.coverage.as_ref().map_or(0, |coverage| coverage.pairs.total);
         let (libraries, rounds) = (hello.unhooked.join(", "), statistics.rounds);
         bail!(Uncontrolled::Prebuilt { libraries, rounds, pairs, elapsed })

@@ -66,7 +66,7 @@ use worker::{JobRounds, Message, Worker};
 pub use finding_recording::locate;
 pub use progress_curve::Point;
 pub use rerun::{Searched, rerun, search};
-pub use statistics::{Coverage, Grown, Policy, Statistics};
+pub use statistics::{Coverage, Grown, Policy, Statistics, Untested};
 pub use worker::Sighting;
 
 /// Most messages that wait to be collected: a run whose every round is a finding must not queue
@@ -102,7 +102,8 @@ pub struct Options {
     /// End as soon as a finding with this signature is seen.
     pub wanted: Option<Signature>,
     /// Time after which the run ends with [`Uncontrolled::Prebuilt`] if the controlled engine saw
-    /// almost no access of a target with prebuilt libraries; none: never.
+    /// almost no access of a target with prebuilt libraries, or with
+    /// [`Uncontrolled::NothingShared`]; none: never.
     pub leave_after: Option<Duration>,
 }
 
@@ -134,20 +135,15 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Found, if some finding is not known; not decided, if no round could be checked.
+    /// Found, if some finding is not known; not decided, if hardly anything was tested.
     pub fn outcome(&self) -> Outcome {
         if self.findings.iter().any(|stored| stored.finding.known.is_none()) {
             Outcome::Found
-        } else if self.statistics.is_undecided() || self.has_no_round() {
+        } else if self.statistics.untested().is_some() {
             Outcome::NotDecided
         } else {
             Outcome::NothingFound
         }
-    }
-
-    /// Whether the time was up before the first round ended.
-    pub fn has_no_round(&self) -> bool {
-        self.ending == Ending::Time && self.statistics.rounds == 0 && self.findings.is_empty()
     }
 }
 
@@ -171,13 +167,20 @@ pub enum Uncontrolled {
          noticed another ({pairs} pairs): what they share is {libraries}'s, which has no hooks"
     )]
     Prebuilt { libraries: String, rounds: u64, pairs: u64, elapsed: Duration },
+    #[error(
+        "in {rounds} rounds the controlled engine saw no access by which one thread noticed \
+         another, no lock and no wait: what the threads share is then accessed by inline assembly \
+         or by code without hooks, between whose instructions no thread can be switched"
+    )]
+    NothingShared { rounds: u64, elapsed: Duration },
 }
 
 impl Uncontrolled {
     /// The time that the attempt took.
     pub fn spent(&self) -> Duration {
         match self {
-            Uncontrolled::Prebuilt { elapsed, .. } => *elapsed,
+            Uncontrolled::Prebuilt { elapsed, .. }
+            | Uncontrolled::NothingShared { elapsed, .. } => *elapsed,
             Uncontrolled::Blind | Uncontrolled::Refused(_) => Duration::ZERO,
         }
     }

@@ -16,7 +16,11 @@ use crate::trace::frame::Steps;
 /// The counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
+    /// Rounds whose calls could overlap. The warm-up does not count, here or below.
     pub rounds: u64,
+    /// Rounds of the warm-up, which make one call at a time.
+    #[serde(default)]
+    pub warm_up: u64,
     pub operations: u64,
     /// Operations that overlapped one of another thread.
     pub overlapping: u64,
@@ -65,7 +69,28 @@ pub struct Coverage {
     pub leaky_rounds: u64,
     pub leaked_blocks: u64,
     pub leaked_bytes: u64,
+    /// Calls by which the target's threads locked or waited for each other.
+    #[serde(default)]
+    pub waits: u64,
 }
+
+/// Why a run says next to nothing about its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untested {
+    /// No round was over whose calls could overlap.
+    NoRound,
+    /// Hardly any round was decided.
+    Undecided { rounds: u64, decided: u64 },
+    /// Hardly any call overlapped another.
+    NoOverlap { operations: u64, overlapping: u64 },
+    /// The controlled engine saw nothing that threads shared.
+    NothingShared { rounds: u64 },
+}
+
+/// A share of less than one in so many counts as next to nothing: of rounds that were decided, and
+/// of calls that overlapped.
+const DECIDED_ONE_IN: u64 = 100;
+const OVERLAPPING_ONE_IN: u64 = 1000;
 
 /// The counts of one scheduling policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,15 +110,45 @@ pub struct Grown {
 }
 
 impl Statistics {
-    /// Whether no round could be decided within the limits.
-    pub fn is_undecided(&self) -> bool {
-        let undecided: u64 = self.inconclusive.values().sum();
-        undecided > 0 && undecided == self.rounds
+    /// Rounds that were not decided.
+    pub fn undecided(&self) -> u64 {
+        self.inconclusive.values().sum()
+    }
+
+    /// Rounds that were decided.
+    pub fn decided(&self) -> u64 {
+        self.rounds.saturating_sub(self.undecided())
+    }
+
+    /// The share of the calls that overlapped one of another thread.
+    pub fn overlap(&self) -> f64 {
+        self.overlapping as f64 / self.operations.max(1) as f64
+    }
+
+    /// Why hardly anything was tested, if so.
+    pub fn untested(&self) -> Option<Untested> {
+        let Statistics { rounds, operations, overlapping, .. } = *self;
+        let decided = self.decided();
+        let is_next_to_nothing = |part: u64, all: u64, one_in: u64| {
+            part == 0 || u128::from(part) * u128::from(one_in) < u128::from(all)
+        };
+        if rounds == 0 {
+            Some(Untested::NoRound)
+        } else if is_next_to_nothing(decided, rounds, DECIDED_ONE_IN) {
+            Some(Untested::Undecided { rounds, decided })
+        } else if is_next_to_nothing(overlapping, operations, OVERLAPPING_ONE_IN) {
+            Some(Untested::NoOverlap { operations, overlapping })
+        } else if self.coverage.as_ref().is_some_and(Coverage::shared_nothing) {
+            Some(Untested::NothingShared { rounds })
+        } else {
+            None
+        }
     }
 
     /// Adds those of another run. The recent growth of both together is not known.
     pub fn join(&mut self, other: Statistics) {
         self.rounds += other.rounds;
+        self.warm_up += other.warm_up;
         self.operations += other.operations;
         self.overlapping += other.overlapping;
         self.elapsed += other.elapsed;
@@ -125,6 +180,11 @@ impl Coverage {
         self.pairs.total <= PAIRS_FEW
     }
 
+    /// Whether no thread was seen to read what another one wrote, nor to lock or wait.
+    pub fn shared_nothing(&self) -> bool {
+        self.pairs.total == 0 && self.waits == 0
+    }
+
     /// Adds that of another run. Schedules of both runs count twice. Pairs are not added, because
     /// many are the same: the caller must count the distinct ones.
     fn join(&mut self, other: Coverage) {
@@ -144,6 +204,7 @@ impl Coverage {
         self.leaky_rounds += other.leaky_rounds;
         self.leaked_blocks += other.leaked_blocks;
         self.leaked_bytes += other.leaked_bytes;
+        self.waits += other.waits;
     }
 
     /// Whether more time is unlikely to find more: in the last ten seconds there was no new pair,
@@ -165,7 +226,9 @@ impl Coverage {
 /// The counts of a worker since its last report.
 #[derive(Default)]
 pub struct Tally {
+    /// Rounds whose calls could overlap; below, nothing counts the others.
     pub rounds: u64,
+    pub warm_up: u64,
     pub overlap: Overlap,
     pub calls_per_second_max: f64,
     pub faults: u64,
@@ -180,26 +243,35 @@ pub struct Tally {
     leaky_rounds: u64,
     leaked_blocks: u64,
     leaked_bytes: u64,
-    /// Rounds in which calls could overlap, and the accesses that the engine saw in them.
+    /// What the engine saw: rounds, atomic accesses, and calls that may wait.
     threaded_rounds: u64,
-    accesses: u64,
+    atomics: u64,
+    waits: u64,
 }
 
 impl Tally {
-    /// Adds the controlled engine's counts of a round.
+    pub fn count_round(&mut self, sequential: bool) {
+        let rounds = if sequential { &mut self.warm_up } else { &mut self.rounds };
+        *rounds += 1;
+    }
+
+    /// Adds the controlled engine's counts of a round. A process sends each pair once, so those of
+    /// the warm-up count, too.
     pub fn add_steps(&mut self, steps: &Steps, sequential: bool) {
+        self.pairs.extend_from_slice(&steps.pairs);
+        if sequential {
+            return;
+        }
         match self.schedules.get_mut(&steps.policy) {
             Some(schedules) => schedules.push(steps.schedule),
             None => drop(self.schedules.insert(steps.policy.clone(), vec![steps.schedule])),
         }
-        self.pairs.extend_from_slice(&steps.pairs);
         self.leaky_rounds += u64::from(steps.leaked_blocks > 0);
         self.leaked_blocks += steps.leaked_blocks;
         self.leaked_bytes += steps.leaked_bytes;
-        if !sequential {
-            self.threaded_rounds += 1;
-            self.accesses += steps.atomics + steps.blocking;
-        }
+        self.threaded_rounds += 1;
+        self.atomics += steps.atomics;
+        self.waits += steps.blocking;
     }
 
     /// Counts what a round exercised that a fault ended.
@@ -215,13 +287,15 @@ impl Tally {
     }
 
     pub fn is_empty(&self) -> bool {
-        let done = self.rounds + self.faults + self.processes;
+        let done = self.rounds + self.warm_up + self.faults + self.processes;
         done == 0 && self.overlap.operations == 0
     }
 }
 
 /// A run is blind if the engine saw no access in so many rounds whose calls could overlap.
 const BLIND_ROUNDS: u64 = 64;
+/// Without anything shared in so many rounds, what is shared is out of the engine's sight.
+const UNSHARED_ROUNDS: u64 = 4096;
 
 /// Statistics of a run that continues.
 #[derive(Default)]
@@ -235,7 +309,7 @@ pub struct Counting {
     pairs: HashSet<u64>,
     recent_pairs: Recent,
     threaded_rounds: u64,
-    accesses: u64,
+    atomics: u64,
     counter: Counter,
     shapes: Sketch,
     distinct_shapes: f64,
@@ -246,6 +320,7 @@ impl Counting {
     pub fn add(&mut self, tally: Tally) {
         let statistics = &mut self.statistics;
         statistics.rounds += tally.rounds;
+        statistics.warm_up += tally.warm_up;
         statistics.operations += tally.overlap.operations as u64;
         statistics.overlapping += tally.overlap.overlapping as u64;
         statistics.calls_per_second_max =
@@ -261,6 +336,7 @@ impl Counting {
         for (reason, rounds) in tally.inconclusive {
             *statistics.inconclusive.entry(reason).or_default() += rounds;
         }
+        self.pairs.extend(tally.pairs);
         if tally.schedules.is_empty() {
             return;
         }
@@ -274,9 +350,9 @@ impl Counting {
         coverage.leaky_rounds += tally.leaky_rounds;
         coverage.leaked_blocks += tally.leaked_blocks;
         coverage.leaked_bytes += tally.leaked_bytes;
-        self.pairs.extend(tally.pairs);
+        coverage.waits += tally.waits;
         self.threaded_rounds += tally.threaded_rounds;
-        self.accesses += tally.accesses;
+        self.atomics += tally.atomics;
     }
 
     /// Adds a violation or fault in a round of this policy.
@@ -334,7 +410,14 @@ impl Counting {
 
     /// Whether it has seen no access so far.
     pub fn saw_nothing(&self) -> bool {
-        self.threaded_rounds > 0 && self.accesses == 0
+        let waits = self.statistics.coverage.as_ref().map_or(0, |coverage| coverage.waits);
+        self.threaded_rounds > 0 && self.atomics + waits == 0
+    }
+
+    /// Whether, in many rounds, no thread was seen to read what another one wrote, nor to wait.
+    pub fn shared_nothing(&self) -> bool {
+        let coverage = self.statistics.coverage.as_ref();
+        self.threaded_rounds >= UNSHARED_ROUNDS && coverage.is_some_and(Coverage::shared_nothing)
     }
 
     /// Whether, in enough rounds, almost no thread was seen to read what another one wrote. This
@@ -397,6 +480,30 @@ mod tests {
             tally.add_steps(&steps(round, pairs, accesses), false);
         }
         tally
+    }
+
+    #[test]
+    fn a_run_that_tested_next_to_nothing_says_why() {
+        let tested =
+            Statistics { rounds: 200, operations: 5000, overlapping: 5, ..Statistics::default() };
+        assert_eq!(tested.untested(), None);
+        let none = Statistics { rounds: 0, warm_up: 16, ..tested.clone() };
+        assert_eq!(none.untested(), Some(Untested::NoRound));
+        let undecided = |rounds| [("a limit".to_string(), rounds)].into();
+        let few = Statistics { inconclusive: undecided(199), ..tested.clone() };
+        assert_eq!(few.untested(), Some(Untested::Undecided { rounds: 200, decided: 1 }));
+        let some = Statistics { inconclusive: undecided(198), ..tested.clone() };
+        assert_eq!(some.untested(), None);
+        let alone = Statistics { overlapping: 4, ..tested.clone() };
+        let why = Untested::NoOverlap { operations: 5000, overlapping: 4 };
+        assert_eq!(alone.untested(), Some(why));
+        let with = |pairs, waits| {
+            let pairs = Grown { total: pairs, recent: None };
+            let coverage = Coverage { rounds: 200, pairs, waits, ..Coverage::default() };
+            Statistics { coverage: Some(coverage), ..tested.clone() }.untested()
+        };
+        assert_eq!(with(0, 0), Some(Untested::NothingShared { rounds: 200 }));
+        assert_eq!((with(1, 0), with(0, 1)), (None, None));
     }
 
     #[test]

@@ -78,6 +78,7 @@ mod tests {
             leaky_rounds: 1500,
             leaked_blocks: 3000,
             leaked_bytes: 96_000,
+            waits: 0,
         };
         assert_eq!(in_line(&coverage), ", 900 schedules (+0/10 s), 40 pairs (+0/10 s)");
         let expected = "

@@ -98,9 +98,8 @@ impl Progress {
 pub fn summary_line(statistics: &Statistics) -> String {
     let seconds = statistics.elapsed.as_secs_f64().max(1e-3);
     let rate = |count: u64| short(count as f64 / seconds);
-    let overlap = 100.0 * statistics.overlapping as f64 / (statistics.operations.max(1)) as f64;
-    let undecided: u64 = statistics.inconclusive.values().sum();
-    let undecided = match undecided {
+    let overlap = 100.0 * statistics.overlap();
+    let undecided = match statistics.undecided() {
         0 => String::new(),
         n => format!(", {n} rounds undecided"),
     };

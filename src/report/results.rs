@@ -2,13 +2,13 @@
 //! The commands make them; [`super::junit`] and [`super::sarif`] write them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::progress::summary_line;
 use crate::campaign::ledger::Ledger;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
+use crate::fuzz::Statistics;
 use crate::report::words::{self, UNEXPLAINED};
 
 /// Runs with their findings.
@@ -38,8 +38,8 @@ impl Run {
     /// A run that is stored in a directory.
     pub fn of_ledger(directory: &Path, ledger: &Ledger) -> Run {
         let statistics = &ledger.statistics;
-        let ended = match statistics.is_undecided() {
-            true => Ended::NotDecided(undecided(&statistics.inconclusive)),
+        let ended = match ledger.findings.is_empty() {
+            true => not_decided(statistics),
             false => Ended::Well,
         };
         let first = ledger.parts.first();
@@ -74,10 +74,14 @@ pub fn run_name(model: &str, plan: &Plan) -> String {
     format!("{model}, {} engine", plan.engine.name())
 }
 
-/// Why rounds were not decided, a line for each reason.
-pub fn undecided(inconclusive: &BTreeMap<String, u64>) -> String {
+/// How a run without findings ended: why hardly anything was tested, and the reasons why rounds
+/// were not decided, a line each.
+pub fn not_decided(statistics: &Statistics) -> Ended {
+    let Some(why) = statistics.untested() else { return Ended::Well };
     let line = |(reason, rounds): (&String, &u64)| format!("{rounds} rounds: {reason}");
-    inconclusive.iter().map(line).collect::<Vec<_>>().join("\n")
+    let reasons = statistics.inconclusive.iter().map(line);
+    let lines = std::iter::once(words::untested(why)).chain(reasons);
+    Ended::NotDecided(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// A file as reports name it: without links and `..`, relative to the root if it lies below.

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::progress::summary_line;
-use super::results::{Ended, Run, run_name, undecided};
-use super::words::NOTHING_FOUND;
+use super::results::{Ended, Run, not_decided, run_name};
+use super::words::{self, NOTHING_FOUND};
 use super::{coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
@@ -22,7 +22,11 @@ use crate::trace::frame::TargetInfo;
 
 /// The run in a few lines.
 pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
-    let mut text = numbers(ledger, !summary.findings.is_empty());
+    let mut text = match untested(summary) {
+        Some(why) => format!("{why}\n"),
+        None => String::new(),
+    };
+    text += &numbers(ledger, !summary.findings.is_empty());
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to a string");
     for (reason, rounds) in &summary.statistics.inconclusive {
         line(format!("not decided in {rounds} rounds: {reason}"));
@@ -65,14 +69,17 @@ pub fn exercised(ledger: &Ledger, has_findings: bool) -> String {
     text
 }
 
+/// Why the run says next to nothing, if nothing was found.
+fn untested(summary: &Summary) -> Option<String> {
+    let why = summary.statistics.untested().filter(|_| summary.outcome() == Outcome::NotDecided);
+    why.map(words::untested)
+}
+
 /// Why the run ended, if the findings do not say so.
 fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
-    if summary.has_no_round() {
-        let why = "Nothing was tried: no round was over in time. Give it more (--for), or see what \
-                   holds it up with another --engine.";
-        return Some(why.to_string());
-    }
-    if let Some(libraries) = uninstrumented_libraries(summary) {
+    if let Some(libraries) = uninstrumented_libraries(summary)
+        && summary.statistics.untested().is_none()
+    {
         return Some(format!(
             "{NOTHING_FOUND}. (Threads were switched at locks and other calls, but never inside \
              {libraries}, which has no hooks; --engine native runs it on real threads.)"
@@ -87,6 +94,7 @@ fn ending(summary: &Summary, plan: &Plan) -> Option<String> {
         }
         Ending::Time | Ending::Rounds | Ending::Wanted if has_found => return None,
         _ if !summary.findings.is_empty() => "Nothing new was found.",
+        _ if summary.statistics.untested().is_some() => return None,
         _ if summary.statistics.coverage.is_some() => return Some(nothing_found(summary, plan)),
         Ending::Time | Ending::Rounds | Ending::Wanted => return Some(format!("{NOTHING_FOUND}.")),
     };
@@ -139,10 +147,7 @@ pub fn result(summary: &Summary, plan: &Plan) -> Run {
         command: plan.to_string(),
         seconds: statistics.elapsed.as_secs_f64(),
         ended: match summary.outcome() {
-            Outcome::NotDecided if summary.has_no_round() => {
-                Ended::NotDecided("no round was over in time".to_string())
-            }
-            Outcome::NotDecided => Ended::NotDecided(undecided(&statistics.inconclusive)),
+            Outcome::NotDecided => not_decided(statistics),
             Outcome::Found | Outcome::NothingFound => Ended::Well,
         },
         text: format!(
@@ -162,6 +167,11 @@ pub struct Json<'a> {
     plan: &'a Plan,
     #[serde(flatten)]
     statistics: &'a Statistics,
+    /// Rounds that were decided, and those that were not.
+    decided: u64,
+    undecided: u64,
+    /// The share of the calls that overlapped one of another thread.
+    overlap: f64,
     /// Whether the controlled engine's rounds no longer bring anything new.
     #[serde(skip_serializing_if = "Option::is_none")]
     saturated: Option<bool>,
@@ -200,6 +210,9 @@ impl<'a> Json<'a> {
             command: plan.to_string(),
             plan,
             statistics,
+            decided: statistics.decided(),
+            undecided: statistics.undecided(),
+            overlap: statistics.overlap(),
             saturated: statistics.coverage.as_ref().map(|coverage| coverage.is_saturated()),
             known: known::count_issues(summary.findings.iter().map(|stored| &stored.finding)),
             never: overview::gaps(ledger),

@@ -7,11 +7,13 @@ use crate::core::words;
 use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
 use crate::finding::locations::Occurrence;
 use crate::finding::{Failure, FaultPlace};
+use crate::fuzz::Untested;
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Stage, signal_name};
 use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
+pub const HARDLY_TESTED: &str = "Hardly anything was tested";
 pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
 pub const FINDING: &str = "Finding";
 pub const SHRUNK_TO: &str = "Shrunk to";
@@ -20,6 +22,32 @@ pub const REPRODUCE_WITH: &str = "Reproduce with";
 pub const BREAK_AT_IT_WITH: &str = "Break at it with";
 pub const HOW_IT_WENT: &str = "How it went";
 pub const STOPPED_INSIDE: &str = "is stopped inside of";
+
+/// Why a run says next to nothing about its target, and what to do.
+pub fn untested(why: Untested) -> String {
+    let (what, advice) = match why {
+        Untested::NoRound => (
+            "no round was over whose calls can overlap".to_string(),
+            "give it more time (--for), or see what holds it up with another --engine",
+        ),
+        Untested::Undecided { rounds, decided } => (
+            format!("{decided} of {rounds} rounds were decided"),
+            "try fewer calls (--calls) or threads (--threads)",
+        ),
+        Untested::NoOverlap { operations, overlapping } => (
+            format!("{overlapping} of {operations} calls overlapped one of another thread"),
+            "try more threads (--threads), more calls (--calls) or another --engine",
+        ),
+        Untested::NothingShared { rounds } => (
+            format!(
+                "in {rounds} rounds no thread was seen to notice another, by an atomic access, a \
+                 lock or a wait"
+            ),
+            "try --engine native, or plain accesses alone with --plain-points",
+        ),
+    };
+    format!("{HARDLY_TESTED}: {what}; {advice}.")
+}
 
 /// The sentence of a fault, for errors and warnings; nothing of a violation.
 impl fmt::Display for Failure {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::report::words::{HARDLY_TESTED, NOTHING_FOUND, REPRODUCE_WITH};
 
 use super::tool::{Answer, Tool};
 
@@ -82,6 +82,57 @@ fn locks_alone_are_enough_if_all_code_is_instrumented() {
     assert!(!verdict(&answer).contains(".so"), "{}", answer.all());
     assert_eq!(tool.ledger().statistics.coverage.expect("of the controlled engine").pairs.total, 0);
     assert!(!answer.err.contains("native threads"), "{}", answer.all());
+}
+
+/// A register whose loads and stores are inline assembly, and an atomic that nobody writes.
+const ASSEMBLY: &str = r#"#include <interlap.hpp>
+#include <atomic>
+struct Register {
+    static constexpr auto model = "register";
+    std::atomic<bool> closed{false};
+    int64_t *cell = new int64_t(0);
+    ~Register() { delete cell; }
+    void write(int64_t value) {
+        if (closed.load()) return;
+        asm volatile("mov %1, %0" : "=m"(*cell) : "r"(value) : "memory");
+    }
+    int64_t read() {
+        int64_t value;
+        asm volatile("mov %1, %0" : "=r"(value) : "m"(*cell) : "memory");
+        return value;
+    }
+};
+INTERLAP_TARGET(Register)
+"#;
+
+#[test]
+fn a_run_in_which_nothing_shared_was_seen_is_not_called_good() {
+    let tool = Tool::new();
+    let run = tool.fuzz_text("assembly.cpp", ASSEMBLY).controlled().jobs(1).rounds(100);
+    let answer = run.with("--junit j.xml").run();
+    answer.expect(3, &[HARDLY_TESTED, "--engine native"]).lacks(NOTHING_FOUND);
+    assert!(tool.read("j.xml").contains("errors=\"1\""), "{}", tool.read("j.xml"));
+    let answer = tool.fuzz_text("assembly.cpp", ASSEMBLY).jobs(1).within("8s").run();
+    answer.expect(0, &["going on with native threads", NOTHING_FOUND]);
+}
+
+#[test]
+fn rounds_of_the_warm_up_are_not_counted() {
+    let tool = Tool::new();
+    for engine in ["native", "controlled"] {
+        let run = tool.fuzz("ms_queue").engine(engine).seed(3).jobs(1).rounds(20);
+        let json = run.json(0);
+        assert_eq!(
+            (&json["rounds"], &json["decided"], &json["undecided"]),
+            (&20.into(), &20.into(), &0.into())
+        );
+        assert_eq!(json["warm_up"], 16);
+        let overlap = json["overlap"].as_f64().expect("a share");
+        let (some, all) = (json["overlapping"].as_f64(), json["operations"].as_f64());
+        assert_eq!(overlap, some.expect("a count") / all.expect("a count"));
+    }
+    let answer = tool.fuzz("ms_queue").threads(1).seed(3).jobs(1).rounds(20).run();
+    answer.expect(3, &[HARDLY_TESTED, "--threads"]).lacks(NOTHING_FOUND);
 }
 
 mod snapshots {

@@ -145,7 +145,8 @@ pub struct Fuzz {
     pub recorder: Recorder,
     #[command(flatten)]
     pub run: Run,
-    /// Number of rounds; if not given, as many as fit in the time
+    /// Number of rounds, after the 16 of the warm-up, which make one call at a time; if not given,
+    /// as many as fit in the time
     #[arg(long, value_name = "N")]
     pub rounds: Option<u64>,
     /// Harness processes at a time. Default: one for each processor with the controlled and the rr

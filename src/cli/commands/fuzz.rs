@@ -16,7 +16,9 @@ use crate::adapter::compile;
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::core::plan::{Build, Control, Engine, Plan, Recorder, Shard, WHOLE_CALLS_MAX};
+use crate::core::plan::{
+    Build, Control, Engine, Plan, Recorder, Shard, WARM_UP_ROUNDS, WHOLE_CALLS_MAX,
+};
 use crate::finding::Stored;
 use crate::finding::known;
 use crate::finding::known::KnownIssues;
@@ -138,7 +140,7 @@ fn options(
         shard: args.shard,
         harness: harness_program()?,
         duration_max: Some(args.run.duration),
-        rounds_max: args.rounds,
+        rounds_max: args.rounds.map(|rounds| rounds.saturating_add(WARM_UP_ROUNDS)),
         findings_max: args.findings as usize,
         known: KnownIssues::default(),
         hang_max: args.run.hang,

@@ -20,7 +20,7 @@ use crate::report::debugger;
 use crate::report::directory;
 use crate::report::output::{Output, warning};
 use crate::report::results::Run;
-use crate::report::words::NOTHING_FOUND;
+use crate::report::words::{self, NOTHING_FOUND};
 use crate::report::{run, triage as listed};
 
 pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
@@ -119,7 +119,10 @@ fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Outp
     }
     seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {
-        (true, _) => writeln!(out, "{}.", NOTHING_FOUND),
+        (true, _) => match ledger.statistics.untested() {
+            Some(why) => writeln!(out, "{}", words::untested(why)),
+            None => writeln!(out, "{NOTHING_FOUND}."),
+        },
         (false, true) => writeln!(out, "Nothing new was found."),
         (false, false) => {}
     }

@@ -145,6 +145,23 @@ pub fn measured(op: Op, args: &[i64]) -> Option<u64> {
     u64::try_from(value).ok()
 }
 
+/// By how many elements a call that returned made the structure larger; none if it does not add or
+/// remove elements. A put that replaced a value counts as if it added one.
+#[inline]
+pub fn change(thread: &Thread, operation: &Operation) -> Option<i64> {
+    use Op::*;
+    let added = match operation.op {
+        EnqueueBulk => thread.results(operation).first().copied().unwrap_or(0),
+        DequeueBulk => -(thread.results(operation).len() as i64),
+        SetRemove | MapRemove => -1,
+        SetInsert | MapInsertIfAbsent | MapPut | LogAppend => 1,
+        op if op.adds() => 1,
+        op if op.removes() => -1,
+        _ => return None,
+    };
+    Some(if operation.status == Status::Ok { added } else { 0 })
+}
+
 /// Whether a call concerns the one key that is its first argument.
 pub fn has_key(op: Op) -> bool {
     use Op::*;

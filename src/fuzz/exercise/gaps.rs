@@ -72,10 +72,35 @@ pub fn gaps(exercise: &Exercise, offer: &Offer) -> Vec<Gap> {
         pairs(exercise, &ops, &mut gaps);
         keys(exercise, &ops, offer, &mut gaps);
     }
-    for op in ops {
-        answers(exercise, op, offer, &mut gaps);
+    for op in &ops {
+        answers(exercise, *op, offer, &mut gaps);
     }
+    size(exercise, &ops, offer, &mut gaps);
     gaps
+}
+
+/// A structure that held more elements than this at once was seen to grow.
+const HELD_MANY: u64 = 1024;
+
+/// How large the structure never was.
+fn size(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
+    let has_keys = ops.iter().any(|op| has_key(*op));
+    let Some(held) = exercise.held_max else { return };
+    let held = if has_keys { held.min(offer.keys) } else { held };
+    if offer.capacity > 0 || held > HELD_MANY {
+        return;
+    }
+    let adds: Vec<Op> = ops.iter().copied().filter(|op| adds(*op)).collect();
+    let keys = if has_keys { format!("--keys {} ", HELD_MANY * 4) } else { String::new() };
+    gaps.push(gap(
+        format!("it never held more than {held} elements, so it may never have grown"),
+        format!("{keys}--calls {} {}", HELD_MANY * 2, weights(&adds)),
+    ));
+}
+
+/// Whether the operation adds an element.
+fn adds(op: Op) -> bool {
+    op.adds() || matches!(op, Op::SetInsert | Op::MapInsertIfAbsent | Op::MapPut | Op::LogAppend)
 }
 
 fn gap(never: impl Into<String>, try_: impl Into<String>) -> Gap {
@@ -176,7 +201,6 @@ fn options_for(op: Op, outcome: AnswerKind, offer: &Offer) -> String {
         let found: Vec<Op> = offer.operations.iter().copied().filter(|op| wanted(*op)).collect();
         weights(&found)
     };
-    let adds = |op: Op| op.adds() || matches!(op, Op::SetInsert | Op::MapPut | Op::LogAppend);
     let removes = |op: Op| op.removes() || matches!(op, Op::SetRemove | Op::MapRemove);
     match (op, outcome) {
         (_, AnswerKind::Full) => {
@@ -230,6 +254,32 @@ mod tests {
 
     fn has(gaps: &[(String, String)], never: &str, advice: &str) {
         assert!(gaps.contains(&(never.to_string(), advice.to_string())), "{never}: {gaps:#?}");
+    }
+
+    #[test]
+    fn a_structure_that_stayed_small_never_grew() {
+        let plan = Plan::new("x", 1);
+        let held = |held_max, capacity| {
+            let offer = Offer::new(&[Op::SetInsert as u32], capacity, [&plan].into_iter());
+            let insert = answers(Op::SetInsert, AnswerKind::Done, 3);
+            let exercise = Exercise {
+                rounds: 1,
+                answers: vec![insert],
+                depths: vec![5, 9],
+                held_max,
+                ..Exercise::default()
+            };
+            let gaps = never(&exercise, &offer);
+            gaps.into_iter().find(|(never, _)| never.starts_with("it never held"))
+        };
+        let (never, options) = held(Some(5), 0).expect("a gap");
+        assert_eq!(never, "it never held more than 5 elements, so it may never have grown");
+        assert_eq!(options, "--keys 4096 --calls 2048 --weight insert=8");
+        let keys =
+            format!("it never held more than {} elements, so it may never have grown", plan.keys);
+        assert_eq!(held(Some(900), 0).expect("a gap").0, keys, "no more than there are keys");
+        assert_eq!(held(Some(5), 8), None, "a structure of fixed size");
+        assert_eq!(held(None, 0), None, "no structure of elements");
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub struct Exercise {
     pub pairs: Vec<Pair>,
     /// Calls by the number of others that were pending at their invocation, from 0.
     pub depths: Vec<u64>,
+    /// The most elements that a structure held at once in the rounds that were analysed, as its
+    /// answers say; none if it is not one of elements.
+    #[serde(default)]
+    pub held_max: Option<u64>,
     /// Estimated number of distinct orders of invocations and responses, whatever their values.
     pub shapes: u64,
 }
@@ -158,6 +162,7 @@ impl Exercise {
         add(&mut self.pairs, other.pairs, |pair| (pair.one, pair.other), join_pairs);
         self.depths.resize(self.depths.len().max(other.depths.len()), 0);
         self.depths.iter_mut().zip(other.depths).for_each(|(sum, more)| *sum += more);
+        self.held_max = self.held_max.max(other.held_max);
         self.shapes += other.shapes;
     }
 }

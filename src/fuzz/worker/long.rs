@@ -111,7 +111,7 @@ impl Worker<'_> {
     /// Counts a long round, and sends its violation.
     fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
         let OnlineResult { verdict, history, note } = result;
-        self.tally.rounds += 1;
+        self.tally.count_round(start.sequential);
         let Some((_, model)) = &self.hello else { return };
         let mut witness = match verdict {
             Verdict::Consistent => return,

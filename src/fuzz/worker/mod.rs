@@ -317,9 +317,11 @@ impl<'a> Worker<'a> {
         let CheckedRound { mut round, overlap, verdict, alone, counter } = checked;
         let tally = &mut self.tally;
         tally.counter = Some(counter);
-        tally.rounds += 1;
-        tally.overlap.operations += overlap.operations;
-        tally.overlap.overlapping += overlap.overlapping;
+        tally.count_round(round.start.sequential);
+        if !round.start.sequential {
+            tally.overlap.operations += overlap.operations;
+            tally.overlap.overlapping += overlap.overlapping;
+        }
         let rate = calls_per_second(&round.start, &round.history, hello);
         tally.calls_per_second_max = tally.calls_per_second_max.max(rate);
         if self.options.plan.engine == Engine::Native && !round.start.sequential {
@@ -330,13 +332,14 @@ impl<'a> Worker<'a> {
         }
         let mut witness = match verdict {
             Verdict::Consistent => return Ok(()),
+            Verdict::Inconclusive(_) if round.start.sequential => return Ok(()),
             Verdict::Inconclusive(reason) => {
                 *tally.inconclusive.entry(reason).or_default() += 1;
                 return Ok(());
             }
             Verdict::Violation(witness) => witness,
         };
-        tally.violations += 1;
+        tally.violations += u64::from(!round.start.sequential);
         let sequential = alone.is_some();
         if let Some(history) = alone {
             round.history = history;

@@ -16,7 +16,7 @@ mod runs;
 use super::page;
 use super::page::escaped;
 use super::progress::summary_line;
-use super::words::NOTHING_FOUND;
+use super::words::{self, NOTHING_FOUND};
 use crate::campaign::ledger::Ledger;
 use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
 use html::{Section, grouped, paragraph};
@@ -85,14 +85,13 @@ fn sampling() -> String {
 
 /// The result in a line, and its class.
 fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
-    let undecided: u64 = ledger.statistics.inconclusive.values().sum();
     match found.len() {
         1 => ("violation", "One finding".to_string()),
         2.. => ("violation", format!("{} findings", found.len())),
-        0 if undecided > 0 && undecided == ledger.statistics.rounds => {
-            ("inconclusive", "Not decided: no round was".to_string())
-        }
-        0 => ("consistent", NOTHING_FOUND.to_string()),
+        0 => match ledger.statistics.untested() {
+            Some(why) => ("inconclusive", words::untested(why)),
+            None => ("consistent", NOTHING_FOUND.to_string()),
+        },
     }
 }
 

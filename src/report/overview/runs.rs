@@ -35,9 +35,9 @@ pub fn findings(found: &[Found]) -> Option<Section> {
 /// Rounds, verdicts, rates.
 pub fn figures(statistics: &Statistics) -> Section {
     let seconds = statistics.elapsed.as_secs_f64().max(1e-3);
-    let undecided: u64 = statistics.inconclusive.values().sum();
+    let undecided = statistics.undecided();
     let explained = statistics.rounds.saturating_sub(statistics.violations + undecided);
-    let overlap = statistics.overlapping as f64 / statistics.operations.max(1) as f64;
+    let overlap = statistics.overlap();
     let rate = |count: u64| short(count as f64 / seconds);
     let mut rows = vec![
         ("Rounds", format!("{}, {} a second", grouped(statistics.rounds), rate(statistics.rounds))),

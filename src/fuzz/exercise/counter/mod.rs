@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 
-use super::answer::{AnswerKind, BUCKETS, bounds, bucket, keys, measured};
+use super::answer::{AnswerKind, BUCKETS, bounds, bucket, change, keys, measured};
 use super::{Analysed, Answer, Answers, Argument, Exercise, Pair};
 use crate::check::Events;
 use crate::core::history::{History, Operation};
@@ -50,6 +50,7 @@ pub struct Counter {
     same: Box<[u64]>,
     apart: Box<[u64]>,
     depths: [u64; DEPTHS],
+    held_max: Option<u64>,
     /// Hashes of the shapes of rounds, to be counted by `Sketch`.
     shapes: Vec<u64>,
 }
@@ -75,6 +76,7 @@ impl Default for Counter {
             same: cells(),
             apart: cells(),
             depths: [0; DEPTHS],
+            held_max: None,
             shapes: Vec::new(),
         }
     }
@@ -125,7 +127,7 @@ impl Counter {
         let mut open = SmallVec::<[Open; 16]>::new();
         // Threads are ranked by their first calls, so that their numbers do not matter.
         let mut ranks = SmallVec::<[u8; 16]>::from_elem(u8::MAX, history.threads.len());
-        let (mut ranked, mut calls, mut shape) = (0, 0, 0u64);
+        let (mut ranked, mut calls, mut shape, mut held) = (0, 0, 0u64, 0i64);
         for event in Events::new(history) {
             let thread = &history.threads[event.id.thread as usize];
             if thread.client >= threads {
@@ -142,6 +144,10 @@ impl Counter {
             if event.returns {
                 let at = open.iter().position(|open| open.thread == event.id.thread);
                 open.swap_remove(at.expect("a response follows its invocation"));
+                if let Some(change) = change(thread, event.operation) {
+                    held = (held + change).max(0);
+                    self.held_max = self.held_max.max(Some(held as u64));
+                }
                 continue;
             }
             calls += 1;
@@ -191,6 +197,7 @@ impl Counter {
         add(&mut self.same, &other.same);
         add(&mut self.apart, &other.apart);
         add(&mut self.depths, &other.depths);
+        self.held_max = self.held_max.max(other.held_max);
         other.shapes
     }
 
@@ -236,6 +243,7 @@ impl Counter {
             arguments: arguments.filter(|argument| argument.calls > 0).collect(),
             pairs: pairs.filter(|pair| pair.same + pair.apart > 0).collect(),
             depths: self.depths[..deepest].to_vec(),
+            held_max: self.held_max,
             shapes,
         }
     }

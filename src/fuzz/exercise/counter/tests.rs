@@ -95,6 +95,7 @@ fn brute(history: &History, threads: u32) -> Exercise {
             .map(|((one, other), (same, apart))| Pair { one, other, same, apart })
             .collect(),
         depths: Vec::new(),
+        held_max: None,
         shapes: 0,
     }
 }
@@ -124,7 +125,8 @@ fn a_counter_agrees_with_enumeration() {
                 found.depths.iter().zip(0..).map(|(calls, others)| calls * others).sum();
             assert_eq!(depths, pairs, "each pair was under way when its second call began");
             assert_eq!(found.depths.iter().sum::<u64>(), expected.looked.calls);
-            assert_eq!(Exercise { depths: Vec::new(), ..found.clone() }, expected, "{history:?}");
+            let counted = Exercise { depths: Vec::new(), held_max: None, ..found.clone() };
+            assert_eq!(counted, expected, "{history:?}");
             assert_eq!(joined.join(counter).len(), 1);
             added.join(found);
         }
@@ -134,6 +136,41 @@ fn a_counter_agrees_with_enumeration() {
         let text = serde_json::to_string(&added).expect("JSON");
         assert_eq!(serde_json::from_str::<Exercise>(&text).expect("as it was"), added);
     }
+}
+
+#[test]
+fn the_most_elements_at_once_are_counted() {
+    let calls = [
+        (Op::SetInsert, Status::Ok),
+        (Op::SetInsert, Status::Failed),
+        (Op::SetInsert, Status::Ok),
+        (Op::SetRemove, Status::Ok),
+        (Op::SetInsert, Status::Ok),
+        (Op::SetContains, Status::Ok),
+    ];
+    let mut history = History::default();
+    for (at, (op, status)) in calls.into_iter().enumerate() {
+        let (start, args) = (10 * at as u64 + 1, [at as i64]);
+        let entry = Entry { op, status, start, end: start + 1, args: &args, results: &[] };
+        history.push(0, entry).expect("in order");
+    }
+    let held = |history: &History| {
+        let mut counter = Counter::default();
+        counter.add(0, 1, history);
+        counter.exercise(0).held_max
+    };
+    assert_eq!(held(&history), Some(2));
+    let asked = Entry {
+        op: Op::SetContains,
+        status: Status::Ok,
+        start: 1,
+        end: 2,
+        args: &[1],
+        results: &[],
+    };
+    let mut questions = History::default();
+    questions.push(0, asked).expect("one call");
+    assert_eq!(held(&questions), None, "nothing is added or removed");
 }
 
 #[test]
