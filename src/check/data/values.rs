@@ -9,7 +9,7 @@ use crate::core::history::{History, Operation, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::added;
 
-/// A bit per number. (`fixedbitset` is as fast, within 2 %, but allocates for small sets too.)
+/// A bit per number.
 pub struct Bits(SmallVec<[u64; 4]>);
 
 impl Bits {
