@@ -123,7 +123,7 @@ fn a_fault_has_the_last_calls_and_no_search() {
     };
     let lettered = history.ids().collect();
     let page = page::render(&Subject { conclusion, lettered, ..subject(&history, "x") });
-    assert!(page.contains("<p>It crashed &lt;here&gt;.</p>\n<p>queue.h:7</p>"));
+    assert!(page.contains("<p>It crashed &lt;here&gt;.</p><p>queue.h:7</p>"));
     let data = data(&page);
     assert!(data["story"].is_null() && data["witness"].as_array().is_some_and(Vec::is_empty));
     assert_eq!(data["lettered"].as_array().map(Vec::len), Some(8));
@@ -184,7 +184,7 @@ fn a_page_without_scripts_shows_the_violation_and_how_to_reproduce_it() {
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
     let page = page::render(&Subject { conclusion, facts, ..subject(&history, "x") });
     let plain = page.split_once("id=\"data\">").expect("data").0;
-    let fact = format!("<dt>{REPRODUCE_WITH}</dt>\n<dd><code>interlap replay &lt;x&gt;</code>");
+    let fact = format!("<dt>{REPRODUCE_WITH}</dt><dd><code>interlap replay &lt;x&gt;</code>");
     assert!(plain.contains(&fact));
     assert!(plain.contains("<p>it would take too long</p>") && plain.contains("<noscript>"));
     assert!(!page_without_facts(&history).contains("<dl"));

@@ -1,9 +1,8 @@
 //! Draws the curves of a count as SVG, with a caption that says the same in words.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::html::{grouped, percent};
-use crate::report::page::escaped;
 use crate::report::progress::short;
 
 const WIDTH: f64 = 560.0;
@@ -30,54 +29,48 @@ pub struct Chart<'a> {
 }
 
 impl Chart<'_> {
-    /// The figure; nothing where no run has points.
-    pub fn render(&self) -> String {
+    /// The figure; none where no run has points.
+    pub fn draw(&self) -> Option<Markup> {
         let ends: Vec<(u64, u64)> =
             self.runs.iter().filter_map(|run| run.last().copied()).collect();
-        let (Some(rounds), Some(most)) =
-            (ends.iter().map(|end| end.0).max(), ends.iter().map(|end| end.1).max())
-        else {
-            return String::new();
-        };
-        if most == 0 {
-            return String::new();
-        }
+        let rounds = ends.iter().map(|end| end.0).max()?;
+        let most = ends.iter().map(|end| end.1).max().filter(|most| *most > 0)?;
         let x = Axis::until(rounds, LEFT, WIDTH - RIGHT);
         let y = Axis::up_to(most, HEIGHT - BOTTOM, TOP);
         let Chart { id, title, .. } = self;
-        let caption = self.caption();
-        format!(
-            "<figure>\n<h3 id=\"{id}\">{}</h3>\n\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}\" \
-             aria-describedby=\"{id}-says\">\n{}{}</svg>\n\
-             <figcaption id=\"{id}-says\">{}</figcaption>\n</figure>\n",
-            escaped(title),
-            axes(&x, &y, self.rounds),
-            self.curves(&x, &y),
-            escaped(&caption)
-        )
+        let (view, says) = (format!("0 0 {WIDTH} {HEIGHT}"), format!("{id}-says"));
+        Some(html! {
+            figure {
+                h3 id=(id) { (title) }
+                svg viewBox=(view) role="img" aria-labelledby=(id) aria-describedby=(says) {
+                    (axes(&x, &y, self.rounds))
+                    (self.curves(&x, &y))
+                }
+                figcaption id=(says) { (self.caption()) }
+            }
+        })
     }
 
-    fn curves(&self, x: &Axis, y: &Axis) -> String {
-        let mut svg = String::new();
+    fn curves(&self, x: &Axis, y: &Axis) -> Markup {
         let drawn = self.runs.iter().filter(|run| !run.is_empty()).count();
-        for (number, run) in self.runs.iter().enumerate().filter(|(_, run)| !run.is_empty()) {
-            let mut points = format!("{:.1},{:.1}", x.at(0), y.at(0));
-            for (rounds, count) in run {
-                write!(points, " {:.1},{:.1}", x.at(*rounds), y.at(*count)).expect("memory");
-            }
-            let (rounds, count) = run[run.len() - 1];
-            let (right, up) = (x.at(rounds), y.at(count));
-            writeln!(svg, "<polyline class=\"curve\" points=\"{points}\"/>").expect("memory");
-            writeln!(svg, "<circle class=\"end\" cx=\"{right:.1}\" cy=\"{up:.1}\" r=\"3.5\"/>")
-                .expect("memory");
-            if drawn > 1 && drawn <= NAMED_MAX {
-                let (right, up, name) = (right - 8.0, up + 18.0, number + 1);
-                let place = format!("x=\"{right:.1}\" y=\"{up:.1}\" text-anchor=\"end\"");
-                writeln!(svg, "<text class=\"label\" {place}>run {name}</text>").expect("memory");
+        let place = |(rounds, count): (u64, u64)| (x.at(rounds), y.at(count));
+        let points = |run: &[(u64, u64)]| {
+            let places = std::iter::once((0, 0)).chain(run.iter().copied()).map(place);
+            places.map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
+        };
+        html! {
+            @for (at, run) in self.runs.iter().enumerate() {
+                @if let Some((right, up)) = run.last().map(|end| place(*end)) {
+                    polyline.curve points=(points(run)) {}
+                    circle.end cx=(tenth(right)) cy=(tenth(up)) r="3.5" {}
+                    @if drawn > 1 && drawn <= NAMED_MAX {
+                        text.label x=(tenth(right - 8.0)) y=(tenth(up + 18.0)) text-anchor="end" {
+                            "run " (at + 1)
+                        }
+                    }
+                }
             }
         }
-        svg
     }
 
     /// The curves in words.
@@ -162,26 +155,30 @@ fn plain(mark: u64) -> String {
     format!("{number} {unit}").trim_end().to_string()
 }
 
-fn axes(x: &Axis, y: &Axis, rounds: &str) -> String {
-    let mut svg = String::new();
-    let line = |class: &str, x1: f64, y1: f64, x2: f64, y2: f64| {
-        let (from, to) = (format!("x1=\"{x1:.1}\" y1=\"{y1:.1}\""), (x2, y2));
-        format!("<line class=\"{class}\" {from} x2=\"{:.1}\" y2=\"{:.1}\"/>\n", to.0, to.1)
+/// A coordinate.
+fn tenth(at: f64) -> String {
+    format!("{at:.1}")
+}
+
+fn axes(x: &Axis, y: &Axis, rounds: &str) -> Markup {
+    let line = |class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)| {
+        html! { line class=(class) x1=(tenth(x1)) y1=(tenth(y1)) x2=(tenth(x2)) y2=(tenth(y2)) {} }
     };
     let text = |anchor: &str, x: f64, y: f64, text: &str| {
-        format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n")
+        html! { text x=(tenth(x)) y=(tenth(y)) text-anchor=(anchor) { (text) } }
     };
-    let bottom = HEIGHT - BOTTOM;
-    for mark in y.marks() {
-        let class = if mark == 0 { "axis" } else { "grid" };
-        svg += &line(class, LEFT, y.at(mark), WIDTH - RIGHT, y.at(mark));
-        svg += &text("end", LEFT - 6.0, y.at(mark) + 4.0, &plain(mark));
+    let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+    html! {
+        @for (mark, up) in y.marks().map(|mark| (mark, y.at(mark))) {
+            (line(if mark == 0 { "axis" } else { "grid" }, (LEFT, up), (right, up)))
+            (text("end", LEFT - 6.0, up + 4.0, &plain(mark)))
+        }
+        @for (mark, x) in x.marks().map(|mark| (mark, x.at(mark))) {
+            (line("axis", (x, bottom), (x, bottom + 4.0)))
+            (text("middle", x, bottom + 17.0, &plain(mark)))
+        }
+        (text("end", right, HEIGHT - 5.0, rounds))
     }
-    for mark in x.marks() {
-        svg += &line("axis", x.at(mark), bottom, x.at(mark), bottom + 4.0);
-        svg += &text("middle", x.at(mark), bottom + 17.0, &plain(mark));
-    }
-    svg + &text("end", WIDTH - RIGHT, HEIGHT - 5.0, rounds)
 }
 
 #[cfg(test)]
@@ -215,10 +212,10 @@ mod tests {
         let runs = vec![vec![(500, 80), (900, 90), (1000, 100)]];
         let chart =
             Chart { id: "c", title: "Schedules", what: "schedules", rounds: "rounds", runs };
-        let svg = chart.render();
+        let svg = chart.draw().expect("a curve").into_string();
         let says = "100 schedules after 1\u{202f}000 rounds; 10 of them (10 %) came with the last";
         assert!(svg.contains(says), "{svg}");
         assert!(svg.contains("role=\"img\" aria-labelledby=\"c\" aria-describedby=\"c-says\""));
-        assert_eq!(Chart { runs: vec![Vec::new()], ..chart }.render(), "");
+        assert!(Chart { runs: vec![Vec::new()], ..chart }.draw().is_none());
     }
 }

@@ -1,7 +1,9 @@
 //! Sections of a run's page about what it exercised: operations and answers, which of them
 //! overlapped, arguments.
 
-use super::html::{Cell, Section, folded, grouped, heads, paragraph, percent, table};
+use maud::{Markup, html};
+
+use super::html::{Cell, Row, Section, grouped, percent, table};
 use crate::core::operation::Op;
 use crate::fuzz::exercise::{
     Answer, BUCKETS, Exercise, Gap, Measure, Offer, bounds, bucket, expected, has_keys, measure,
@@ -18,13 +20,17 @@ pub fn never(exercise: &Exercise, gaps: &[Gap]) -> Section {
         "What this run never did tells nothing about the structure. These options of `interlap \
          fuzz` may bring it about; where there is none, a longer run may.{part}"
     );
-    let rows: Vec<(String, Vec<Cell>)> =
-        gaps.iter().map(|gap| (gap.never.clone(), vec![Cell::Code(gap.try_.clone())])).collect();
-    let html = match gaps {
-        [] => paragraph(
-            "Every operation was called, gave each kind of answer, and overlapped every other.",
-        ),
-        _ => paragraph(&says) + &table("", "What never happened", &heads(&["Never", "Try"]), &rows),
+    let row = |gap: &Gap| (gap.never.clone(), vec![Cell::Code(gap.try_.clone())]);
+    let rows: Vec<Row> = gaps.iter().map(row).collect();
+    let html = html! {
+        @if rows.is_empty() {
+            p {
+                "Every operation was called, gave each kind of answer, and overlapped every other."
+            }
+        } @else {
+            p { (says) }
+            (table("", "What never happened", &["Never", "Try"], &rows))
+        }
     };
     Section { id: "never", title: "Never exercised", html }
 }
@@ -45,7 +51,7 @@ pub fn operations(exercise: &Exercise, offer: &Offer) -> Section {
             answers.map(|(words, n)| (format!("{} → {words}", op.name()), cells(n, calls))),
         );
     }
-    let names = heads(&["Operation, answer", "Calls", "Share"]);
+    let names = ["Operation, answer", "Calls", "Share"];
     let caption = "Calls of each operation, as a share of all calls, and its answers, as shares of \
                    its calls";
     Section { id: "operations", title: "Operations", html: table("", caption, &names, &rows) }
@@ -70,20 +76,20 @@ fn answers(exercise: &Exercise, op: Op, offer: &Offer) -> Vec<(String, u64)> {
 /// How often operations overlapped, and how many calls were under way at once.
 pub fn at_once(exercise: &Exercise, offer: &Offer) -> Section {
     let (mean, most) = exercise.concurrency();
-    let mut html = paragraph(&format!(
+    let says = format!(
         "When a call began, {mean:.1} calls were under way on average, itself included, and at \
          most {most}."
-    ));
-    html += &matrix(exercise, &offer.operations);
-    html += &missing(exercise);
-    html += "<div class=\"charts\">\n";
-    html += &depths(exercise);
-    html += &threads(exercise);
-    html += "</div>\n";
+    );
+    let html = html! {
+        p { (says) }
+        (matrix(exercise, &offer.operations))
+        (missing(exercise))
+        .charts { (depths(exercise)) (threads(exercise)) }
+    };
     Section { id: "at-once", title: "At once", html }
 }
 
-fn matrix(exercise: &Exercise, ops: &[Op]) -> String {
+fn matrix(exercise: &Exercise, ops: &[Op]) -> Markup {
     let overlaps = |one: Op, other: Op| {
         let (same, apart) = exercise.overlaps(one, other);
         same + apart
@@ -110,27 +116,30 @@ fn matrix(exercise: &Exercise, ops: &[Op]) -> String {
     names.extend(ops.iter().map(|op| op.name().to_string()));
     let row =
         |one: &Op| (one.name().to_string(), ops.iter().map(|other| cell(*one, *other)).collect());
-    let rows: Vec<(String, Vec<Cell>)> = ops.iter().map(row).collect();
+    let rows: Vec<Row> = ops.iter().map(row).collect();
     table("grid", "How often calls of two operations overlapped", &names, &rows)
 }
 
 /// Pairs of answers that never overlapped.
-fn missing(exercise: &Exercise) -> String {
+fn missing(exercise: &Exercise) -> Markup {
     let (all, missing) = pairs_of_answers(exercise);
     let there = all - missing.len();
-    let says =
-        format!("Told apart by what they answered, {there} of {all} pairs of calls overlapped.");
-    if missing.is_empty() {
-        return paragraph(&says);
-    }
+    let says = format!("Of {all} pairs of answers, {there} were given by calls that overlapped.");
     let name = |(one, other): &(Answer, Answer)| (one.words(), vec![Cell::Text(other.words())]);
-    let rows: Vec<(String, Vec<Cell>)> = missing.iter().map(name).collect();
+    let rows: Vec<Row> = missing.iter().map(name).collect();
     let caption = "Answers that were given, but never by calls that overlapped";
-    let list = table("", caption, &heads(&["Answer", "Other answer"]), &rows);
-    paragraph(&says) + &folded(&format!("The {} that never did", missing.len()), &list)
+    html! {
+        p { (says) }
+        @if !rows.is_empty() {
+            details {
+                summary { "The " (rows.len()) " that never did" }
+                (table("", caption, &["Answer", "Other answer"], &rows))
+            }
+        }
+    }
 }
 
-fn depths(exercise: &Exercise) -> String {
+fn depths(exercise: &Exercise) -> Markup {
     let all: u64 = exercise.depths.iter().sum();
     let row = |(others, calls): (usize, &u64)| {
         let head = match others {
@@ -140,18 +149,18 @@ fn depths(exercise: &Exercise) -> String {
         };
         (head, vec![Cell::Count(*calls), Cell::Share(*calls as f64 / all.max(1) as f64)])
     };
-    let rows: Vec<(String, Vec<Cell>)> = exercise.depths.iter().enumerate().map(row).collect();
-    let names = heads(&["Under way", "Calls", "Share"]);
+    let rows: Vec<Row> = exercise.depths.iter().enumerate().map(row).collect();
+    let names = ["Under way", "Calls", "Share"];
     table("", "Calls by how many others were under way when they began", &names, &rows)
 }
 
-fn threads(exercise: &Exercise) -> String {
+fn threads(exercise: &Exercise) -> Markup {
     let row = |(threads, rounds): (&u32, &u64)| {
         let share = *rounds as f64 / exercise.rounds.max(1) as f64;
         (threads.to_string(), vec![Cell::Count(*rounds), Cell::Share(share)])
     };
-    let rows: Vec<(String, Vec<Cell>)> = exercise.threads.iter().map(row).collect();
-    let names = heads(&["Threads", "Rounds", "Share"]);
+    let rows: Vec<Row> = exercise.threads.iter().map(row).collect();
+    let names = ["Threads", "Rounds", "Share"];
     table("", "Rounds by the number of threads that called at once", &names, &rows)
 }
 
@@ -164,12 +173,18 @@ pub fn arguments(exercise: &Exercise, offer: &Offer) -> Option<Section> {
         (Measure::Position, "Calls by position"),
         (Measure::Amount, "Calls by amount"),
     ];
-    let tables = kinds.map(|(kind, caption)| argument_table(exercise, offer, kind, caption));
-    let html = tables.concat();
-    (!html.is_empty()).then_some(Section { id: "arguments", title: "Arguments", html })
+    let table = |(kind, caption)| argument_table(exercise, offer, kind, caption);
+    let tables: Vec<Markup> = kinds.into_iter().filter_map(table).collect();
+    let html = html! { @for table in &tables { (table) } };
+    (!tables.is_empty()).then_some(Section { id: "arguments", title: "Arguments", html })
 }
 
-fn argument_table(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &str) -> String {
+fn argument_table(
+    exercise: &Exercise,
+    offer: &Offer,
+    kind: Measure,
+    caption: &str,
+) -> Option<Markup> {
     let ops = offer.operations.iter().copied();
     let ops: Vec<Op> = ops.filter(|op| measure(*op) == Some(kind)).collect();
     let of_kind = exercise.arguments.iter().filter(|a| ops.contains(&a.op));
@@ -180,7 +195,7 @@ fn argument_table(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &s
     buckets.sort_unstable();
     buckets.dedup();
     if ops.is_empty() || buckets.is_empty() {
-        return String::new();
+        return None;
     }
     let most = of_kind.clone().map(|argument| argument.calls).max().unwrap_or(0).max(1) as f64;
     let cell = |op: Op, from: u64| match of_kind.clone().find(|a| a.op == op && a.from == from) {
@@ -198,5 +213,5 @@ fn argument_table(exercise: &Exercise, offer: &Offer, kind: Measure, caption: &s
         let cells: Vec<Cell> = buckets.iter().map(|from| cell(*op, *from)).collect();
         (op.name().to_string(), cells)
     };
-    table("grid", caption, &names, &ops.iter().map(row).collect::<Vec<_>>())
+    Some(table("grid", caption, &names, &ops.iter().map(row).collect::<Vec<_>>()))
 }

@@ -1,6 +1,6 @@
-//! Makes tables and sections of HTML. Text is escaped here.
+//! Makes tables and sections of HTML. `maud` escapes all text.
 
-use crate::report::page::escaped;
+use maud::{Markup, Render, html};
 
 /// A cell of a table.
 pub enum Cell {
@@ -19,6 +19,9 @@ pub enum Cell {
     /// Impossible, and why.
     Impossible(&'static str),
 }
+
+/// A row of a table: its header and its cells.
+pub type Row = (String, Vec<Cell>);
 
 /// A count with its digits in groups of three.
 pub fn grouped(count: u64) -> String {
@@ -47,94 +50,70 @@ impl Cell {
     fn is_number(&self) -> bool {
         matches!(self, Cell::Count(_) | Cell::Heat(..) | Cell::Never)
     }
+}
 
-    fn html(&self) -> String {
-        match self {
-            Cell::Text(text) => format!("<td>{}</td>", escaped(text)),
-            Cell::Code(text) if text.is_empty() => "<td></td>".to_string(),
-            Cell::Code(text) => format!("<td><code>{}</code></td>", escaped(text)),
-            Cell::Link(to, text) => {
-                format!("<td><a href=\"{}\">{}</a></td>", escaped(to), escaped(text))
+impl Render for Cell {
+    fn render(&self) -> Markup {
+        let part = |share: &f64| format!("--share:{:.1}%", 100.0 * share);
+        html! {
+            @match self {
+                Cell::Text(text) => td { (text) },
+                Cell::Code(text) => td { @if !text.is_empty() { code { (text) } } },
+                Cell::Link(to, text) => td { a href=(to) { (text) } },
+                Cell::Count(count) => td.number { (grouped(*count)) },
+                Cell::Share(share) => td.share style=(part(share)) { (percent(*share)) },
+                Cell::Heat(count, deep, below) => td.heat style=(part(deep)) {
+                    (grouped(*count))
+                    @if !below.is_empty() { small { (below) } }
+                },
+                Cell::Never => td.never { "✕ never" },
+                Cell::Impossible(why) => td.muted { (why) },
             }
-            Cell::Count(count) => format!("<td class=\"number\">{}</td>", grouped(*count)),
-            Cell::Share(share) => {
-                let (width, text) = (100.0 * share, percent(*share));
-                format!("<td class=\"share\" style=\"--share:{width:.1}%\">{text}</td>")
-            }
-            Cell::Heat(count, deep, below) => {
-                let below = match below.as_str() {
-                    "" => String::new(),
-                    below => format!("<small>{}</small>", escaped(below)),
-                };
-                let (deep, count) = (100.0 * deep, grouped(*count));
-                format!("<td class=\"heat\" style=\"--share:{deep:.1}%\">{count}{below}</td>")
-            }
-            Cell::Never => "<td class=\"never\">✕ never</td>".to_string(),
-            Cell::Impossible(why) => format!("<td class=\"muted\">{}</td>", escaped(why)),
         }
     }
 }
 
-/// Heads of columns, for [`table`].
-pub fn heads(heads: &[&str]) -> Vec<String> {
-    heads.iter().map(|head| head.to_string()).collect()
-}
-
-/// A table; the first of each row is its header. `class`: "" or "grid".
-pub fn table(class: &str, caption: &str, heads: &[String], rows: &[(String, Vec<Cell>)]) -> String {
-    let numbers = |at: usize| {
+/// A table. `class`: "" or "grid".
+pub fn table<Head: Render>(class: &str, caption: &str, heads: &[Head], rows: &[Row]) -> Markup {
+    let is_number = |at: usize| {
         at > 0 && rows.iter().any(|(_, cells)| cells.get(at - 1).is_some_and(Cell::is_number))
     };
-    let head = |(at, text): (usize, &String)| {
-        let class = if numbers(at) { " class=\"number\"" } else { "" };
-        format!("<th scope=\"col\"{class}>{}</th>", escaped(text))
-    };
-    let heads: String = heads.iter().enumerate().map(head).collect();
-    let row = |(head, cells): &(String, Vec<Cell>)| {
-        let cells: String = cells.iter().map(Cell::html).collect();
-        format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escaped(head))
-    };
-    let body: String = rows.iter().map(row).collect();
-    let caption = escaped(caption);
     // A wide table scrolls, also with keys.
-    format!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\">\
-         <table class=\"{class}\"><caption>{caption}</caption>\n\
-         <thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n"
-    )
+    html! {
+        div.wide tabindex="0" role="group" aria-label=(caption) {
+            table class=(class) {
+                caption { (caption) }
+                thead { tr {
+                    @for (at, head) in heads.iter().enumerate() {
+                        th scope="col" class=[is_number(at).then_some("number")] { (head) }
+                    }
+                } }
+                tbody { @for (head, cells) in rows {
+                    tr { th scope="row" { (head) } @for cell in cells { (cell) } }
+                } }
+            }
+        }
+    }
 }
 
 /// Names and values.
-pub fn facts(facts: &[(&str, String)]) -> String {
-    let pair = |(name, value): &(&str, String)| {
-        format!("<dt>{}</dt><dd>{}</dd>\n", escaped(name), escaped(value))
-    };
-    format!("<dl class=\"facts\">\n{}</dl>\n", facts.iter().map(pair).collect::<String>())
-}
-
-pub fn paragraph(text: &str) -> String {
-    format!("<p>{}</p>\n", escaped(text))
-}
-
-/// A part that is folded until it is opened.
-pub fn folded(summary: &str, html: &str) -> String {
-    format!("<details><summary>{}</summary>\n{html}</details>\n", escaped(summary))
+pub fn facts(facts: &[(&str, String)]) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { dt { (name) } dd { (value) } } } }
 }
 
 /// A part of the page that the navigation leads to.
 pub struct Section {
     pub id: &'static str,
     pub title: &'static str,
-    pub html: String,
+    pub html: Markup,
 }
 
-impl Section {
-    pub fn render(&self) -> String {
+impl Render for Section {
+    fn render(&self) -> Markup {
         let Section { id, title, html } = self;
-        format!(
-            "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\" tabindex=\"-1\">{title}</h2>\n\
-             {html}</section>\n"
-        )
+        html! {
+            section aria-labelledby=(id) { h2 id=(id) tabindex="-1" { (title) } (html) }
+        }
     }
 }
 
@@ -148,15 +127,5 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(grouped(123_456), "123\u{202f}456");
         assert_eq!([0.0, 0.0004, 0.0312, 0.5].map(percent), ["0 %", "< 0.1 %", "3.1 %", "50 %"]);
-    }
-
-    #[test]
-    fn text_is_escaped() {
-        let evil = "<b>&\"".to_string();
-        let cells = || vec![Cell::Text(evil.clone()), Cell::Link(evil.clone(), evil.clone())];
-        let html = table("", &evil, std::slice::from_ref(&evil), &[(evil.clone(), cells())]);
-        assert!(!html.contains("<b>"), "{html}");
-        assert!(!(paragraph(&evil) + &facts(&[("a", evil.clone())])).contains("<b>"));
-        assert!(html.contains("href=\"&lt;b&gt;&amp;&quot;\""), "{html}");
     }
 }

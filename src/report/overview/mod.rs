@@ -13,13 +13,14 @@ mod exercised;
 mod html;
 mod runs;
 
+use maud::{PreEscaped, html};
+
 use super::page;
-use super::page::escaped;
 use super::progress::summary_line;
 use super::words::{self, NOTHING_FOUND};
 use crate::campaign::ledger::Ledger;
 use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
-use html::{Section, grouped, paragraph};
+use html::{Section, grouped};
 
 const TEMPLATE: &str = include_str!("assets/run.html");
 const STYLE: &str = include_str!("assets/run.css");
@@ -51,25 +52,25 @@ pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
 /// The page.
 pub fn render(ledger: &Ledger, found: &[Found]) -> String {
     let sections = sections(ledger, found);
-    let link =
-        |section: &Section| format!("<a href=\"#{}\">{}</a>\n", section.id, escaped(section.title));
-    let nav: String = sections.iter().map(link).collect();
     let about = format!("{}, checked against model {}", ledger.library, ledger.model);
     let (kind, heading) = heading(ledger, found);
     page::fill(TEMPLATE, |name| match name {
-        "title" => escaped(&match ledger.parts.len() {
-            0 | 1 => format!("A run of {}", ledger.target),
-            runs => format!("{runs} runs of {}", ledger.target),
-        }),
-        "about" => escaped(about.trim_start_matches(", ")),
-        "kind" => kind.to_string(),
-        "heading" => escaped(&heading),
-        "sentences" => paragraph(&format!("{}.", summary_line(&ledger.statistics))),
-        "nav" => format!("{nav}<a href=\"#help\">How to read</a>"),
-        "sections" => sections.iter().map(Section::render).collect(),
-        "sampling" => sampling(),
-        "style" => [page::BASE_STYLE, STYLE].concat(),
-        "script" => [page::DOM, page::THEME].concat(),
+        "title" => html! {
+            @match ledger.parts.len() { 0 | 1 => "A run of ", runs => { (runs) " runs of " } }
+            (ledger.target)
+        },
+        "about" => html! { (about.trim_start_matches(", ")) },
+        "kind" => html! { (kind) },
+        "heading" => html! { (heading) },
+        "sentences" => html! { p { (summary_line(&ledger.statistics)) "." } },
+        "nav" => html! {
+            @for Section { id, title, .. } in &sections { a href={ "#" (id) } { (title) } }
+            a href="#help" { "How to read" }
+        },
+        "sections" => html! { @for section in &sections { (section) } },
+        "sampling" => html! { (sampling()) },
+        "style" => PreEscaped([page::BASE_STYLE, STYLE].concat()),
+        "script" => PreEscaped([page::DOM, page::THEME].concat()),
         _ => unreachable!("the template has no {name}"),
     })
 }

@@ -1,9 +1,11 @@
 //! Sections of a run's page: findings, figures, growth, policies, and the circumstances of each
 //! run.
 
+use maud::{Markup, html};
+
 use super::Found;
 use super::chart::Chart;
-use super::html::{Cell, Section, facts, grouped, heads, paragraph, percent, table};
+use super::html::{Cell, Row, Section, facts, grouped, percent, table};
 use crate::campaign::ledger::{Circumstances, Ledger, Part};
 use crate::fuzz::{Coverage, Point, Statistics};
 use crate::report::coverage;
@@ -26,8 +28,8 @@ pub fn findings(found: &[Found]) -> Option<Section> {
         ];
         (found.name.clone(), cells)
     };
-    let rows: Vec<(String, Vec<Cell>)> = found.iter().map(row).collect();
-    let names = heads(&["Finding", "What", "First after", "Seen", "Reproduced", "More"]);
+    let rows: Vec<Row> = found.iter().map(row).collect();
+    let names = ["Finding", "What", "First after", "Seen", "Reproduced", "More"];
     let html = table("", "Distinct findings, in the order of their first sightings", &names, &rows);
     (!found.is_empty()).then_some(Section { id: "findings", title: "Findings", html })
 }
@@ -91,27 +93,23 @@ fn counts() -> [(&'static str, &'static str, &'static str, Count); 4] {
 /// The curves of the counts.
 pub fn growth(ledger: &Ledger) -> Option<Section> {
     let runs: Vec<&[Point]> = ledger.parts.iter().map(|part| &part.curve[..]).collect();
-    let mut html = String::new();
-    for (id, title, what, count) in counts() {
+    let chart = |(id, title, what, count): (_, _, _, Count)| {
         let points = |run: &&[Point]| -> Vec<(u64, u64)> { run.iter().filter_map(count).collect() };
         let rounds =
             if matches!(id, "schedules" | "accesses") { "rounds" } else { "rounds looked at" };
-        let runs = runs.iter().map(points).collect();
-        html += &Chart { id, title, what, rounds, runs }.render();
-    }
-    if html.is_empty() {
-        return None;
-    }
-    let mut says = String::new();
-    if let Some(coverage) = &ledger.statistics.coverage {
-        says = coverage::remarks(coverage).iter().map(|remark| paragraph(remark)).collect();
-    }
-    let html = format!("{says}<div class=\"charts\">\n{html}</div>\n");
-    Some(Section { id: "growth", title: "Growth", html })
+        Chart { id, title, what, rounds, runs: runs.iter().map(points).collect() }.draw()
+    };
+    let charts: Vec<Markup> = counts().into_iter().filter_map(chart).collect();
+    let remarks = ledger.statistics.coverage.as_ref().map(coverage::remarks).unwrap_or_default();
+    let html = html! {
+        @for remark in &remarks { p { (remark) } }
+        .charts { @for chart in &charts { (chart) } }
+    };
+    (!charts.is_empty()).then_some(Section { id: "growth", title: "Growth", html })
 }
 
 pub fn policies(coverage: &Coverage) -> Section {
-    let rows: Vec<(String, Vec<Cell>)> = coverage
+    let rows: Vec<Row> = coverage
         .policies
         .iter()
         .map(|(name, policy)| {
@@ -125,21 +123,21 @@ pub fn policies(coverage: &Coverage) -> Section {
             (name.clone(), cells)
         })
         .collect();
-    let names = heads(&["Policy", "Rounds", "Share", "Violations and faults", "New schedules"]);
+    let names = ["Policy", "Rounds", "Share", "Violations and faults", "New schedules"];
     let html = table("", "What each scheduling policy brought", &names, &rows);
     Section { id: "policies", title: "Policies", html }
 }
 
 /// Plan, versions, machine and time of each run.
 pub fn circumstances(ledger: &Ledger) -> Section {
-    let mut html = String::new();
-    for (number, part) in ledger.parts.iter().enumerate() {
-        if ledger.parts.len() > 1 {
-            html += &format!("<h3>Run {}</h3>\n", number + 1);
+    let are_several = ledger.parts.len() > 1;
+    let html = html! {
+        @for (at, part) in ledger.parts.iter().enumerate() {
+            @if are_several { h3 { "Run " (at + 1) } }
+            (facts(&rows(ledger, part)))
         }
-        html += &facts(&rows(ledger, part));
-    }
-    let title = if ledger.parts.len() > 1 { "Runs" } else { "Run" };
+    };
+    let title = if are_several { "Runs" } else { "Run" };
     Section { id: "runs", title, html }
 }
 

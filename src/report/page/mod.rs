@@ -13,6 +13,8 @@ mod evidence;
 mod finding;
 mod pack;
 
+use maud::{Markup, PreEscaped, html};
+
 use crate::check::Partials;
 use crate::core::history::{History, OperationId, Unit};
 use crate::exchange::values::Interner;
@@ -117,20 +119,18 @@ pub fn render(subject: &Subject) -> String {
     let data = data::Data::new(subject);
     let json = serde_json::to_string(&data).expect("it holds what JSON can hold");
     let (heading, sentences) = words(subject);
-    let paragraphs: String =
-        sentences.iter().map(|sentence| format!("<p>{}</p>\n", escaped(sentence))).collect();
     fill(TEMPLATE, |name| match name {
-        "title" => escaped(&subject.title),
-        "about" => escaped(&subject.about),
-        "heading" => escaped(&heading),
-        "kind" => data.verdict.to_string(),
-        "sentences" => paragraphs.clone(),
+        "title" => html! { (subject.title) },
+        "about" => html! { (subject.about) },
+        "heading" => html! { (heading) },
+        "kind" => html! { (data.verdict) },
+        "sentences" => html! { @for sentence in &sentences { p { (sentence) } } },
         "facts" => facts(&subject.facts),
-        "style" => STYLE.concat(),
-        "guard" => GUARD.to_string(),
-        "script" => SCRIPT.concat(),
+        "style" => PreEscaped(STYLE.concat()),
+        "guard" => PreEscaped(GUARD.to_string()),
+        "script" => PreEscaped(SCRIPT.concat()),
         // Only "<" can end a script element.
-        "data" => json.replace('<', "\\u003c"),
+        "data" => PreEscaped(json.replace('<', "\\u003c")),
         _ => unreachable!("the template has no {name}"),
     })
 }
@@ -162,43 +162,25 @@ fn words(subject: &Subject) -> (String, Vec<String>) {
 }
 
 /// Names and values as a list; nothing without any.
-fn facts(facts: &[(String, String)]) -> String {
-    if facts.is_empty() {
-        return String::new();
+fn facts(facts: &[(String, String)]) -> Markup {
+    html! {
+        @if !facts.is_empty() {
+            dl #facts .facts {
+                @for (name, value) in facts { dt { (name) } dd { code { (value) } } }
+            }
+        }
     }
-    let pair = |(name, value): &(String, String)| {
-        format!("<dt>{}</dt>\n<dd><code>{}</code></dd>\n", escaped(name), escaped(value))
-    };
-    format!(
-        "<dl id=\"facts\" class=\"facts\">\n{}</dl>",
-        facts.iter().map(pair).collect::<String>()
-    )
 }
 
 /// Replaces each `{{name}}` of the template. Values are not searched for names.
-pub fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+pub fn fill(template: &str, value: impl Fn(&str) -> Markup) -> String {
     let mut page = String::new();
     let mut rest = template;
     while let Some(at) = rest.find("{{") {
         let end = at + rest[at..].find("}}").expect("a name ends");
         page += &rest[..at];
-        page += &value(&rest[at + 2..end]);
+        page += &value(&rest[at + 2..end]).0;
         rest = &rest[end + 2..];
     }
     page + rest
-}
-
-/// Text as HTML.
-pub fn escaped(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => html += "&amp;",
-            '<' => html += "&lt;",
-            '>' => html += "&gt;",
-            '"' => html += "&quot;",
-            c => html.push(c),
-        }
-    }
-    html
 }
