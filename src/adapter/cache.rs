@@ -123,10 +123,7 @@ impl Cache {
     /// A new folder on the cache's disk, so that finished files can be moved into place.
     pub fn temporary(&self) -> Result<TempDir, IoError> {
         let folder = self.root.join(TEMPORARIES);
-        tempfile::Builder::new()
-            .prefix(TEMPORARY_PREFIX)
-            .tempdir_in(&folder)
-            .map_err(IoError::at(folder))
+        crate::core::files::scratch_in(&folder, TEMPORARY_PREFIX).map_err(IoError::at(folder))
     }
 
     /// Writes `content` to `path` in one step, and replaces an existing file.

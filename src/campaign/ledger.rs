@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::plan::{Plan, Shard};
 use crate::fuzz::{Point, Statistics, Summary};
@@ -31,6 +32,7 @@ pub struct Ledger {
     /// Hashes of the pairs of places that `statistics` counts, in order.
     pub pairs: Vec<u64>,
     /// Directories of the findings.
+    #[serde(deserialize_with = "files::names")]
     pub findings: Vec<String>,
 }
 
@@ -95,7 +97,7 @@ impl Ledger {
 
     pub fn load(directory: &Path) -> Result<Ledger> {
         let path = directory.join(LEDGER_FILE);
-        let bytes = fs::read(&path).with_context(|| {
+        let bytes = files::read(&path).with_context(|| {
             let path = path.display();
             format!("cannot read {path}; name a directory that `interlap fuzz --out` wrote")
         })?;
@@ -105,7 +107,7 @@ impl Ledger {
     pub fn save(&self, directory: &Path) -> Result<()> {
         let path = directory.join(LEDGER_FILE);
         fs::create_dir_all(directory)
-            .and_then(|()| fs::write(&path, serde_json::to_vec_pretty(self)?))
+            .and_then(|()| files::replace(&path, &serde_json::to_vec_pretty(self)?))
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
@@ -194,6 +196,16 @@ mod tests {
         let directory = tempfile::tempdir().expect("temp dir");
         one.save(directory.path()).expect("room");
         assert_eq!(Ledger::load(directory.path()).expect("as it was"), one);
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_refused() {
+        let directory = tempfile::tempdir().expect("temp dir");
+        for name in ["../x-1", "/x-1", "a/b", "..", ""] {
+            let stray = Ledger { findings: vec![name.to_string()], ..ledger("x", 1, "0/1", &[]) };
+            stray.save(directory.path()).expect("room");
+            assert!(Ledger::load(directory.path()).is_err(), "{name:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The nouns that every part shares: histories, operations, plans, random numbers.
 //!
+//! - `files`: Files that are written whole or not at all, folders of scratch files, and names from
+//!   data that become paths.
 //! - `history`: Histories: for each thread, its operations with their timeboxes and answers.
 //! - `journal`: Journals: histories whose operations are of a type of the user's own.
 //! - `machine`: The machine that this program runs on, described for reports.
@@ -13,6 +15,7 @@
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
+pub mod files;
 pub mod history;
 pub mod journal;
 pub mod machine;

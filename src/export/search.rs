@@ -133,7 +133,7 @@ pub fn search(
         return Ok((material.draft(schedules.into_iter().next()), TrialResult::NotTried));
     };
     let started = Instant::now();
-    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
     let effort = Effort { limit, total: schedules.len(), ..Effort::default() };
     let end = started + limit;
     let directory = scratch.path();

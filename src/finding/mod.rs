@@ -30,6 +30,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Partials, Witness};
+use crate::core::files;
 use crate::core::history::History;
 use crate::core::plan::Plan;
 use crate::core::random::mix;
@@ -89,6 +90,7 @@ impl Recorded {
 pub struct Finding {
     pub version: u32,
     /// The name of its directory: target and hash of the signature.
+    #[serde(deserialize_with = "files::name")]
     pub name: String,
     /// Equal for two sightings of one bug, as far as one can tell.
     #[serde(flatten, with = "signature::with_text")]
@@ -186,6 +188,19 @@ fn hash(text: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::process::fault::FaultKind;
+
+    #[test]
+    fn a_finding_whose_name_leads_elsewhere_is_refused() {
+        let fault = Fault::new(FaultKind::Signal(libc::SIGABRT), String::new(), 3);
+        let finding = Finding::fault(&fault, Vec::new(), &Plan::new("q", 1), "fifo");
+        let read = |name: &str| {
+            let named = Finding { name: name.to_string(), ..finding.clone() };
+            let text = serde_json::to_string(&named).expect("all is text");
+            serde_json::from_str::<Finding>(&text).is_ok()
+        };
+        assert!(read("q-12ab"));
+        assert!(!["../x", "/x", "a/b", "..", "."].into_iter().any(read));
+    }
 
     #[test]
     fn two_sightings_of_one_crash_have_one_signature() {

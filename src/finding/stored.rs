@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::cross_engine::SMALLER;
 use super::interleaving::Interleaving;
 use super::{FINDING_VERSION, Finding};
+use crate::core::files;
 use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
 
@@ -72,7 +73,7 @@ impl Stored {
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let write = |name: &str, bytes: &[u8]| {
             let path = dir.join(name);
-            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+            files::replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
         };
         rounds::write(&dir.join(TRACE_FILE), &self.hello, &self.round)
             .with_context(|| format!("cannot write the trace in {}", dir.display()))?;
@@ -91,7 +92,7 @@ impl Stored {
     /// Reads a finding's directory.
     pub fn load(directory: &Path) -> Result<Stored> {
         let path = directory.join(JSON_FILE);
-        let bytes = fs::read(&path).with_context(|| {
+        let bytes = files::read(&path).with_context(|| {
             let path = path.display();
             format!("cannot read {path}; name a directory that `interlap fuzz` wrote")
         })?;
@@ -108,7 +109,7 @@ impl Stored {
         let round = trace.rounds.into_iter().next();
         let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
-        let interleaving = fs::read(directory.join(INTERLEAVING_FILE)).ok();
+        let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let directory = directory.to_path_buf();
         Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })

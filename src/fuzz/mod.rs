@@ -270,8 +270,5 @@ pub fn check_directory(directory: &Path) -> Result<()> {
 }
 
 fn scratch() -> Result<TempDir> {
-    tempfile::Builder::new()
-        .prefix("interlap-")
-        .tempdir()
-        .context("cannot make a temporary directory")
+    crate::core::files::scratch().context("cannot make a temporary directory")
 }

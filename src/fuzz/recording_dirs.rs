@@ -17,7 +17,7 @@ pub fn directory_in(folder: &Path) -> io::Result<TempDir> {
     std::fs::create_dir_all(folder)?;
     remove_abandoned(folder);
     let prefix = format!("{PREFIX}{}-", std::process::id());
-    tempfile::Builder::new().prefix(&prefix).tempdir_in(folder)
+    crate::core::files::scratch_in(folder, &prefix)
 }
 
 fn remove_abandoned(folder: &Path) {

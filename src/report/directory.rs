@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::{debugger, page, text};
+use crate::core::files;
 use crate::core::plan::Engine;
 use crate::finding::{PAGE_FILE, REPORT_FILE, Stored};
 
@@ -13,7 +14,8 @@ pub fn write(stored: &Stored) -> Result<()> {
     stored.save()?;
     let write = |name: &str, text: String| {
         let path = stored.directory.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        files::replace(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
     };
     write(REPORT_FILE, text::render(stored))?;
     write(PAGE_FILE, page::of_finding(stored))

@@ -144,7 +144,7 @@ pub(super) struct Search {
 
 impl Search {
     pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
-        let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
         let hangs = finding.signature.is_hang();
         let patience = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
         Ok(Search {

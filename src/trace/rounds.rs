@@ -11,6 +11,7 @@ use super::frame::{
     RoundEnd, RoundStart,
 };
 use super::records::{self, Reader, RecordError, SIZE_MIN};
+use crate::core::files;
 use crate::core::history::{History, Thread};
 
 /// One round, as recorded.
@@ -203,23 +204,30 @@ pub fn read(path: &Path) -> Result<Trace, RoundError> {
     }
 }
 
-/// Writes a trace file of one round.
+/// Writes a trace file of one round, whole or not at all.
 pub fn write(path: &Path, hello: &Hello, round: &Round) -> io::Result<()> {
-    let mut file = Writer::create(path, hello)?;
-    file.add(round)?;
-    file.finish()
+    files::replace_with(path, |file| {
+        let mut writer = Writer::new(file, hello)?;
+        writer.add(round)
+    })
 }
 
 /// Writes a trace file round by round.
-pub struct Writer {
-    file: BufWriter<File>,
+pub struct Writer<W = BufWriter<File>> {
+    file: W,
 }
 
 impl Writer {
-    /// Starts the file. Facts about the harness process are left out, so that equal runs write
-    /// equal bytes.
+    /// Starts a file.
     pub fn create(path: &Path, hello: &Hello) -> io::Result<Writer> {
-        let mut file = BufWriter::new(File::create(path)?);
+        Writer::new(BufWriter::new(File::create(path)?), hello)
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts the trace. Facts about the harness process are left out, so that equal runs write
+    /// equal bytes.
+    fn new(mut file: W, hello: &Hello) -> io::Result<Writer<W>> {
         let hello = Hello { area_fd: None, process: None, code: None, ..hello.clone() };
         frame::write(&mut file, &Frame::Hello(Box::new(hello)))?;
         Ok(Writer { file })

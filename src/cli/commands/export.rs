@@ -13,6 +13,7 @@ use super::{explain, print_json, stop_flag};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::{Language, Request, needs_libatomic};
 use crate::cli::arguments;
+use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
@@ -170,6 +171,9 @@ fn exported(into: &Path) -> Result<Hashes> {
         bail!("{} holds other files; name another directory with --into", into.display());
     };
     for (name, hash) in &known {
+        if !files::is_below(name) {
+            bail!("{}: {LIST} names a file outside: {}", into.display(), name.display());
+        }
         let path = into.join(name);
         if fs::read(&path).is_ok_and(|bytes| hash_of(&bytes) != *hash) {
             bail!(
@@ -206,4 +210,23 @@ fn write(into: &Path, files: &[Written], known: &Hashes) -> Result<()> {
     let path = into.join(LIST);
     fs::write(&path, serde_json::to_vec_pretty(&hashes)?)
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_files_elsewhere_removes_nothing() {
+        let folder = files::scratch().expect("room");
+        let (kept, into) = (folder.path().join("kept"), folder.path().join("export"));
+        fs::create_dir(&into).expect("room");
+        fs::write(&kept, "mine").expect("room");
+        for name in ["../kept", &kept.display().to_string()] {
+            let list = Hashes::from([(name.into(), hash_of(b"mine"))]);
+            fs::write(into.join(LIST), serde_json::to_vec(&list).expect("text")).expect("room");
+            assert!(exported(&into).is_err(), "{name}");
+        }
+        assert!(kept.exists());
+    }
 }

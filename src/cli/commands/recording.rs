@@ -54,7 +54,7 @@ fn recorded(stored: &Stored) -> Result<&Recorded> {
 pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> Result<Replayed> {
     let rr = rr(stored, args)?;
     let is_located = recorded(stored)?.is_located();
-    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
     let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
     rr::replay::to_end(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
     let seconds = started.elapsed().as_secs_f64();

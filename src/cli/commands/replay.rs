@@ -134,7 +134,7 @@ fn run_round_again(
 ) -> Result<()> {
     let Finding { plan, signature, round, .. } = &stored.finding;
     let started = Instant::now();
-    let sightings = tempfile::tempdir()?;
+    let sightings = crate::core::files::scratch()?;
     let options = rerun_options(plan, signature, sightings.path(), &args.run, stop_flag()?)?;
     let seen = fuzz::rerun(&options, *round)?;
     let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
@@ -215,7 +215,7 @@ fn run_again(
     if !json {
         writeln!(out, "{}", announcement(finding, args.run.duration));
     }
-    let sightings = tempfile::tempdir()?;
+    let sightings = crate::core::files::scratch()?;
     let stop = stop_flag()?;
     let options =
         rerun_options(&finding.plan, &finding.signature, sightings.path(), &args.run, stop)?;

@@ -95,7 +95,7 @@ fn pass(
     time_max: Duration,
     stop: &AtomicBool,
 ) -> Result<(String, ExitStatus)> {
-    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
     let (script, said) = (scratch.path().join("pass.gdb"), scratch.path().join("said"));
     std::fs::write(&script, commands).context("cannot write the commands for gdb")?;
     let words = rr.replay_words(None, None, recording);

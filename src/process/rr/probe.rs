@@ -80,7 +80,7 @@ pub fn probe(rr: &Rr) -> Result<String, Refusal> {
         let advice = advice_for(&says);
         Refusal { says, advice }
     };
-    let scratch = tempfile::tempdir()
+    let scratch = crate::core::files::scratch()
         .map_err(|error| refuse(format!("cannot make a temporary directory: {error}")))?;
     let words = rr.record_words(0, &scratch.path().join("trace"));
     let output = Command::new(&words[0])

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::core::files;
 use crate::core::history::{NEVER, OperationId};
 use crate::core::plan::{Carrier, Engine, Job, Plan};
 use crate::core::words;
@@ -67,7 +68,7 @@ pub fn library(directory: &Path) -> Option<PathBuf> {
 }
 
 fn save(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    files::replace(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A job of that round alone, on threads of the operating system, which debuggers know.
