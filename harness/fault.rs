@@ -81,6 +81,22 @@ pub fn note_own_kill() {
     }
 }
 
+/// Ends the process for what the target did to it. The note lies in the area, because the pipe may
+/// be what is harmed.
+pub fn end_for(why: area::Ended) -> ! {
+    store(area::WORD_THREAD, THREAD.get());
+    store(area::WORD_ENDED, why as u64);
+    crate::controlled::last_words(0, 0);
+    crate::controlled::release();
+    // SAFETY: ends the process at once: exit handlers of the target could crash or wait.
+    unsafe { libc::_exit(2) }
+}
+
+/// Whether interlap calls the structure on this thread, which the target then must not end.
+pub fn is_round_thread() -> bool {
+    THREAD.get() != area::NO_THREAD
+}
+
 /// This signal is about to end the process: for an access to `address`, or 0, by the code at
 /// `program`.
 fn note_signal(signal: i32, program: u64, address: usize) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use interlap::core::plan::OWN_FAILURE;
-use interlap::trace::area::{self, Stage};
+use interlap::trace::area::{self, Ended, Stage};
 use interlap::trace::frame::{self, Frame, Problem, RECORDS_BYTES_MAX};
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -118,6 +118,16 @@ impl Area {
         self.word(area::word_of_thread(thread as usize) + 1)
     }
 
+    /// As [`Area::recorded`], once the thread has stopped. Ends the process if the number cannot be
+    /// one that a thread wrote.
+    fn recorded_whole(&self, thread: u32) -> usize {
+        let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+        if len > self.bytes_per_thread {
+            crate::fault::end_for(Ended::Damaged);
+        }
+        len
+    }
+
     /// The memory of one thread's records.
     ///
     /// # Safety
@@ -135,7 +145,7 @@ impl Area {
     /// Appends the round's records to `sink` as frames.
     pub fn write_records(&mut self, sink: &mut Vec<u8>) -> io::Result<()> {
         for thread in 0..=self.threads {
-            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+            let len = self.recorded_whole(thread);
             // SAFETY: `&mut self`: no thread records now.
             let bytes = unsafe { self.thread_bytes(thread) };
             for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
@@ -150,7 +160,7 @@ impl Area {
     pub fn copy_records(&self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         for thread in 0..=self.threads {
             let from = RECORDS_AT + thread as usize * self.bytes_per_thread;
-            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+            let len = self.recorded_whole(thread);
             for at in (0..len).step_by(RECORDS_BYTES_MAX) {
                 let mut bytes = vec![0; (len - at).min(RECORDS_BYTES_MAX)];
                 self.file.read_exact_at(&mut bytes, (from + at) as u64)?;
@@ -175,7 +185,7 @@ impl Area {
     /// Puts the frames of a finished round into the outbox, which is sent when it is full or old: a
     /// write for each round would cost more than the round. Empties `frames`.
     pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
-        let used = self.word(area::WORD_OUTBOX).load(Ordering::Relaxed) as usize;
+        let used = outbox(self.header).len();
         if used + frames.len() > POST_BYTES || self.posted.elapsed() > POST_TIME {
             self.flush(pipe)?;
             return pipe.write(frames);
@@ -193,7 +203,7 @@ impl Area {
 
     /// Sends what is in the outbox.
     pub fn flush(&mut self, pipe: &mut Pipe) -> io::Result<()> {
-        pipe.0.write_all(outbox(self.header))?;
+        pipe.write_all(outbox(self.header))?;
         self.word(area::WORD_OUTBOX).store(0, Ordering::Release);
         self.posted = Instant::now();
         Ok(())
@@ -202,10 +212,10 @@ impl Area {
     /// Appends the round's records to `sink` as frames; writes to the pipe and frees memory where
     /// there are many.
     pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
-        let recorded = |thread| self.recorded(thread).load(Ordering::Acquire);
+        let recorded = |thread| self.recorded_whole(thread) as u64;
         let large = (0..=self.threads).map(recorded).sum::<u64>() > KEPT_BYTES;
         for thread in 0..=self.threads {
-            let len = self.recorded(thread).load(Ordering::Acquire) as usize;
+            let len = self.recorded_whole(thread);
             // SAFETY: `&mut self`: no thread records now.
             let bytes = unsafe { self.thread_bytes(thread) };
             for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
@@ -315,9 +325,18 @@ impl Pipe {
 
     /// Writes `frames` and empties it.
     pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
-        self.0.write_all(frames)?;
+        self.write_all(frames)?;
         frames.clear();
         Ok(())
+    }
+
+    /// A descriptor that is not open, or not for writing, was the target's to close.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.0.write_all(bytes);
+        if written.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBADF)) {
+            crate::fault::end_for(Ended::Closed);
+        }
+        written
     }
 
     pub fn send(&mut self, frame: &Frame) -> io::Result<()> {

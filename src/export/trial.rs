@@ -63,6 +63,7 @@ pub fn shows(directory: &Path, limits: Limits, failure: &Failure) -> Result<bool
                 status.code() == Some(*code) && !said("not seen in") && !said("do not return")
             }
             FaultKind::Killed => status.signal() == Some(libc::SIGKILL),
+            FaultKind::Harmed(_) => false,
             FaultKind::OutOfMemory => status.signal() == Some(libc::SIGABRT) && said("bad_alloc"),
             FaultKind::Hang => status.code() == Some(1) && said("REPRODUCED"),
             FaultKind::Detected(kind) => match sanitizer_error(*kind) {

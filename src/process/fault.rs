@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
-use crate::trace::area::{SIGNALS, Snapshot, Stage, signal_name};
+use crate::trace::area::{Ended, SIGNALS, Snapshot, Stage, signal_name};
 use crate::trace::frame::{CodeRange, Deed, Detected, DetectedKind, Steps, Who};
-use crate::trace::records::Reader;
+use crate::trace::records::{Reader, RecordError};
 
 /// How the process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub enum FaultKind {
     OutOfMemory,
     /// SIGKILL ended the process, and nothing of its own is known to have sent it.
     Killed,
+    /// The target did to the harness what its own code must not.
+    Harmed(Ended),
     /// The controlled engine detected it and ended the round.
     Detected(DetectedKind),
 }
@@ -161,6 +163,9 @@ impl FaultKind {
             FaultKind::Hang => "hang".to_string(),
             FaultKind::OutOfMemory => "out of memory".to_string(),
             FaultKind::Killed => "killed".to_string(),
+            FaultKind::Harmed(Ended::Damaged) => "damaged memory".to_string(),
+            FaultKind::Harmed(Ended::Closed) => "closed descriptors".to_string(),
+            FaultKind::Harmed(Ended::ThreadExit) => "thread exit".to_string(),
             FaultKind::Detected(kind) => kind.name().to_string(),
         }
     }
@@ -239,14 +244,23 @@ impl Fault {
             self.address = memory.then_some(note.address);
             self.program_counter = Some(note.program_counter);
         }
+        if let Some(ended) = snapshot.ended {
+            self.kind = FaultKind::Harmed(ended);
+            self.thread = snapshot.ended_thread.filter(|_| ended == Ended::ThreadExit);
+        }
         if matches!(self.stage, Stage::Calls | Stage::Drain | Stage::Destroy | Stage::Pause) {
             for thread in 0..snapshot.records.len() {
                 let mut reader = Reader::new(thread as u32);
-                let records = snapshot.thread_records(area, thread).ok();
-                let fed = records.is_some_and(|records| reader.feed(&records).is_ok());
-                let threads = if fed { reader.finish().ok() } else { None };
-                self.complete &= threads.is_some();
-                self.history.threads.extend(threads.unwrap_or_default());
+                let records = snapshot.thread_records(area, thread);
+                let read = records
+                    .map_err(|_| RecordError::Short)
+                    .and_then(|records| reader.feed(&records))
+                    .and_then(|()| reader.finish());
+                self.complete &= read.is_ok();
+                if matches!(read, Err(RecordError::Short | RecordError::Damaged(_))) {
+                    self.kind = FaultKind::Harmed(Ended::Damaged);
+                }
+                self.history.threads.extend(read.unwrap_or_default());
             }
             self.history.threads.retain(|thread| !thread.operations().is_empty());
         }
@@ -334,6 +348,7 @@ pub fn names() -> Vec<String> {
     let kinds = kinds.chain(detected.map(FaultKind::Detected));
     kinds
         .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
+        .chain([Ended::Damaged, Ended::Closed, Ended::ThreadExit].map(FaultKind::Harmed))
         .map(|kind| kind.name())
         .collect()
 }

@@ -9,7 +9,7 @@ use crate::finding::locations::Occurrence;
 use crate::finding::{Failure, FaultPlace};
 use crate::fuzz::Untested;
 use crate::process::fault::{FaultKind, Hang};
-use crate::trace::area::{Stage, signal_name};
+use crate::trace::area::{Ended, Stage, signal_name};
 use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
@@ -92,6 +92,18 @@ pub fn fault(failure: &Failure) -> String {
         FaultKind::Killed => format!(
             "The process was killed with SIGKILL while {doing}: perhaps by the kernel for lack of \
              memory, perhaps by itself or by somebody else."
+        ),
+        FaultKind::Harmed(Ended::Damaged) => format!(
+            "The target damaged memory that is not its own, while {doing}: what interlap records \
+             there is not as it was written."
+        ),
+        FaultKind::Harmed(Ended::Closed) => format!(
+            "The target closed descriptors that are not its own, while {doing}: the pipe on \
+             which interlap takes records is gone."
+        ),
+        FaultKind::Harmed(Ended::ThreadExit) => format!(
+            "{who} was ended by the target, with pthread_exit or thrd_exit, while {doing}: the \
+             thread belongs to the caller."
         ),
         FaultKind::Detected(kind) => {
             let what = detected(*kind, &who, steps.unwrap_or(0));

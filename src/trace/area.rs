@@ -6,6 +6,7 @@
 //! word 0 magic   1 stage   2 round   3 threads   4 signal   5 code   6 address   7 program counter
 //! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox   10 part of the round
 //! word 11 not 0: the process had grown so much that its death may not be the target's fault
+//! word 12 why the harness had to end: a number of `Ended`, or 0
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
@@ -36,6 +37,7 @@ pub const WORD_THREAD: usize = 8;
 pub const WORD_OUTBOX: usize = 9;
 pub const WORD_PART: usize = 10;
 pub const WORD_GROWN: usize = 11;
+pub const WORD_ENDED: usize = 12;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
@@ -44,6 +46,26 @@ pub const WORDS: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
 /// The word with the offset of a thread's records. The next word has their length in bytes.
 pub const fn word_of_thread(thread: usize) -> usize {
     WORD_TABLE + WORDS_PER_THREAD * thread
+}
+
+/// Why a harness had to end, where neither a signal nor a frame could say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u64)]
+pub enum Ended {
+    /// What only the harness writes is not what it wrote: the target overwrote it.
+    Damaged = 1,
+    /// The pipe to the main program is closed: the target closed what it had not opened.
+    Closed = 2,
+    /// The target ended a thread that is not its own, inside of a call (`pthread_exit`).
+    ThreadExit = 3,
+}
+
+impl Ended {
+    fn from_word(word: u64) -> Option<Ended> {
+        let all = [Ended::Damaged, Ended::Closed, Ended::ThreadExit];
+        all.into_iter().find(|ended| *ended as u64 == word)
+    }
 }
 
 pub const NO_THREAD: u64 = u64::MAX;
@@ -108,6 +130,9 @@ pub struct Snapshot {
     pub signal: Option<SignalNote>,
     /// The process had grown so much that its death may not be the target's fault.
     pub grown: bool,
+    pub ended: Option<Ended>,
+    /// The thread that ended itself, for [`Ended::ThreadExit`].
+    pub ended_thread: Option<u32>,
     /// Bytes in the outbox.
     outbox: u64,
     /// Offset and length of each thread's records.
@@ -121,7 +146,7 @@ impl Snapshot {
         let word = |at: usize| {
             u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
         };
-        if word(WORD_MAGIC) != MAGIC {
+        if word(WORD_MAGIC) != MAGIC || word(WORD_THREADS) > THREADS_MAX as u64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no record area"));
         }
         let threads = (word(WORD_THREADS) as usize).min(THREADS_MAX);
@@ -137,6 +162,8 @@ impl Snapshot {
                 thread: u32::try_from(thread).ok(),
             }),
             grown: word(WORD_GROWN) != 0,
+            ended: Ended::from_word(word(WORD_ENDED)),
+            ended_thread: u32::try_from(thread).ok(),
             outbox: word(WORD_OUTBOX),
             records: (0..=threads)
                 .map(|t| (word(word_of_thread(t)), word(word_of_thread(t) + 1)))

@@ -4,7 +4,7 @@
 use interlap::finding::Failure;
 use interlap::process::fault::{FaultKind, Hang};
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
-use interlap::trace::area::Stage;
+use interlap::trace::area::{Ended, Stage};
 
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
 use super::tool::{Answer, Call, Tool};
@@ -120,9 +120,57 @@ fn a_history_that_the_target_overwrote_is_not_checked() {
         enqueue(code).replace("<cstdlib>", "<cstdlib>\n#include <cstring>\n#include <pthread.h>");
     let tool = Tool::new();
     let run = tool.fuzz_text("bad.cpp", &text).findings(1).calls(200).threads(2);
-    let answer = run.expect(1, &["SIGABRT"]);
+    let answer = run.expect(1, &[]);
+    assert!(is_of(&answer.stored().finding.what, FaultKind::Harmed(Ended::Damaged)));
     assert!(!answer.out.contains("from-nowhere"), "{}", answer.out);
     tool.show(tool.only_finding()).with("--history").expect(0, &["enqueue"]);
+}
+
+/// Runs a queue that does this to the harness, under each engine: one finding of that kind.
+fn harms(code: &str, expected: Ended) {
+    let headers = "<cstdlib>\n#include <cstring>\n#include <pthread.h>\n#include <threads.h>";
+    let text = enqueue(code).replace("<cstdlib>", headers);
+    for engine in ["native", "controlled"] {
+        let tool = Tool::new();
+        let run = tool.fuzz_text("bad.cpp", &text).engine(engine).findings(1).calls(50);
+        let what = run.expect(1, &[REPRODUCE_WITH]).stored().finding.what;
+        assert!(is_of(&what, FaultKind::Harmed(expected)), "{engine}: {what:?}");
+    }
+}
+
+#[test]
+fn a_target_that_overwrites_the_record_area_is_a_finding() {
+    let code = r#"
+        if (added > 20) {
+            FILE *maps = fopen("/proc/self/maps", "r");
+            char line[512];
+            while (fgets(line, sizeof line, maps)) {
+                unsigned long start = 0, end = 0;
+                sscanf(line, "%lx-%lx", &start, &end);
+                if (strstr(line, "interlap-records")) memset((void *)start, 0xff, end - start);
+            }
+            fclose(maps);
+        }"#;
+    harms(code, Ended::Damaged);
+}
+
+#[test]
+fn a_target_that_writes_junk_into_every_descriptor_is_a_finding() {
+    let code = "if (added > 20) for (int fd = 3; fd < 300; fd++) {
+                    if (write(fd, \"\\xff\\xfe, nothing\", 11) > 0) continue;
+                }";
+    harms(code, Ended::Damaged);
+}
+
+#[test]
+fn a_target_that_closes_every_descriptor_is_a_finding() {
+    harms("if (added > 20) close_range(3, ~0u, 0);", Ended::Closed);
+}
+
+#[test]
+fn a_call_that_ends_its_thread_is_a_finding() {
+    harms("if (added > 20) pthread_exit(nullptr);", Ended::ThreadExit);
+    harms("if (added > 20) thrd_exit(0);", Ended::ThreadExit);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::fault::{Fault, FaultKind, Hang};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
-use crate::trace::area::{Snapshot, Stage};
+use crate::trace::area::{Ended, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Message, Pipes, read_frames};
@@ -156,6 +156,11 @@ impl Harness {
                 self.cut = Some(steps);
                 Ok(Event::Quiet)
             }
+            Ok(Message::Damaged) => {
+                self.kill()?;
+                let fault = self.fault(FaultKind::Harmed(Ended::Damaged));
+                Ok(Event::Fault(Box::new(fault)))
+            }
             Ok(Message::Problem(problem)) => Ok(Event::Problem(problem)),
             Ok(Message::Bye(bye)) => Ok(Event::Bye(bye)),
             Err(RecvTimeoutError::Disconnected) => self.find_fault(),
@@ -222,10 +227,12 @@ impl Harness {
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
+        let mut lives_on = false;
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,
                 None if patience.elapsed() > patience_max => {
+                    lives_on = !self.recorder;
                     self.kill_group();
                     break self.child.wait()?;
                 }
@@ -234,11 +241,16 @@ impl Harness {
         };
         self.kill_group();
         self.wait_for_output();
-        let kind = FaultKind::from_status(status.signal(), status.code());
-        if is_harness_error(status, &self.output()) {
+        let kind = match lives_on {
+            true => FaultKind::Harmed(Ended::Closed),
+            false => FaultKind::from_status(status.signal(), status.code()),
+        };
+        let fault = self.fault(kind);
+        let is_harmed = matches!(fault.kind, FaultKind::Harmed(_));
+        if !is_harmed && is_harness_error(status, &fault.output) {
             anyhow::bail!("the harness failed:\n{}", self.output().trim_end());
         }
-        Ok(Event::Fault(Box::new(self.fault(kind))))
+        Ok(Event::Fault(Box::new(fault)))
     }
 
     /// Waits for the last output of a process that has ended or is about to. The time is limited,
@@ -258,10 +270,14 @@ impl Harness {
     }
 
     fn with_records(&self, mut fault: Fault) -> Fault {
-        if let Some(area) = self.area.get()
-            && let Ok(snapshot) = Snapshot::read(area)
-        {
-            fault.add_snapshot(area, &snapshot);
+        let Some(area) = self.area.get() else { return fault };
+        match Snapshot::read(area) {
+            Ok(snapshot) => fault.add_snapshot(area, &snapshot),
+            Err(_) => {
+                fault.kind = FaultKind::Harmed(Ended::Damaged);
+                fault.stage = Stage::Calls;
+                fault.complete = false;
+            }
         }
         fault
     }

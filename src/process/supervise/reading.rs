@@ -20,6 +20,8 @@ pub(super) enum Message {
     Part(Box<Part>),
     Detected(Box<Detected>),
     Cut(Box<Steps>),
+    /// The stream is not what a harness writes.
+    Damaged,
     Problem(Problem),
     Bye(Bye),
 }
@@ -50,6 +52,10 @@ pub(super) fn read_frames(
             Ok(Some(frame)) => feed.take(frame, frames.has_buffered()),
             Err(error @ FrameError::Version(_)) => {
                 feed.send(Message::Problem(error.to_string().into()));
+                false
+            }
+            Err(FrameError::Damaged { .. }) if area.get().is_some() => {
+                feed.send(Message::Damaged);
                 false
             }
             // Whatever cut the stream off ended the process, which `Harness` examines.
@@ -106,13 +112,7 @@ impl Feed<'_> {
                     let more = more || self.assembler.is_inside_a_round();
                     return (more && self.operations < BATCH_OPERATIONS) || self.flush();
                 }
-                Err(RoundError::Damaged(what)) => {
-                    let what = format!(
-                        "the harness sent a damaged trace ({what}); the target may have \
-                         overwritten memory"
-                    );
-                    Message::Problem(what.into())
-                }
+                Err(RoundError::Damaged(_)) => Message::Damaged,
                 Err(error) => Message::Problem(error.to_string().into()),
             },
         };

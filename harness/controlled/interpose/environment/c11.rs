@@ -133,6 +133,7 @@ unsafe extern "C" fn thrd_detach(thread: pthread_t) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
     if !engine::controls() {
+        thread_exit::end_if_not_the_targets();
         // SAFETY: the caller's argument.
         unsafe { real::thrd_exit(result) }
     }

@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use interlap::trace::area::Ended;
+
 use super::thread_ids::THREADS;
 use super::{real, threads};
 use crate::controlled::core::engine;
@@ -52,6 +54,13 @@ extern "C-unwind" fn stop(
     GO_ON
 }
 
+/// Outside of control: the thread may be one that interlap calls the structure on.
+pub(super) fn end_if_not_the_targets() {
+    if crate::fault::is_round_thread() {
+        crate::fault::end_for(Ended::ThreadExit);
+    }
+}
+
 /// Ends the running thread with this result.
 pub(super) fn exit(result: *mut c_void) -> ! {
     if let Some(base) = threads::set_result(result) {
@@ -59,6 +68,8 @@ pub(super) fn exit(result: *mut c_void) -> ! {
         exception.0.iter().for_each(|word| word.store(0, Relaxed));
         // SAFETY: the exception stays, and may be written to; the frames left are the target's.
         unsafe { _Unwind_ForcedUnwind(exception, stop, ptr::without_provenance_mut(base)) };
+    } else {
+        crate::fault::end_for(Ended::ThreadExit);
     }
     engine::exit_thread()
 }
@@ -66,6 +77,7 @@ pub(super) fn exit(result: *mut c_void) -> ! {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     if !engine::controls() {
+        end_if_not_the_targets();
         // SAFETY: the caller's argument.
         unsafe { real::pthread_exit(result) }
     }
