@@ -104,10 +104,10 @@ impl Model<Call<'_>> for Stream {
 impl Expect<Call<'_>> for Stream {
     fn expected(&self, state: &StreamState, call: &Call) -> Expected {
         match (call.op, state.after(call.args)) {
-            (Op::LogAppendBatch, Some(after)) => Expected::value(after.tail as i64),
+            (Op::LogAppendBatch, Some(after)) => Expected::value(after.tail),
             (Op::LogAppendBatch, None) => Expected::Status(Status::Failed),
-            (Op::LogCheckTail, _) => Expected::value(state.tail as i64),
-            _ => Expected::Values(vec![state.tail as i64, state.hash as i64]),
+            (Op::LogCheckTail, _) => Expected::value(state.tail),
+            _ => Expected::Values(vec![state.tail, state.hash as i64]),
         }
     }
 }
