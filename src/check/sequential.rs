@@ -74,7 +74,7 @@ fn contradicted<'a, M: Expect<Call<'a>>>(
         "With no other call under way, {} {}; it should have answered {}.",
         words::called(history, id),
         words::answered(history, id),
-        model.expected(state, call)
+        model.expected(state, call).words(call.op, &|value| value.to_string())
     );
     Witness { rule: "sequential", explanation, operations: vec![id] }
 }

@@ -2,8 +2,8 @@
 //! A pool removes any of its values, a priority queue its smallest. Equal values are
 //! interchangeable.
 
-use super::object::{removed_max, values_or_empty};
-use super::{Call, Expect, Model};
+use super::object::removed_max;
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 /// A pool or a priority queue, depending on the operations.
@@ -92,10 +92,10 @@ impl Model<Call<'_>> for Bag {
 }
 
 impl Expect<Call<'_>> for Bag {
-    fn expected(&self, state: &Values, call: &Call) -> String {
+    fn expected(&self, state: &Values, call: &Call) -> Expected {
         match &state[first_choice(state, call.op)..] {
-            [first, .., last] => format!("one of the values from {last} to {first}"),
-            values => values_or_empty(values),
+            [first, .., last] => Expected::Between(*last, *first),
+            values => Expected::Values(values.to_vec()),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 /// The value of one key, or none. A member of a set has the value [`MEMBER`].
@@ -152,20 +152,20 @@ impl Model<Call<'_>> for Cell {
 }
 
 impl Expect<Call<'_>> for Cell {
-    fn expected(&self, held: &Option<i64>, call: &Call) -> String {
+    fn expected(&self, held: &Option<i64>, call: &Call) -> Expected {
         let old = call.args.len().checked_sub(2).map(|at| call.args[at]);
         let ok = match call.op {
             Op::SetInsert | Op::MapInsertIfAbsent => held.is_none(),
             Op::MapCompareExchange | Op::RegisterCompareExchange => *held == old,
             _ => held.is_some(),
         };
-        let what = call.op.answer_word(if ok { Status::Ok } else { Status::Failed });
+        let status = if ok { Status::Ok } else { Status::Failed };
         match held {
-            Some(value) if returns_value(call) => value.to_string(),
+            Some(value) if returns_value(call) => Expected::value(*value),
             Some(value) if call.op.family() != crate::core::operation::Family::Set => {
-                format!("{what} (the value was {value})")
+                Expected::Held { status, value: *value }
             }
-            _ => what.to_string(),
+            _ => Expected::Status(status),
         }
     }
 }
@@ -222,7 +222,7 @@ impl Model<Call<'_>> for Dictionary {
 }
 
 impl Expect<Call<'_>> for Dictionary {
-    fn expected(&self, state: &Self::State, call: &Call) -> String {
+    fn expected(&self, state: &Self::State, call: &Call) -> Expected {
         self.cell().expected(&self.held(state, call), call)
     }
 }

@@ -1,7 +1,7 @@
 //! Sequential object for the model counter: a number that calls add to and read.
 //! It starts at 0 and wraps around at 64 bits.
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::Op;
 
 pub struct Counter;
@@ -27,7 +27,7 @@ impl Model<Call<'_>> for Counter {
 }
 
 impl Expect<Call<'_>> for Counter {
-    fn expected(&self, state: &i64, _: &Call) -> String {
-        state.to_string()
+    fn expected(&self, state: &i64, _: &Call) -> Expected {
+        Expected::value(*state)
     }
 }

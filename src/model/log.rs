@@ -1,7 +1,7 @@
 //! Sequential object for the model log: records, each appended at the next position.
 //! The first position is 0.
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 pub struct Log;
@@ -42,13 +42,13 @@ impl Model<Call<'_>> for Log {
 }
 
 impl Expect<Call<'_>> for Log {
-    fn expected(&self, state: &Vec<i64>, call: &Call) -> String {
+    fn expected(&self, state: &Vec<i64>, call: &Call) -> Expected {
         match call.op {
             Op::LogRead => {
                 let record = usize::try_from(call.args[0]).ok().and_then(|at| state.get(at));
-                record.map_or(call.op.answer_word(Status::Empty).to_string(), i64::to_string)
+                record.map_or(Expected::Status(Status::Empty), |value| Expected::value(*value))
             }
-            _ => state.len().to_string(),
+            _ => Expected::value(state.len() as i64),
         }
     }
 }

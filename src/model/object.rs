@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use serde::{Deserialize, Serialize};
+
 use super::Model;
 use crate::core::operation::{Op, Status};
 
@@ -20,8 +22,55 @@ pub struct Call<'a> {
 
 /// A model that can say which answer it expected.
 pub trait Expect<O: Debug>: Model<O> {
-    /// The answer that a closed call should have given in `state`, for people.
-    fn expected(&self, state: &Self::State, call: &O) -> String;
+    /// The answer that a closed call should have given in `state`.
+    fn expected(&self, state: &Self::State, call: &O) -> Expected;
+}
+
+/// The answer that a call should have given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expected {
+    /// An answer without a value.
+    Status(Status),
+    /// This answer, about a key that held the value.
+    Held {
+        status: Status,
+        value: i64,
+    },
+    /// These values in turn; none of a structure that was empty.
+    Values(Vec<i64>),
+    /// A list of these keys, which may have none.
+    List(Vec<i64>),
+    /// Any of the values from the first to the second.
+    Between(i64, i64),
+    EmptyString,
+    /// A string that none of the history's gets found.
+    OtherString,
+}
+
+impl Expected {
+    pub fn value(value: i64) -> Expected {
+        Expected::Values(vec![value])
+    }
+
+    /// The answer of a call of `op` in words; `shown` is a value in words.
+    pub fn words(&self, op: Op, shown: &dyn Fn(i64) -> String) -> String {
+        let list = |values: &[i64]| values.iter().map(|v| shown(*v)).collect::<Vec<_>>().join(", ");
+        match self {
+            Expected::Status(status) => op.answer_word(*status).to_string(),
+            Expected::Held { status, value } => {
+                format!("{} (the value was {})", op.answer_word(*status), shown(*value))
+            }
+            Expected::Values(values) if values.is_empty() => Status::Empty.name().to_string(),
+            Expected::Values(values) => list(values),
+            Expected::List(values) => format!("[{}]", list(values)),
+            Expected::Between(first, last) => {
+                format!("one of the values from {} to {}", shown(*first), shown(*last))
+            }
+            Expected::EmptyString => "the empty string".to_string(),
+            Expected::OtherString => "a string that no get found".to_string(),
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -106,12 +155,4 @@ pub fn removed_max(call: &Call) -> usize {
         Op::DequeueBulk => call.args[0].max(0) as usize,
         _ => 1,
     }
-}
-
-/// `7, 8`, or `empty` if there are none.
-pub(crate) fn values_or_empty(values: &[i64]) -> String {
-    if values.is_empty() {
-        return "empty".to_string();
-    }
-    values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
 }

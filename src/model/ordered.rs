@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 pub struct OrderedSet;
@@ -74,23 +74,22 @@ impl Model<Call<'_>> for OrderedSet {
 }
 
 impl Expect<Call<'_>> for OrderedSet {
-    fn expected(&self, state: &Self::State, call: &Call) -> String {
+    fn expected(&self, state: &Self::State, call: &Call) -> Expected {
         let keys: Vec<i64> = match bounds(call.op, call.args) {
             Some(range) => state.range(range).copied().collect(),
             None => Vec::new(),
         };
         let present = !keys.is_empty();
-        let status = |done| if done { Status::Ok } else { Status::Failed };
-        let said = |done| call.op.answer_word(status(done)).to_string();
+        let said = |done| Expected::Status(if done { Status::Ok } else { Status::Failed });
         match call.op {
             Op::SetInsert => said(!present),
             Op::SetRemove | Op::SetContains => said(present),
             Op::SetSelect => {
                 let nth = usize::try_from(call.args[0]).ok().and_then(|n| keys.get(n));
-                nth.map_or(said(false), i64::to_string)
+                nth.map_or(said(false), |key| Expected::value(*key))
             }
-            Op::SetRangeList => format!("{keys:?}"),
-            _ => keys.len().to_string(),
+            Op::SetRangeList => Expected::List(keys),
+            _ => Expected::value(keys.len() as i64),
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::object::{removed_max, values_or_empty};
-use super::{Call, Expect, Model};
+use super::object::removed_max;
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Status, listed_briefly};
 
 type Queues = Vec<VecDeque<i64>>;
@@ -107,8 +107,8 @@ impl Model<Call<'_>> for Producers {
 }
 
 impl Expect<Call<'_>> for Producers {
-    fn expected(&self, state: &Queues, _: &Call) -> String {
-        let fronts: Vec<_> = state.iter().filter_map(|queue| queue.front().copied()).collect();
-        values_or_empty(&fronts)
+    fn expected(&self, state: &Queues, _: &Call) -> Expected {
+        let fronts = state.iter().filter_map(|queue| queue.front().copied());
+        Expected::Values(fronts.collect())
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::object::removed_max;
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status, listed_briefly};
 
 /// Queue, stack or deque: values are added at the back. `dequeue` and `steal` remove from the
@@ -81,11 +81,10 @@ impl Model<Call<'_>> for Sequence {
 }
 
 impl Expect<Call<'_>> for Sequence {
-    fn expected(&self, state: &VecDeque<i64>, call: &Call) -> String {
+    fn expected(&self, state: &VecDeque<i64>, call: &Call) -> Expected {
         let mut values = state.clone();
         let count = call.results.len().max(1);
-        let values: Vec<_> = (0..count).map_while(|_| take(&mut values, call.op)).collect();
-        super::object::values_or_empty(&values)
+        Expected::Values((0..count).map_while(|_| take(&mut values, call.op)).collect())
     }
 }
 
@@ -159,8 +158,7 @@ impl Model<Call<'_>> for Relaxed {
 }
 
 impl Expect<Call<'_>> for Relaxed {
-    fn expected(&self, state: &VecDeque<i64>, _: &Call) -> String {
-        let oldest: Vec<_> = state.iter().take(self.k).copied().collect();
-        super::object::values_or_empty(&oldest)
+    fn expected(&self, state: &VecDeque<i64>, _: &Call) -> Expected {
+        Expected::Values(state.iter().take(self.k).copied().collect())
     }
 }

@@ -7,7 +7,7 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::{Op, Status};
 
 /// "No condition" in the arguments of an append, and the token of a stream that has none.
@@ -102,12 +102,12 @@ impl Model<Call<'_>> for Stream {
 }
 
 impl Expect<Call<'_>> for Stream {
-    fn expected(&self, state: &StreamState, call: &Call) -> String {
+    fn expected(&self, state: &StreamState, call: &Call) -> Expected {
         match (call.op, state.after(call.args)) {
-            (Op::LogAppendBatch, Some(after)) => after.tail.to_string(),
-            (Op::LogAppendBatch, None) => "failed".to_string(),
-            (Op::LogCheckTail, _) => state.tail.to_string(),
-            _ => format!("{}, {}", state.tail, state.hash as i64),
+            (Op::LogAppendBatch, Some(after)) => Expected::value(after.tail),
+            (Op::LogAppendBatch, None) => Expected::Status(Status::Failed),
+            (Op::LogCheckTail, _) => Expected::value(state.tail),
+            _ => Expected::Values(vec![state.tail, state.hash as i64]),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Call, Expect, Model};
+use super::{Call, Expect, Expected, Model};
 use crate::core::operation::Op;
 
 /// A string that is cheap to copy and, by its hash, to compare.
@@ -88,10 +88,10 @@ impl Model<Call<'_>> for TextCell {
 }
 
 impl Expect<Call<'_>> for TextCell {
-    fn expected(&self, held: &Option<Text>, _: &Call) -> String {
+    fn expected(&self, held: &Option<Text>, _: &Call) -> Expected {
         match held {
-            Some(text) => super::object::values_or_empty(&text.characters),
-            None => "the empty string".to_string(),
+            Some(text) => Expected::Values(text.characters.to_vec()),
+            None => Expected::EmptyString,
         }
     }
 }
@@ -136,7 +136,7 @@ impl Model<Call<'_>> for Texts {
 }
 
 impl Expect<Call<'_>> for Texts {
-    fn expected(&self, state: &Self::State, call: &Call) -> String {
+    fn expected(&self, state: &Self::State, call: &Call) -> Expected {
         TextCell.expected(&state.get(&call.args[0]).cloned(), call)
     }
 }

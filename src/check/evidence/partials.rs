@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key_part::{self, KeyPart};
 use super::region::{Graph, Near, NearStep, NotShown, PAST_LIMITS, Region, window};
-use super::words::{brief, state_words};
+use super::words::{brief, expected_words, state_words};
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::values::Values;
@@ -231,7 +231,8 @@ impl<'a, M: Expect<Call<'a>>> Found<'_, 'a, M> {
         let mut stuck: Vec<usize> = end.tries.iter().map(|(step, _)| *step).collect();
         // Of several steps of an operation the first that cannot be is its answer's.
         stuck.dedup_by_key(|step| self.steps[*step].id);
-        let expected = |step: &usize| self.object.expected(&end.state, &self.steps[*step].call);
+        let expected =
+            |step: &usize| expected_words(self.object, &end.state, &self.steps[*step].call);
         Partial {
             before: self.state(at),
             done_before,

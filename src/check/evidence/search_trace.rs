@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::key_part::{KeyPart, key_of};
 use super::partials::Partials;
 use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, window};
-use super::words::{brief, state_words};
+use super::words::{brief, expected_words, state_words};
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::scope::refuse;
@@ -245,7 +245,7 @@ impl<'a, M: Expect<Call<'a>>> TraceBuilder<'_, 'a, M> {
             let outcome = match to {
                 Some(to) => AttemptOutcome::Leads(to),
                 None => {
-                    let answer = self.object.expected(&from.state, &self.steps[step].call);
+                    let answer = expected_words(self.object, &from.state, &self.steps[step].call);
                     AttemptOutcome::Refused(self.answers.number(brief(answer, STATE_MAX)))
                 }
             };

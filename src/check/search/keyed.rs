@@ -91,7 +91,7 @@ where
     let call = call_of(history, failed);
     let mut answers: Vec<String> = Vec::new();
     for state in states {
-        let answer = model.expected(state, &call);
+        let answer = model.expected(state, &call).words(call.op, &|value| value.to_string());
         if !answers.contains(&answer) {
             answers.push(answer);
         }

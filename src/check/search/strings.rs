@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::core::history::History;
 use crate::core::operation::{Op, Status};
-use crate::model::{Call, Expect, Model};
+use crate::model::{Call, Expect, Expected, Model};
 use rustc_hash::FxHashMap;
 
 /// The string of one key, as a number: which of the strings that gets found is the first that
@@ -68,11 +68,11 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn expected(&self, at: TextPosition) -> String {
+    fn expected(&self, at: TextPosition) -> Expected {
         match self.held(at) {
-            _ if at == LOST => "a string that no get found".to_string(),
-            [] => "the empty string".to_string(),
-            held => crate::model::values_or_empty(held),
+            _ if at == LOST => Expected::OtherString,
+            [] => Expected::EmptyString,
+            held => Expected::Values(held.to_vec()),
         }
     }
 }
@@ -121,7 +121,7 @@ impl Model<Call<'_>> for Strings<'_> {
 }
 
 impl Expect<Call<'_>> for Strings<'_> {
-    fn expected(&self, at: &TextPosition, call: &Call) -> String {
+    fn expected(&self, at: &TextPosition, call: &Call) -> Expected {
         self.of_key(call.args[0]).expected(*at)
     }
 }
