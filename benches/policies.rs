@@ -21,7 +21,6 @@ const SEEDS: usize = 20;
 const SEEDS_TRIED: usize = 5;
 const SCHEDULES_MAX: u64 = 20_000;
 const NATIVE_MAX: Duration = Duration::from_secs(5);
-/// Rounds that make one call at a time come first.
 
 /// The columns: each family, with a low and a high parameter where that matters; all of them in
 /// turns, as in a run; native threads.

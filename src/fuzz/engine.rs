@@ -11,9 +11,12 @@ use crate::adapter::head::Head;
 use crate::binary::symbols::SourceLines;
 use crate::binary::uninstrumented;
 use crate::core::plan::{Clock, Control, Engine, MemoryModel, Plan};
+use crate::schedule;
 
 /// With more calls of each thread than this, `auto` means native threads, which are much faster.
 const CALLS_CONTROLLED_MAX: u64 = 1_000;
+/// One thread of the controlled engine's creates and drains the structure.
+const THREADS_CONTROLLED_MAX: u32 = schedule::THREADS_MAX as u32 - 1;
 /// The least result of [`EngineChoice::leave_after`].
 const LEAVE_AFTER_MIN: Duration = Duration::from_secs(1);
 
@@ -38,6 +41,13 @@ impl EngineChoice {
                  is about (code compiled before, without hooks, or orders that only a processor \
                  brings about)"
             ))),
+            EngineChoice::Controlled if plan.threads > THREADS_CONTROLLED_MAX => {
+                bail!(
+                    "--threads {}: the controlled engine has at most {THREADS_CONTROLLED_MAX}, as \
+                     one more creates and drains the structure; use fewer, or --engine native",
+                    plan.threads
+                )
+            }
             EngineChoice::Controlled => Ok(Engine::Controlled),
             EngineChoice::Rr => Ok(Engine::Rr),
             EngineChoice::Auto if can_control => Ok(Engine::Controlled),
@@ -83,12 +93,13 @@ impl EngineChoice {
     }
 }
 
-/// Whether the plan has an option that only native threads have, or too many calls for the
-/// controlled engine.
+/// Whether the plan has an option that only native threads have, or too many calls or threads for
+/// the controlled engine.
 fn needs_native(plan: &Plan) -> bool {
     plan.clock != Clock::Auto
         || !plan.pin
         || !plan.disturb
+        || plan.threads > THREADS_CONTROLLED_MAX
         || plan.calls.is_some_and(|calls| calls > CALLS_CONTROLLED_MAX)
 }
 

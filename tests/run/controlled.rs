@@ -64,3 +64,25 @@ fn a_seed_gives_the_same_history_on_both_carriers() {
     assert_eq!(first, history(&tool, "again", ""), "in another process");
     assert_eq!(first, history(&tool, "threads", "--carrier thread"), "on real threads");
 }
+
+#[test]
+fn any_number_of_threads_is_driven() {
+    let tool = Tool::new();
+    // Each round draws its number of threads.
+    let run = tool.fuzz("ms_queue").controlled().threads(63).seed(1).jobs(1).rounds(600);
+    let json = run.json(0);
+    let driven = json["exercise"]["threads"].as_object().expect("rounds by number of threads");
+    let missing: Vec<u32> =
+        (2..=63).filter(|threads| !driven.contains_key(&threads.to_string())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    for threads in 1..=64 {
+        let run = tool.fuzz("ms_queue").native().threads(threads).seed(1).calls(4).rounds(1);
+        // Few calls may not overlap.
+        let json = run.with("--json").run().json();
+        assert_eq!((&json["distinct_findings"], &json["rounds"]), (&0.into(), &1.into()), "{json}");
+    }
+    let too_many = tool.fuzz("ms_queue").controlled().threads(64).rounds(1);
+    too_many.expect(2, &["at most 63", "--engine native"]);
+    let answer = tool.fuzz("ms_queue").threads(64).calls(8).rounds(1).run();
+    assert!(answer.status != 1 && answer.err.contains("--engine native"), "{}", answer.all());
+}

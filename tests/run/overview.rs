@@ -37,8 +37,6 @@ struct Set {
 INTERLAP_TARGET(Set)
 "#;
 
-/// Rounds with one call at a time, which count as no exercise.
-
 fn set(tool: &Tool) -> Call<'_> {
     tool.fuzz_text("set.cpp", SET).controlled()
 }

@@ -318,7 +318,7 @@ impl Online {
         {
             self.given_up = Some(format!(
                 "more than {} MiB of operations were held, none of which could be forgotten: \
-                 check shorter rounds, or raise the limit",
+                 check shorter rounds",
                 self.limits.memory_max >> 20
             ));
         }

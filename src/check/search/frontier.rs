@@ -421,7 +421,7 @@ pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<()
 
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let advice = "check a shorter history or one of fewer threads, or raise the limit";
+        let advice = "check a shorter history, or one of fewer threads";
         match self {
             Exhausted::Open => write!(
                 f,
