@@ -174,6 +174,27 @@ fn a_call_that_ends_its_thread_is_a_finding() {
 }
 
 #[test]
+fn a_target_that_sends_signals_to_interlap_does_not_end_the_run() {
+    let body = "if (added > 3) kill(getppid(), added % 2 ? SIGTERM : SIGINT);";
+    let text =
+        enqueue(body).replace("<cstdlib>", "<cstdlib>\n#include <signal.h>\n#include <unistd.h>");
+    for engine in ["native", "controlled"] {
+        let tool = Tool::new();
+        let run = tool.fuzz_text("bad.cpp", &text).engine(engine).rounds(60).calls(20);
+        let answer = run.run();
+        assert!(
+            answer.status != 2 && answer.err.contains("to interlap: ignored"),
+            "{}",
+            answer.all()
+        );
+        let ledger = tool.ledger();
+        let ended = ledger.parts[0].circumstances.as_ref().map(|about| about.ended.clone());
+        assert_ne!(ended.as_deref(), Some("stopped by hand"), "{}", answer.all());
+        assert!(ledger.statistics.rounds > 30, "{}", answer.all());
+    }
+}
+
+#[test]
 fn running_out_of_memory_is_reported() {
     let text = enqueue("if (added > 20) for (;;) memset(new char[1 << 24], 1, 1 << 24);")
         .replace("<cstdlib>", "<cstdlib>\n#include <cstring>");

@@ -50,7 +50,8 @@ mod source;
 mod triage;
 
 use crate::core::outcome::{ERROR_STATUS, Outcome};
-use crate::report::output::{Output, note};
+use crate::process::descent::descends_from_this;
+use crate::report::output::{Output, note, warning};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,7 +60,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
 
 use super::arguments::Command;
 
@@ -97,16 +99,28 @@ fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
 /// Signals within this time after the first count as one: `timeout` sends its own twice.
 const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
-/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once.
+/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once. Those that a target
+/// sends are ignored: nobody wants the run to end.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // Not SIGHUP, which `nohup` ignores.
-    let mut signals =
-        Signals::new([libc::SIGINT, libc::SIGTERM]).context("cannot watch for Ctrl-C")?;
+    let mut signals = SignalsInfo::<WithOrigin>::new([libc::SIGINT, libc::SIGTERM])
+        .context("cannot watch for Ctrl-C")?;
     std::thread::spawn(move || {
-        let mut first = None;
-        for _ in signals.forever() {
+        let (mut first, mut is_told) = (None, false);
+        for signal in signals.forever() {
+            let sender = signal.process.map(|process| process.pid);
+            if let Some(sender) = sender.filter(|sender| descends_from_this(*sender)) {
+                if !std::mem::replace(&mut is_told, true) {
+                    let signal = if signal.signal == libc::SIGINT { "SIGINT" } else { "SIGTERM" };
+                    warning!(
+                        "a process of the target ({sender}) sent {signal} to interlap: ignored, \
+                         here and later"
+                    );
+                }
+                continue;
+            }
             flag.store(true, Ordering::Relaxed);
             if first.get_or_insert_with(Instant::now).elapsed() > ONE_SIGNAL {
                 std::process::exit(ERROR_STATUS.into());

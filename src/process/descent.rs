@@ -1,0 +1,39 @@
+//! Tells whether a process was started by this one, or by a process that it started.
+
+use std::fs;
+
+/// Most generations between the two.
+const GENERATIONS_MAX: usize = 64;
+
+/// Whether the process descends from this one. No for one that has ended and was waited for, and
+/// for one whose parent has ended, which the system's first process adopts.
+pub fn descends_from_this(process: i32) -> bool {
+    let own = std::process::id() as i32;
+    let mut ancestors = std::iter::successors(parent(process), |process| parent(*process));
+    ancestors.by_ref().take(GENERATIONS_MAX).any(|ancestor| ancestor == own)
+}
+
+fn parent(process: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok().filter(|parent| *parent > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn children_descend_and_parents_do_not() {
+        let mut child =
+            Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().expect("it is");
+        let is_descendant = descends_from_this(child.id() as i32);
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+        assert!(is_descendant);
+        let own = std::process::id() as i32;
+        assert!(!descends_from_this(own), "of itself");
+        assert!(parent(own).is_none_or(|parent| !descends_from_this(parent)));
+    }
+}
