@@ -14,9 +14,10 @@ pub fn descends_from_this(process: i32) -> bool {
 }
 
 fn parent(process: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-    line.trim().parse().ok().filter(|parent| *parent > 0)
+    // proc(5): the name stands in brackets and may hold any, then come the state and the parent.
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let after_name = stat.rsplit(')').next()?;
+    after_name.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::output::visible;
 use super::{debugger, page, text};
 use crate::core::files;
 use crate::core::plan::Engine;
@@ -17,7 +18,7 @@ pub fn write(stored: &Stored) -> Result<()> {
         files::replace(&path, text.as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     };
-    write(REPORT_FILE, text::render(stored))?;
+    write(REPORT_FILE, visible(&text::render(stored)).into_owned())?;
     write(PAGE_FILE, page::of_finding(stored))
 }
 

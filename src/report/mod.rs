@@ -10,7 +10,7 @@
 //! - `interleaving`: Draws the interleaving of a finding as a table in text.
 //! - `junit`: Writes results as JUnit XML for continuous integration.
 //! - `output`: Writes standard output and standard error, so that a closed pipe does not end a
-//!   command.
+//!   command, and that no text from a target, a finding or a history controls the terminal.
 //! - `overview/`: Renders the page of a run: one HTML file that shows what was exercised and what
 //!   was not.
 //! - `page/`: Renders the page of a finding or a history: one HTML file that needs no network.

@@ -1,8 +1,10 @@
-//! Writes standard output and standard error, so that a closed pipe does not end a command.
+//! Writes standard output and standard error, so that a closed pipe does not end a command, and
+//! that no text from a target, a finding or a history controls the terminal.
 //!
 //! `println!` panics if nobody reads. [`Output`] remembers the first failed write, drops later
 //! ones, and the command goes on; [`Output::finish`] reports the error.
 
+use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
@@ -26,7 +28,7 @@ impl Output {
     /// Called by `write!` and `writeln!`. Never fails: see [`Output::finish`].
     pub fn write_fmt(&mut self, text: Arguments) {
         if self.failure.is_none() {
-            self.failure = self.writer.write_fmt(text).err();
+            self.failure = self.writer.write_all(visible(&text.to_string()).as_bytes()).err();
         }
     }
 
@@ -52,9 +54,30 @@ impl Output {
     }
 }
 
+/// The text with those characters written as `\u001b` that control a terminal, or the direction of
+/// what follows; not line feeds and tabs. In a string of JSON this is the same string.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let controls = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        c => c.is_control(),
+    };
+    if !text.contains(controls) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match controls(c) {
+            true => shown += &format!("\\u{:04x}", u32::from(c)),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Writes a line to standard error; ignores errors.
 pub fn write_note(line: Arguments) {
-    drop(writeln!(io::stderr(), "{line}"));
+    drop(writeln!(io::stderr(), "{}", visible(&line.to_string())));
 }
 
 /// Prints a line on standard error, like `eprintln!`.
@@ -90,6 +113,16 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn no_text_controls_the_terminal() {
+        assert_eq!(visible("a\tb\n"), "a\tb\n");
+        assert!(matches!(visible("äöü → ├─A─┤"), Cow::Borrowed(_)));
+        let evil = "\u{1b}[31m\r\u{7}\u{7f}\u{9b}2J\u{202e}";
+        assert_eq!(visible(evil), "\\u001b[31m\\u000d\\u0007\\u007f\\u009b2J\\u202e");
+        let json = serde_json::to_string(evil).expect("text");
+        assert_eq!(serde_json::from_str::<String>(&visible(&json)).expect("JSON"), evil);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::finding::Stored;
 use crate::fuzz::{Observer, Options, Statistics};
 use crate::model::Spec;
-use crate::report::output::note;
+use crate::report::output::{note, visible};
 use crate::report::{coverage, directory, text};
 use crate::trace::frame::Hello;
 
@@ -71,7 +71,7 @@ impl Progress {
             return;
         }
         if !self.plain {
-            self.bar.set_message(line());
+            self.bar.set_message(visible(&line()).into_owned());
             self.bar.tick();
         } else if self.last_line.elapsed() >= PLAIN_LINE_EVERY {
             self.last_line = Instant::now();

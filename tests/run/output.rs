@@ -6,8 +6,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use super::adapters::dequeue;
-use super::tool::{Call, Tool, findings};
+use super::adapters::{dequeue, enqueue};
+use super::tool::{Call, Tool, findings, read};
 
 /// Has a violation in each run: no order explains the answer of a dequeue.
 fn faulty(tool: &Tool) -> Call<'_> {
@@ -46,6 +46,21 @@ fn is_saved(tool: &Tool, folder: &str) {
     let found = findings(&tool.path(folder));
     let is_whole = |path: &PathBuf| path.join("trace.mpk").is_file();
     assert!(found.len() == 1 && found.iter().all(is_whole), "{found:?}");
+}
+
+#[test]
+fn what_a_target_prints_does_not_control_the_terminal() {
+    let tool = Tool::new();
+    let body =
+        r#"if (added > 3) { fputs("\033[31mterminate called: \033]0;x\007\n", stderr); abort(); }"#;
+    let text = enqueue(body).replace("<cstdlib>", "<cstdlib>\n#include <cstdio>");
+    let answer = tool.fuzz_text("prints.cpp", &text).native().rounds(30).findings(1).run();
+    answer.expect(1, &[]);
+    let shown = tool.call("show").arg(answer.finding()).run();
+    for text in [answer.all(), shown.all(), read(answer.finding().join("report.txt"))] {
+        assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+    assert!(shown.all().contains("\\u001b[31m"), "{}", shown.all());
 }
 
 #[test]

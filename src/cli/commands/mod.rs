@@ -99,8 +99,8 @@ fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
 /// Signals within this time after the first count as one: `timeout` sends its own twice.
 const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
-/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once. Those that a target
-/// sends are ignored: nobody wants the run to end.
+/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once. Those that a
+/// target sends are ignored: nobody wants the run to end.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
