@@ -72,24 +72,24 @@ pub fn is_component(name: &str) -> bool {
     is_below(Path::new(name)) && !name.contains('/')
 }
 
-fn component<E: de::Error>(name: &str) -> Result<(), E> {
-    match is_component(name) {
+fn checked<E: de::Error>(name: &str, is_plain: bool) -> Result<(), E> {
+    match is_plain {
         true => Ok(()),
         false => Err(E::custom(format!("{name:?} is not a plain name of a folder"))),
     }
 }
 
-/// For `deserialize_with`: a name that becomes a component of a path.
+/// For `deserialize_with`: the name of a folder below another one.
 pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = Cow::<str>::deserialize(from)?;
-    component(&name)?;
+    checked(&name, is_below(Path::new(&*name)))?;
     Ok(name.into_owned())
 }
 
-/// For `deserialize_with`: a list of such names.
+/// For `deserialize_with`: a list of names of which each is a component of a path.
 pub fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
-    names.iter().try_for_each(|name| component(name))?;
+    names.iter().try_for_each(|name| checked(name, is_component(name)))?;
     Ok(names)
 }
 

@@ -198,8 +198,8 @@ mod tests {
             let text = serde_json::to_string(&named).expect("all is text");
             serde_json::from_str::<Finding>(&text).is_ok()
         };
-        assert!(read("q-12ab"));
-        assert!(!["../x", "/x", "a/b", "..", "."].into_iter().any(read));
+        assert!(read("q-12ab") && read("q-12ab/smaller"));
+        assert!(!["../x", "/x", "a/../b", "..", "."].into_iter().any(read));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn search(
         if let Message::Tally(tally) = &message
             && !tally.is_empty()
         {
-            searched.rounds += tally.rounds + tally.faults;
+            searched.rounds += tally.warm_up + tally.rounds + tally.faults;
             searched.elapsed = started.map_or(Duration::ZERO, |at| at.elapsed());
         }
         let wanted = match message {

@@ -69,7 +69,8 @@ pub struct Coverage {
     pub leaky_rounds: u64,
     pub leaked_blocks: u64,
     pub leaked_bytes: u64,
-    /// Calls by which the target's threads locked or waited for each other.
+    /// Calls by which the target's threads locked or waited for each other, and accesses of memory
+    /// of other libraries.
     #[serde(default)]
     pub waits: u64,
 }
@@ -125,17 +126,19 @@ impl Statistics {
         self.overlapping as f64 / self.operations.max(1) as f64
     }
 
-    /// Why hardly anything was tested, if so.
+    /// Why hardly anything was tested, if so. What found something tested something.
     pub fn untested(&self) -> Option<Untested> {
         let Statistics { rounds, operations, overlapping, .. } = *self;
         let decided = self.decided();
         let is_next_to_nothing = |part: u64, all: u64, one_in: u64| {
             part == 0 || u128::from(part) * u128::from(one_in) < u128::from(all)
         };
-        if rounds == 0 {
-            Some(Untested::NoRound)
-        } else if is_next_to_nothing(decided, rounds, DECIDED_ONE_IN) {
+        if rounds > 0 && is_next_to_nothing(decided, rounds, DECIDED_ONE_IN) {
             Some(Untested::Undecided { rounds, decided })
+        } else if self.sightings > 0 {
+            None
+        } else if rounds == 0 {
+            Some(Untested::NoRound)
         } else if is_next_to_nothing(overlapping, operations, OVERLAPPING_ONE_IN) {
             Some(Untested::NoOverlap { operations, overlapping })
         } else if self.coverage.as_ref().is_some_and(Coverage::shared_nothing) {

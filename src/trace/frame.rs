@@ -153,7 +153,8 @@ pub struct Steps {
     pub switches: u64,
     /// Hash of which thread ran at each step.
     pub schedule: u64,
-    /// Numbers of atomic and volatile accesses and fences, and of calls that may block.
+    /// Numbers of atomic and volatile accesses and fences, and of calls that may block, with those
+    /// accesses that may be of what threads share but are in no pair.
     pub atomics: u64,
     pub blocking: u64,
     /// Hashes of pairs of places in the target's code where one thread read what another wrote,

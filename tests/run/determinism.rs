@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use interlap::core::plan::WARM_UP_ROUNDS;
 use interlap::report::words::NOTHING_FOUND;
 use interlap::trace::rounds::{Round, read};
 
@@ -107,7 +108,7 @@ fn repeats(target: impl AsRef<OsStr>, rounds: u64) {
     let (tool, target) = (Tool::new(), target.as_ref());
     let name = target.display();
     let (bytes, one) = Surroundings::plain().run(&tool, target, rounds);
-    assert_eq!(one.len() as u64, rounds);
+    assert_eq!(one.len() as u64, WARM_UP_ROUNDS + rounds);
     let (bytes_again, two) = Surroundings::other(1).run(&tool, target, rounds);
     assert_same(target, &one, &two);
     assert!(bytes == bytes_again, "{name}: the rounds are equal, but not their bytes");

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use interlap::core::random::mix;
 
 use crate::controlled::core::access::{AccessEvent, Class, Listener};
-use crate::controlled::core::layout;
+use crate::controlled::core::{engine, layout};
 
 const WRITERS_LOG: u32 = 9;
 const SEEN_BITS_LOG: u32 = 18;
@@ -109,7 +109,8 @@ fn key(address: usize) -> Option<u64> {
 #[inline]
 fn access(address: usize, write: bool, thread: usize, place: usize) {
     let c = &COVERAGE;
-    let Some(key) = key(address) else { return };
+    // Whether threads share memory of another library is not known, so it counts as a wait.
+    let Some(key) = key(address) else { return engine::blocking_call() };
     let place = number_of(place);
     // SAFETY: see Pairs.
     let (writers, seen) = unsafe { (&mut *c.writers.get(), &*c.seen.get()) };
