@@ -1,13 +1,28 @@
 //! Tells whether a process was started by this one, or by a process that it started.
 
+use std::collections::VecDeque;
 use std::fs;
+use std::sync::{Mutex, PoisonError};
 
 /// Most generations between the two.
 const GENERATIONS_MAX: usize = 64;
 
-/// Whether the process descends from this one. No for one that has ended and was waited for, and
-/// for one whose parent has ended, which the system's first process adopts.
+/// Harness processes that were started last. One may have ended when its signal is looked at.
+static STARTED: Mutex<VecDeque<i32>> = Mutex::new(VecDeque::new());
+const STARTED_MAX: usize = 64;
+
+pub(super) fn note_started(process: u32) {
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    started.truncate(STARTED_MAX - 1);
+    started.push_front(process as i32);
+}
+
+/// Whether the process descends from this one. No for one that is neither a harness nor runs any
+/// more, and for one whose parent has ended, which the system's first process adopts.
 pub fn descends_from_this(process: i32) -> bool {
+    if STARTED.lock().unwrap_or_else(PoisonError::into_inner).contains(&process) {
+        return true;
+    }
     let own = std::process::id() as i32;
     let mut ancestors = std::iter::successors(parent(process), |process| parent(*process));
     ancestors.by_ref().take(GENERATIONS_MAX).any(|ancestor| ancestor == own)

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use super::descent::note_started;
 use super::fault::{Fault, FaultKind, Hang};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Snapshot, Stage};
@@ -103,6 +104,7 @@ impl Harness {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", Path::new(&words[0]).display()))?;
+        note_started(child.id());
         let (sender, messages) = sync_channel(1);
         let area = Arc::new(OnceLock::new());
         let (area_of_reader, pid) = (Arc::clone(&area), child.id());
