@@ -229,12 +229,10 @@ impl Harness {
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
-        let mut lives_on = false;
         let status = loop {
             match self.child.try_wait()? {
                 Some(status) => break status,
                 None if patience.elapsed() > patience_max => {
-                    lives_on = !self.recorder;
                     self.kill_group();
                     break self.child.wait()?;
                 }
@@ -243,11 +241,7 @@ impl Harness {
         };
         self.kill_group();
         self.wait_for_output();
-        let kind = match lives_on {
-            true => FaultKind::Harmed(Ended::Closed),
-            false => FaultKind::from_status(status.signal(), status.code()),
-        };
-        let fault = self.fault(kind);
+        let fault = self.fault(FaultKind::from_status(status.signal(), status.code()));
         let is_harmed = matches!(fault.kind, FaultKind::Harmed(_));
         if !is_harmed && is_harness_error(status, &fault.output) {
             anyhow::bail!("the harness failed:\n{}", self.output().trim_end());
