@@ -4,14 +4,15 @@ use std::fmt::Write;
 
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::core::words;
+use crate::exchange::values::Interner;
 use crate::finding::SHOWN_MAX;
 
 /// Columns between two neighbouring stamps.
 const STEP: usize = 4;
 
 /// Draws the last of `ids`, in the order of their stamps but not to scale. The legend has times in
-/// `unit`, counted from the first start unless they are absolute.
-pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
+/// `unit`, counted from the first start unless they are absolute, and values as `strings` has them.
+pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Interner) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
@@ -36,7 +37,7 @@ pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
     let first = instants.first().copied().unwrap_or(0);
     let zero = if unit.is_absolute { 0 } else { first };
     for (letter, id) in letters().zip(ids) {
-        let line = legend(history, *id, zero, unit.factor);
+        let line = legend(history, *id, strings, (zero, unit.factor));
         writeln!(text, "  {letter}  {line}").expect("writing to a string");
     }
     text
@@ -69,7 +70,12 @@ fn boxes<'a>(
     line.into_iter().collect::<String>().trim_end().to_string()
 }
 
-fn legend(history: &History, id: OperationId, zero: u64, factor: f64) -> String {
+fn legend(
+    history: &History,
+    id: OperationId,
+    strings: &Interner,
+    (zero, factor): (u64, f64),
+) -> String {
     let operation = history.operation(id);
     let shown = |stamp: u64| ((stamp - zero) as f64 * factor).round();
     let end = match operation.end {
@@ -77,7 +83,7 @@ fn legend(history: &History, id: OperationId, zero: u64, factor: f64) -> String 
         end => format!("{}", shown(end)),
     };
     let name = history.client_name(id);
-    let call = words::operation(history, id);
+    let call = words::operation(history, id, &|value| strings.shown(value));
     format!("{name:<10} {call:<34} [{}, {end}]", shown(operation.start))
 }
 
@@ -97,7 +103,7 @@ mod tests {
         history.drain = Some(2);
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 2.0, name: "nanoseconds", is_absolute: false };
-        let drawn = draw(&history, &ids, unit);
+        let drawn = draw(&history, &ids, unit, &Interner::default());
         let expected = "  \
   thread 0   ├───A───┤
   thread 1       ├───B───┤
@@ -116,6 +122,6 @@ mod tests {
         let history = jsonl::read(text, "lifo".parse().ok()).expect("good").history;
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
-        assert!(draw(&history, &ids, unit).contains("[135, 151]"));
+        assert!(draw(&history, &ids, unit, &Interner::default()).contains("[135, 151]"));
     }
 }

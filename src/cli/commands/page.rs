@@ -43,7 +43,7 @@ impl Checked<'_> {
                 lettered = letters(recorded, &witness.operations);
                 Conclusion::Violation {
                     rule: witness.rule,
-                    explanation: witness.explanation.clone(),
+                    explanation: recorded.sentences(witness),
                     operations: &witness.operations,
                     partials: self.partials.as_ref(),
                 }

@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use super::fuzz::rerun_options;
 use super::{cross_engine, explain, print_json, stop_flag};
-use crate::check::{self, Witness};
+use crate::check;
 use crate::cli::arguments;
+use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
@@ -160,7 +161,7 @@ fn smaller(
 /// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
-    let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
+    let partials = |witness: &[OperationId]| check::partials(history, &model.ok()?, witness).ok();
     shrunk.finding.add_partials(partials);
     if shrunk.finding.plan.engine != Engine::Native {
         // The table may be missing, as that of a finding that was never explained.

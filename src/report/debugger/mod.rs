@@ -106,7 +106,7 @@ fn operation(stored: &Stored, id: OperationId) -> Operation {
     let history = &stored.round.history;
     let boxed = history.operation(id);
     let name = history.client_name(id);
-    let call = words::operation(history, id);
+    let call = words::operation(history, id, &words::number);
     let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
     let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
     Operation { start: boxed.start, words, event: None }
