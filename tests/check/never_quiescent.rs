@@ -398,7 +398,8 @@ fn online_agrees_on_every_prefix_of_stacks_that_are_never_quiescent() {
 #[test]
 fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
     for (at, text) in SPECS.into_iter().enumerate().filter(|(_, text)| !text.starts_with("lifo")) {
-        for (threads, calls, unknown, runs) in [(3, 14, 0, 1_000), (4, 24, 0, 500), (4, 30, 6, 250)] {
+        for (threads, calls, unknown, runs) in [(3, 14, 0, 1_000), (4, 24, 0, 500), (4, 30, 6, 250)]
+        {
             let run = Run { threads, calls, unknown, ..SHORT };
             // For these models, pruned operations rarely matter.
             let often = if ["log", "fifo-relaxed"].contains(&text) { 4 } else { 1 };
