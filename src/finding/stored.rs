@@ -111,7 +111,8 @@ impl Stored {
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let directory = directory.to_path_buf();
+        // Without a slash at its end, because reports append names to it.
+        let directory = directory.components().collect();
         Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
     }
 }

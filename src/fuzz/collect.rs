@@ -125,8 +125,8 @@ impl<'a> Collector<'a> {
     fn take(&mut self, message: Message) -> Result<()> {
         match message {
             Message::Hello(hello, model) => self.start(hello, model)?,
-            Message::Tally(tally) => {
-                self.counting.add(*tally);
+            Message::Counts(counts) => {
+                self.counting.add(*counts);
                 if self.counting.is_blind() {
                     self.refuse_blindness()?;
                 }
