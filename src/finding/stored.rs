@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::cross_engine::SMALLER;
 use super::interleaving::Interleaving;
+use super::trust::Made;
 use super::{FINDING_VERSION, Finding};
 use crate::core::files;
 use crate::trace::frame::Hello;
@@ -44,6 +45,8 @@ pub struct Stored {
     pub directory: PathBuf,
     /// What its threads did, if `explain` found out.
     pub interleaving: Option<Interleaving>,
+    /// Whether it was made here, and so may be run: see [`super::trust`].
+    pub made: Option<Made>,
 }
 
 impl Stored {
@@ -86,7 +89,9 @@ impl Stored {
         if self.finding.cross_engine.as_ref().is_none_or(|engines| engines.smaller.is_none()) {
             drop(fs::remove_dir_all(self.smaller()));
         }
-        write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
+        let json = serde_json::to_vec_pretty(&self.finding)?;
+        write(JSON_FILE, &json)?;
+        self.mark(&json).with_context(|| format!("cannot write the mark in {}", dir.display()))
     }
 
     /// Reads a finding's directory.
@@ -111,8 +116,9 @@ impl Stored {
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let (hello, made) = (trace.hello, Made::from_mark(directory, &bytes));
         let directory = directory.to_path_buf();
-        Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
+        Ok(Stored { finding, hello, round, output, directory, interleaving, made })
     }
 }
 
