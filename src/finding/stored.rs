@@ -66,7 +66,9 @@ impl Stored {
             return Ok(());
         }
         let path = self.directory.join(ORIGINAL_FILE);
-        rounds::write(&path, &self.hello, &self.round)
+        // Somebody may have removed it during the run.
+        fs::create_dir_all(&self.directory)
+            .and_then(|()| rounds::write(&path, &self.hello, &self.round))
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

@@ -348,3 +348,15 @@ fn a_target_that_dies_under_a_real_rr_is_a_finding() {
     assert!(recorded(&answer).last.is_some());
     tool.replay(answer.finding()).expect(1, &["it can be replayed to its end"]);
 }
+
+#[test]
+fn a_folder_that_is_removed_during_a_run_is_made_again() {
+    let (_fake, stored) = violated();
+    let folder = stored.directory.parent().expect("that of the run");
+    std::fs::remove_dir_all(folder).expect("ours");
+    stored.keep_original().expect("made again");
+    assert!(stored.directory.join("original.mpk").is_file());
+    std::fs::remove_dir_all(folder).expect("ours");
+    stored.save().expect("made again");
+    Stored::load(&stored.directory).expect("whole");
+}

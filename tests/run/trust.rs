@@ -96,7 +96,8 @@ fn what_was_made_here_is_run_again() {
     found.call("replay").expect(1, &["identical"]);
     found.call("explain").expect(1, &["compare_exchange"]);
     assert!(found.ran.exists() && found.is_ours());
-    found.call("shrink").expect(1, &[]);
+    // Whether it gets smaller in time does not matter here.
+    assert_ne!(found.call("shrink --for 2s").run().status, 2);
     found.call("replay").expect(1, &["identical"]);
     // A run of its own, joined with it, stays one of its own, and so does a copy.
     found.tool.call("merge findings").out("both").expect(1, &[]);

@@ -172,7 +172,7 @@ fn exported(into: &Path) -> Result<Hashes> {
     if is_empty {
         return Ok(Hashes::new());
     }
-    let list = fs::read(into.join(LIST)).ok();
+    let list = files::read(&into.join(LIST)).ok();
     let known: Option<Hashes> = list.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(known) = known else {
         bail!("{} holds other files; name another directory with --into", into.display());
@@ -211,11 +211,12 @@ fn write(into: &Path, files: &[Written], known: &Hashes) -> Result<()> {
         let parent = path.parent().unwrap_or(into);
         fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        files::replace(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
         hashes.insert(name.clone(), hash_of(text.as_bytes()));
     }
     let path = into.join(LIST);
-    fs::write(&path, serde_json::to_vec_pretty(&hashes)?)
+    files::replace(&path, &serde_json::to_vec_pretty(&hashes)?)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
