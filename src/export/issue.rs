@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::search::TrialResult;
 use super::{Draft, Material, calls, readme};
+use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::plan::Engine;
 use crate::exchange::values::Interner;
@@ -180,13 +181,13 @@ fn scenario(stored: &Stored) -> String {
         let line = |id| {
             let answer = calls::answer(history, id);
             let answer = answer.unwrap_or_else(|| "does not return".to_string());
-            format!("    {:<28} -> {answer}", calls::call(history, id))
+            [calls::call(history, id), format!("-> {answer}")]
         };
-        let lines: Vec<String> = ids.into_iter().map(line).collect();
+        let lines = columns::lines(&ids.into_iter().map(line).collect::<Vec<_>>(), 0..0);
         for same in lines.chunk_by(|a, b| a == b) {
             let more = same.len() - 1;
             let listed = same.iter().take(if more > 2 { 1 } else { same.len() });
-            listed.for_each(|line| writeln!(text, "{line}").expect("writing to a string"));
+            listed.for_each(|line| writeln!(text, "    {line}").expect("writing to a string"));
             if more > 2 {
                 writeln!(text, "    ... and {more} times more").expect("writing to a string");
             }

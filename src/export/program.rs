@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use super::calls;
 use super::turns::{Point, Schedule, Turn};
+use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::operation::Op;
 use crate::finding::interleaving::{Interleaving, RowKind};
@@ -135,9 +136,8 @@ impl Program<'_> {
                         that call.\n// {thread, call, what, size, for the how-manieth time}\n\
                         #include \"schedule.c\"\nstatic const struct turn turns[] = {\n"
             .to_string();
-        for turn in &schedule.turns {
-            text += &format!("    {}\n", self.turn(turn));
-        }
+        let turns: Vec<_> = schedule.turns.iter().map(|turn| self.turn(turn)).collect();
+        text += &columns::table(&turns, 0..0, "    ");
         text += "    {-1, 0, DONE, 0, 0},\n};\n\
                  // Stores that stay in a store buffer: {thread, call, size, which one}.\n\
                  static const struct held held[] = {\n";
@@ -155,7 +155,8 @@ impl Program<'_> {
         )
     }
 
-    fn turn(&self, turn: &Turn) -> String {
+    /// The turn as code, and a comment.
+    fn turn(&self, turn: &Turn) -> [String; 2] {
         let Turn { thread, call, point, size, count, .. } = *turn;
         let row = format!("{{{thread}, {call}, {}, {size}, {count}}},", point.name());
         let place = turn.step.and_then(|step| self.place(thread, step));
@@ -166,7 +167,7 @@ impl Program<'_> {
             (_, Some(place)) => format!("until {place} in {}", self.call_words(thread, call)),
             (_, None) => format!("in {}", self.call_words(thread, call)),
         };
-        format!("{row:<32} // thread {thread}: {words}")
+        [row, format!("// thread {thread}: {words}")]
     }
 
     /// "stack.hpp:31": the line of the thread at this step.

@@ -13,6 +13,7 @@
 //! - `signature`: The signature of a finding, which two sightings of one bug most likely share.
 //! - `source_text`: Reads the text of the source lines that a finding names, if the files exist.
 //! - `stored`: The directory of a finding: its files, and how they are written and read.
+//! - `trust`: Decides which findings were made here: a keyed mark shows it.
 pub mod action;
 pub mod cross_engine;
 mod failure;
@@ -24,6 +25,7 @@ mod shrunk;
 pub mod signature;
 pub mod source_text;
 mod stored;
+pub mod trust;
 
 use std::fmt;
 

@@ -22,7 +22,7 @@
 //!   killed runs.
 //! - `rerun`: Reruns a round in a fresh process, or searches a range of rounds for sightings.
 //! - `saturation`: Estimates how many distinct hashes a run has seen, in all and recently.
-//! - `statistics`: Adds up the statistics of a run: totals, and what was new recently.
+//! - `statistics/`: Adds up the statistics of a run: totals, and what was new recently.
 //! - `worker/`: Runs one job: starts a harness for its rounds, another one after each end, and
 //!   checks each round.
 
@@ -58,6 +58,7 @@ use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::Stored;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
+use crate::finding::trust::{Key, Trusted};
 use crate::model::Spec;
 use crate::trace::frame::Hello;
 use collect::Collector;
@@ -77,6 +78,10 @@ const MESSAGES_MAX: usize = 64;
 #[derive(Clone)]
 pub struct Options {
     pub plan: Plan,
+    /// What the plan names may be run.
+    pub trusted: Trusted,
+    /// Marks findings as made here; none: they get no mark.
+    pub key: Option<Key>,
     /// The number of harness processes at a time.
     pub jobs: u64,
     /// The part of the plan's rounds that this run does.
@@ -229,9 +234,9 @@ pub fn fuzz(options: &Options, observer: &mut dyn Observer) -> Result<Summary> {
     })
 }
 
-/// Sends a message, unless it is an empty tally. Returns whether more messages are wanted.
+/// Sends a message, unless it is counts of nothing. Returns whether more messages are wanted.
 fn send(sender: &SyncSender<Message>, message: Message, quit: &AtomicBool) -> bool {
-    let is_idle = matches!(&message, Message::Tally(tally) if tally.is_empty());
+    let is_idle = matches!(&message, Message::Counts(counts) if counts.is_empty());
     (is_idle || sender.send(message).is_ok()) && !quit.load(Ordering::Relaxed)
 }
 

@@ -50,10 +50,10 @@ pub fn search(
     let rounds = JobRounds { first: rounds.start, step: 1, end: Some(rounds.end) };
     let (mut searched, mut started) = (Searched::default(), None::<Instant>);
     let mut send = |message| {
-        if let Message::Tally(tally) = &message
-            && !tally.is_empty()
+        if let Message::Counts(counts) = &message
+            && !counts.is_empty()
         {
-            searched.rounds += tally.warm_up + tally.rounds + tally.faults;
+            searched.rounds += counts.warm_up + counts.rounds + counts.faults;
             searched.elapsed = started.map_or(Duration::ZERO, |at| at.elapsed());
         }
         let wanted = match message {

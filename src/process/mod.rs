@@ -1,7 +1,7 @@
 //! Harness processes: supervision, their faults, and the recorder rr.
 //!
 //! - `descent`: Tells whether a process was started by this one, or by a process that it started.
-//! - `fault`: A fault: the target ended its process, hangs, or was stopped by the controlled
+//! - `fault/`: A fault: the target ended its process, hangs, or was stopped by the controlled
 //!   engine.
 //! - `rr/`: The recorder rr: its command lines, recordings and replays.
 //! - `supervise/`: Supervises a harness process and reports everything that happens to it as

@@ -1,9 +1,10 @@
 //! The coverage of the controlled engine in words: a table of the policies, and remarks.
 
-use std::fmt::Write;
-
 use super::progress::short;
+use crate::core::columns;
 use crate::fuzz::{Coverage, Grown};
+
+const HEAD: [&str; 5] = ["policy", "rounds", "findings", "schedules", "in last 10 s"];
 
 /// ", 1200 schedules (+30/10 s), 80 pairs (+0/10 s)", for the end of a line.
 pub fn in_line(coverage: &Coverage) -> String {
@@ -16,23 +17,17 @@ pub fn in_line(coverage: &Coverage) -> String {
 
 /// A line for each policy, and one for all.
 pub fn table(coverage: &Coverage) -> String {
-    let mut text = String::new();
-    let mut row = |name: &str, rounds: &str, hits: &str, Grown { total, recent }: Grown| {
+    let row = |name: &str, rounds: u64, hits: u64, Grown { total, recent }: Grown| {
         let recent = recent.map(|n| short(n as f64)).unwrap_or_default();
-        let total = short(total as f64);
-        let line = format!("{name:<14} {rounds:>9} {hits:>9} {total:>11} {recent:>12}");
-        writeln!(text, "  {}", line.trim_end()).expect("writing to a string");
+        let (rounds, total) = (short(rounds as f64), short(total as f64));
+        [name.to_string(), rounds, hits.to_string(), total, recent]
     };
-    let mut hits = 0;
-    for (name, policy) in &coverage.policies {
-        hits += policy.hits;
-        let rounds = short(policy.rounds as f64);
-        row(name, &rounds, &policy.hits.to_string(), policy.schedules);
-    }
-    row("all", &short(coverage.rounds as f64), &hits.to_string(), coverage.schedules);
-    let head = ("policy", "rounds", "findings", "schedules", "in last 10 s");
-    let head = format!("{:<14} {:>9} {:>9} {:>11} {:>12}", head.0, head.1, head.2, head.3, head.4);
-    format!("  {head}\n{text}")
+    let mut rows = vec![HEAD.map(str::to_string)];
+    let policies = coverage.policies.iter();
+    rows.extend(policies.map(|(name, of)| row(name, of.rounds, of.hits, of.schedules)));
+    let hits = coverage.policies.values().map(|policy| policy.hits).sum();
+    rows.push(row("all", coverage.rounds, hits, coverage.schedules));
+    columns::table(&rows, 1..HEAD.len(), "  ")
 }
 
 /// Remarks about saturation and leaks.
@@ -82,9 +77,9 @@ mod tests {
         };
         assert_eq!(in_line(&coverage), ", 900 schedules (+0/10 s), 40 pairs (+0/10 s)");
         let expected = "
-  policy            rounds  findings   schedules in last 10 s
-  pct:3               2000         3         900            0
-  all                 2000         3         900            0
+  policy  rounds  findings  schedules  in last 10 s
+  pct:3     2000         3        900             0
+  all       2000         3        900             0
 ";
         assert_eq!(table(&coverage), expected[1..]);
         let remarks = remarks(&coverage);

@@ -1,5 +1,6 @@
 //! What a run exercised, in a few lines, and mostly what it did not.
 
+use crate::core::columns;
 use crate::fuzz::exercise::{Exercise, Gap, pairs_of_answers};
 
 /// Most gaps that are listed; a page has them all.
@@ -31,10 +32,12 @@ pub fn gaps(exercise: &Exercise, gaps: &[Gap]) -> String {
         false => String::new(),
     };
     let mut text = format!("never exercised{sampled} (and what may bring it about):\n");
-    for Gap { never, try_ } in gaps.iter().take(GAPS_MAX) {
+    let row = |Gap { never, try_ }: &Gap| {
         let advice = if try_.is_empty() { "a longer run" } else { try_ };
-        text += &format!("  {never:<52} {advice}\n");
-    }
+        [never.clone(), advice.to_string()]
+    };
+    let rows: Vec<_> = gaps.iter().take(GAPS_MAX).map(row).collect();
+    text += &columns::table(&rows, 0..0, "  ");
     if let Some(more @ 1..) = gaps.len().checked_sub(GAPS_MAX) {
         text += &format!("  and {more} more, which a page shows: --html FILE\n");
     }

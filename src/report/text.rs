@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
@@ -102,11 +103,8 @@ fn block(stored: &Stored) -> String {
     let mut facts = facts(stored);
     facts.push(("Picture at".into(), format!("{directory}/{PAGE_FILE}  # opens in any browser")));
     facts.push((String::new(), format!("interlap show {directory}  # in words")));
-    let mut text = format!("{RULE}\n");
-    for (name, value) in facts {
-        writeln!(text, "{name:<16} {value}").expect("writing to a string");
-    }
-    text + RULE + "\n"
+    let rows: Vec<_> = facts.into_iter().map(|(name, value)| [name, value]).collect();
+    format!("{RULE}\n{}{RULE}\n", columns::table(&rows, 0..0, ""))
 }
 
 /// The facts of a finding and what to do next, as names and values. A value without a name

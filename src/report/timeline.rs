@@ -1,7 +1,6 @@
 //! Draws operations as timeboxes, a row for each thread, with a legend.
 
-use std::fmt::Write;
-
+use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::core::words;
 use crate::exchange::values::Interner;
@@ -26,21 +25,37 @@ pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Intern
     let mut rows: Vec<u32> = ids.iter().map(|id| client(history, *id)).collect();
     rows.sort_unstable();
     rows.dedup();
-    let mut text = String::new();
-    for row in rows {
-        let name = client_name(row, history.drain);
+    let row = |row: u32| {
         let on_row = ids.iter().enumerate().filter(|(_, id)| client(history, **id) == row);
-        let line = boxes(history, on_row, &instants);
-        writeln!(text, "  {name:<10} {line}").expect("writing to a string");
-    }
-    text.push('\n');
-    let first = instants.first().copied().unwrap_or(0);
-    let zero = if unit.is_absolute { 0 } else { first };
-    for (letter, id) in letters().zip(ids) {
-        let line = legend(history, *id, strings, (zero, unit.factor));
-        writeln!(text, "  {letter}  {line}").expect("writing to a string");
-    }
-    text
+        [client_name(row, history.drain), boxes(history, on_row, &instants)]
+    };
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    let legend: String =
+        legend(history, ids, unit, strings).iter().map(|l| format!("  {l}\n")).collect();
+    format!("{}\n{legend}", columns::table(&rows, 0..0, "  "))
+}
+
+/// A line for each operation: its letter, thread, call and times.
+pub fn legend(
+    history: &History,
+    ids: &[OperationId],
+    unit: Unit,
+    strings: &Interner,
+) -> Vec<String> {
+    let starts = ids.iter().map(|id| history.operation(*id).start);
+    let zero = if unit.is_absolute { 0 } else { starts.min().unwrap_or(0) };
+    let shown = |stamp: u64| ((stamp - zero) as f64 * unit.factor).round();
+    let row = |(letter, id): (char, &OperationId)| {
+        let operation = history.operation(*id);
+        let end = match operation.end {
+            NEVER => "…".to_string(),
+            end => shown(end).to_string(),
+        };
+        let call = words::operation(history, *id, &|value| strings.shown(value));
+        let times = format!("[{}, {end}]", shown(operation.start));
+        [letter.to_string(), history.client_name(*id), call, times]
+    };
+    columns::lines(&letters().zip(ids).map(row).collect::<Vec<_>>(), 0..0)
 }
 
 fn letters() -> impl Iterator<Item = char> {
@@ -70,23 +85,6 @@ fn boxes<'a>(
     line.into_iter().collect::<String>().trim_end().to_string()
 }
 
-fn legend(
-    history: &History,
-    id: OperationId,
-    strings: &Interner,
-    (zero, factor): (u64, f64),
-) -> String {
-    let operation = history.operation(id);
-    let shown = |stamp: u64| ((stamp - zero) as f64 * factor).round();
-    let end = match operation.end {
-        NEVER => "…".to_string(),
-        end => format!("{}", shown(end)),
-    };
-    let name = history.client_name(id);
-    let call = words::operation(history, id, &|value| strings.shown(value));
-    format!("{name:<10} {call:<34} [{}, {end}]", shown(operation.start))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,13 +103,13 @@ mod tests {
         let unit = Unit { factor: 2.0, name: "nanoseconds", is_absolute: false };
         let drawn = draw(&history, &ids, unit, &Interner::default());
         let expected = "  \
-  thread 0   ├───A───┤
-  thread 1       ├───B───┤
-  drain                      ├─C─…
+  thread 0  ├───A───┤
+  thread 1      ├───B───┤
+  drain                     ├─C─…
 
-  A  thread 0   enqueue(7) -> ok                   [0, 8]
-  B  thread 1   dequeue() -> 7                     [4, 18]
-  C  drain      dequeue() -> never returned        [40, …]
+  A  thread 0  enqueue(7) -> ok             [0, 8]
+  B  thread 1  dequeue() -> 7               [4, 18]
+  C  drain     dequeue() -> never returned  [40, …]
 ";
         assert_eq!(drawn.trim_start(), expected.trim_start());
     }

@@ -2,13 +2,13 @@
 //! below each other.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{results, words};
 use crate::campaign::triage::{Gathered, Group, first_line, same_bug};
+use crate::core::columns;
 use crate::core::outcome::Outcome;
 use crate::finding::known::{self, IssueCount, KnownIssues};
 use crate::finding::{KnownAs, Size, Stored, locations};
@@ -27,22 +27,7 @@ pub fn table(groups: &[Group], bugs: &[Vec<usize>]) -> String {
         bug.iter().map(|at| row(&groups[*at], if *at == bug[0] { "" } else { ALSO }))
     });
     let rows: Vec<[String; 8]> = std::iter::once(head).chain(of_bug).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..HEAD.len()).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let gap = if at == 0 { "" } else { "  " };
-            let done = match NUMBERS.contains(&at) {
-                true => write!(line, "{gap}{cell:>width$}"),
-                false => write!(line, "{gap}{cell:<width$}"),
-            };
-            done.expect("writing to a string");
-        }
-        writeln!(text, "{}", line.trim_end()).expect("writing to a string");
-    }
-    text
+    columns::table(&rows, NUMBERS, "")
 }
 
 fn row(group: &Group, prefix: &str) -> [String; 8] {

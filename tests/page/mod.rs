@@ -188,11 +188,22 @@ fn a_page_without_scripts_shows_the_violation_and_how_to_reproduce_it() {
     let fact = format!("<dt>{REPRODUCE_WITH}</dt><dd><code>interlap replay &lt;x&gt;</code>");
     assert!(plain.contains(&fact));
     assert!(plain.contains("<p>it would take too long</p>") && plain.contains("<noscript>"));
-    assert!(!page_without_facts(&history).contains("<dl"));
+    assert!(!page_without_facts(&history).contains("id=\"facts\""));
 }
 
 fn page_without_facts(history: &History) -> String {
     page::render(&Subject { facts: Vec::new(), ..subject(history, "x") })
+}
+
+#[test]
+fn the_glossary_is_in_each_page_and_named_by_readme_and_help() {
+    let page = page_of(&read(BAD), "fifo", "x");
+    let plain = page.split_once("id=\"data\">").expect("data").0;
+    assert!(plain.contains("<dt id=\"term-linearization-point\">linearization point</dt>"));
+    assert!(plain.contains("<a href=\"#term-response\">response</a>"));
+    let readme = crate::run::tool::read(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
+    assert!(readme.contains("[glossary](docs/glossary.md)"));
+    Tool::new().call("--help").expect(0, &["docs/glossary.md"]);
 }
 
 #[test]

@@ -64,6 +64,9 @@ fn a_violation_is_shown_checked_and_replayed() {
     let page = finding.join("page.html");
     let relative = page.strip_prefix(tool.dir.path()).expect("below it").display().to_string();
     answer.expect(1, &[&relative]);
+    // A directory is often completed with a slash.
+    let with_slash = format!("{}/", finding.display());
+    tool.show(with_slash).expect(0, &[&relative]).lacks("//page.html");
     let page = read(page);
     assert!(page.contains("\"verdict\":\"violation\"") && page.contains(REPRODUCE_WITH));
     tool.show(finding).with("--html again.html").expect(0, &["again.html: opens in any"]);

@@ -1,4 +1,5 @@
-//! The documents: links lead somewhere, README stays one page, every chapter is in the summary.
+//! The documents: links lead somewhere and those of the book stay in it, README stays one page,
+//! tables and lines are short, every chapter is in the summary.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::path::{Path, PathBuf};
 const README_LINES_MAX: usize = 120;
 const GLOSSARY_ENTRIES_MAX: usize = 40;
 const CELL_CHARACTERS_MAX: usize = 200;
+const LINE_CHARACTERS_MAX: usize = 112;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -72,10 +74,29 @@ fn the_documents_keep_their_size() {
     assert!(readme <= README_LINES_MAX, "README.md has {readme} lines");
     let entries = lines("docs/glossary.md").matches("\n### ").count();
     assert!(entries <= GLOSSARY_ENTRIES_MAX, "the glossary has {entries} entries");
-    let architecture = lines("ARCHITECTURE.md");
-    let rows = architecture.lines().filter(|line| line.starts_with('|'));
-    let long = rows.flat_map(|row| row.split('|')).find(|c| c.len() > CELL_CHARACTERS_MAX);
-    assert_eq!(long, None, "a cell of a table in ARCHITECTURE.md");
+}
+
+#[test]
+fn links_of_the_book_stay_in_it() {
+    let documents = documents();
+    let book = documents.iter().filter(|(path, _)| path.starts_with("docs"));
+    let out = book.flat_map(|(_, text)| links(text)).find(|link| link.starts_with("../"));
+    assert_eq!(out, None, "mdbook copies docs alone");
+}
+
+#[test]
+fn cells_and_lines_are_short() {
+    let mut wrong = Vec::new();
+    for (path, text) in documents() {
+        let (rows, lines): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.starts_with('|'));
+        let cells = rows.iter().flat_map(|row| row.split('|'));
+        let long = |of: &str, max| of.trim().chars().count() > max;
+        let cells = cells.filter(|cell| long(cell, CELL_CHARACTERS_MAX));
+        let lines = lines.iter().filter(|line| long(line, LINE_CHARACTERS_MAX));
+        wrong.extend(cells.chain(lines.copied()).map(|l| format!("{}: {l}", path.display())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

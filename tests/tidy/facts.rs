@@ -17,7 +17,7 @@ const READS: &[(&str, &str)] = &[
     ("src/export/", "sources of adapters"),
     ("src/finding/known/", "patterns that users write"),
     ("src/finding/locations.rs", "names of C++ functions"),
-    ("src/process/fault.rs", "what targets print"),
+    ("src/process/fault/", "what targets print"),
     ("src/process/rr/", "what rr and gdb print"),
 ];
 

@@ -14,6 +14,7 @@ use crate::adapter::scaffold;
 use crate::cli::arguments;
 use crate::cli::arguments::{Format, New};
 use crate::cli::doctor;
+use crate::core::columns;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Recorder;
 use crate::process::rr::Rr;
@@ -45,42 +46,43 @@ pub fn targets(format: Format, out: &mut Output) -> Result<Outcome> {
         print_json(out, &listed)?;
         return Ok(Outcome::NothingFound);
     }
-    let print = |origin: Origin, out: &mut Output| {
-        for target in listed.iter().filter(|target| target.adapter.origin == origin) {
-            print_target(target, out);
-        }
+    let table = |origin: Origin| {
+        let all = listed.iter().filter(|target| target.adapter.origin == origin);
+        columns::table(&all.flat_map(rows).collect::<Vec<_>>(), 0..0, "  ")
     };
-    writeln!(out, "Bundled targets (interlap fuzz NAME):\n");
-    print(Origin::Bundled, out);
-    writeln!(out, "\nThe same structures with one seeded bug each, to see a finding:\n");
-    print(Origin::Broken, out);
+    writeln!(out, "Bundled targets (interlap fuzz NAME):\n\n{}", table(Origin::Bundled));
+    writeln!(out, "The same structures with one seeded bug each, to see a finding:\n");
+    write!(out, "{}", table(Origin::Broken));
     Ok(Outcome::NothingFound)
 }
 
-fn print_target(target: &Listed, out: &mut Output) {
+/// The target's name, model and description, and below them what else is known.
+fn rows(target: &Listed) -> Vec<[String; 3]> {
     let head = &target.adapter.head;
     let model = head.model.as_deref().unwrap_or("by its methods");
-    writeln!(out, "  {:<26} {model:<18} {}", target.adapter.name, head.description);
-    let mut detail = |text: &str| writeln!(out, "  {:<26} {text}", "");
+    let first = [target.adapter.name.clone(), model.to_string(), head.description.clone()];
+    let mut rows = vec![first];
+    let mut detail = |text: String| rows.push([String::new(), String::new(), text]);
     if let Some(guarantee) = &head.guarantee {
-        detail(&format!("Guarantee: {guarantee}"));
+        detail(format!("Guarantee: {guarantee}"));
     }
     if let Some(source) = &head.source {
-        detail(&format!("Source: {source}"));
+        detail(format!("Source: {source}"));
     }
     if target.adapter.origin == Origin::Bundled {
         let engine = if head.hookable { "controlled, native" } else { "native" };
-        detail(&format!("Engine: {engine}"));
+        detail(format!("Engine: {engine}"));
     }
     if let Some(bug) = &head.bug {
-        detail(&format!("Bug: {bug}"));
+        detail(format!("Bug: {bug}"));
     }
     if head.native == Some(false) {
-        detail("Native threads hardly reach it.");
+        detail("Native threads hardly reach it.".to_string());
     }
     for missing in &target.missing {
-        detail(&format!("Not available: <{}> is missing; {}", missing.header, missing.advice));
+        detail(format!("Not available: <{}> is missing; {}", missing.header, missing.advice));
     }
+    rows
 }
 
 pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
@@ -97,7 +99,7 @@ pub fn doctor(args: &arguments::Doctor, out: &mut Output) -> Result<Outcome> {
     if args.format.json {
         print_json(out, &facts)?;
     } else {
-        facts.iter().for_each(|fact| writeln!(out, "{fact}"));
+        write!(out, "{}", doctor::table(&facts));
     }
     Ok(Outcome::NothingFound)
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{cross_engine, explain, print_json, stop_flag};
+use super::{cross_engine, explain, print_json, stop_flag, trust};
 use crate::check;
 use crate::cli::arguments;
 use crate::core::history::OperationId;
@@ -36,9 +36,10 @@ struct Json<'a> {
 
 pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
     let mut stored = load(&args.finding)?;
-    let (finding, stop) = (&stored.finding, stop_flag()?);
+    let (trusted, stop) = (trust::of(&stored, args.trust)?, stop_flag()?);
+    let finding = &stored.finding;
     let (engine, directory) = (finding.plan.engine, &stored.directory);
-    let options = rerun_options(&finding.plan, &finding.signature, directory, &args.run, stop)?;
+    let options = rerun_options(finding, trusted, directory, &args.run, stop)?;
     let json = args.run.format.json;
     let (started, mut progress) = (Instant::now(), Progress::new(None, json));
     let shrunk = match engine {

@@ -11,11 +11,10 @@ mod processor;
 mod programs;
 mod resources;
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::adapter::compile::Toolchain;
+use crate::core::columns;
 use crate::process::rr::Rr;
 
 /// Whether the machine has what the topic is about.
@@ -47,20 +46,19 @@ impl Fact {
     }
 }
 
-/// `yes  topic       what was found`, and the advice below.
-impl fmt::Display for Fact {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        let ok = match self.ok {
+/// `yes  topic  what was found`, and the advice below.
+pub fn table(facts: &[Fact]) -> String {
+    let rows = facts.iter().flat_map(|fact| {
+        let ok = match fact.ok {
             Verdict::Yes => "yes",
             Verdict::No => "no",
             Verdict::Note => "-",
         };
-        write!(formatter, "{ok:<4} {:<12} {}", self.topic, self.says)?;
-        match &self.advice {
-            Some(advice) => write!(formatter, "\n{:18}{advice}", ""),
-            None => Ok(()),
-        }
-    }
+        let first = [ok.to_string(), fact.topic.to_string(), fact.says.clone()];
+        let advice = fact.advice.iter().map(|text| [String::new(), String::new(), text.clone()]);
+        [first].into_iter().chain(advice)
+    });
+    columns::table(&rows.collect::<Vec<_>>(), 0..0, "")
 }
 
 /// All facts about this machine.
@@ -94,14 +92,14 @@ mod tests {
             assert!(topics.contains(&topic), "{topic} in {topics:?}");
         }
         let compiler = facts.iter().find(|fact| fact.topic == "C++").expect("a fact");
-        assert_eq!(compiler.ok, Verdict::Yes, "{compiler}");
+        assert_eq!(compiler.ok, Verdict::Yes, "{compiler:?}");
     }
 
     #[test]
     fn a_fact_is_a_line_and_its_advice_another() {
         let fact = Fact::new("gdb", Verdict::No, "not found").advise("apt-get install gdb");
-        let expected = "no   gdb          not found\n                  apt-get install gdb";
-        assert_eq!(fact.to_string(), expected);
+        let expected = "no  gdb  not found\n         apt-get install gdb\n";
+        assert_eq!(table(std::slice::from_ref(&fact)), expected);
         let json = serde_json::to_value(&fact).expect("serialise");
         assert_eq!(json["ok"], "no");
         assert_eq!(json["advice"], "apt-get install gdb");

@@ -22,7 +22,7 @@ impl Worker<'_> {
         let (end, first) = (part.end.clone(), part.number == 0);
         let rate = calls_per_second(&part.start, &part.history, hello);
         let model = *model;
-        self.tally.calls_per_second_max = self.tally.calls_per_second_max.max(rate);
+        self.counts.calls_per_second_max = self.counts.calls_per_second_max.max(rate);
         if self.options.trace.is_some() {
             self.send(Message::Part(Box::new(part.clone())));
         }
@@ -31,7 +31,7 @@ impl Worker<'_> {
             _ => OnlineRound::new(part.start.clone(), model, self.limits_of_parts()),
         };
         let before = online.overlap;
-        let mut counter = self.tally.counter.take().unwrap_or_default();
+        let mut counter = self.counts.counter.take().unwrap_or_default();
         let (online, found, counter) = self.run_check(move || {
             let RoundStart { round, threads, .. } = part.start;
             if part.number == 0 {
@@ -41,9 +41,9 @@ impl Worker<'_> {
             let found = online.take(part);
             (online, found, counter)
         });
-        self.tally.counter = Some(counter);
-        self.tally.overlap.operations += online.overlap.operations - before.operations;
-        self.tally.overlap.overlapping += online.overlap.overlapping - before.overlapping;
+        self.counts.counter = Some(counter);
+        self.counts.overlap.operations += online.overlap.operations - before.operations;
+        self.counts.overlap.overlapping += online.overlap.overlapping - before.overlapping;
         if !found && end.is_none() {
             self.long_round = Some(online);
             return Ok(false);
@@ -102,8 +102,8 @@ impl Worker<'_> {
     fn end(&mut self, online: OnlineRound, fault: &Fault) -> OnlineResult {
         let rest = rest_of(&online, fault).cloned();
         let overlap = rest.as_ref().map(check::overlap).unwrap_or_default();
-        self.tally.overlap.operations += overlap.operations;
-        self.tally.overlap.overlapping += overlap.overlapping;
+        self.counts.overlap.operations += overlap.operations;
+        self.counts.overlap.overlapping += overlap.overlapping;
         self.end_trace(&online, rest.clone().unwrap_or_default());
         self.run_check(move || online.end(rest))
     }
@@ -111,17 +111,17 @@ impl Worker<'_> {
     /// Counts a long round, and sends its violation.
     fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
         let OnlineResult { verdict, history, circumstance } = result;
-        self.tally.count_round(start.sequential);
+        self.counts.count_round(start.sequential);
         let Some((_, model)) = &self.hello else { return };
         let witness = match verdict {
             Verdict::Consistent => return,
             Verdict::Inconclusive(reason) => {
-                *self.tally.inconclusive.entry(reason).or_default() += 1;
+                *self.counts.inconclusive.entry(reason).or_default() += 1;
                 return;
             }
             Verdict::Violation(witness) => witness,
         };
-        self.tally.violations += 1;
+        self.counts.violations += 1;
         let (plan, model) = (&self.options.plan, model.to_string());
         let finding = Finding::violation(&witness, circumstance, &history, plan, &model);
         let end =

@@ -15,7 +15,7 @@ use super::check_thread::{CheckThread, CheckedRound, check_round};
 use super::job_recordings::JobRecordings;
 use super::online_round::OnlineRound;
 use super::oversubscription::CallRates;
-use super::statistics::Tally;
+use super::statistics::JobCounts;
 use super::{Options, Uncontrolled};
 use crate::binary::symbols::SourceLines;
 use crate::check::{self, Limits, Verdict};
@@ -79,7 +79,7 @@ pub struct Sighting {
 pub(super) enum Message {
     /// The target is loaded.
     Hello(Box<Hello>, Spec),
-    Tally(Box<Tally>),
+    Counts(Box<JobCounts>),
     /// A recorded round, if the run keeps a trace.
     Round(Box<Round>),
     /// A part of a long round, likewise.
@@ -105,7 +105,7 @@ pub(super) struct Worker<'a> {
     hello: Option<(Box<Hello>, Spec)>,
     /// The current long round.
     long_round: Option<OnlineRound>,
-    tally: Tally,
+    counts: JobCounts,
     wanted: bool,
     is_doubt_reported: bool,
     recordings: JobRecordings,
@@ -120,7 +120,7 @@ impl<'a> Worker<'a> {
         send: &'a mut dyn FnMut(Message) -> bool,
     ) -> Worker<'a> {
         let check_thread = (options.plan.engine == Engine::Native).then(CheckThread::start);
-        let (lines, tally) = (SourceLines::for_library(&options.library), Tally::default());
+        let (lines, counts) = (SourceLines::for_library(&options.library), JobCounts::default());
         let (hello, wanted, recordings) = (None, true, JobRecordings::for_plan(&options.plan));
         Worker {
             options,
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
             lines,
             hello,
             long_round: None,
-            tally,
+            counts,
             wanted,
             is_doubt_reported: false,
             recordings,
@@ -158,11 +158,11 @@ impl<'a> Worker<'a> {
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
             let words = self.recordings.begin(self.scratch);
             let hang_max = self.recordings.hang_max(self.options.hang_max);
-            self.tally.processes += 1;
+            self.counts.processes += 1;
             let harness = Harness::start(&words, program, &job, &job_file, hang_max)?;
             next = self.follow(harness, round)?.map(|round| self.rounds.at_or_after(round));
             self.recordings.end();
-            self.send_tally();
+            self.send_counts();
             // What cannot be deleted now is deleted with the scratch directory.
             let _ = std::fs::remove_dir_all(&files);
         }
@@ -224,7 +224,7 @@ impl<'a> Worker<'a> {
                 }
                 Event::Quiet => self.observe_call_rates(&harness),
             }
-            self.send_tally();
+            self.send_counts();
         }
         self.end_long_round(&mut harness)?;
         Ok(None)
@@ -265,10 +265,10 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Sends even an empty tally, to learn whether more is wanted.
-    fn send_tally(&mut self) {
-        let tally = std::mem::take(&mut self.tally);
-        self.send(Message::Tally(Box::new(tally)));
+    /// Sends counts of nothing, too, to learn whether more is wanted.
+    fn send_counts(&mut self) {
+        let counts = std::mem::take(&mut self.counts);
+        self.send(Message::Counts(Box::new(counts)));
     }
 
     /// Sends the round, if the run keeps a trace.
@@ -309,37 +309,37 @@ impl<'a> Worker<'a> {
 
     fn check(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
-        let counter = self.tally.counter.take().unwrap_or_default();
+        let counter = self.counts.counter.take().unwrap_or_default();
         let checked = match &self.check_thread {
             Some(thread) => thread.check(round, *model, self.limits(), counter),
             None => check_round(round, model, &self.limits(), counter),
         };
         let CheckedRound { mut round, overlap, verdict, alone, counter } = checked;
-        let tally = &mut self.tally;
-        tally.counter = Some(counter);
-        tally.count_round(round.start.sequential);
+        let counts = &mut self.counts;
+        counts.counter = Some(counter);
+        counts.count_round(round.start.sequential);
         if !round.start.sequential {
-            tally.overlap.operations += overlap.operations;
-            tally.overlap.overlapping += overlap.overlapping;
+            counts.overlap.operations += overlap.operations;
+            counts.overlap.overlapping += overlap.overlapping;
         }
         let rate = calls_per_second(&round.start, &round.history, hello);
-        tally.calls_per_second_max = tally.calls_per_second_max.max(rate);
+        counts.calls_per_second_max = counts.calls_per_second_max.max(rate);
         if self.options.plan.engine == Engine::Native && !round.start.sequential {
             self.call_rates.add(round.start.threads, overlap.operations as u64, rate);
         }
         if let Some(steps) = &round.end.steps {
-            tally.add_steps(steps, round.start.sequential);
+            counts.add_steps(steps, round.start.sequential);
         }
         let witness = match verdict {
             Verdict::Consistent => return Ok(()),
             Verdict::Inconclusive(_) if round.start.sequential => return Ok(()),
             Verdict::Inconclusive(reason) => {
-                *tally.inconclusive.entry(reason).or_default() += 1;
+                *counts.inconclusive.entry(reason).or_default() += 1;
                 return Ok(());
             }
             Verdict::Violation(witness) => witness,
         };
-        tally.violations += u64::from(!round.start.sequential);
+        counts.violations += u64::from(!round.start.sequential);
         let sequential = alone.is_some();
         let circumstance = sequential.then_some(Circumstance::NoOverlap);
         if let Some(history) = alone {
@@ -355,7 +355,7 @@ impl<'a> Worker<'a> {
     }
 
     fn check_fault(&mut self, mut fault: Fault) -> Result<()> {
-        self.tally.faults += 1;
+        self.counts.faults += 1;
         let Some((hello, model)) = &self.hello else {
             let adapter = &self.options.plan.build.adapter;
             let what = Failure::fault(&fault, Vec::new());
@@ -363,7 +363,7 @@ impl<'a> Worker<'a> {
         };
         fault.locate(&mut self.lines, hello.code);
         let model = *model;
-        self.tally.add_fault(&fault);
+        self.counts.add_fault(&fault);
         let online = self.long_round.take().filter(|online| online.start.round == fault.round);
         let is_long = online.is_some();
         let (verdict, circumstance) = match online {
@@ -383,7 +383,7 @@ impl<'a> Worker<'a> {
             self.send_round(&round);
         }
         if let Some(steps) = &round.end.steps {
-            self.tally.add_steps(steps, false);
+            self.counts.add_steps(steps, false);
         }
         if let Verdict::Violation(witness) = verdict {
             let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
@@ -404,7 +404,7 @@ impl<'a> Worker<'a> {
     ) {
         finding.round = round.start.round;
         // The counts come first: the finding stores how many rounds there were before it.
-        self.send_tally();
+        self.send_counts();
         let Some((hello, _)) = &self.hello else { return };
         let (hello, policy) = (hello.clone(), round.end.steps.as_ref().map(|s| s.policy.clone()));
         let recording = self.recordings.take();

@@ -31,7 +31,7 @@ pub enum Program {
 pub struct Operation {
     /// The stamp that opened its timebox, which no other call of the run has.
     pub start: u64,
-    /// The operation in words: thread, call, answer, times.
+    /// Its line in the legend: letter, thread, call, answer, times.
     pub words: String,
     /// An event of the recording shortly before it.
     pub event: Option<u64>,
@@ -88,8 +88,8 @@ impl Script {
         }
         text += "end\ndocument interlap--select\n(Part of other commands.)\nend\n";
         text += "\ndefine interlap--tell\n";
-        for (k, (letter, operation)) in (1..).zip(('A'..='Z').zip(&self.operations)) {
-            let words = literal(&format!("{letter}  {}", operation.words));
+        for (k, operation) in (1..).zip(&self.operations) {
+            let words = literal(&operation.words);
             line(&mut text, format_args!("  if $arg0 == {k}\n    printf \"{words}\\n\"\n  end"));
         }
         text += "end\ndocument interlap--tell\n(Part of other commands.)\nend\n";
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn operation(start: u64, event: Option<u64>) -> Operation {
-        let words = "thread 1   get(\"50 %\\n\") -> ok".to_string();
+        let words = "A  thread 1   get(\"50 %\\n\") -> ok".to_string();
         Operation { start, words, event }
     }
 

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::core::files;
-use crate::core::history::{NEVER, OperationId};
+use crate::core::history::Unit;
 use crate::core::plan::{Carrier, Engine, Job, Plan};
-use crate::core::words;
+use crate::exchange::values::Interner;
 use crate::finding::{Failure, SCRIPT_FILE, Stored};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
+use crate::report::timeline;
 use crate::trace::frame::DetectedKind;
 use gdb::{Operation, Program, Script};
 
@@ -46,12 +47,12 @@ pub fn write_recorded(stored: &Stored) -> Result<()> {
         let begin = places.and_then(|places| places.get(at)?.begin)?;
         Some(rr::script::event_before(begin.event))
     };
-    let operations = stored.shown().into_iter().enumerate();
+    let operations = operations(stored).enumerate();
     let script = Script {
         title: title(stored),
         program: Program::Recording,
         operations: operations
-            .map(|(at, id)| Operation { event: event(at), ..operation(stored, id) })
+            .map(|(at, operation)| Operation { event: event(at), ..operation })
             .collect(),
     };
     save(&stored.directory.join(SCRIPT_FILE), script.text().as_bytes())
@@ -98,18 +99,17 @@ fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
     Script {
         title: title(stored),
         program: Program::Controlled { harness, job, ends },
-        operations: stored.shown().into_iter().map(|id| operation(stored, id)).collect(),
+        operations: operations(stored).collect(),
     }
 }
 
-fn operation(stored: &Stored, id: OperationId) -> Operation {
-    let history = &stored.round.history;
-    let boxed = history.operation(id);
-    let name = history.client_name(id);
-    let call = words::operation(history, id, &words::number);
-    let end = if boxed.end == NEVER { "...".to_string() } else { boxed.end.to_string() };
-    let words = format!("{name:<10} {call:<34} [{}, {end}]", boxed.start);
-    Operation { start: boxed.start, words, event: None }
+/// The operations that a report shows, with the stamps as they are.
+fn operations(stored: &Stored) -> impl Iterator<Item = Operation> {
+    let (history, ids) = (&stored.round.history, stored.shown());
+    let stamps = Unit { factor: 1.0, name: "", is_absolute: true };
+    let words = timeline::legend(history, &ids, stamps, &Interner::default());
+    let starts = ids.into_iter().map(|id| history.operation(id).start);
+    starts.zip(words).map(|(start, words)| Operation { start, words, event: None })
 }
 
 /// Where the user wants to stop.

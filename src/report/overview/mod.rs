@@ -68,6 +68,7 @@ pub fn render(ledger: &Ledger, found: &[Found]) -> String {
             a href="#help" { "How to read" }
         },
         "sections" => html! { @for section in &sections { (section) } },
+        "glossary" => page::glossary(),
         "sampling" => html! { (sampling()) },
         "style" => PreEscaped([page::BASE_STYLE, STYLE].concat()),
         "script" => PreEscaped([page::DOM, page::THEME].concat()),

@@ -6,11 +6,14 @@
 //! - `evidence`: The evidence of a page: partial linearizations, the search near the failure, or an
 //!   order of a good history, in the page's numbers.
 //! - `finding`: Makes the page of a finding.
+//! - `glossary`: The glossary of the book (`docs/glossary.md`) as a part of a page, which explains
+//!   its terms without network.
 //! - `pack`: Packs integers into bytes (LEB128), and these into base64 for a page.
 
 mod data;
 mod evidence;
 mod finding;
+mod glossary;
 mod pack;
 
 use maud::{Markup, PreEscaped, html};
@@ -22,6 +25,7 @@ use crate::model::Spec;
 use crate::report::words::UNEXPLAINED;
 
 pub use finding::of_finding;
+pub use glossary::glossary;
 
 const TEMPLATE: &str = include_str!("assets/page.html");
 /// What all pages have: the base of their style, and scripts that do not depend on a history.
@@ -127,6 +131,7 @@ pub fn render(subject: &Subject) -> String {
         "kind" => html! { (data.verdict) },
         "sentences" => html! { @for sentence in &sentences { p { (sentence) } } },
         "facts" => facts(&subject.facts),
+        "glossary" => glossary(),
         "style" => PreEscaped(STYLE.concat()),
         "guard" => PreEscaped(GUARD.to_string()),
         "script" => PreEscaped(SCRIPT.concat()),

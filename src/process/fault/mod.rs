@@ -1,87 +1,24 @@
 //! A fault: the target ended its process, hangs, or was stopped by the controlled engine.
 //! It is put together from what the process left (exit status, record area, output, the engine's
 //! last frame), and has the history up to that moment.
+//!
+//! - `kind`: How a process ended: the kinds of faults and their names.
+//! - `site`: Where a fault is, without what differs between two sightings of it: a part of its
+//!   signature.
 
-use std::fmt;
+mod kind;
+mod site;
+
 use std::fs::File;
-
-use serde::{Deserialize, Serialize};
 
 use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
-use crate::trace::area::{Ended, SIGNALS, Snapshot, Stage, signal_name};
-use crate::trace::frame::{CodeRange, Deed, Detected, DetectedKind, Steps, Who};
+use crate::trace::area::{Ended, Snapshot, Stage};
+use crate::trace::frame::{CodeRange, Deed, Detected, Steps, Who};
 use crate::trace::records::{Reader, RecordError};
 
-/// How the process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FaultKind {
-    /// A signal: its number.
-    Signal(i32),
-    /// The target ended the process with this status.
-    Exit(i32),
-    /// No call returned and no round ended within the time limit.
-    Hang,
-    /// Memory ran out.
-    OutOfMemory,
-    /// SIGKILL ended the process, and nothing of its own is known to have sent it.
-    Killed,
-    /// The target did to the harness what its own code must not.
-    Harmed(Ended),
-    /// The controlled engine detected it and ended the round.
-    Detected(DetectedKind),
-}
-
-/// A hang that the supervisor noticed, because the process made no progress.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hang {
-    pub seconds: u64,
-    /// How many of its threads ran then, and how many waited.
-    pub running: u32,
-    pub waiting: u32,
-}
-
-/// Where a fault is, without what differs between two sightings of it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Site {
-    /// The source lines, each once.
-    Lines(Vec<SiteLine>),
-    /// The line of a crash, or else what was printed, without numbers.
-    Text(String),
-}
-
-/// A source line, or a function as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct SiteLine {
-    pub function: String,
-    /// The file's name and the line; none for threads that were stopped at an arbitrary place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<(String, u32)>,
-}
-
-/// "Stack::pop at stack.hpp:31".
-impl fmt::Display for SiteLine {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match &self.line {
-            Some((file, line)) => write!(f, "{} at {file}:{line}", self.function),
-            None => f.write_str(&self.function),
-        }
-    }
-}
-
-impl fmt::Display for Site {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Site::Lines(lines) => {
-                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                f.write_str(&lines.join(", "))
-            }
-            Site::Text(text) => f.write_str(text),
-        }
-    }
-}
+pub use kind::{FaultKind, Hang, names};
+pub use site::{Site, SiteLine};
 
 /// An action of a thread that led to a fault.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,38 +74,6 @@ pub struct Fault {
     pub complete: bool,
     /// Whether the process had grown in earlier rounds, which may have caused this.
     pub grown: bool,
-}
-
-impl FaultKind {
-    pub fn from_status(signal: Option<i32>, code: Option<i32>) -> FaultKind {
-        match (signal, code) {
-            (Some(signal), _) => FaultKind::Signal(signal),
-            (None, code) => FaultKind::Exit(code.unwrap_or(0)),
-        }
-    }
-
-    /// The kind of a fault that the controlled engine detected.
-    pub fn detected(&self) -> Option<DetectedKind> {
-        match self {
-            FaultKind::Detected(kind) => Some(*kind),
-            _ => None,
-        }
-    }
-
-    /// Short stable name, part of a finding's signature.
-    pub fn name(&self) -> String {
-        match self {
-            FaultKind::Signal(signal) => signal_name(*signal).to_string(),
-            FaultKind::Exit(code) => format!("exit({code})"),
-            FaultKind::Hang => "hang".to_string(),
-            FaultKind::OutOfMemory => "out of memory".to_string(),
-            FaultKind::Killed => "killed".to_string(),
-            FaultKind::Harmed(Ended::Damaged) => "damaged memory".to_string(),
-            FaultKind::Harmed(Ended::Closed) => "closed descriptors".to_string(),
-            FaultKind::Harmed(Ended::ThreadExit) => "thread exit".to_string(),
-            FaultKind::Detected(kind) => kind.name().to_string(),
-        }
-    }
 }
 
 /// Whether the output says that an allocation failed.
@@ -288,31 +193,6 @@ impl Fault {
         }
     }
 
-    /// Where the fault is, without what differs between two sightings of it: the source lines, or
-    /// the functions of threads that were stopped at arbitrary places.
-    pub fn site(&self) -> Option<Site> {
-        let mut sites: Vec<SiteLine> = Vec::new();
-        for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
-            let anywhere = matches!(
-                self.kind,
-                FaultKind::Detected(DetectedKind::Livelock | DetectedKind::Hang)
-            );
-            let file = location.file.file_name().unwrap_or_default().to_string_lossy();
-            let line = (!anywhere).then(|| (file.to_string(), location.line));
-            sites.push(SiteLine { function: location.function.clone(), line });
-        }
-        if self.kind == FaultKind::Detected(DetectedKind::Hang) {
-            // Only the first thread hangs; the places of the others are arbitrary.
-            sites.truncate(1);
-        }
-        if matches!(self.kind, FaultKind::Detected(DetectedKind::Deadlock | DetectedKind::Livelock))
-        {
-            sites.sort_by_key(ToString::to_string);
-        }
-        sites.dedup();
-        (!sites.is_empty()).then_some(Site::Lines(sites))
-    }
-
     /// The source lines to show, if known: that of a crash, then those of the places.
     pub fn sources(&self) -> Vec<Option<Source>> {
         let places = self.places.iter().map(|place| place.source().cloned());
@@ -340,19 +220,6 @@ impl Fault {
     }
 }
 
-/// Every name that a fault can have; `exit(1)` stands for each exit status.
-pub fn names() -> Vec<String> {
-    use DetectedKind::*;
-    let detected = [Deadlock, Livelock, Hang, UseAfterFree, DoubleFree, BadFree, OutOfBounds];
-    let kinds = SIGNALS.iter().map(|(signal, _)| FaultKind::Signal(*signal));
-    let kinds = kinds.chain(detected.map(FaultKind::Detected));
-    kinds
-        .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
-        .chain([Ended::Damaged, Ended::Closed, Ended::ThreadExit].map(FaultKind::Harmed))
-        .map(|kind| kind.name())
-        .collect()
-}
-
 /// "program: path/file:line: function: Assertion `x' failed.", as glibc writes it, without the
 /// program, the path and the function.
 fn assertion(line: &str) -> Option<String> {
@@ -370,7 +237,7 @@ mod tests {
     use crate::core::history::{Entry, Thread};
     use crate::core::operation::{Op, Status};
     use crate::trace::area;
-    use crate::trace::frame::{Place, When};
+    use crate::trace::frame::{DetectedKind, Place, When};
     use crate::trace::records::encode;
 
     fn source(function: &str, file: &str, line: u32) -> Source {
