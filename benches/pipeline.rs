@@ -12,7 +12,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
 use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
-use interlap::fuzz::{Observer, Options, Statistics, fuzz};
+use interlap::fuzz::{Observer, Options, Statistics, fuzz, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::{
     Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
@@ -136,7 +136,7 @@ impl Observer for Quiet {
     fn found(&mut self, stored: &Stored) {
         panic!("good rounds are accused: {}", stored.finding.signature);
     }
-    fn warned(&mut self, _: &str) {}
+    fn warned(&mut self, _: &Warning) {}
 }
 
 fn cpu_seconds() -> f64 {
