@@ -12,7 +12,7 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
 use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
-use interlap::fuzz::{Observer, Options, Statistics, fuzz, Warning};
+use interlap::fuzz::{Observer, Options, Statistics, Warning, fuzz};
 use interlap::model::Spec;
 use interlap::trace::frame::{
     Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
