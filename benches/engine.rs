@@ -11,6 +11,7 @@ use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -136,6 +137,8 @@ impl Bench {
     /// Rounds per second, and per CPU second of this process and its harnesses.
     fn end_to_end(&self) -> (f64, f64) {
         let options = Options {
+            trusted: Trusted::by_user(),
+            key: None,
             plan: Bench::plan(None, Carrier::Fiber),
             jobs: JOBS,
             shard: Shard::ALL,

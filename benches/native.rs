@@ -11,6 +11,7 @@ use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -58,6 +59,8 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
     (plan.threads, plan.calls, plan.disturb) = (2, Some(calls), false);
     let directory = tempfile::tempdir().expect("a temporary directory");
     let options = Options {
+        trusted: Trusted::by_user(),
+        key: None,
         plan,
         jobs: 1,
         shard: Shard::ALL,

@@ -11,6 +11,7 @@ use interlap::core::history::{Entry, History, Thread};
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
 use interlap::fuzz::{Observer, Options, Statistics, Warning, fuzz};
 use interlap::model::Spec;
@@ -151,6 +152,8 @@ fn main() {
     let plan = Plan { engine: Engine::Controlled, ..Plan::new("bench", 1) };
     prepare(folder.path(), jobs, &plan);
     let options = Options {
+        trusted: Trusted::by_user(),
+        key: None,
         plan,
         jobs,
         shard: Shard::ALL,

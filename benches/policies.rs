@@ -12,6 +12,7 @@ use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
@@ -135,6 +136,8 @@ impl Bench {
         plan.engine = if native { Engine::Native } else { Engine::Controlled };
         plan.control.policy = (!native && column != ALL).then(|| column.to_string());
         let options = Options {
+            trusted: Trusted::by_user(),
+            key: None,
             plan,
             jobs: 1,
             shard: Shard::ALL,

@@ -8,6 +8,8 @@
 //! - `decide`: Chooses the checker for a history: one row for each kind of model.
 //! - `evidence/`: Shows a verdict to people.
 //! - `exact/`: The specialised checkers, one file a structure, and their helpers.
+//! - `explanation`: Says why no order explains the operations of a witness: as data, of which
+//!   `report::explanation` makes sentences.
 //! - `online/`: Checks a history while it happens, and prunes what it need not hold.
 //! - `search/`: The general search: any model, any history, in time exponential in the number of
 //!   operations that overlap.
@@ -21,6 +23,7 @@ mod data;
 mod decide;
 mod evidence;
 mod exact;
+mod explanation;
 mod online;
 mod search;
 mod sequential;
@@ -33,6 +36,10 @@ pub use evidence::order::{Order, order};
 pub use evidence::partials::{Effect, Partial, Partials, partials};
 pub use evidence::search_trace::{
     Attempt, AttemptOutcome, SearchTrace, TraceNode, TraceStep, search_trace,
+};
+pub use explanation::{
+    Anomaly, ContradictedOrder, Explanation, NoOrderOfTransactions, OfOrder, OfRecords, OfSearch,
+    OfTransactions, OfValues, States,
 };
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;

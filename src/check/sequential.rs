@@ -3,7 +3,7 @@
 //! promises when calls overlap.
 
 use super::data::scope::refuse;
-use super::data::words;
+use super::explanation::{Explanation, OfSearch};
 use super::search::history::{Task, with_object};
 use super::search::steps::call_of;
 use super::transactions;
@@ -53,7 +53,7 @@ impl<'a> Task<'a> for Replay<'a> {
                 object.step(state, &call, &mut next);
             }
             if next.is_empty() {
-                let witness = contradicted(self.history, id, object, &states[0], &call);
+                let witness = contradicted(id, object, &states[0], &call);
                 return Verdict::Violation(witness);
             }
             std::mem::swap(&mut states, &mut next);
@@ -64,17 +64,12 @@ impl<'a> Task<'a> for Replay<'a> {
 }
 
 fn contradicted<'a, M: Expect<Call<'a>>>(
-    history: &History,
     id: OperationId,
     model: &M,
     state: &M::State,
     call: &Call<'a>,
 ) -> Witness {
-    let explanation = format!(
-        "With no other call under way, {} {}; it should have answered {}.",
-        words::called(history, id),
-        words::answered(history, id),
-        model.expected(state, call).words(call.op, &|value| value.to_string())
-    );
-    Witness { rule: "sequential", explanation, operations: vec![id] }
+    let expected = model.expected(state, call);
+    let explanation = Explanation::Search(OfSearch::Sequential { failed: id, expected });
+    Witness::new("sequential", explanation, vec![id])
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::explanation::Explanation;
 use crate::core::history::OperationId;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.
@@ -21,10 +22,20 @@ pub enum Verdict {
 pub struct Witness {
     /// Stable short name of the rule, part of a finding's signature: "fifo-order", "lost", ...
     pub rule: &'static str,
-    /// One or two sentences that name the operations' values and why no order explains them.
-    pub explanation: String,
+    /// Boxed: most results have none.
+    pub explanation: Box<Explanation>,
     /// The operations, in the order in which the explanation needs them.
     pub operations: Vec<OperationId>,
+}
+
+impl Witness {
+    pub fn new(
+        rule: &'static str,
+        explanation: Explanation,
+        operations: Vec<OperationId>,
+    ) -> Witness {
+        Witness { rule, explanation: Box::new(explanation), operations }
+    }
 }
 
 /// What a check may spend. A check that reaches a limit is inconclusive.

@@ -43,6 +43,17 @@ pub fn replace_with(
     Ok(())
 }
 
+/// Writes a file that the user names. An ordinary file is [replaced](replace), also one that a link
+/// leads to; a pipe, a terminal or another device is written to.
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => replace(&fs::canonicalize(path)?, bytes),
+        Err(_) if fs::symlink_metadata(path).is_err() => replace(path, bytes),
+        // Also a link to a file that is not there yet.
+        _ => fs::write(path, bytes),
+    }
+}
+
 /// The most that is read of a file that is read as a whole.
 const READ_BYTES_MAX: u64 = 1 << 30;
 
@@ -134,6 +145,21 @@ mod tests {
         assert_eq!(fs::read(&kept).expect("there"), b"old");
         assert_eq!(fs::read(&link).expect("there"), b"new");
         assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn what_the_user_names_may_be_a_link_or_a_device() {
+        let folder = scratch().expect("room");
+        let [kept, link] = ["kept", "link"].map(|name| folder.path().join(name));
+        put(&kept, b"old").expect("room");
+        let before = fs::metadata(&kept).expect("there").ino();
+        std::os::unix::fs::symlink(&kept, &link).expect("room");
+        put(&link, b"new").expect("room");
+        assert_eq!(fs::read(&kept).expect("there"), b"new");
+        assert_ne!(fs::metadata(&kept).expect("there").ino(), before, "replaced in one step");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        put(Path::new("/dev/null"), b"new").expect("a device");
+        assert!(put(Path::new("/dev/full"), b"new").is_err());
     }
 
     #[test]

@@ -391,17 +391,17 @@ const LISTED_MAX: usize = 12;
 const LISTED_LAST: usize = 3;
 
 /// "1, 2, 3"; if there are many, "1, 2, 3, 4, 5, 6, 7, 8, …, 62, 63, 64 (64 in all)".
-pub fn listed<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
+pub fn listed<T: ToString>(values: impl ExactSizeIterator<Item = T>) -> String {
     listed_within(values, LISTED_MAX, LISTED_LAST)
 }
 
 /// "1, 2, 3"; if there are many, "1, 2, 3, 4, …, 64 (64 in all)".
-pub fn listed_briefly<'a>(values: impl ExactSizeIterator<Item = &'a i64>) -> String {
+pub fn listed_briefly<T: ToString>(values: impl ExactSizeIterator<Item = T>) -> String {
     listed_within(values, 6, 1)
 }
 
-fn listed_within<'a>(
-    values: impl ExactSizeIterator<Item = &'a i64>,
+fn listed_within<T: ToString>(
+    values: impl ExactSizeIterator<Item = T>,
     most: usize,
     last: usize,
 ) -> String {

@@ -3,21 +3,30 @@
 use super::history::{History, OperationId};
 use super::operation::{Op, Status, listed};
 
+/// How a value is shown: as a number, or as what the number stands for.
+pub type Shown<'a> = &'a dyn Fn(i64) -> String;
+
+/// A value as a number.
+pub fn number(value: i64) -> String {
+    value.to_string()
+}
+
 /// "dequeue() -> 1000003". A long list of values is shortened.
-pub fn operation(history: &History, id: OperationId) -> String {
+pub fn operation(history: &History, id: OperationId, shown: Shown) -> String {
     let operation = history.operation(id);
-    let call = call(operation.op, history.args(id));
-    format!("{call} -> {}", answer(operation.op, operation.status, history.results(id)))
+    let call = call(operation.op, history.args(id), shown);
+    format!("{call} -> {}", answer(operation.op, operation.status, history.results(id), shown))
 }
 
 /// "push(7)". A long list of values is shortened.
-pub fn call(op: Op, args: &[i64]) -> String {
-    format!("{}({})", op.name(), listed(args.iter()))
+pub fn call(op: Op, args: &[i64], shown: Shown) -> String {
+    format!("{}({})", op.name(), listed(args.iter().map(|value| shown(*value))))
 }
 
 /// "ok", "3, 4", "never returned". A long list of values is shortened.
-pub fn answer(op: Op, status: Status, results: &[i64]) -> String {
-    answer_with(op, status, results, |values| listed(values.iter()))
+pub fn answer(op: Op, status: Status, results: &[i64], shown: Shown) -> String {
+    let list = |values: &[i64]| listed(values.iter().map(|value| shown(*value)));
+    answer_with(op, status, results, &list)
 }
 
 /// "push(7)", with all values.
@@ -29,10 +38,10 @@ pub fn call_in_full(history: &History, id: OperationId) -> String {
 pub fn answer_in_full(history: &History, id: OperationId) -> Option<String> {
     let (operation, results) = (history.operation(id), history.results(id));
     let has_returned = operation.status != Status::Pending;
-    has_returned.then(|| answer_with(operation.op, operation.status, results, list))
+    has_returned.then(|| answer_with(operation.op, operation.status, results, &list))
 }
 
-fn answer_with(op: Op, status: Status, results: &[i64], list: fn(&[i64]) -> String) -> String {
+fn answer_with(op: Op, status: Status, results: &[i64], list: &dyn Fn(&[i64]) -> String) -> String {
     match (status, results) {
         (status, []) => op.answer_word(status).to_string(),
         (Status::Ok, values) => list(values),
@@ -42,4 +51,15 @@ fn answer_with(op: Op, status: Status, results: &[i64], list: fn(&[i64]) -> Stri
 
 fn list(values: &[i64]) -> String {
     values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// At most so many characters of a text; no number is cut in two.
+pub fn brief(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text,
+        Some((end, _)) => {
+            let end = text[..end].rfind(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(end);
+            format!("{}...", &text[..end])
+        }
+    }
 }

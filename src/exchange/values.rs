@@ -1,7 +1,7 @@
 //! Interns the values of other tools' histories that are not integers.
 //! Each string or word gets an integer, beginning with the lowest 64-bit integers. No other value
-//! of a history is that low, so a text made from a history (a witness, a picture) can be searched
-//! for these integers to put the strings back.
+//! of a history is that low, so the text in which a model describes a state can be searched for
+//! these integers to put the strings back.
 
 use std::collections::HashMap;
 
@@ -71,6 +71,11 @@ impl Interner {
         known.cloned().unwrap_or(Value::Integer(value))
     }
 
+    /// What an integer stands for, as people read it.
+    pub fn shown(&self, value: i64) -> String {
+        self.value(value).shown()
+    }
+
     /// The concatenation of several values that are strings.
     pub fn joined(&self, values: &[i64]) -> String {
         let part = |value: &i64| match self.value(*value) {
@@ -80,7 +85,7 @@ impl Interner {
         values.iter().map(part).collect()
     }
 
-    /// `text` with interned integers replaced by their values.
+    /// `text`, in which a model describes a state, with interned integers replaced by their values.
     pub fn render(&self, text: &str) -> String {
         let mut rendered = String::with_capacity(text.len());
         let mut rest = text;

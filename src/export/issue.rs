@@ -7,7 +7,9 @@ use super::{Draft, Material, calls, readme};
 use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::plan::Engine;
+use crate::exchange::values::Interner;
 use crate::finding::{Failure, Stored};
+use crate::report::explanation::{self, partials};
 use crate::report::{interleaving, text, words};
 
 /// Most rows of the interleaving.
@@ -105,7 +107,7 @@ pub fn text(
 ) -> String {
     let stored = material.stored;
     let mut text = format!("# {}\n\n", material.title);
-    text += &explanation(stored);
+    text += &what_is_wrong(stored);
     text += "\n## What is called\n\n";
     text += &scenario(stored);
     if let Some(table) = material.execution.map(|execution| &execution.table) {
@@ -128,12 +130,12 @@ pub fn text(
     text + &list(stored, versions)
 }
 
-fn explanation(stored: &Stored) -> String {
+fn what_is_wrong(stored: &Stored) -> String {
     match &stored.finding.what {
-        Failure::Violation { explanation, partials, .. } => {
-            let history = &stored.round.history;
+        Failure::Violation { partials: known, .. } => {
+            let (history, sentences) = (&stored.round.history, explanation::of_finding(stored));
             let mut text = format!(
-                "{explanation}\n\nEach call takes effect at one moment between its begin and its \
+                "{sentences}\n\nEach call takes effect at one moment between its begin and its \
                  end, if the structure is linearizable; so there has to be an order of the calls \
                  that explains all answers, and in which a call that returned before another began \
                  comes first. There is none (checked against model `{}`).\n",
@@ -141,9 +143,9 @@ fn explanation(stored: &Stored) -> String {
             );
             let picture = text::picture(stored);
             write!(text, "\n```\n{picture}```\n").expect("writing to a string");
-            if let Some(partials) = partials {
-                write!(text, "\n```\n{}```\n", partials.sentences(history))
-                    .expect("writing to a string");
+            if let Some(known) = known {
+                let how_far = partials::text(known, history, &Interner::default());
+                write!(text, "\n```\n{how_far}```\n").expect("writing to a string");
             }
             text
         }

@@ -12,7 +12,7 @@ use crate::core::operation::Op;
 use crate::finding::interleaving::{Interleaving, RowKind};
 use crate::finding::{Failure, Stored};
 use crate::process::fault::FaultKind;
-use crate::report::words;
+use crate::report::explanation;
 use crate::trace::frame::DetectedKind;
 
 /// Seconds after which calls count as hanging, if the finding is a hang, and if it is not.
@@ -91,10 +91,7 @@ impl Program<'_> {
             }
             None => "Threads run at once, again and again, until it happens.",
         };
-        let explanation = match &self.stored.finding.what {
-            Failure::Violation { explanation, .. } => explanation.clone(),
-            fault @ Failure::Fault { .. } => words::fault(fault),
-        };
+        let explanation = explanation::of_finding(self.stored);
         let introduction =
             format!("This program calls a structure that {shows}. {explanation} {way}");
         let mut text = format!("// {}\n//\n", self.title);

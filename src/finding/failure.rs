@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interleaving::{Call, Memory, Place};
 use super::locations::Occurrence;
-use crate::check::Partials;
+use crate::check::{Explanation, Partials};
 use crate::core::history::OperationId;
 use crate::process::fault::{Fault, FaultKind, Hang};
 use crate::trace::area::Stage;
@@ -17,7 +17,9 @@ pub enum Failure {
     /// No order of the operations explains the answers.
     Violation {
         rule: String,
-        explanation: String,
+        explanation: Explanation,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        circumstance: Option<Circumstance>,
         operations: Vec<OperationId>,
         /// How far the history can be explained; none if the violation is not one of order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,6 +52,16 @@ pub enum Failure {
         /// What the target printed about the fault.
         message: Option<String>,
     },
+}
+
+/// What must be known about the history of a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Circumstance {
+    /// Its calls did not overlap.
+    NoOverlap,
+    /// Of the first calls that returned, so many were pruned while the round was checked.
+    Pruned { returned: u64, pruned: u64 },
 }
 
 /// An event that led to a fault.

@@ -13,6 +13,7 @@
 //! - `signature`: The signature of a finding, which two sightings of one bug most likely share.
 //! - `source_text`: Reads the text of the source lines that a finding names, if the files exist.
 //! - `stored`: The directory of a finding: its files, and how they are written and read.
+//! - `trust`: Decides which findings were made here: a keyed mark shows it.
 pub mod action;
 pub mod cross_engine;
 mod failure;
@@ -24,6 +25,7 @@ mod shrunk;
 pub mod signature;
 pub mod source_text;
 mod stored;
+pub mod trust;
 
 use std::fmt;
 
@@ -31,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Partials, Witness};
 use crate::core::files;
-use crate::core::history::History;
+use crate::core::history::{History, OperationId};
 use crate::core::plan::Plan;
 use crate::core::random::mix;
 use crate::process::fault::Fault;
@@ -40,13 +42,13 @@ use cross_engine::{CrossEngine, RecordedAs};
 use interleaving::Place;
 use signature::Signature;
 
-pub use failure::{Failure, FaultPlace};
+pub use failure::{Circumstance, Failure, FaultPlace};
 pub use shown::{SHOWN_MAX, SHOWN_WHOLE};
 pub use shrunk::{Shrunk, Size};
 pub use stored::{JSON_FILE, ORIGINAL_FILE, PAGE_FILE, REPORT_FILE, SCRIPT_FILE, Stored};
 
 /// Raised whenever what is stored changes.
-const FINDING_VERSION: u32 = 2;
+const FINDING_VERSION: u32 = 3;
 
 /// The known issue that a finding shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,25 +127,29 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub fn violation(witness: &Witness, history: &History, plan: &Plan, model: &str) -> Finding {
+    pub fn violation(
+        witness: &Witness,
+        circumstance: Option<Circumstance>,
+        history: &History,
+        plan: &Plan,
+        model: &str,
+    ) -> Finding {
         let operations = witness.operations.iter().map(|id| history.operation(*id).op);
         let signature = Signature::violation(witness.rule, operations);
         let what = Failure::Violation {
             rule: witness.rule.to_string(),
-            explanation: witness.explanation.clone(),
+            explanation: *witness.explanation.clone(),
+            circumstance,
             operations: witness.operations.clone(),
             partials: None,
         };
         Finding::new(what, signature, plan, model)
     }
 
-    /// Adds the partial linearizations of a violation, which `partials` computes.
-    pub fn add_partials(&mut self, partials: impl FnOnce(&Witness) -> Option<Partials>) {
-        if let Failure::Violation { explanation, operations, partials: known, .. } = &mut self.what
-        {
-            let (explanation, operations) = (explanation.clone(), operations.clone());
-            let witness = Witness { rule: "", explanation, operations };
-            *known = partials(&witness).map(Box::new);
+    /// Adds the partial linearizations of a violation, which `partials` computes of its operations.
+    pub fn add_partials(&mut self, partials: impl FnOnce(&[OperationId]) -> Option<Partials>) {
+        if let Failure::Violation { operations, partials: known, .. } = &mut self.what {
+            *known = partials(operations).map(Box::new);
         }
     }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::cross_engine::SMALLER;
 use super::interleaving::Interleaving;
+use super::trust::Made;
 use super::{FINDING_VERSION, Finding};
 use crate::core::files;
 use crate::trace::frame::Hello;
@@ -44,6 +45,8 @@ pub struct Stored {
     pub directory: PathBuf,
     /// What its threads did, if `explain` found out.
     pub interleaving: Option<Interleaving>,
+    /// Whether it was made here, and so may be run: see [`super::trust`].
+    pub made: Option<Made>,
 }
 
 impl Stored {
@@ -63,7 +66,9 @@ impl Stored {
             return Ok(());
         }
         let path = self.directory.join(ORIGINAL_FILE);
-        rounds::write(&path, &self.hello, &self.round)
+        // Somebody may have removed it during the run.
+        fs::create_dir_all(&self.directory)
+            .and_then(|()| rounds::write(&path, &self.hello, &self.round))
             .with_context(|| format!("cannot write {}", path.display()))
     }
 
@@ -86,7 +91,9 @@ impl Stored {
         if self.finding.cross_engine.as_ref().is_none_or(|engines| engines.smaller.is_none()) {
             drop(fs::remove_dir_all(self.smaller()));
         }
-        write(JSON_FILE, &serde_json::to_vec_pretty(&self.finding)?)
+        let json = serde_json::to_vec_pretty(&self.finding)?;
+        write(JSON_FILE, &json)?;
+        self.mark(&json).with_context(|| format!("cannot write the mark in {}", dir.display()))
     }
 
     /// Reads a finding's directory.
@@ -111,9 +118,10 @@ impl Stored {
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let (hello, made) = (trace.hello, Made::from_mark(directory, &bytes));
         // Without a slash at its end, because reports append names to it.
         let directory = directory.components().collect();
-        Ok(Stored { finding, hello: trace.hello, round, output, directory, interleaving })
+        Ok(Stored { finding, hello, round, output, directory, interleaving, made })
     }
 }
 

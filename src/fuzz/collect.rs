@@ -20,6 +20,7 @@ use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
+use crate::finding::trust::Made;
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
@@ -185,8 +186,8 @@ impl<'a> Collector<'a> {
         finding.after_rounds = self.counting.statistics.rounds;
         finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
         let directory = self.options.directory.join(&finding.name);
-        let interleaving = None;
-        let mut stored = Stored { finding, hello, round, output, directory, interleaving };
+        let (interleaving, made) = (None, self.options.key.map(Made::with));
+        let mut stored = Stored { finding, hello, round, output, directory, interleaving, made };
         if let Some(first) = first {
             self.end_if_sequential(is_alone && self.findings[first].finding.known.is_none());
             self.add_again(first, stored, recording.as_deref());
@@ -279,7 +280,7 @@ impl<'a> Collector<'a> {
     /// Locates the operations of the finding in its recording.
     fn locate(&mut self, stored: &mut Stored) {
         if stored.finding.recorded.is_some() {
-            finding_recording::locate(stored, &self.options.stop);
+            finding_recording::locate(stored, self.options.trusted, &self.options.stop);
             self.save(stored);
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, Stored};
 use crate::process::rr::Rr;
 use crate::process::rr::locate as pass;
@@ -19,6 +20,7 @@ const PASS_MIN: Duration = Duration::from_secs(60);
 /// Moves the recording into the finding's directory. A finding without a recording counts as well.
 pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
     let kept = recording.keep(&stored.recording());
+    stored.note_recording();
     let trouble = kept.as_ref().err().map(|error| format!("{error:#}"));
     let ticks = recording.ticks;
     stored.finding.recorded = Some(Recorded { ticks, trouble, ..Recorded::default() });
@@ -27,7 +29,7 @@ pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
 
 /// Replays the finding's recording to locate the invocations and responses of its operations. A
 /// failure is stored in the finding.
-pub fn locate(stored: &mut Stored, stop: &AtomicBool) {
+pub fn locate(stored: &mut Stored, _: Trusted, stop: &AtomicBool) {
     let recorder = &stored.finding.plan.recorder;
     let time_max = (Duration::from_millis(recorder.milliseconds) * PASS_TIMES).max(PASS_MIN);
     let (rr, recording) = (Rr::new(recorder), stored.recording());

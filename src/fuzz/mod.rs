@@ -57,6 +57,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
+use crate::finding::trust::{Key, Trusted};
 use crate::finding::{Failure, Stored};
 use crate::model::Spec;
 use crate::trace::frame::{Growth, Hello};
@@ -77,6 +78,10 @@ const MESSAGES_MAX: usize = 64;
 #[derive(Clone)]
 pub struct Options {
     pub plan: Plan,
+    /// What the plan names may be run.
+    pub trusted: Trusted,
+    /// Marks findings as made here; none: they get no mark.
+    pub key: Option<Key>,
     /// The number of harness processes at a time.
     pub jobs: u64,
     /// The part of the plan's rounds that this run does.

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use crate::check::{self, Events, Limits, Online, Overlap, Verdict};
 use crate::core::history::{History, Thread};
 use crate::core::operation::Status;
-use crate::model::{Kind, Spec};
+use crate::finding::Circumstance;
+use crate::model::Spec;
 use crate::trace::frame::RoundStart;
 use crate::trace::rounds::Part;
 
@@ -20,8 +21,6 @@ pub struct OnlineRound {
     online: Online,
     /// The error if the calls were out of order, which no recorded history is.
     error: Option<String>,
-    /// What represents pruned calls in the history, in words.
-    substitute: &'static str,
 }
 
 /// The result of the check.
@@ -29,25 +28,14 @@ pub struct OnlineResult {
     pub verdict: Verdict,
     /// The history of the witness: all operations that were not pruned.
     pub history: History,
-    /// A sentence about the pruned operations, if there are any.
-    pub note: Option<String>,
+    /// That operations were pruned, if there were any.
+    pub circumstance: Option<Circumstance>,
 }
 
 impl OnlineRound {
     pub fn new(start: RoundStart, spec: Spec, limits: Limits) -> OnlineRound {
         let online = Online::new(spec, limits).at_rest();
-        let substitute = match spec.kind {
-            Kind::Snapshot | Kind::Serializable => "a transaction with the same writes is shown",
-            _ => "one of them is shown as a call with the same effect",
-        };
-        OnlineRound {
-            start,
-            parts: 0,
-            overlap: Overlap::default(),
-            online,
-            error: None,
-            substitute,
-        }
+        OnlineRound { start, parts: 0, overlap: Overlap::default(), online, error: None }
     }
 
     /// Checks the next part. Returns whether a violation was found so far.
@@ -70,13 +58,13 @@ impl OnlineRound {
     pub fn finish(mut self, drained: bool) -> OnlineResult {
         if let Some(error) = self.error {
             let (verdict, history) = (Verdict::Inconclusive(error), History::default());
-            return OnlineResult { verdict, history, note: None };
+            return OnlineResult { verdict, history, circumstance: None };
         }
         self.online.look_at_rest();
         let returned = self.online.returned();
         let (verdict, history) = self.online.finish(drained);
-        let note = note(&history, returned, self.substitute);
-        OnlineResult { verdict, history, note }
+        let circumstance = pruned(&history, returned);
+        OnlineResult { verdict, history, circumstance }
     }
 
     /// The result of a round that ended early. `rest` has the calls after the last part, if they
@@ -89,18 +77,12 @@ impl OnlineRound {
     }
 }
 
-/// A sentence about the pruned ones of the `returned` calls.
-fn note(history: &History, returned: u64, substitute: &str) -> Option<String> {
+/// How many of the `returned` calls were pruned, if any.
+fn pruned(history: &History, returned: u64) -> Option<Circumstance> {
     let held = history.threads.iter().flat_map(|thread| thread.operations());
     let held = held.filter(|operation| operation.status != Status::Pending).count() as u64;
-    let left_out = returned.saturating_sub(held);
-    (left_out > 0).then(|| {
-        format!(
-            " The round was checked while it ran: of its first {returned} calls {left_out} were \
-             pruned from this history, because they are explained and only their effect matters. \
-             Where no other call shows that effect, {substitute}."
-        )
-    })
+    let pruned = returned.saturating_sub(held);
+    (pruned > 0).then_some(Circumstance::Pruned { returned, pruned })
 }
 
 /// Passes invocations and responses to `online` in their order. A call of unknown outcome gets its

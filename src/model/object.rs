@@ -52,25 +52,6 @@ impl Expected {
     pub fn value(value: i64) -> Expected {
         Expected::Values(vec![value])
     }
-
-    /// The answer of a call of `op` in words; `shown` is a value in words.
-    pub fn words(&self, op: Op, shown: &dyn Fn(i64) -> String) -> String {
-        let list = |values: &[i64]| values.iter().map(|v| shown(*v)).collect::<Vec<_>>().join(", ");
-        match self {
-            Expected::Status(status) => op.answer_word(*status).to_string(),
-            Expected::Held { status, value } => {
-                format!("{} (the value was {})", op.answer_word(*status), shown(*value))
-            }
-            Expected::Values(values) if values.is_empty() => Status::Empty.name().to_string(),
-            Expected::Values(values) => list(values),
-            Expected::List(values) => format!("[{}]", list(values)),
-            Expected::Between(first, last) => {
-                format!("one of the values from {} to {}", shown(*first), shown(*last))
-            }
-            Expected::EmptyString => "the empty string".to_string(),
-            Expected::OtherString => "a string that no get found".to_string(),
-        }
-    }
 }
 
 impl<'a> Call<'a> {

@@ -57,7 +57,7 @@ fn finding_case(stored: &Stored, results: &Results) -> TestCase {
             status
         }
         None => {
-            let sentence = results::sentence(finding);
+            let sentence = results::sentence(stored);
             let (rule, report) = (results::rule(finding), text::render(stored));
             non_success(NonSuccessKind::Failure, &rule, &sentence, &report)
         }

@@ -7,6 +7,7 @@
 //!   the finding's directory.
 //! - `directory`: Writes a finding's directory: data, report, page and gdb's script.
 //! - `exercise`: What a run exercised, in a few lines, and mostly what it did not.
+//! - `explanation/`: Makes sentences of the reasons why no order explains a history.
 //! - `interleaving`: Draws the interleaving of a finding as a table in text.
 //! - `junit`: Writes results as JUnit XML for continuous integration.
 //! - `output`: Writes standard output and standard error, so that a closed pipe does not end a
@@ -32,6 +33,7 @@ pub mod coverage;
 pub mod debugger;
 pub mod directory;
 pub mod exercise;
+pub mod explanation;
 pub mod interleaving;
 pub mod junit;
 pub mod output;

@@ -9,6 +9,7 @@ use crate::campaign::ledger::Ledger;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::Statistics;
+use crate::report::explanation;
 use crate::report::words::{self, UNEXPLAINED};
 
 /// Runs with their findings.
@@ -101,14 +102,13 @@ pub fn rule(finding: &Finding) -> String {
 }
 
 /// The failure in a sentence or two.
-pub fn sentence(finding: &Finding) -> String {
-    match &finding.what {
-        Failure::Violation { rule, explanation, .. } => {
-            format!("{UNEXPLAINED} ({rule}). {explanation}")
-        }
+pub fn sentence(stored: &Stored) -> String {
+    let sentences = explanation::of_finding(stored);
+    match &stored.finding.what {
+        Failure::Violation { rule, .. } => format!("{UNEXPLAINED} ({rule}). {sentences}"),
         Failure::Fault { message, .. } => {
             let said = message.iter().map(|message| format!(" It said: {message}"));
-            words::fault(&finding.what) + &said.collect::<String>()
+            sentences + &said.collect::<String>()
         }
     }
 }

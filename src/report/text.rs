@@ -7,12 +7,13 @@ use crate::core::columns;
 use crate::core::history::OperationId;
 use crate::core::measured::time;
 use crate::core::plan::{Engine, Plan, quoted};
+use crate::exchange::values::Interner;
 use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
 use crate::process::fault::FaultKind;
 use crate::report::words::{
     self, BREAK_AT_IT_WITH, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH, SHRUNK_TO, UNEXPLAINED,
 };
-use crate::report::{interleaving, recording, timeline};
+use crate::report::{explanation, interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
 
 const RULE: &str =
@@ -39,13 +40,14 @@ pub fn render(stored: &Stored) -> String {
     }
     line(String::new());
     match &finding.what {
-        Failure::Violation { rule, explanation, partials, .. } => {
+        Failure::Violation { rule, partials, .. } => {
             line(format!("{UNEXPLAINED} ({rule})."));
-            line(wrap(explanation));
+            line(wrap(&explanation::of_finding(stored)));
             line(String::new());
             line(picture(stored));
             if let Some(partials) = partials {
-                line(partials.sentences(&stored.round.history));
+                let history = &stored.round.history;
+                line(explanation::partials::text(partials, history, &Interner::default()));
             }
         }
         Failure::Fault { message, .. } => {
@@ -235,7 +237,7 @@ pub fn witness_note(shown: &[OperationId], witness: &[OperationId]) -> Option<St
 pub fn picture(stored: &Stored) -> String {
     let (history, operations) = (&stored.round.history, stored.shown());
     let unit = stored.hello.clock.shown();
-    let mut text = timeline::draw(history, &operations, unit);
+    let mut text = timeline::draw(history, &operations, unit, &Interner::default());
     let all = match &stored.finding.what {
         Failure::Violation { operations, .. } => operations.len(),
         Failure::Fault { .. } => operations.len(),

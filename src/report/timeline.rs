@@ -3,14 +3,15 @@
 use crate::core::columns;
 use crate::core::history::{History, NEVER, OperationId, Unit, client_name};
 use crate::core::words;
+use crate::exchange::values::Interner;
 use crate::finding::SHOWN_MAX;
 
 /// Columns between two neighbouring stamps.
 const STEP: usize = 4;
 
 /// Draws the last of `ids`, in the order of their stamps but not to scale. The legend has times in
-/// `unit`, counted from the first start unless they are absolute.
-pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
+/// `unit`, counted from the first start unless they are absolute, and values as `strings` has them.
+pub fn draw(history: &History, ids: &[OperationId], unit: Unit, strings: &Interner) -> String {
     let mut ids = ids.to_vec();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     ids.dedup();
@@ -29,12 +30,18 @@ pub fn draw(history: &History, ids: &[OperationId], unit: Unit) -> String {
         [client_name(row, history.drain), boxes(history, on_row, &instants)]
     };
     let rows: Vec<_> = rows.into_iter().map(row).collect();
-    let legend: String = legend(history, ids, unit).iter().map(|l| format!("  {l}\n")).collect();
+    let legend: String =
+        legend(history, ids, unit, strings).iter().map(|l| format!("  {l}\n")).collect();
     format!("{}\n{legend}", columns::table(&rows, 0..0, "  "))
 }
 
 /// A line for each operation: its letter, thread, call and times.
-pub fn legend(history: &History, ids: &[OperationId], unit: Unit) -> Vec<String> {
+pub fn legend(
+    history: &History,
+    ids: &[OperationId],
+    unit: Unit,
+    strings: &Interner,
+) -> Vec<String> {
     let starts = ids.iter().map(|id| history.operation(*id).start);
     let zero = if unit.is_absolute { 0 } else { starts.min().unwrap_or(0) };
     let shown = |stamp: u64| ((stamp - zero) as f64 * unit.factor).round();
@@ -44,7 +51,7 @@ pub fn legend(history: &History, ids: &[OperationId], unit: Unit) -> Vec<String>
             NEVER => "…".to_string(),
             end => shown(end).to_string(),
         };
-        let call = words::operation(history, *id);
+        let call = words::operation(history, *id, &|value| strings.shown(value));
         let times = format!("[{}, {end}]", shown(operation.start));
         [letter.to_string(), history.client_name(*id), call, times]
     };
@@ -94,7 +101,7 @@ mod tests {
         history.drain = Some(2);
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 2.0, name: "nanoseconds", is_absolute: false };
-        let drawn = draw(&history, &ids, unit);
+        let drawn = draw(&history, &ids, unit, &Interner::default());
         let expected = "  \
   thread 0  ├───A───┤
   thread 1      ├───B───┤
@@ -113,6 +120,6 @@ mod tests {
         let history = jsonl::read(text, "lifo".parse().ok()).expect("good").history;
         let ids: Vec<_> = history.ids().collect();
         let unit = Unit { factor: 1.0, name: "steps", is_absolute: true };
-        assert!(draw(&history, &ids, unit).contains("[135, 151]"));
+        assert!(draw(&history, &ids, unit, &Interner::default()).contains("[135, 151]"));
     }
 }

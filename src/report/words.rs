@@ -274,12 +274,12 @@ pub fn row(row: &Row) -> String {
 }
 
 pub fn call(call: &Call) -> String {
-    words::call(call.op, &call.args)
+    words::call(call.op, &call.args, &words::number)
 }
 
 fn answer(answer: &Answer) -> String {
     let Answer { call: made, status, results } = answer;
-    format!("{} -> {}", call(made), words::answer(made.op, *status, results))
+    format!("{} -> {}", call(made), words::answer(made.op, *status, results, &words::number))
 }
 
 /// "head.next", "#3+8", "#2[1].key", "0x7f00".

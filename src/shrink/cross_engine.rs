@@ -111,6 +111,7 @@ fn as_found_by(engine: Engine, stored: &Stored) -> Stored {
         output: stored.output.clone(),
         directory: stored.directory.clone(),
         interleaving: None,
+        made: stored.made,
     }
 }
 

@@ -71,6 +71,7 @@ fn near_to(operation: &Operation, calls: &[Operation], before: usize) -> Range<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::{Explanation, OfValues};
     use crate::core::history::{Entry, Thread};
     use crate::core::operation::{Op, Status};
     use crate::core::plan::Plan;
@@ -109,7 +110,8 @@ mod tests {
         let id = |(thread, index): &(u32, u32)| OperationId { thread: *thread, index: *index };
         finding.what = Failure::Violation {
             rule: "not-linearizable".to_string(),
-            explanation: String::new(),
+            explanation: Explanation::Values(OfValues::AllLost(Vec::new())),
+            circumstance: None,
             operations: operations.iter().map(id).collect(),
             partials: None,
         };

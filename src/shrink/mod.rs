@@ -110,6 +110,7 @@ fn replaced(stored: &Stored, smallest: Smallest) -> Stored {
         output: shown.sighting.output,
         directory: stored.directory.clone(),
         interleaving: None,
+        made: stored.made,
     }
 }
 

@@ -48,7 +48,7 @@ fn several_threads_find_what_one_does() {
         let spec: Spec = text.parse().expect(text);
         let mut random = Random::new(11);
         let mut seen = [0; 2];
-        for number in 0..16 {
+        for number in 0..8 {
             let history = long(&spec, [0, 1, 4, 100][number % 4], &mut random);
             let [one, two, three] =
                 [1, 2, 3].map(|jobs| check(&history, &spec, &Limits { jobs, ..Limits::default() }));
@@ -58,7 +58,7 @@ fn several_threads_find_what_one_does() {
             seen[usize::from(one == Verdict::Consistent)] += 1;
         }
         println!("{text}: {seen:?}");
-        assert!(seen.iter().all(|count| *count >= 4), "{text}: {seen:?}");
+        assert!(seen.iter().all(|count| *count >= 2), "{text}: {seen:?}");
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Partials, Verdict, check, partials};
 use interlap::core::history::{History, NEVER, OperationId};
+use interlap::exchange::values::Interner;
 use interlap::model::{
     Bag, Call, Counter, Dictionary, Kind, Log, Model, OrderedSet, Sequence, Spec,
 };
+use interlap::report::explanation;
 
 use super::agreement::SMALL;
 use super::random::{Random, Shape, history};
@@ -111,7 +113,7 @@ const SPECS: [&str; 10] = [
 fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Partials)> {
     let history = history(Shape { kind: spec.kind, ..shape }, random);
     match check(&history, spec, &Limits::default()) {
-        Verdict::Violation(witness) => match partials(&history, spec, &witness) {
+        Verdict::Violation(witness) => match partials(&history, spec, &witness.operations) {
             Ok(partials) => Some((history, partials)),
             // A value left over at the end is in no prefix.
             Err(why) => {
@@ -153,7 +155,8 @@ fn all_partial_linearizations_of_small_histories_are_found() {
                 !partial.stuck.is_empty() && partial.stuck.len() == partial.expected.len()
             });
             assert!(stuck, "{text}: {partials:?}");
-            assert!(partials.sentences(&history).lines().count() >= 2);
+            let words = explanation::partials::text(&partials, &history, &Interner::default());
+            assert!(words.lines().count() >= 2);
             compared += 1;
         }
     }

@@ -84,7 +84,7 @@ fn the_trace_ends_where_the_partial_linearizations_do() {
             let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
                 continue;
             };
-            let Ok(partials) = partials(&history, &spec, &witness) else { continue };
+            let Ok(partials) = partials(&history, &spec, &witness.operations) else { continue };
             let trace = search_trace(&history, &spec, Some(&partials)).expect(text);
             assert_eq!((trace.found, &trace.cut), (None, &None), "{text}: {history:?}");
             if partials.more == 0 && !history_splits(&trace) {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use interlap::check::{
-    Events, Limits, Overlap, Verdict, Witness, check, overlap, search, sequential,
+    Events, Explanation, Limits, OfOrder, OfSearch, OfValues, Overlap, Verdict, Witness, check,
+    overlap, search, sequential,
 };
-use interlap::core::history::{Entry, History, NEVER};
+use interlap::core::history::{Entry, History, NEVER, OperationId};
 use interlap::core::operation::{Family, Op, Status};
-use interlap::model::{Kind, Spec};
+use interlap::model::{Expected, Kind, Spec};
 
 use super::random::{self, Random, Shape};
 
@@ -32,6 +33,21 @@ fn witness(history: &History, spec: &str) -> Witness {
     }
 }
 
+fn of_order(witness: &Witness) -> &OfOrder {
+    match &*witness.explanation {
+        Explanation::Order(reason) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The value that nobody had written, and the right answers.
+fn of_key(witness: &Witness) -> (Option<i64>, &[Expected]) {
+    match &*witness.explanation {
+        Explanation::Search(OfSearch::OfKey { unwritten, expected, .. }) => (*unwritten, expected),
+        other => panic!("{other:?}"),
+    }
+}
+
 const OK: Status = Status::Ok;
 
 #[test]
@@ -45,11 +61,12 @@ fn values_out_of_a_producers_order_are_a_violation() {
     let found = witness(&history, "fifo-per-producer");
     assert_eq!(found.rule, "producer-order");
     assert_eq!(found.operations.len(), 4);
-    assert_eq!(
-        found.explanation,
-        "1000003 was enqueued before 1000004 (same producer, thread 1), yet the dequeue of 1000004 \
-         had returned before the dequeue of 1000003 was called."
-    );
+    let OfOrder::Overtaken { values, removal, later, per_producer: true, .. } = of_order(&found)
+    else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*values, [1_000_003, 1_000_004]);
+    assert_eq!((*removal, *later), (found.operations[2], Some(found.operations[3])));
     assert_eq!(witness(&history, "fifo").rule, "fifo-order");
 }
 
@@ -64,14 +81,16 @@ fn each_rule_of_containers_has_its_name() {
         assert_eq!(witness(&history(&[take]), spec).rule, "from-nowhere");
         let found = witness(&history(&[add, empty]), spec);
         assert_eq!(found.rule, "empty-while-full");
-        assert!(found.explanation.contains("7 was inside"), "{}", found.explanation);
+        let Explanation::Values(OfValues::EmptyWhileFull { inside, .. }) = &*found.explanation
+        else {
+            panic!("{found:?}")
+        };
+        assert_eq!(inside[..], [7]);
         let mut lost = history(&[add]);
         lost.drained = true;
-        assert_eq!(
-            witness(&lost, spec).explanation,
-            "7 was added by thread 1 (enqueue answered ok) and never taken out, although the \
-             structure answered empty after every call had returned."
-        );
+        let addition = OperationId { thread: 0, index: 0 };
+        let explanation = Explanation::Values(OfValues::Lost { value: 7, addition });
+        assert_eq!(*witness(&lost, spec).explanation, explanation);
     }
 }
 
@@ -100,11 +119,10 @@ fn a_stack_that_pops_the_lower_value_is_a_violation() {
     let found = witness(&history, "lifo");
     assert_eq!(found.rule, "lifo-order");
     assert_eq!(found.operations.len(), 4, "3 has nothing to do with it: {found:?}");
-    assert_eq!(
-        found.explanation,
-        "2 was pushed by thread 1 after 1 had been pushed by thread 1, and lay above it; yet pop \
-         of 1 by thread 2 was called after that and had returned before pop of 2 was called."
-    );
+    let OfOrder::PoppedBelow { values, is_upper_popped: true, .. } = of_order(&found) else {
+        panic!("{found:?}")
+    };
+    assert_eq!(*values, [1, 2]);
 }
 
 #[test]
@@ -117,7 +135,9 @@ fn the_violation_of_a_set_names_the_operation_before() {
     let found = witness(&history, "set");
     assert_eq!(found.rule, "set-answer");
     assert_eq!(found.operations.len(), 2);
-    assert!(found.explanation.contains("contains(5) by thread 2, which answered false"));
+    let failed = OperationId { thread: 1, index: 0 };
+    let explanation = Explanation::Search(OfSearch::OfSet { failed, count: 2, was_absent: true });
+    assert_eq!(*found.explanation, explanation);
 }
 
 /// The explanation also names the value that the read should have answered.
@@ -132,9 +152,9 @@ fn the_read_of_a_value_that_was_never_written_is_explained() {
     };
     for (value, nobody) in [(-1, true), (6, true), (0, false)] {
         let found = witness(&of_register(value), "register");
-        let sentence = format!("No call that had begun by then writes {value}.");
-        assert_eq!(found.explanation.contains(&sentence), nobody, "{}", found.explanation);
-        assert!(found.explanation.contains("should have answered 5."), "{}", found.explanation);
+        let (unwritten, expected) = of_key(&found);
+        assert_eq!(unwritten, nobody.then_some(value), "{found:?}");
+        assert_eq!(expected[..], [Expected::value(5)]);
     }
     let of_map = history(&[
         (1, Op::MapPut, &[3, 7], OK, &[], (1, 2)),
@@ -142,11 +162,7 @@ fn the_read_of_a_value_that_was_never_written_is_explained() {
         (2, Op::MapGet, &[3], OK, &[8], (5, 6)),
     ]);
     let found = witness(&of_map, "map");
-    assert!(
-        found.explanation.contains("begun by then writes 8. In every"),
-        "{}",
-        found.explanation
-    );
+    assert_eq!(of_key(&found).0, Some(8));
 }
 
 #[test]
@@ -159,7 +175,10 @@ fn every_answer_to_one_thread_must_be_right() {
     assert_eq!(check(&history, &spec, &Limits::default()), Verdict::Consistent);
     let Verdict::Violation(found) = sequential(&history, &spec) else { panic!("7 is inside") };
     assert_eq!(found.rule, "sequential");
-    assert!(found.explanation.ends_with("it should have answered 7."), "{}", found.explanation);
+    let failed = OperationId { thread: 0, index: 1 };
+    let expected = Expected::value(7);
+    let explanation = Explanation::Search(OfSearch::Sequential { failed, expected });
+    assert_eq!(*found.explanation, explanation);
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn run(expected: &Value, page: &str) -> Option<()> {
 fn expected(history: &History) -> Value {
     let mut ids: Vec<_> = history.ids().collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
-    let labels: Vec<_> = ids.iter().map(|id| words::operation(history, *id)).collect();
+    let labels: Vec<_> =
+        ids.iter().map(|id| words::operation(history, *id, &words::number)).collect();
     let zero = history.operation(ids[0]).start;
     let starts: Vec<_> = ids.iter().map(|id| history.operation(*id).start - zero).collect();
     json!({ "labels": labels, "starts": starts })
@@ -67,7 +68,7 @@ fn the_script_finds_the_longest_partial_linearizations() {
     let Verdict::Violation(witness) = check(&history, &model, &Limits::default()) else {
         panic!("it is bad");
     };
-    let found = partials(&history, &model, &witness).expect("some");
+    let found = partials(&history, &model, &witness.operations).expect("some");
     let mut expected = expected(&history);
     expected["orders"] = found.partials.len().into();
     expected["longest"] = found.partials[0].steps.len().into();

@@ -9,6 +9,7 @@ use interlap::core::history::{History, Unit};
 use interlap::exchange::jsonl;
 use interlap::exchange::values::Interner;
 use interlap::model::Spec;
+use interlap::report::explanation::sentences;
 use interlap::report::page;
 use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
 use interlap::report::words::{REPRODUCE_WITH, UNEXPLAINED};
@@ -42,7 +43,7 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
     let model: Spec = model.parse().expect("a model");
     let verdict = check(history, &model, &Limits::default());
     let known = match &verdict {
-        Verdict::Violation(witness) => partials(history, &model, witness).ok(),
+        Verdict::Violation(witness) => partials(history, &model, &witness.operations).ok(),
         _ => None,
     };
     let (conclusion, lettered) = match &verdict {
@@ -51,7 +52,7 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
         Verdict::Violation(witness) => {
             let conclusion = Conclusion::Violation {
                 rule: witness.rule,
-                explanation: witness.explanation.clone(),
+                explanation: sentences(&witness.explanation, history, &Interner::default()),
                 operations: &witness.operations,
                 partials: known.as_ref(),
             };

@@ -11,6 +11,7 @@ use std::time::Duration;
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::report::{directory, words};
@@ -130,6 +131,8 @@ impl Fake {
     pub fn options(&self) -> Options {
         Options {
             plan: self.plan.clone(),
+            trusted: Trusted::by_user(),
+            key: None,
             jobs: 1,
             shard: Shard::ALL,
             library: PathBuf::from("fake.so"),

@@ -1,6 +1,7 @@
 //! Long rounds of native threads, which are checked while they go on: a violation ends them, and
 //! has a history of its own; correct structures are not accused; nothing is lost if they end early.
 
+use interlap::finding::{Circumstance, Failure, Stored};
 use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
 
 use super::tool::{Tool, read};
@@ -50,6 +51,13 @@ fn found(target: &str, calls: u64, more: &str) {
         // The check of the whole history may choose another witness.
         checked.expect(1, if trace.is_absolute() { std::slice::from_ref(&rule) } else { &[] });
     }
+}
+
+fn assert_pruned(stored: &Stored) {
+    let Failure::Violation { circumstance, .. } = &stored.finding.what else {
+        panic!("{:?}", stored.finding.what)
+    };
+    assert!(matches!(circumstance, Some(Circumstance::Pruned { .. })), "{circumstance:?}");
 }
 
 /// The only round has the given weights, so that it shows the bug.
@@ -112,8 +120,8 @@ fn a_crash_late_in_a_long_round_leaves_its_history() {
 fn an_addition_that_is_lost_late_is_found() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("return;")).native().calls(ENDLESS);
-    let finding = run.findings(1).expect(1, &[REPRODUCE_WITH]).finding();
-    assert!(read(finding.join("finding.json")).contains("checked while it ran"));
+    let stored = run.findings(1).expect(1, &[REPRODUCE_WITH]).stored();
+    assert_pruned(&stored);
 }
 
 /// The order of a stack's values is rarely certain, so it is emptied between the parts, and earlier
@@ -145,8 +153,8 @@ INTERLAP_TARGET(Target)
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", stack).native().calls(ENDLESS);
     let run = run.findings(1).with("--weight push=8 --weight pop=1");
-    let finding = run.expect(1, &[REPRODUCE_WITH]).finding();
-    assert!(read(finding.join("finding.json")).contains("checked while it ran"));
+    let stored = run.expect(1, &[REPRODUCE_WITH]).stored();
+    assert_pruned(&stored);
 }
 
 #[test]

@@ -31,4 +31,5 @@ mod shrinking_natively;
 mod snapshots;
 pub mod tool;
 mod triage;
+mod trust;
 mod twins;

@@ -94,6 +94,28 @@ fn a_run_whose_messages_nobody_reads_exits_by_its_verdict_and_saves_its_finding(
     is_saved(&tool, "findings");
 }
 
+/// A file that is written in place loses what it had before the new content is whole; the second
+/// name of such a file shows it.
+#[test]
+fn what_people_keep_is_replaced_and_not_written_in_place() {
+    let tool = Tool::new();
+    let trace = bad_trace(&tool).display().to_string();
+    for (file, command) in [
+        ("history", format!("convert {trace} --to jsonl --out history")),
+        ("page", format!("check {trace} --html page")),
+        ("check", format!("check {trace} --junit check")),
+        ("junit", "triage findings --junit junit".to_string()),
+        ("sarif", "triage findings --sarif sarif".to_string()),
+        ("known", "triage findings --add bug --known known".to_string()),
+    ] {
+        let path = tool.write(file, "");
+        std::fs::hard_link(&path, tool.path("before")).expect("room");
+        assert_ne!(tool.call(&command).run().status, 2, "{command}");
+        assert_eq!((tool.read("before").as_str(), tool.read(file).is_empty()), ("", false));
+        std::fs::remove_file(tool.path("before")).expect("ours");
+    }
+}
+
 /// Asserts that one sentence says that the output cannot be written.
 #[track_caller]
 fn cannot_be_written((status, err): (Option<i32>, String)) {

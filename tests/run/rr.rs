@@ -135,15 +135,16 @@ fn a_recording_is_replayed_and_compared_with_the_history() {
     let (fake, stored) = violated();
     let directory = &stored.directory;
     let tool = Tool::new();
+    // It was made without a key.
     let replay = |frames: &[Frame]| {
         fake.file("replayed", &fake.trace(frames));
-        tool.replay(directory).run()
+        tool.replay(directory).with("--trust").run()
     };
     replay(&round(17, true, 9)).expect(1, &["the same violation", "is intact: replayed"]);
     replay(&round(17, false, 9)).expect(1, &["does not give the stored history"]);
     fake.file("refusal", ASSERTION.as_bytes());
     tool.replay(directory)
-        .with("--rr-arg -X")
+        .with("--trust --rr-arg -X")
         .expect(2, &["rr cannot replay the recording", "Assertion `t->desched_rec()"]);
     let pass = std::fs::read_to_string(fake.path("called")).expect("calls");
     assert!(pass.contains("-X replay -a "), "{pass}");
@@ -159,7 +160,7 @@ fn replay_locates_the_calls_that_a_failed_pass_did_not() {
     fake.file("pass", PASS.as_bytes());
     fake.file("replayed", &fake.trace(&round(17, true, 9)));
     let directory = &summary.findings[0].directory;
-    let answer = Tool::new().replay(directory).expect(1, &[]);
+    let answer = Tool::new().replay(directory).with("--trust").expect(1, &[]);
     is_located(&Stored::load(directory).expect("saved again"), &answer.all());
 }
 
@@ -346,4 +347,16 @@ fn a_target_that_dies_under_a_real_rr_is_a_finding() {
     answer.expect(1, &["SIGABRT"]);
     assert!(recorded(&answer).last.is_some());
     tool.replay(answer.finding()).expect(1, &["it can be replayed to its end"]);
+}
+
+#[test]
+fn a_folder_that_is_removed_during_a_run_is_made_again() {
+    let (_fake, stored) = violated();
+    let folder = stored.directory.parent().expect("that of the run");
+    std::fs::remove_dir_all(folder).expect("ours");
+    stored.keep_original().expect("made again");
+    assert!(stored.directory.join("original.mpk").is_file());
+    std::fs::remove_dir_all(folder).expect("ours");
+    stored.save().expect("made again");
+    Stored::load(&stored.directory).expect("whole");
 }

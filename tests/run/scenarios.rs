@@ -7,6 +7,7 @@ use std::time::Duration;
 use interlap::core::plan::{Plan, Shard};
 use interlap::core::scenario;
 use interlap::finding::Stored;
+use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Options, Sighting, rerun};
 use interlap::report::debugger;
 use interlap::report::words::CONFIRMED;
@@ -17,6 +18,8 @@ use super::tool::{Tool, data};
 fn options(directory: &Path, plan: Plan) -> Options {
     Options {
         plan,
+        trusted: Trusted::by_user(),
+        key: None,
         jobs: 1,
         shard: Shard::ALL,
         library: debugger::library(directory).expect("written with the finding"),

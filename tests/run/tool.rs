@@ -221,8 +221,9 @@ impl Call<'_> {
                 command.args([option, value]);
             }
         }
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
-        command.current_dir(self.tool.dir.path()).env("INTERLAP_CACHE", cache);
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        command.current_dir(self.tool.dir.path());
+        command.env("INTERLAP_CACHE", kept.join("cache")).env("XDG_DATA_HOME", kept.join("data"));
         command
     }
 

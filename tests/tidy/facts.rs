@@ -3,6 +3,7 @@
 //! that are listed here. Words in a variable are not seen: this holds what is easily done by habit.
 
 use super::sources;
+use super::wording::{is_sentence, literals};
 
 /// Where text is read that somebody else wrote: a file or a folder, and what is read there.
 const READS: &[(&str, &str)] = &[
@@ -23,6 +24,24 @@ const READS: &[(&str, &str)] = &[
 /// What makes the words of faults, acts and calls. These are looked for nowhere, neither in the
 /// files above.
 const WORDS: [&str; 3] = ["src/report/words.rs", "src/core/words.rs", "src/finding/signature.rs"];
+
+/// Files of `check` that still make words: why something was not decided or is not shown, and what
+/// a caller did wrong. Nothing else there does: `report/explanation` makes sentences of a verdict.
+const CHECKS_WITH_WORDS: [&str; 13] = [
+    "src/check/data/scope.rs",
+    "src/check/decide.rs",
+    "src/check/evidence/order.rs",
+    "src/check/evidence/partials.rs",
+    "src/check/evidence/region.rs",
+    "src/check/evidence/search_trace.rs",
+    "src/check/online/window.rs",
+    "src/check/search/frontier.rs",
+    "src/check/search/history.rs",
+    "src/check/sequential.rs",
+    "src/check/transactions/checker.rs",
+    "src/check/transactions/prune_transactions.rs",
+    "src/check/transactions/transaction.rs",
+];
 
 /// Rooms that have the facts of a finding, and could look for them in words.
 const HAVE_FACTS: [&str; 6] =
@@ -93,6 +112,30 @@ fn no_part_looks_for_words_in_text_of_the_project() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}\nhand the fact on as a type");
+}
+
+/// The sentences of a source, outside of its tests. What a panic says is no report.
+fn sentences(source: &str) -> Vec<&str> {
+    let code = source.split("#[cfg(test)]").next().expect("a first part");
+    let panics = ["expect(", "panic!(", "unreachable!("];
+    let is_said = |range: &std::ops::Range<usize>| {
+        let before = code[..range.start - 1].trim_end();
+        is_sentence(&code[range.clone()]) && !panics.iter().any(|panic| before.ends_with(panic))
+    };
+    literals(code).into_iter().filter(is_said).map(|range| &code[range]).collect()
+}
+
+#[test]
+fn checks_make_no_sentences() {
+    let checks = sources("src/check", &["rs"]);
+    let named = checks.iter().map(|(path, text)| (path.display().to_string(), sentences(text)));
+    let speak: Vec<_> = named.filter(|(_, sentences)| !sentences.is_empty()).collect();
+    let allowed = |path: &str| CHECKS_WITH_WORDS.contains(&path);
+    let wrong: Vec<_> = speak.iter().filter(|(path, _)| !allowed(path)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}\nhand a reason on as a type");
+    let silent = |path: &&&str| !speak.iter().any(|(other, _)| other == **path);
+    let silent: Vec<_> = CHECKS_WITH_WORDS.iter().filter(silent).collect();
+    assert!(silent.is_empty(), "{silent:?} make no words any more");
 }
 
 /// Also signs: a change of memory was once known by " = ".
@@ -171,5 +214,8 @@ fn what_is_looked_for_is_found() {
     let mut found = looked_for(source);
     found.sort_unstable();
     assert_eq!(found, [" \\\"at\\\" ", "waits"]);
+    let source =
+        "f(\"thread 1 was overtaken\"); x.expect(\n  \"one is left\"); rule(\"fifo-order\");";
+    assert_eq!(sentences(source), ["thread 1 was overtaken"]);
     assert!(has_a_word("waits for") && !has_a_word("-") && !has_a_word("\\n"));
 }

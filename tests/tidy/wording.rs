@@ -11,7 +11,7 @@ use super::root;
 const NOT_SENTENCES: [&str; 2] = ["src/report/debugger", "src/report/output.rs"];
 
 /// The string literals of Rust code, as ranges between their quotes.
-fn literals(code: &str) -> Vec<std::ops::Range<usize>> {
+pub fn literals(code: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = code.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
@@ -35,7 +35,7 @@ fn literals(code: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Whether a literal is words for people: no markup, no command, no name for a machine.
-fn is_sentence(text: &str) -> bool {
+pub fn is_sentence(text: &str) -> bool {
     let is_word = |word: &str| word.len() > 1 && word.chars().all(char::is_alphabetic);
     let words = text.split_whitespace().filter(|word| is_word(word)).count();
     words > 1 && !["<", "interlap ", "\": "].iter().any(|part| text.contains(part))

@@ -9,6 +9,8 @@
 //! - `flags`: Parses the compiler and linker flags of users, and makes their paths absolute.
 //! - `libatomic`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 //! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
+//! - `stored_flags`: Decides which flags of a stored plan are ordinary: those that say how a target
+//!   is compiled and linked.
 
 mod command;
 mod compiler;
@@ -16,6 +18,7 @@ mod error;
 mod flags;
 mod libatomic;
 mod record;
+mod stored_flags;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -34,6 +37,7 @@ pub use error::Error;
 pub use flags::words as flag_words;
 pub use libatomic::needs_libatomic;
 use record::Record;
+pub use stored_flags::unusual_flag;
 
 /// The two ways to build a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

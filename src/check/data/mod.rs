@@ -16,8 +16,8 @@
 //! - `small`: Lists and maps that take no memory of their own while they are short.
 //! - `values`: Numbers the values that a history adds to a queue, stack or deque: dense, those of
 //!   one thread consecutive and in its program order.
-//! - `words`: Describes operations in words for witnesses, and finds the operations that moved a
-//!   value.
+//! - `witnesses`: Makes the witnesses that several checkers share, and finds the operations that
+//!   moved a value.
 
 pub mod earliest;
 pub mod empty_answers;
@@ -28,4 +28,4 @@ pub mod prefix;
 pub mod scope;
 pub mod small;
 pub mod values;
-pub mod words;
+pub mod witnesses;

@@ -3,7 +3,6 @@
 //! done on others.
 
 use super::partials::{Effect, Partial, Partials};
-use crate::check::verdict::Witness;
 use crate::core::history::{History, OperationId};
 use crate::model::{Kind, Spec, key};
 
@@ -23,10 +22,10 @@ pub fn key_of(history: &History, spec: &Spec, id: OperationId) -> Option<i64> {
 }
 
 /// The one key that all operations of a witness are about.
-pub fn key_of_all(history: &History, spec: &Spec, witness: &Witness) -> Option<i64> {
-    let key = key_of(history, spec, *witness.operations.last()?)?;
+pub fn key_of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Option<i64> {
+    let key = key_of(history, spec, *witness.last()?)?;
     let same = |id: &OperationId| key_of(history, spec, *id) == Some(key);
-    witness.operations.iter().all(same).then_some(key)
+    witness.iter().all(same).then_some(key)
 }
 
 impl KeyPart {
@@ -67,7 +66,7 @@ impl KeyPart {
             near: all(partials.near),
             partials: partials.partials.into_iter().map(partial).collect(),
             more: partials.more,
-            key: Some(key.to_string()),
+            key: Some(key),
         }
     }
 }

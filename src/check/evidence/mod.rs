@@ -3,7 +3,6 @@
 //! - `key_part`: Takes the operations on one key of a map or set out of a history, and translates
 //!   names of operations between the two.
 //! - `order`: Finds one order that explains a history, and the first states it leaves.
-//! - `partials_text`: Describes the longest partial linearizations in words, a step a line.
 //! - `partials`: Finds how far a history can be explained that no order explains: every maximal
 //!   partial linearization near the first response that none explains.
 //! - `region`: Searches the region of a history near a failure: from the configurations that all
@@ -11,12 +10,16 @@
 //!   configurations that were reached (Wing and Gong 1993, Lowe 2017).
 //! - `search_trace`: Shows a small exact search step by step: near the failure of a bad history, of
 //!   the beginning of a good one.
-//! - `words`: States of an object in words, of a length that a person reads.
 
 pub mod key_part;
 pub mod order;
 pub mod partials;
-pub mod partials_text;
 pub mod region;
 pub mod search_trace;
-pub mod words;
+
+use crate::model::Kind;
+
+/// A state as its model describes it. (A set is kept as a map whose values are all 1.)
+fn shown_state(kind: Kind, state: String) -> String {
+    if kind == Kind::Set { state.replace(": 1", "") } else { state }
+}

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
-use super::words::state_words;
+use super::shown_state;
 use crate::check::data::empty_answers;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
@@ -113,7 +113,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
                 object.step(&state, &operation.steps[step].call, &mut next);
                 state = next.swap_remove(choice);
                 next.clear();
-                order.states.push(state_words(self.spec.kind, object.describe_state(&state)));
+                order.states.push(shown_state(self.spec.kind, object.describe_state(&state)));
                 bytes += order.states.last().map_or(0, String::len);
             }
         }

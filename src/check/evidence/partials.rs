@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key_part::{self, KeyPart};
 use super::region::{Graph, Near, NearStep, NotShown, PAST_LIMITS, Region, window};
-use super::words::{brief, expected_words, state_words};
+use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::values::Values;
@@ -16,9 +16,10 @@ use crate::check::decide::check;
 use crate::check::online::prune::prune;
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::Steps;
-use crate::check::verdict::{Verdict, Witness};
+use crate::check::verdict::Verdict;
 use crate::core::history::{History, NEVER, OperationId};
-use crate::model::{Call, Expect, Kind, Spec};
+use crate::core::words::brief;
+use crate::model::{Call, Expect, Expected, Kind, Spec};
 
 /// Partial linearizations that are kept, and configurations that are looked at for them.
 const KEPT_MAX: usize = 64;
@@ -43,7 +44,7 @@ pub struct Partials {
     /// Of sets and maps: the key on which no order explains the answers. All this is about the
     /// operations on it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<i64>,
 }
 
 /// A way in which it can have gone, until it could not go on.
@@ -56,9 +57,8 @@ pub struct Partial {
     pub steps: Vec<Effect>,
     /// The operations of which one should have been next, and none could be.
     pub stuck: Vec<OperationId>,
-    /// What each of these should have answered, in the model's words.
-    #[serde(default)]
-    pub expected: Vec<String>,
+    /// What each of these should have answered.
+    pub expected: Vec<Expected>,
 }
 
 /// An operation takes effect.
@@ -69,9 +69,13 @@ pub struct Effect {
     pub state: String,
 }
 
-/// The partial linearizations of `history`, of which `witness` says that no order explains it; or
-/// why there are none to show.
-pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
+/// The partial linearizations of `history`, which no order explains; `witness` are the operations
+/// that show it. Or why there are none to show.
+pub fn partials(
+    history: &History,
+    spec: &Spec,
+    witness: &[OperationId],
+) -> Result<Partials, String> {
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err("transactions are explained by their snapshots, not by one order".to_string());
     }
@@ -80,12 +84,11 @@ pub fn partials(history: &History, spec: &Spec, witness: &Witness) -> Result<Par
         return of_all(history, spec, witness);
     };
     let part = KeyPart::new(history, spec, key);
-    let own = witness.operations.iter().filter_map(|id| part.own(*id)).collect();
-    let witness = Witness { operations: own, ..witness.clone() };
-    Ok(part.named(of_all(&part.history, spec, &witness)?, key))
+    let own: Vec<OperationId> = witness.iter().filter_map(|id| part.own(*id)).collect();
+    Ok(part.named(of_all(&part.history, spec, &own)?, key))
 }
 
-fn of_all(history: &History, spec: &Spec, witness: &Witness) -> Result<Partials, String> {
+fn of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Result<Partials, String> {
     let (known, failed) = first_impossible(history, spec, witness)?;
     let events: Vec<HistoryEvent> = Events::new(&known).collect();
     let mut last = events.len() - 1;
@@ -131,7 +134,7 @@ fn near(
 fn first_impossible(
     history: &History,
     spec: &Spec,
-    witness: &Witness,
+    witness: &[OperationId],
 ) -> Result<(History, OperationId), String> {
     let mut returns: Vec<(u64, OperationId)> =
         history.ids().map(|id| (history.operation(id).end, id)).collect();
@@ -144,7 +147,7 @@ fn first_impossible(
             Err(format!("the first such return could not be found: {why}"))
         }
     };
-    let end = witness.operations.iter().map(|id| history.operation(*id).end).max();
+    let end = witness.iter().map(|id| history.operation(*id).end).max();
     let mut high = returns.partition_point(|(at, _)| Some(*at) <= end).saturating_sub(1);
     if returns.is_empty() || !bad(high)? {
         high = returns.len().saturating_sub(1);
@@ -231,20 +234,19 @@ impl<'a, M: Expect<Call<'a>>> Found<'_, 'a, M> {
         let mut stuck: Vec<usize> = end.tries.iter().map(|(step, _)| *step).collect();
         // Of several steps of an operation the first that cannot be is its answer's.
         stuck.dedup_by_key(|step| self.steps[*step].id);
-        let expected =
-            |step: &usize| expected_words(self.object, &end.state, &self.steps[*step].call);
+        let expected = |step: &usize| self.object.expected(&end.state, &self.steps[*step].call);
         Partial {
             before: self.state(at),
             done_before,
             steps,
             stuck: stuck.iter().map(|step| name(*step)).collect(),
-            expected: stuck.iter().map(|step| brief(expected(step), STATE_MAX)).collect(),
+            expected: stuck.iter().map(expected).collect(),
         }
     }
 
     /// The state of a node in words.
     fn state(&self, node: usize) -> String {
         let state = self.object.describe_state(&self.graph.nodes[node].state);
-        brief(state_words(self.kind, state), STATE_MAX)
+        brief(shown_state(self.kind, state), STATE_MAX)
     }
 }

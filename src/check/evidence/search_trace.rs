@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::key_part::{KeyPart, key_of};
 use super::partials::Partials;
 use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, window};
-use super::words::{brief, expected_words, state_words};
+use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
 use crate::check::data::scope::refuse;
@@ -18,7 +18,9 @@ use crate::check::online::prune::prune;
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::Steps;
 use crate::core::history::{History, NEVER, OperationId};
-use crate::model::{Call, Expect, Kind, Spec};
+use crate::core::operation::Op;
+use crate::core::words::brief;
+use crate::model::{Call, Expect, Expected, Kind, Spec};
 
 /// Configurations of a trace: what a page can hold and a person can follow.
 const NODES_MAX: usize = 4_000;
@@ -32,9 +34,10 @@ const STATE_MAX: usize = 1_000;
 pub struct SearchTrace {
     /// The steps that can take effect.
     pub steps: Vec<TraceStep>,
-    /// States of the object in the model's words, and answers it would have given.
+    /// States of the object in the model's words.
     pub states: Vec<String>,
-    pub answers: Vec<String>,
+    /// Answers that the object would have given to operations of a kind.
+    pub answers: Vec<(Op, Expected)>,
     /// In the order in which they were reached first; the children of one follow it.
     pub nodes: Vec<TraceNode>,
     /// Those the search began from: several where what came before can have left different states.
@@ -163,7 +166,7 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
         let past = near.past(object)?;
         let (mut states, mut nodes) = (Numbered::default(), Vec::new());
         let graph = past.explore(object, |state| {
-            let text = state_words(near.spec.kind, object.describe_state(state));
+            let text = shown_state(near.spec.kind, object.describe_state(state));
             let state = states.number(brief(text, STATE_MAX));
             nodes.push(TraceNode { state, ..TraceNode::default() });
             nodes.len() < NODES_MAX && states.bytes <= STATES_BYTES_MAX
@@ -175,7 +178,7 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
             let done = graph.nodes[*root].done;
             nodes[*root].done = (0..past.steps.len()).filter(|at| done >> at & 1 == 1).collect();
         }
-        let answers = Numbered::default();
+        let answers = Vec::new();
         let mut builder =
             TraceBuilder { object, steps: &past.steps, graph: &graph, nodes, answers };
         graph.roots.iter().for_each(|root| builder.add_tries(*root));
@@ -183,7 +186,7 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
         Ok(SearchTrace {
             steps: trace_steps(&past.steps, near.region),
             states: states.all,
-            answers: answers.all,
+            answers,
             cut: graph.stopped.then(|| {
                 let count = nodes.len();
                 format!("the search was followed for {count} configurations; there are more")
@@ -234,7 +237,7 @@ struct TraceBuilder<'w, 'a, M: Expect<Call<'a>>> {
     steps: &'w [NearStep<'a>],
     graph: &'w Graph<M::State>,
     nodes: Vec<TraceNode>,
-    answers: Numbered,
+    answers: Vec<(Op, Expected)>,
 }
 
 impl<'a, M: Expect<Call<'a>>> TraceBuilder<'_, 'a, M> {
@@ -245,8 +248,13 @@ impl<'a, M: Expect<Call<'a>>> TraceBuilder<'_, 'a, M> {
             let outcome = match to {
                 Some(to) => AttemptOutcome::Leads(to),
                 None => {
-                    let answer = expected_words(self.object, &from.state, &self.steps[step].call);
-                    AttemptOutcome::Refused(self.answers.number(brief(answer, STATE_MAX)))
+                    let call = &self.steps[step].call;
+                    let answer = (call.op, self.object.expected(&from.state, call));
+                    let known = self.answers.iter().position(|known| *known == answer);
+                    AttemptOutcome::Refused(known.unwrap_or_else(|| {
+                        self.answers.push(answer);
+                        self.answers.len() - 1
+                    }))
                 }
             };
             self.nodes[node].tries.push(Attempt { step, outcome });

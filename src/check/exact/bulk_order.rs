@@ -4,7 +4,8 @@
 
 use super::removals::Broken;
 use crate::check::data::values::{Values, taken_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
+use crate::check::explanation::{Explanation, OfOrder};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, OperationId};
 use crate::model::{Bulk, Spec};
@@ -52,17 +53,16 @@ fn broken(
         *history.results(id).iter().find(with).expect("both are in the result")
     };
     let (a, b) = (named(first), named(second));
-    let adders = [words::adders(history, a)[0], words::adders(history, b)[0]];
-    let producer = words::thread(history, adders[0]);
-    let by = words::thread(history, id);
-    let (rule, why) = if second < first {
-        ("bulk-order", format!("{b} was enqueued before {a} by the same producer, {producer}"))
-    } else {
-        ("bulk-gap", format!("{producer} enqueued other values between the two"))
-    };
-    let explanation = format!("dequeue_bulk by {by} returned {a} and next {b}, but {why}.");
+    let adders = [witnesses::adders(history, a)[0], witnesses::adders(history, b)[0]];
+    let rule = if second < first { "bulk-order" } else { "bulk-gap" };
+    let explanation = Explanation::Order(OfOrder::BulkResult {
+        removal: id,
+        values: [a, b],
+        addition: adders[0],
+        is_gap: second > first,
+    });
     let mut operations = adders.to_vec();
     operations.dedup();
     operations.push(id);
-    Witness { rule, explanation, operations }
+    Witness::new(rule, explanation, operations)
 }

@@ -13,7 +13,7 @@
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::Bits;
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfRecords, OfSearch};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::core::operation::Op;
@@ -142,12 +142,9 @@ fn steps_answered(history: &History, amount: i64) -> Result<Bits, Witness> {
             let adds = history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd);
             let same = adds.filter(|id| history.results(*id).first() == Some(&value));
             let operations: Vec<_> = same.take(2).collect();
-            let explanation = format!(
-                "{} and {}: both found {value}, and the counter never goes back to it.",
-                words::call(history, operations[0]),
-                words::call(history, operations[1])
-            );
-            return Err(Witness { rule: "counted-twice", explanation, operations });
+            let additions = [operations[0], operations[1]];
+            let explanation = Explanation::Records(OfRecords::CountedTwice(additions));
+            return Err(Witness::new("counted-twice", explanation, operations));
         }
         told.insert(from as usize);
     }
@@ -169,17 +166,9 @@ fn unexplained(
             && operation.op == Op::CounterAdd
     };
     let others: Vec<_> = history.ids().filter(under_way).collect();
-    let under_way = match others.len() {
-        0 => "no addition was".to_string(),
-        1 => "one addition was".to_string(),
-        more => format!("{more} additions were"),
-    };
-    let explanation = format!(
-        "No order of the calls explains {}. The counter can have been no less than {} then, and \
-         {under_way} under way.",
-        words::call(history, failed),
-        (before as i64).wrapping_mul(amount),
-    );
+    let least = (before as i64).wrapping_mul(amount);
+    let explanation =
+        Explanation::Search(OfSearch::OfCounter { failed, least, under_way: others.len() });
     let operations = others.into_iter().chain([failed]).collect();
-    Witness { rule: "not-linearizable", explanation, operations }
+    Witness::new("not-linearizable", explanation, operations)
 }

@@ -6,7 +6,7 @@
 use super::removals::Broken;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::values::{Values, added_by, taken_by};
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfValues};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
@@ -67,13 +67,9 @@ fn outnumbered(history: &History, empty: OperationId, producer: usize) -> Witnes
     let adds = history.threads[producer].operations();
     let last = adds.iter().rposition(|add| add.op.adds() && add.end < start);
     let add = last.map(|index| OperationId { thread: producer as u32, index: index as u32 });
-    let explanation = format!(
-        "{} by {} answered empty, but at every instant of the call thread {} had completed more \
-         enqueues than there were successful dequeues of its values, finished or under way.",
-        words::verb(history, empty),
-        words::thread(history, empty),
-        history.threads[producer].client
-    );
+    let producer = producer as u32;
+    let explanation =
+        Explanation::Values(OfValues::EmptyWhileOutnumbered { removal: empty, producer });
     let operations = add.into_iter().chain([empty]).collect();
-    Witness { rule: "empty-while-full", explanation, operations }
+    Witness::new("empty-while-full", explanation, operations)
 }

@@ -22,8 +22,7 @@ use super::{bulk_order, empty_lone, removals};
 use crate::check::data::merged::Turn;
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
-use crate::check::data::{merged, words};
-use crate::check::verdict::Witness;
+use crate::check::data::{merged, witnesses};
 use crate::core::history::{History, NEVER, Operation, Thread};
 use crate::core::operation::Status;
 use crate::model::{Empty, Kind, Spec};
@@ -96,7 +95,7 @@ impl<'a> Pass<'a> {
     fn in_order(&self, thread: usize, value: i64, start: u64) -> Result<Taken, Broken> {
         let taken = self.table[self.values.added(thread, value)];
         if taken.end < start {
-            return Err(Broken::certain(words::from_nowhere(self.history, value)));
+            return Err(Broken::certain(witnesses::from_nowhere(self.history, value)));
         }
         if self.ordered && taken.end < self.next[thread].before {
             return Err(self.overtaken(value, start));
@@ -143,7 +142,7 @@ impl<'a> Pass<'a> {
             return Ok(());
         }
         let inside = covering(self.history, self.values, self.table, (start, end), |_, _| true);
-        Err(Broken::excusable(words::empty_while_full(self.history, turn.id, &inside)))
+        Err(Broken::excusable(witnesses::empty_while_full(self.history, turn.id, &inside)))
     }
 
     /// `second`, whose enqueue was called at `start`, left before a value that had been added.
@@ -155,29 +154,7 @@ impl<'a> Pass<'a> {
             added.map(move |value| (self.table[self.values.added(at, *value)].start, *value))
         });
         let (taken, first) = before.max_by_key(|(taken, _)| *taken).expect("one was taken later");
-        let witness = out_of_order(self.history, first, second);
+        let witness = witnesses::overtaken(self.history, [first, second], false);
         Broken { witness, excusable: taken == NEVER }
     }
-}
-
-/// `first` was added before `second` was, but taken after it or never.
-fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
-    let add = [words::adders(history, first)[0], words::adders(history, second)[0]];
-    let take = words::takers(history, first);
-    let taken = words::takers(history, second)[0];
-    let late = match take.first() {
-        Some(id) => {
-            format!("the dequeue of {first} by {} was called", words::thread(history, *id))
-        }
-        None => format!("{first} was ever dequeued"),
-    };
-    let explanation = format!(
-        "{first} had been enqueued by {} before {} called enqueue of {second}, yet the dequeue of \
-         {second} by {} had returned before {late}.",
-        words::thread(history, add[0]),
-        words::thread(history, add[1]),
-        words::thread(history, taken),
-    );
-    let operations = add.into_iter().chain([taken]).chain(take.first().copied()).collect();
-    Witness { rule: "fifo-order", explanation, operations }
 }

@@ -16,7 +16,7 @@ use super::removals::Broken;
 use super::segments::{Coverage, Stabbing};
 use crate::check::data::small::{Few, Small};
 use crate::check::data::values::{Bits, Values, added_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
 use crate::check::verdict::Witness;
 use crate::core::history::History;
 use crate::model::Spec;
@@ -241,7 +241,7 @@ fn unordered(
             }
         }
     }
-    Ok(words::unstacked(history, &named))
+    Ok(witnesses::unstacked(history, &named))
 }
 
 #[cfg(test)]

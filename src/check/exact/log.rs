@@ -13,7 +13,7 @@
 use smallvec::smallvec;
 
 use crate::check::data::small::{Small, SmallMap};
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfRecords, OfValues};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Op, Status};
@@ -66,7 +66,7 @@ pub fn judge(history: &History) -> Result<(), Witness> {
             places[at].append = unseen.pop();
         }
         if places[at].append.is_none() {
-            return Err(gap(history, &places, at));
+            return Err(gap(&places, at));
         }
     }
     in_time(history, &places)
@@ -86,7 +86,7 @@ fn positions(history: &History) -> Result<Small<Position>, Witness> {
         match (operation.op, operation.status) {
             (Op::LogAppend, Status::Ok) => {
                 let place = at(history, &mut places, id, told, 1)?;
-                fill(history, place, id, None)?;
+                fill(place, id, None)?;
             }
             (Op::LogCheckTail, Status::Ok) => {
                 let place = at(history, &mut places, id, told, 0)?;
@@ -99,9 +99,9 @@ fn positions(history: &History) -> Result<Small<Position>, Witness> {
                 let append = by_value
                     .get(&value)
                     .filter(|append| history.operation(*append).status != Status::Failed);
-                let append = append.ok_or_else(|| nowhere(history, id, value))?;
+                let append = append.ok_or_else(|| nowhere(id, value))?;
                 let place = at(history, &mut places, id, position, 1)?;
-                fill(history, place, append, Some(id))?;
+                fill(place, append, Some(id))?;
                 keep_first(history, &mut place.read, id);
             }
             _ => {}
@@ -115,7 +115,7 @@ fn positions(history: &History) -> Result<Small<Position>, Witness> {
             let both = [places[other].read, place.read];
             let operations: Vec<_> =
                 [append].into_iter().chain(both.into_iter().flatten()).collect();
-            return Err(twice(history, append, [other, position], operations));
+            return Err(twice(append, [other, position], operations));
         }
     }
     for id in history.ids() {
@@ -142,11 +142,8 @@ fn at<'p>(
 ) -> Result<&'p mut Position, Witness> {
     let position = position.and_then(|position| usize::try_from(position).ok());
     let Some(position) = position.filter(|position| *position <= history.len()) else {
-        let explanation = format!(
-            "{} tells of more records than there were appends, or of fewer than none.",
-            words::call(history, id)
-        );
-        return Err(Witness { rule: "log-position", explanation, operations: vec![id] });
+        let explanation = Explanation::Records(OfRecords::NoSuchPosition(id));
+        return Err(Witness::new("log-position", explanation, vec![id]));
     };
     if places.len() <= position + more {
         places.resize(position + more + 1, Position::default());
@@ -156,21 +153,16 @@ fn at<'p>(
 
 /// `append` stands at a place: it says so itself, or `read` does.
 fn fill(
-    history: &History,
     place: &mut Position,
     append: OperationId,
     read: Option<OperationId>,
 ) -> Result<(), Witness> {
     match place.append {
         Some(other) if other != append => {
-            let explanation = format!(
-                "{} and {} would both stand at one position.",
-                words::call(history, other),
-                words::call(history, append)
-            );
+            let explanation = Explanation::Records(OfRecords::OnePosition([other, append]));
             let mut operations = vec![other, append];
             operations.extend(place.read.into_iter().chain(read));
-            Err(Witness { rule: "log-position", explanation, operations })
+            Err(Witness::new("log-position", explanation, operations))
         }
         _ => {
             place.append = Some(append);
@@ -198,9 +190,7 @@ fn in_time(history: &History, places: &[Position]) -> Result<(), Witness> {
     let mut latest: Option<(u64, OperationId)> = None;
     let start = |id: OperationId| Some((history.operation(id).start, id));
     let late = |latest: Option<(u64, OperationId)>, id: OperationId| match latest {
-        Some((start, before)) if history.operation(id).end < start => {
-            Err(out_of_order(history, before, id))
-        }
+        Some((start, before)) if history.operation(id).end < start => Err(out_of_order(before, id)),
         _ => Ok(()),
     };
     for place in places {
@@ -215,40 +205,27 @@ fn in_time(history: &History, places: &[Position]) -> Result<(), Witness> {
     Ok(())
 }
 
-fn out_of_order(history: &History, before: OperationId, after: OperationId) -> Witness {
-    let explanation = format!(
-        "By the positions they tell, {} comes before {}, yet was called only after that had \
-         returned.",
-        words::call(history, before),
-        words::call(history, after)
-    );
-    Witness { rule: "log-order", explanation, operations: vec![before, after] }
+fn out_of_order(before: OperationId, after: OperationId) -> Witness {
+    let operations = [before, after];
+    let explanation = Explanation::Records(OfRecords::AgainstPositions(operations));
+    Witness::new("log-order", explanation, operations.to_vec())
 }
 
-fn nowhere(history: &History, read: OperationId, value: i64) -> Witness {
-    let explanation = format!("{}: {value} was never appended.", words::call(history, read));
-    Witness { rule: "from-nowhere", explanation, operations: vec![read] }
+fn nowhere(read: OperationId, value: i64) -> Witness {
+    let explanation =
+        Explanation::Values(OfValues::FromNowhere { value, found: read, addition: None });
+    Witness::new("from-nowhere", explanation, vec![read])
 }
 
-fn twice(
-    history: &History,
-    append: OperationId,
-    [one, other]: [usize; 2],
-    operations: Vec<OperationId>,
-) -> Witness {
-    let explanation = format!(
-        "What {} appended stands at position {one} and at position {other}.",
-        words::call(history, append)
-    );
-    Witness { rule: "log-position", explanation, operations }
+fn twice(append: OperationId, positions: [usize; 2], operations: Vec<OperationId>) -> Witness {
+    let explanation = Explanation::Records(OfRecords::TwoPositions { append, positions });
+    Witness::new("log-position", explanation, operations)
 }
 
-fn gap(history: &History, places: &[Position], at: usize) -> Witness {
+fn gap(places: &[Position], at: usize) -> Witness {
     let beyond = places[at..].iter().find_map(|place| place.tail.or(place.read).or(place.append));
     let beyond = beyond.expect("a place is made for an operation beyond it");
-    let explanation = format!(
-        "{} tells that position {at} was filled, but every append stands elsewhere.",
-        words::call(history, beyond)
-    );
-    Witness { rule: "lost", explanation, operations: vec![beyond] }
+    let explanation =
+        Explanation::Records(OfRecords::NeverFilled { operation: beyond, position: at });
+    Witness::new("lost", explanation, vec![beyond])
 }

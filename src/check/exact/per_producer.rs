@@ -16,8 +16,7 @@ use super::{bulk_order, empty_count, empty_lone, removals};
 use crate::check::data::filter::passing;
 use crate::check::data::merged::Turn;
 use crate::check::data::values::{Values, added_by};
-use crate::check::data::{merged, words};
-use crate::check::verdict::Witness;
+use crate::check::data::{merged, witnesses};
 use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
@@ -61,7 +60,7 @@ fn order(
     // Of the values so far, the latest start of a dequeue, and the value.
     let mut latest = (0, 0);
     let mut lone = lone.iter().map(|id| (*id, history.operation(*id))).peekable();
-    let wrong = |id, value| Broken::excusable(words::empty_while_full(history, id, &[value]));
+    let wrong = |id, value| Broken::excusable(witnesses::empty_while_full(history, id, &[value]));
     for (_, operation) in passing(thread.operations(), |operation| operation.op.adds()) {
         while let Some((id, empty)) = lone.next_if(|(_, empty)| empty.start <= operation.end) {
             if latest.0 > empty.end {
@@ -71,10 +70,10 @@ fn order(
         for &value in added_by(thread, operation) {
             let taken = table[values.added(producer, value)];
             if taken.end < operation.start {
-                return Err(Broken::certain(words::from_nowhere(history, value)));
+                return Err(Broken::certain(witnesses::from_nowhere(history, value)));
             }
             if taken.end < latest.0 {
-                let witness = out_of_order(history, latest.1, value);
+                let witness = witnesses::overtaken(history, [latest.1, value], true);
                 return Err(Broken { witness, excusable: latest.0 == NEVER });
             }
             if taken.start > latest.0 {
@@ -86,26 +85,6 @@ fn order(
         Some((id, _)) => Err(wrong(id, latest.1)),
         None => Ok(()),
     }
-}
-
-fn out_of_order(history: &History, first: i64, second: i64) -> Witness {
-    let add = [words::adders(history, first)[0], words::adders(history, second)[0]];
-    let take = words::takers(history, first);
-    let taken = words::takers(history, second)[0];
-    let late = match take.first() {
-        Some(_) => format!("the dequeue of {first} was called"),
-        None => format!("{first} was ever dequeued"),
-    };
-    let explanation = format!(
-        "{first} was enqueued before {second} (same producer, {}), yet the dequeue of {second} had \
-         returned before {late}.",
-        words::thread(history, add[0])
-    );
-    let mut operations = add.to_vec();
-    operations.dedup();
-    operations.push(taken);
-    operations.extend(take.first());
-    Witness { rule: "producer-order", explanation, operations }
 }
 
 /// Whether every "empty" answer can be right: one walk over the returns.
@@ -130,7 +109,7 @@ fn empty_answers(
             let among = |thread, _| common || thread == group;
             let span = (operation.start, operation.end);
             let inside = covering(history, values, table, span, among);
-            return Err(Broken::excusable(words::empty_while_full(history, id, &inside)));
+            return Err(Broken::excusable(witnesses::empty_while_full(history, id, &inside)));
         }
     }
     Ok(())

@@ -22,10 +22,11 @@ use crate::check::data::empty_answers::OpenRemovals;
 use crate::check::data::events::Events;
 use crate::check::data::small::{Few, Small};
 use crate::check::data::values::{AddedTwice, Values, added_by, taken_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
+use crate::check::explanation::{Explanation, OfOrder};
 use crate::check::verdict::Witness;
 use crate::core::history::History;
-use crate::core::operation::{Status, listed};
+use crate::core::operation::Status;
 use crate::model::{Empty, Spec};
 
 /// A value that is added or taken, with the ranks of the call and the return.
@@ -60,8 +61,8 @@ pub fn judge(history: &History, spec: &Spec) -> Result<Result<(), Broken>, Added
         };
         match poll {
             None if drained && add.back != NONE => {
-                let insert = words::adders(history, add.value)[0];
-                let witness = words::lost(history, insert, add.value);
+                let insert = witnesses::adders(history, add.value)[0];
+                let witness = witnesses::lost(insert, add.value);
                 return Ok(Err(Broken::excusable(witness)));
             }
             Some(poll) if !can_leave(poll, &mut covered) => {
@@ -126,13 +127,13 @@ fn paired(history: &History, added: &[Move], taken: &[Move]) -> Result<(), Witne
     if let Some(two) = taken.windows(2).find(|two| two[0].value == two[1].value)
         && added.binary_search_by_key(&two[0].value, |add| add.value).is_ok()
     {
-        return Err(words::taken_twice(history, two[0].value));
+        return Err(witnesses::taken_twice(history, two[0].value));
     }
     let mut adds = added.iter();
     for poll in taken {
         match adds.find(|add| add.value >= poll.value) {
             Some(add) if add.value == poll.value && add.call < poll.back => {}
-            _ => return Err(words::from_nowhere(history, poll.value)),
+            _ => return Err(witnesses::from_nowhere(history, poll.value)),
         }
     }
     Ok(())
@@ -154,25 +155,21 @@ fn full(history: &History, answer: Answer) -> Result<(), Broken> {
 /// `value` was polled while some smaller one was inside at every instant.
 fn overtakes(history: &History, value: i64) -> Result<(), Broken> {
     let (values, table) = removals_of(history)?;
-    let add = words::adders(history, value)[0];
-    let poll = words::takers(history, value)[0];
+    let add = witnesses::adders(history, value)[0];
+    let poll = witnesses::takers(history, value)[0];
     let called = history.operation(poll).start;
     let start = called.max(history.operation(add).start);
     let span = (start, history.operation(poll).end);
     let smaller = covering(history, &values, &table, span, |_, other| other < value);
-    let list = listed(smaller.iter());
-    let explanation = format!(
-        "poll by {} returned {value}, but {} {}{list} was inside, which should have left first.",
-        words::thread(history, poll),
-        match start == called {
-            true => "at every instant of the call",
-            false => "from the call of its insert on",
-        },
-        if smaller.len() == 1 { "" } else { "one of " },
-    );
     let calls = |value: &i64| {
-        words::adders(history, *value).into_iter().chain(words::takers(history, *value))
+        witnesses::adders(history, *value).into_iter().chain(witnesses::takers(history, *value))
     };
     let operations = [add, poll].into_iter().chain(smaller.iter().flat_map(calls)).collect();
-    Err(Broken::excusable(Witness { rule: "priority-order", explanation, operations }))
+    let explanation = Explanation::Order(OfOrder::NotSmallest {
+        value,
+        removal: poll,
+        smaller,
+        since_insertion: start != called,
+    });
+    Err(Broken::excusable(Witness::new("priority-order", explanation, operations)))
 }

@@ -18,7 +18,7 @@ use smallvec::{SmallVec, smallvec};
 use super::keys::{Index, Sums};
 use crate::check::data::events::Events;
 use crate::check::data::small::{Few, Small};
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::search::frontier::{Exhausted, OPEN_MAX, limit};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, Operation, OperationId, Thread};
@@ -342,27 +342,23 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
                 places[thread] = sets.call(event.id, want)?;
             }
         } else if !sets.settle(places[thread])? {
-            return Ok(Some(unexplained(history, &sets, places[thread])));
+            return Ok(Some(unexplained(&sets, places[thread])));
         }
     }
     Ok(None)
 }
 
-fn unexplained(history: &History, sets: &Sets, place: usize) -> Witness {
+fn unexplained(sets: &Sets, place: usize) -> Witness {
     let failed = sets.open(place).id;
     let others = sets.open.iter().flatten().map(|open| open.id).filter(|id| *id != failed);
     let others: Vec<_> = others.collect();
-    let mut before = String::new();
+    let mut keys_min = None;
     if let Want::Read { from, to, .. } = &sets.open(place).want {
         let count = |mask: &u64| sets.open(place).base + sets.added(*mask, *from, *to);
-        let least = sets.configurations.iter().map(count).min().expect("one is left");
-        before = format!(" Without those under way, as few as {least} keys were where it looked.");
+        keys_min = sets.configurations.iter().map(count).min();
     }
-    let explanation = format!(
-        "No order of the operations called before its return explains {}{}.{before}",
-        words::call(history, failed),
-        words::still_under_way(history, &others)
-    );
+    let explanation =
+        Explanation::Search(OfSearch::NoOrder { failed, under_way: others.clone(), keys_min });
     let operations = others.into_iter().chain([failed]).collect();
-    Witness { rule: "set-answer-in-order", explanation, operations }
+    Witness::new("set-answer-in-order", explanation, operations)
 }

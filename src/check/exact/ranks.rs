@@ -11,7 +11,7 @@ use crate::check::data::empty_answers::OpenRemovals;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::{Few, Small};
 use crate::check::data::values::{Values, added_by, taken_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
 use crate::check::verdict::Witness;
 use crate::core::history::History;
 use crate::core::operation::Status;
@@ -77,10 +77,10 @@ pub fn rank(history: &History, spec: &Spec, values: &Values) -> Result<Ranked, B
             called[thread] = rank;
         }
         if let Some(&value) = taken_by(owner, operation).first() {
-            let nowhere = || Broken::certain(words::from_nowhere(history, value));
+            let nowhere = || Broken::certain(witnesses::from_nowhere(history, value));
             let at = &mut ranks[values.get(value).ok_or_else(nowhere)?];
             if !returns && at.take_call != NONE {
-                return Err(Broken::certain(words::taken_twice(history, value)));
+                return Err(Broken::certain(witnesses::taken_twice(history, value)));
             }
             *(if returns { &mut at.take_return } else { &mut at.take_call }) = rank;
             if returns && at.add_call == NONE {
@@ -108,5 +108,5 @@ pub fn full_during(
     let event = Events::new(history).nth(returned as usize).expect("it was ranked");
     let span = (event.operation.start, event.operation.end);
     let inside = covering(history, values, &table, span, |_, _| true);
-    Ok(words::empty_while_full(history, event.id, &inside))
+    Ok(witnesses::empty_while_full(history, event.id, &inside))
 }

@@ -8,10 +8,10 @@
 use super::removals::{Broken, Taken};
 use super::{fifo, removals};
 use crate::check::data::values::{Values, added_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
+use crate::check::explanation::{Explanation, OfOrder};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, NEVER};
-use crate::core::operation::listed;
 use crate::model::Spec;
 
 /// An added value: its number, itself, and the timebox of its enqueue.
@@ -111,22 +111,20 @@ fn broken(
     let older = |a: &&Added| a.end < this.start && table[a.number].start > end;
     let older: Vec<i64> =
         added.iter().filter(older).take(spec.k as usize).map(|a| a.value).collect();
-    let list = listed(older.iter());
-    let taker = words::takers(history, this.value)[0];
-    let explanation = format!(
-        "dequeue of {} by {} had returned before any of {list} was dequeued, all enqueued before \
-         {} was: it was not among the {} oldest.",
-        this.value,
-        words::thread(history, taker),
-        this.value,
-        spec.k
-    );
-    let calls =
-        |value: i64| [words::adders(history, value), words::takers(history, value)].concat();
-    let mut operations: Vec<_> = older.into_iter().flat_map(calls).collect();
+    let removal = witnesses::takers(history, this.value)[0];
+    let calls = |value: i64| {
+        [witnesses::adders(history, value), witnesses::takers(history, value)].concat()
+    };
+    let mut operations: Vec<_> = older.iter().copied().flat_map(calls).collect();
     operations.extend(calls(this.value));
     operations.sort_unstable();
     operations.dedup();
-    let witness = Witness { rule: "k-order", explanation, operations };
+    let explanation = Explanation::Order(OfOrder::OvertookSeveral {
+        value: this.value,
+        removal,
+        older,
+        k: spec.k,
+    });
+    let witness = Witness::new("k-order", explanation, operations);
     Broken { witness, excusable: overtaken < spec.k as usize + most }
 }

@@ -4,7 +4,7 @@
 use crate::check::data::filter::passing;
 use crate::check::data::small::Small;
 use crate::check::data::values::{Values, added_by, taken_by};
-use crate::check::data::words;
+use crate::check::data::witnesses;
 use crate::check::verdict::Witness;
 use crate::core::history::{History, NEVER, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
@@ -59,10 +59,10 @@ pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> 
             any_bulk |= taken.len() > 1;
             for &value in taken {
                 let Some(number) = values.get(value) else {
-                    return Err(Broken::certain(words::from_nowhere(history, value)));
+                    return Err(Broken::certain(witnesses::from_nowhere(history, value)));
                 };
                 if table[number].start != NEVER {
-                    return Err(Broken::certain(words::taken_twice(history, value)));
+                    return Err(Broken::certain(witnesses::taken_twice(history, value)));
                 }
                 table[number] = Taken { start: operation.start, end: operation.end };
             }
@@ -108,7 +108,7 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
                 let number = values.added(at, value);
                 if table[number].start == NEVER {
                     let add = OperationId { thread: at as u32, index: index as u32 };
-                    return Err(Broken::excusable(words::lost(history, add, value)));
+                    return Err(Broken::excusable(witnesses::lost(add, value)));
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! [`super::set`] could not explain.
 
 use super::set::{Want, first_unexplained, want};
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::verdict::Witness;
 use crate::core::history::{Entry, History, OperationId, Thread};
 use crate::core::operation::{Op, Status};
@@ -32,18 +32,11 @@ pub fn contradiction(history: &History, failed: OperationId) -> Witness {
     let mut ids: Vec<_> = history.ids().filter(on_key).collect();
     ids.sort_by_key(|id| (history.operation(*id).start, *id));
     let evidence = shortest(history, &ids, failed);
-    let before = match evidence.from_start {
-        true => "absent at first",
-        false => "present or absent before, which makes no difference",
-    };
+    let was_absent = evidence.from_start;
     let operations: Vec<_> = evidence.optional.into_iter().chain(evidence.certain).collect();
-    let explanation = format!(
-        "Key {key} was {before}. No order of these {} operations on it explains their answers; the \
-         one that none can bring about is {}.",
-        operations.len(),
-        words::call(history, failed)
-    );
-    Witness { rule: "set-answer", explanation, operations }
+    let explanation =
+        Explanation::Search(OfSearch::OfSet { failed, count: operations.len(), was_absent });
+    Witness::new("set-answer", explanation, operations)
 }
 
 /// The latest few of `ids` (by start) that contradict each other: twice as many are tried until

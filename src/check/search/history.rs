@@ -12,7 +12,8 @@ use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
-use crate::check::data::words::{self, UNEXPLAINED};
+use crate::check::data::witnesses::UNEXPLAINED;
+use crate::check::explanation::{Explanation, OfSearch, OfValues};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
@@ -144,7 +145,7 @@ fn walk<'a, M: Model<Call<'a>>>(
         if event.operation.status == Status::Empty && !must_be_true(spec, lone) {
             position.respond_unpromised(&mut search, event.id);
         } else if !position.respond(&mut search, event.id)? {
-            return Ok(Some(unexplained(history, event.id, position.under_way())));
+            return Ok(Some(unexplained(event.id, position.under_way())));
         }
     }
     if history.drained && !search.can_be_empty(&position.frontier)? {
@@ -153,14 +154,14 @@ fn walk<'a, M: Model<Call<'a>>>(
     Ok(None)
 }
 
-fn unexplained(history: &History, failed: OperationId, others: Vec<OperationId>) -> Witness {
-    let explanation = format!(
-        "No order of the operations called before its return explains {}{}.",
-        words::call(history, failed),
-        words::still_under_way(history, &others)
-    );
+fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
+    let explanation = Explanation::Search(OfSearch::NoOrder {
+        failed,
+        under_way: others.clone(),
+        keys_min: None,
+    });
     let operations = others.into_iter().chain([failed]).collect();
-    Witness { rule: UNEXPLAINED, explanation, operations }
+    Witness::new(UNEXPLAINED, explanation, operations)
 }
 
 /// Something remains after the structure answered empty: the values that nobody took.
@@ -170,24 +171,20 @@ fn left_over(history: &History) -> Witness {
         let removals = thread.operations().iter();
         taken.extend(removals.flat_map(|o| crate::check::data::values::taken_by(thread, o)));
     }
-    let (mut lost, mut operations) = (Vec::new(), Vec::new());
+    let (mut values, mut operations) = (Vec::new(), Vec::new());
     for id in history.ids() {
         let thread = &history.threads[id.thread as usize];
         for value in added_by(thread, history.operation(id)) {
             match taken.iter().position(|other| other == value) {
                 Some(at) => drop(taken.swap_remove(at)),
                 None => {
-                    lost.push(value.to_string());
+                    values.push(*value);
                     operations.push(id);
                 }
             }
         }
     }
     operations.dedup();
-    let explanation = format!(
-        "The structure answered empty after every call had returned, yet no order of the \
-         operations takes out all that was added; never taken were: {}.",
-        lost.join(", ")
-    );
-    Witness { rule: "lost", explanation, operations }
+    let explanation = Explanation::Values(OfValues::AllLost(values));
+    Witness::new("lost", explanation, operations)
 }

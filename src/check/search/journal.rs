@@ -14,10 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::frontier::{Exhausted, Frontier, Search};
 use super::position::Position;
 use super::steps::previous;
+use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{NEVER, OperationId};
 use crate::core::journal::Journal;
 use crate::model::Model;
+
+/// States that a witness describes.
+const STATES_MAX: usize = 4;
 
 /// Operations that are judged together.
 type Part = Vec<OperationId>;
@@ -149,18 +153,18 @@ fn walk<O: Clone + Debug, M: Model<O>>(
     Ok(None)
 }
 
-/// The states of the configurations that are left, at most four.
-fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) -> String {
-    let mut states: Vec<String> = Vec::new();
+/// The states of the configurations that are left.
+fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) -> States {
+    let mut described: Vec<String> = Vec::new();
     for configuration in &frontier.configurations {
         let state = model.describe_state(&configuration.state);
-        if !states.contains(&state) {
-            states.push(state);
+        if !described.contains(&state) {
+            described.push(state);
         }
     }
-    let more = if states.len() > 4 { " or others" } else { "" };
-    states.truncate(4);
-    states.join(" or ") + more
+    let are_more = described.len() > STATES_MAX;
+    described.truncate(STATES_MAX);
+    States { described, are_more }
 }
 
 fn unexplained<O: Debug, M: Model<O>>(
@@ -170,20 +174,14 @@ fn unexplained<O: Debug, M: Model<O>>(
     failed: OperationId,
 ) -> Witness {
     let open = position.under_way();
-    let others = match open.len() {
-        0 => String::new(),
-        1 => "; the call still under way then does not change that".to_string(),
-        n => format!("; the {n} calls still under way then do not change that"),
-    };
-    let explanation = format!(
-        "No order of the operations called before its return explains {} by client {}{others}. The \
-         state may have been {}.",
-        model.describe(&journal.get(failed).operation),
-        journal.client(failed),
-        states(model, &position.frontier)
-    );
+    let explanation = Explanation::Search(OfSearch::OfModel {
+        operation: model.describe(&journal.get(failed).operation),
+        client: journal.client(failed),
+        under_way: open.len(),
+        states: states(model, &position.frontier),
+    });
     let operations = open.into_iter().chain([failed]).collect();
-    Witness { rule: "not-linearizable", explanation, operations }
+    Witness::new("not-linearizable", explanation, operations)
 }
 
 fn left_over<O: Debug, M: Model<O>>(
@@ -192,10 +190,7 @@ fn left_over<O: Debug, M: Model<O>>(
     frontier: &Frontier<O, M::State>,
     part: &Part,
 ) -> Witness {
-    let explanation = format!(
-        "After every call had returned and the structure had been drained, something is left: {}.",
-        states(model, frontier)
-    );
+    let explanation = Explanation::Search(OfSearch::ModelNotEmpty(states(model, frontier)));
     let last = part.iter().max_by_key(|id| journal.get(**id).start).copied();
-    Witness { rule: "lost", explanation, operations: last.into_iter().collect() }
+    Witness::new("lost", explanation, last.into_iter().collect())
 }

@@ -10,12 +10,15 @@ use super::steps::call_of;
 use super::strings::Strings;
 use super::{cells, parallel, text_witness};
 use crate::check::data::events::Events;
-use crate::check::data::words;
+use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Op;
-use crate::model::{Call, Cell, Expect, Kind, Spec, key, returns_value};
+use crate::model::{Call, Cell, Expect, Expected, Kind, Spec, key, returns_value};
 use rustc_hash::FxHashMap;
+
+/// Answers that a witness names, of those that would have been right.
+const ANSWERS_MAX: usize = 4;
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
@@ -89,36 +92,25 @@ where
     M::State: 's,
 {
     let call = call_of(history, failed);
-    let mut answers: Vec<String> = Vec::new();
+    let mut expected: Vec<Expected> = Vec::new();
     for state in states {
-        let answer = model.expected(state, &call).words(call.op, &|value| value.to_string());
-        if !answers.contains(&answer) {
-            answers.push(answer);
+        let answer = model.expected(state, &call);
+        if !expected.contains(&answer) {
+            expected.push(answer);
         }
     }
-    answers.truncate(4);
-    let way = match others.len() {
-        0 => String::new(),
-        1 => format!(
-            "; {} was still under way, and does not bring that answer about either",
-            words::called(history, others[0])
-        ),
-        n => format!("; the {n} calls still under way do not bring that answer about either"),
-    };
-    let explanation = format!(
-        "No order explains {}.{} In every order that explains the answers until then, it should \
-         have answered {}{way}.",
-        words::call(history, failed),
-        nowhere(history, failed).unwrap_or_default(),
-        answers.join(" or ")
-    );
+    expected.truncate(ANSWERS_MAX);
+    let under_way = others.clone();
+    let unwritten = unwritten(history, failed);
+    let explanation =
+        Explanation::Search(OfSearch::OfKey { failed, under_way, unwritten, expected });
     let operations = others.into_iter().chain([failed]).collect();
-    Witness { rule: "not-linearizable", explanation, operations }
+    Witness::new("not-linearizable", explanation, operations)
 }
 
-/// That a call handed out what nobody had written; none where somebody had, or which this does not
-/// know.
-fn nowhere(history: &History, failed: OperationId) -> Option<String> {
+/// The value that a call handed out and nobody had written; none where somebody had, or which this
+/// does not know.
+fn unwritten(history: &History, failed: OperationId) -> Option<i64> {
     let call = call_of(history, failed);
     let value = *call.results.first().filter(|_| returns_value(&call))?;
     let (of, end) = (key(call.op, call.args), history.operation(failed).end);
@@ -129,5 +121,5 @@ fn nowhere(history: &History, failed: OperationId) -> Option<String> {
     };
     let is_initial = call.op == Op::RegisterRead && value == 0;
     let written = is_initial || history.ids().any(|id| id != failed && writes(id));
-    (!written).then(|| format!(" No call that had begun by then writes {value}."))
+    (!written).then_some(value)
 }

@@ -10,10 +10,11 @@
 use std::collections::HashSet;
 
 use crate::check::data::values::{added_by, taken_by};
-use crate::check::data::words::{self, UNEXPLAINED};
+use crate::check::data::witnesses::UNEXPLAINED;
+use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::verdict::Witness;
 use crate::core::history::{Entry, History, OperationId, Thread};
-use crate::core::operation::{Op, listed};
+use crate::core::operation::Op;
 use crate::model::{Kind, Spec};
 
 /// Values up to which a history is cut down, and histories that are judged on the way.
@@ -124,14 +125,12 @@ impl Minimization<'_> {
     fn witness(&self) -> Witness {
         let operations = self.only(&self.keep).1;
         let last = operations.iter().max_by_key(|id| self.history.operation(**id).end);
-        let last = last.map_or(String::new(), |id| words::call(self.history, *id));
-        let list = listed(self.keep.iter());
-        let explanation = format!(
-            "No order of these {} operations explains how {list} were added and taken; the last \
-             to return is {last}.",
-            operations.len(),
-        );
-        Witness { rule: UNEXPLAINED, explanation, operations }
+        let explanation = Explanation::Search(OfSearch::OfValues {
+            values: self.keep.clone(),
+            count: operations.len(),
+            last: *last.expect("no history without operations is contradicted"),
+        });
+        Witness::new(UNEXPLAINED, explanation, operations)
     }
 }
 
@@ -180,8 +179,11 @@ mod tests {
         let ops: Vec<&str> =
             witness.operations.iter().map(|id| history.operation(*id).op.name()).collect();
         let expected = ["enqueue_bulk", "dequeue_bulk", "dequeue_bulk", "enqueue_bulk"];
-        assert_eq!(ops, expected, "{}", witness.explanation);
-        assert!(!witness.explanation.contains("900"), "{}", witness.explanation);
+        assert_eq!(ops, expected, "{witness:?}");
+        let Explanation::Search(OfSearch::OfValues { values, .. }) = &*witness.explanation else {
+            panic!("{witness:?}")
+        };
+        assert!(values.iter().all(|value| *value < 900), "{values:?}");
     }
 
     /// What everything rests on: parts of a history that has an order have one.

@@ -4,7 +4,7 @@
 //!
 //! It is for keys of which no value is written twice: a value then names its write.
 
-use crate::check::data::words::{answered, called};
+use crate::check::explanation::{Explanation, OfRecords, OfValues};
 use crate::check::verdict::Witness;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
@@ -65,27 +65,35 @@ impl<'a> Key<'a> {
         Some(Key { history, get, found: history.results(get), writes, by_value })
     }
 
-    fn witness(&self, rule: &'static str, why: String, writes: &[&Write]) -> Witness {
-        let (called, answered) = (called(self.history, self.get), answered(self.history, self.get));
-        let explanation = format!("{called} {answered}: {why}");
-        let operations = writes.iter().map(|write| write.id).chain([self.get]).collect();
-        Witness { rule, explanation, operations }
+    fn witness(
+        &self,
+        rule: &'static str,
+        explanation: Explanation,
+        writes: &[OperationId],
+    ) -> Witness {
+        let operations = writes.iter().copied().chain([self.get]).collect();
+        Witness::new(rule, explanation, operations)
     }
 
     /// A value that nobody had begun to write.
     fn foreign(&self) -> Option<Witness> {
         let value = self.found.iter().find(|value| !self.by_value.contains_key(value))?;
-        let why = format!("no call that had begun by then writes {value}.");
-        Some(self.witness("from-nowhere", why, &[]))
+        let explanation = Explanation::Values(OfValues::FromNowhere {
+            value: *value,
+            found: self.get,
+            addition: None,
+        });
+        Some(self.witness("from-nowhere", explanation, &[]))
     }
 
     /// A value that is there twice.
     fn repeated(&self) -> Option<Witness> {
         let is_again = |at: &usize| self.found[..*at].contains(&self.found[*at]);
         let value = self.found[(0..self.found.len()).find(is_again)?];
-        let write = &self.writes[self.by_value[&value]];
-        let why = format!("{value} is there twice, and only {} wrote it.", self.called(write));
-        Some(self.witness("appended-twice", why, &[write]))
+        let write = self.writes[self.by_value[&value]].id;
+        let explanation =
+            Explanation::Records(OfRecords::WrittenTwice { get: self.get, value, write });
+        Some(self.witness("appended-twice", explanation, &[write]))
     }
 
     /// A write that was over before the get began, and that no put can have replaced.
@@ -100,12 +108,9 @@ impl<'a> Key<'a> {
         };
         let write = self.writes.iter().filter(is_over).find(is_lost)?;
         let rule = if write.puts { "lost-put" } else { "lost-append" };
-        let why = format!(
-            "{} had returned before, what it wrote is not there, and no put can have come in \
-             between.",
-            self.called(write)
-        );
-        Some(self.witness(rule, why, &[write]))
+        let explanation =
+            Explanation::Records(OfRecords::NotWritten { get: self.get, write: write.id });
+        Some(self.witness(rule, explanation, &[write.id]))
     }
 
     /// Two values in the other order than that of their writes.
@@ -115,13 +120,9 @@ impl<'a> Key<'a> {
             .enumerate()
             .flat_map(|(at, first)| writes().skip(at + 1).map(move |second| (first, second)));
         let (first, second) = pairs.into_iter().find(|(first, second)| second.end < first.start)?;
-        let (early, late) = (self.called(second), self.called(first));
-        let why = format!("{early} had returned before {late} was called, and stands behind it.");
-        Some(self.witness("misplaced-append", why, &[second, first]))
-    }
-
-    fn called(&self, write: &Write) -> String {
-        called(self.history, write.id)
+        let writes = [second.id, first.id];
+        let explanation = Explanation::Records(OfRecords::Misplaced { get: self.get, writes });
+        Some(self.witness("misplaced-append", explanation, &writes))
     }
 }
 

@@ -6,7 +6,9 @@ use super::checker::{explained, witness};
 use super::in_flight::first_under_way;
 use super::orders::contradicted;
 use super::transaction::{Outcome, Transaction};
-use crate::check::data::words;
+use crate::check::explanation::{
+    Anomaly, Explanation, NoOrderOfTransactions, OfTransactions, OfValues,
+};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
@@ -19,8 +21,8 @@ const CUT_DOWN_MAX: usize = 400;
 /// How often the minimized transactions are minimized once more.
 const PASSES_MAX: usize = 4;
 
-/// Most transactions that are described one by one, of those that could not be minimized.
-const TOLD_MAX: usize = 10;
+/// Most transactions that are named one by one, of those that could not be minimized.
+const NAMED_MAX: usize = 10;
 
 /// Steps of a search that only minimizes a witness.
 const CUT_DOWN_STEPS: u64 = 200_000;
@@ -82,12 +84,9 @@ fn torn(history: &History, transaction: &Transaction) -> Option<Witness> {
     let first = history.operation(before);
     let own = first.op != Op::StoreRead && first.status == Status::Ok;
     let rule = if own { "own-write-lost" } else { "non-repeatable-read" };
-    let explanation = format!(
-        "In one transaction, with no change of the key by itself in between: {}; then {}.",
-        words::call(history, before),
-        words::call(history, after)
-    );
-    Some(Witness { rule, explanation, operations: vec![before, after] })
+    let operations = [before, after];
+    let explanation = Explanation::Transactions(OfTransactions::Torn(operations));
+    Some(Witness::new(rule, explanation, operations.to_vec()))
 }
 
 /// A value that nobody may have committed.
@@ -109,27 +108,26 @@ fn bad_read(
         return None;
     }
     let read = read_of(history, reader, key);
-    let call = words::call(history, read);
+    let not_committed = |writer: &Transaction, is_replaced| {
+        Explanation::Transactions(OfTransactions::NotCommitted {
+            read,
+            writer: writer.operations[0],
+            is_replaced,
+        })
+    };
     let (rule, explanation) = match others.next() {
-        None => ("from-nowhere", format!("{call}: no other transaction wrote {value} there.")),
-        Some(writer) if !writer.may_commit() => {
-            let by = words::thread(history, writer.operations[0]);
-            let text = format!("{call}, which a transaction of {by} wrote that did not commit.");
-            ("aborted-read", text)
-        }
-        Some(writer) => {
-            let by = words::thread(history, writer.operations[0]);
-            let text = format!(
-                "{call}, which a transaction of {by} wrote and replaced before it committed."
-            );
-            ("intermediate-read", text)
-        }
+        None => (
+            "from-nowhere",
+            Explanation::Values(OfValues::FromNowhere { value, found: read, addition: None }),
+        ),
+        Some(writer) if !writer.may_commit() => ("aborted-read", not_committed(writer, false)),
+        Some(writer) => ("intermediate-read", not_committed(writer, true)),
     };
     let mut operations: Vec<OperationId> =
         writers.flat_map(|t| t.operations.iter().copied()).collect();
     operations.push(read);
     operations.dedup();
-    Some(Witness { rule, explanation, operations })
+    Some(Witness::new(rule, explanation, operations))
 }
 
 /// A value that was committed with a later timestamp than that at which the reader reads. Where the
@@ -148,16 +146,17 @@ fn too_new(
     let writer = writer.filter(|writer| writer.may_commit())?;
     let commit = writer.commit_at.filter(|commit| *commit > at)?;
     let read = read_of(history, reader, key);
-    let explanation = format!(
-        "{}, at the read timestamp {at}; a transaction of {} wrote {value} there and committed at \
-         the timestamp {commit}.",
-        words::call(history, read),
-        words::thread(history, writer.operations[0])
-    );
+    let explanation = Explanation::Transactions(OfTransactions::FutureRead {
+        read,
+        read_at: at,
+        value,
+        writer: writer.operations[0],
+        commit_at: commit,
+    });
     let mut operations: Vec<OperationId> =
         writer.operations.iter().chain([&reader.operations[0]]).copied().collect();
     operations.push(read);
-    Some(Witness { rule: "future-read", explanation, operations })
+    Some(Witness::new("future-read", explanation, operations))
 }
 
 /// The operation by which a transaction first found what lies under `key`.
@@ -250,33 +249,27 @@ fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
 
 /// The witness of these, the last of `count` that are refused.
 fn not_repeatable(history: &History, kind: Kind, all: &[Asked], count: usize) -> Witness {
-    let orders = match kind {
-        Kind::Serializable if count == all.len() => contradicted(history, all),
-        _ => String::new(),
+    let is_serializable = kind == Kind::Serializable;
+    let orders = match is_serializable && count == all.len() {
+        true => contradicted(history, all),
+        false => Vec::new(),
     };
     let asked: Vec<&Transaction> = all.iter().map(|(_, asked)| *asked).collect();
-    let rule = name(kind, &asked, count == all.len());
+    let anomaly = anomaly(kind, &asked, count == all.len());
     let all: Vec<&Transaction> = all.iter().map(|(t, _)| *t).collect();
-    let who = |t: &&Transaction| {
-        let began = history.operation(t.operations[0]).start;
-        format!("{} (begun at {began})", words::thread(history, t.operations[0]))
-    };
-    let (last, rest) =
-        if count > all.len() { (TOLD_MAX, "; the last are ") } else { (count, ": ") };
-    let who: Vec<String> = all[all.len() - last..].iter().map(who).collect();
-    let promise = match kind {
-        Kind::Serializable => "No order of whole transactions",
-        _ => "No choice of snapshots and commits",
-    };
+    let last = if count > all.len() { NAMED_MAX } else { count };
     let is_committed = |t: &&Transaction| matches!(t.outcome, Outcome::Committed { .. });
-    let which = if all.iter().all(is_committed) { "that they" } else { "which of them" };
-    let explanation = format!(
-        "{promise} within their timeboxes explains what these {count} transactions read and \
-         {which} committed{rest}{}.{}{orders}",
-        who.join(", "),
-        meaning(rule)
-    );
-    witness(rule, explanation, &all)
+    let explanation =
+        Explanation::Transactions(OfTransactions::NoOrder(Box::new(NoOrderOfTransactions {
+            is_serializable,
+            anomaly,
+            count,
+            are_committed: all.iter().all(is_committed),
+            begins: all[all.len() - last..].iter().map(|t| t.operations[0]).collect(),
+            orders,
+        })));
+    let unnamed = if is_serializable { "not-serializable" } else { "not-a-snapshot" };
+    witness(anomaly.map_or(unnamed, Anomaly::rule), explanation, &all)
 }
 
 /// What was found under a key.
@@ -297,7 +290,7 @@ fn is_read(transaction: &Transaction, found: &FxHashSet<Found>) -> bool {
 }
 
 /// What went wrong, as far as it is certain; `whole` if these are all that have a part in it.
-fn name(kind: Kind, all: &[&Transaction], whole: bool) -> &'static str {
+fn anomaly(kind: Kind, all: &[&Transaction], whole: bool) -> Option<Anomaly> {
     let committed = || all.iter().filter(|t| matches!(t.outcome, Outcome::Committed { .. }));
     let pairs = || committed().flat_map(|a| committed().map(move |b| (*a, *b)));
     let distinct = |(a, b): &(&Transaction, &Transaction)| !std::ptr::eq(*a, *b);
@@ -333,16 +326,17 @@ fn name(kind: Kind, all: &[&Transaction], whole: bool) -> &'static str {
         pairs().filter(distinct).any(|pair| test(&pair))
     };
     match kind {
-        _ if any(&lost) => "lost-update",
-        Kind::Snapshot if all.len() == 2 && any(&overwritten) => "write-conflict",
-        Kind::Serializable if any(&backwards) => "timestamp-order",
-        Kind::Serializable if any(&skew) => "write-skew",
+        _ if any(&lost) => Some(Anomaly::LostUpdate),
+        Kind::Snapshot if all.len() == 2 && any(&overwritten) => Some(Anomaly::WriteConflict),
+        Kind::Serializable if any(&backwards) => Some(Anomaly::TimestampOrder),
+        Kind::Serializable if any(&skew) => Some(Anomaly::WriteSkew),
         _ if writers_and_others(all).any(|(a, b)| is_fractured(a, b, all, whole)) => {
-            "fractured-read"
+            Some(Anomaly::FracturedRead)
         }
-        _ if writers_and_others(all).any(|(a, b)| is_stale(a, b, all, whole)) => "stale-read",
-        Kind::Serializable => "not-serializable",
-        _ => "not-a-snapshot",
+        _ if writers_and_others(all).any(|(a, b)| is_stale(a, b, all, whole)) => {
+            Some(Anomaly::StaleRead)
+        }
+        _ => None,
     }
 }
 
@@ -409,17 +403,5 @@ pub(super) fn end(transaction: &Transaction) -> u64 {
     match transaction.outcome {
         Outcome::Committed { end, .. } => end,
         _ => u64::MAX,
-    }
-}
-
-fn meaning(rule: &str) -> &'static str {
-    match rule {
-        "write-conflict" => " Both changed one key, and neither can have seen the other's change.",
-        "timestamp-order" => " One was over before another began that has the earlier timestamp.",
-        "lost-update" => " Two read one version of a key and both replaced it.",
-        "write-skew" => " Each of two read what the other replaced.",
-        "fractured-read" => " One saw a part of what another committed at once.",
-        "stale-read" => " One read what had been replaced before it began.",
-        _ => "",
     }
 }

@@ -24,6 +24,7 @@ use super::stamped::{Stamp, stamp};
 use super::store::{Isolated, Point, Serial};
 use super::transaction::{Outcome, Transaction};
 use super::{anomaly, stamped, transaction};
+use crate::check::explanation::Explanation;
 use crate::check::search::journal;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, NEVER};
@@ -206,9 +207,9 @@ pub(super) fn points(transactions: &[&Transaction]) -> Journal<Point> {
 /// The witness that names these transactions.
 pub(super) fn witness(
     rule: &'static str,
-    explanation: String,
+    explanation: Explanation,
     transactions: &[&Transaction],
 ) -> Witness {
     let operations = transactions.iter().flat_map(|t| t.operations.iter().copied()).collect();
-    Witness { rule, explanation, operations }
+    Witness::new(rule, explanation, operations)
 }

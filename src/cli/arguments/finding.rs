@@ -61,10 +61,21 @@ tried, and said to reproduce only as far as it did. docs/exporting.md has more.
 
 Exit status: 1 if the program shows the bug, 3 if it does not or was not tried, 2 on errors.";
 
+/// Whether what a finding brings may be compiled and run.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Trust {
+    /// Compile and run what the finding names, although it was not made here, or is compiled with
+    /// flags that can make the compiler itself run code
+    #[arg(long = "trust")]
+    pub given: bool,
+}
+
 #[derive(Args, Debug)]
 pub struct Shrink {
     /// Directory of a finding
     pub finding: PathBuf,
+    #[command(flatten)]
+    pub trust: Trust,
     #[command(flatten)]
     pub run: Run,
 }
@@ -76,6 +87,8 @@ pub struct Explain {
     /// Show every step, not only those that other threads can notice
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub trust: Trust,
     #[command(flatten)]
     pub run: Run,
 }
@@ -90,6 +103,8 @@ pub struct Export {
     /// Do not compile and run the program
     #[arg(long)]
     pub no_try: bool,
+    #[command(flatten)]
+    pub trust: Trust,
     /// How long all trials together may take: of programs that force the order of the finding, each
     /// compiled and run, and then of one that is left to chance
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
@@ -108,6 +123,8 @@ pub struct Replay {
     /// Check the recorded history only; run nothing
     #[arg(long)]
     pub history_only: bool,
+    #[command(flatten)]
+    pub trust: Trust,
     #[command(flatten)]
     pub rr: Rr,
     #[command(flatten)]

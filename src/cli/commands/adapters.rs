@@ -9,6 +9,7 @@ use crate::adapter::catalog::{Adapter, Catalog};
 use crate::adapter::compile::{Flavour, Request, Toolchain};
 use crate::adapter::sources::Sources;
 use crate::core::plan::{Engine, Plan};
+use crate::finding::trust::Trusted;
 use crate::fuzz::engine::flavour_for;
 use crate::report::output::{note, warning};
 
@@ -39,8 +40,8 @@ impl Adapters {
     }
 
     /// Compiles the plan's adapter for its engine, or takes the library from the cache.
-    pub fn compile(&self, plan: &Plan) -> Result<PathBuf> {
-        let request = self.request(plan)?;
+    pub fn compile(&self, plan: &Plan, trusted: Trusted) -> Result<PathBuf> {
+        let request = self.request(plan, trusted)?;
         let compiled = match self.toolchain.compile(&request) {
             Err(_) if plan.engine == Engine::Rr && request.flavour == Flavour::Hooked => {
                 let plain = Request { flavour: Flavour::Plain, ..request };
@@ -60,7 +61,7 @@ impl Adapters {
     }
 
     /// The request that compiles the plan's adapter for its engine.
-    pub fn request(&self, plan: &Plan) -> Result<Request> {
+    pub fn request(&self, plan: &Plan, _: Trusted) -> Result<Request> {
         let build = &plan.build;
         let adapter = self.find(&build.adapter)?;
         Ok(Request {

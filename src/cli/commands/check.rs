@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
@@ -15,6 +16,7 @@ use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
+use crate::report::explanation::partials;
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::report::{text, timeline};
@@ -33,7 +35,7 @@ struct Json {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     witness: Vec<OperationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    partials: Option<Partials>,
+    partials: Option<Value>,
 }
 
 /// Most threads that check independent keys of a long history.
@@ -60,8 +62,8 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     for recorded in &histories {
         let started = Instant::now();
         let model = recorded.known_model()?;
-        let verdict = recorded.rendered(check::check(&recorded.history, &model, &limits));
-        let partials = partials(recorded, model, &verdict);
+        let verdict = check::check(&recorded.history, &model, &limits);
+        let partials = longest(recorded, model, &verdict);
         recorded.notes.iter().for_each(|note| note!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
@@ -73,8 +75,7 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
             ..result(args, recorded, &verdict)
         });
         if args.format.json {
-            let partials = partials.clone();
-            all.push(Json { partials, ..json(recorded, model, verdict.clone()) });
+            all.push(json(recorded, model, &verdict, partials.as_ref()));
         } else if !reports.take_stdout() {
             print_verdict(recorded, model, &verdict, partials.as_ref(), out);
         }
@@ -126,7 +127,7 @@ fn result(args: &arguments::Check, recorded: &RecordedHistory, verdict: &Verdict
         Verdict::Consistent => Ended::Well,
         Verdict::Inconclusive(why) => Ended::NotDecided(why.clone()),
         Verdict::Violation(witness) => {
-            Ended::Violated { rule: witness.rule.to_string(), why: witness.explanation.clone() }
+            Ended::Violated { rule: witness.rule.to_string(), why: recorded.sentences(witness) }
         }
     };
     Run {
@@ -144,23 +145,17 @@ fn run_of(args: &arguments::Check, name: String) -> Run {
 }
 
 /// The longest partial linearizations of a history that violates the model.
-fn partials(recorded: &RecordedHistory, model: Spec, verdict: &Verdict) -> Option<Partials> {
+fn longest(recorded: &RecordedHistory, model: Spec, verdict: &Verdict) -> Option<Partials> {
     let Verdict::Violation(witness) = verdict else { return None };
-    let mut partials = check::partials(&recorded.history, &model, witness).ok()?;
-    partials.key = partials.key.map(|key| recorded.strings.render(&key));
-    for partial in &mut partials.partials {
-        partial.before = recorded.strings.render(&partial.before);
-        for step in &mut partial.steps {
-            step.state = recorded.strings.render(&step.state);
-        }
-        for expected in &mut partial.expected {
-            *expected = recorded.strings.render(expected);
-        }
-    }
-    Some(partials)
+    check::partials(&recorded.history, &model, &witness.operations).ok()
 }
 
-fn json(recorded: &RecordedHistory, model: Spec, verdict: Verdict) -> Json {
+fn json(
+    recorded: &RecordedHistory,
+    model: Spec,
+    verdict: &Verdict,
+    partials: Option<&Partials>,
+) -> Json {
     let mut json = Json {
         history: recorded.name.clone(),
         model: model.to_string(),
@@ -169,16 +164,17 @@ fn json(recorded: &RecordedHistory, model: Spec, verdict: Verdict) -> Json {
         rule: None,
         explanation: None,
         witness: Vec::new(),
-        partials: None,
+        partials: partials.map(|all| partials::json(all, &recorded.history, &recorded.strings)),
     };
     match verdict {
         Verdict::Consistent => {}
         Verdict::Inconclusive(reason) => {
-            (json.verdict, json.explanation) = ("inconclusive", Some(reason));
+            (json.verdict, json.explanation) = ("inconclusive", Some(reason.clone()));
         }
-        Verdict::Violation(Witness { rule, explanation, operations }) => {
-            (json.verdict, json.rule) = ("violation", Some(rule));
-            (json.explanation, json.witness) = (Some(explanation), operations);
+        Verdict::Violation(witness) => {
+            (json.verdict, json.rule) = ("violation", Some(witness.rule));
+            (json.explanation, json.witness) =
+                (Some(recorded.sentences(witness)), witness.operations.clone());
         }
     }
     json
@@ -199,12 +195,12 @@ fn print_verdict(
         Verdict::Inconclusive(reason) => writeln!(out, "{name}: not decided: {reason}"),
         Verdict::Violation(witness) => {
             writeln!(out, "{name}: violates {model} ({})", witness.rule);
-            writeln!(out, "{}\n", witness.explanation);
-            writeln!(out, "{}", recorded.strings.render(&picture(recorded, witness)));
+            writeln!(out, "{}\n", recorded.sentences(witness));
+            writeln!(out, "{}", picture(recorded, witness));
         }
     }
     if let Some(partials) = partials {
-        writeln!(out, "{}", recorded.strings.render(&partials.sentences(&recorded.history)));
+        writeln!(out, "{}", partials::text(partials, &recorded.history, &recorded.strings));
     }
 }
 
@@ -212,11 +208,11 @@ fn print_verdict(
 fn picture(recorded: &RecordedHistory, witness: &Witness) -> String {
     let (history, operations) = (&recorded.history, &witness.operations);
     if history.len() > SHOWN_WHOLE {
-        return timeline::draw(history, operations, recorded.unit);
+        return timeline::draw(history, operations, recorded.unit, &recorded.strings);
     }
     let mut all: Vec<_> = history.ids().collect();
     all.sort_by_key(|id| (history.operation(*id).start, *id));
-    let drawn = timeline::draw(history, &all, recorded.unit);
+    let drawn = timeline::draw(history, &all, recorded.unit, &recorded.strings);
     match text::witness_note(&all, operations) {
         Some(about) => format!("{drawn}\n  {about}\n"),
         None => drawn,

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::adapters::Adapters;
 use super::page::touch;
 use crate::cli::arguments;
+use crate::core::files;
 use crate::finding::known::KnownIssues;
 use crate::finding::{Finding, Stored};
 use crate::report::output::{Output, warning};
@@ -101,7 +102,11 @@ fn put(path: &Path, text: &str, out: &mut Output) -> Result<()> {
         writeln!(out, "{text}");
         return Ok(());
     }
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    // It was there when the run began.
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| files::put(path, text.as_bytes()))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The repository that contains the directory, or else the directory.
@@ -115,6 +120,8 @@ fn adapter(finding: &Finding) -> PathBuf {
     if name.is_absolute() {
         return name.to_path_buf();
     }
-    let bundled = Adapters::open().and_then(|adapters| adapters.find(&name.to_string_lossy()));
-    bundled.map_or_else(|_| name.with_extension("cpp"), |adapter| adapter.source)
+    let adapters = Adapters::open();
+    let mut bundled = adapters.iter().flat_map(|adapters| adapters.catalog().bundled());
+    let named = bundled.find(|adapter| Path::new(&adapter.name) == name);
+    named.map_or_else(|| name.with_extension("cpp"), |adapter| adapter.source.clone())
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::source::{self, RecordedHistory};
 use crate::cli::arguments;
+use crate::core::files;
 use crate::core::operation::Family;
 use crate::core::outcome::Outcome;
 use crate::exchange;
@@ -19,7 +20,8 @@ pub fn run(args: &arguments::Convert, out: &mut Output) -> Result<Outcome> {
         .map_err(|error| anyhow!("{}: {error}", recorded.name))?;
     match &args.out {
         Some(out) => {
-            std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
+            files::put(out, text.as_bytes())
+                .with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => write!(out, "{text}"),
     }

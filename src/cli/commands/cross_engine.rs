@@ -55,7 +55,7 @@ fn prepared(engine: Engine, stored: &Stored, options: &Options) -> Result<Option
     if is_hooked && !adapters.find(&plan.build.adapter)?.head.hookable {
         bail!("its adapter says `Engine: native`");
     }
-    let library = adapters.compile(&plan)?;
+    let library = adapters.compile(&plan, options.trusted)?;
     if is_hooked {
         require_hooks(&library, &mut plan.control)?;
     }

@@ -13,15 +13,16 @@ use crate::cli::arguments;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, quoted};
 use crate::finding::Stored;
+use crate::finding::trust::Trusted;
 use crate::report::debugger;
 use crate::report::debugger::Stop;
 use crate::report::output::note;
 
 /// Returns only with an error.
-pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
+pub fn run(stored: &mut Stored, trusted: Trusted, args: &arguments::Replay) -> Result<Outcome> {
     let asked = &args.stop;
     if stored.finding.plan.engine == Engine::Rr {
-        return recording::debug(stored, args);
+        return recording::debug(stored, trusted, args);
     }
     if asked.reverse {
         bail!("only recordings of rr can be run backwards: this finding is not of --engine rr");
@@ -41,7 +42,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
     };
     let arguments = debugger::arguments(stored, &stop)?;
     require_gdb()?;
-    debugger::write(stored, &Adapters::open()?.compile(plan)?, &harness_program()?)?;
+    debugger::write(stored, &Adapters::open()?.compile(plan, trusted)?, &harness_program()?)?;
     let mut gdb = Command::new("gdb");
     gdb.args(&arguments).args(&asked.arguments);
     let words = arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

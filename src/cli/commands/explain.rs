@@ -1,10 +1,10 @@
 //! `interlap explain`: reruns a finding's round and shows what its threads did, as a table.
-//! The table is stored with the finding.
+//! The table is stored with the finding. Of a finding that may not be run, the stored one is shown.
 
 use anyhow::{Context, Result, bail};
 
 use super::fuzz::rerun_options;
-use super::{print_json, stop_flag};
+use super::{print_json, stop_flag, trust};
 use crate::binary::symbols::SourceLines;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -14,7 +14,7 @@ use crate::finding::interleaving::Interleaving;
 use crate::finding::{Failure, Stored};
 use crate::fuzz::{self, Options, Sighting};
 use crate::report::directory;
-use crate::report::output::Output;
+use crate::report::output::{Output, note};
 use crate::report::{interleaving, text};
 use crate::trace::trail::Event;
 
@@ -28,10 +28,21 @@ pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
             instead(&stored)
         );
     }
-    let (signature, stop) = (finding.signature.clone(), stop_flag()?);
-    let options = rerun_options(&finding.plan, &signature, &args.finding, &args.run, stop)?;
-    add(&mut stored, &options)?;
-    directory::write(&stored)?;
+    let outcome = match trust::of(&stored, args.trust) {
+        Ok(trusted) => {
+            let stop = stop_flag()?;
+            let options = rerun_options(finding, trusted, &args.finding, &args.run, stop)?;
+            add(&mut stored, &options)?;
+            directory::write(&stored)?;
+            Outcome::Found
+        }
+        // Its own table is shown, which takes no run.
+        Err(error) if stored.interleaving.is_some() => {
+            note!("{error:#}. Nothing was run: this table was stored with it");
+            Outcome::NotDecided
+        }
+        Err(error) => return Err(error),
+    };
     let table = stored.interleaving.as_ref().context("it was just added")?;
     if args.run.format.json {
         print_json(out, table)?;
@@ -41,7 +52,7 @@ pub fn run(args: &arguments::Explain, out: &mut Output) -> Result<Outcome> {
         writeln!(out, "{}\n", text::subject(&finding.plan, &stored.hello.target, &finding.model));
         write!(out, "{}", interleaving::draw(table, drain, args.all, usize::MAX));
     }
-    Ok(Outcome::Found)
+    Ok(outcome)
 }
 
 /// The advice for a finding of another engine.

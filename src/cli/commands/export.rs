@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::adapters::Adapters;
 use super::fuzz::rerun_options;
-use super::{explain, print_json, stop_flag};
+use super::{explain, print_json, stop_flag, trust};
 use crate::adapter::availability::{installed, packages_in_use};
 use crate::adapter::compile::{Language, Request, needs_libatomic};
 use crate::cli::arguments;
@@ -19,6 +19,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::export::{Build, Execution, FILE, Material, TrialResult, Versions, Written, search};
 use crate::finding::Stored;
+use crate::finding::trust::Trusted;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 
@@ -40,11 +41,13 @@ struct Json<'a> {
 pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let stored = Stored::load(&args.finding)?;
     let into = args.into.clone().unwrap_or_else(|| args.finding.join(DIRECTORY));
+    let trusted = trust::of(&stored, args.trust)?;
     let known = exported(&into)?;
     let adapters = Adapters::open()?;
-    let seen = rerun(&stored, args)?;
+    let seen = rerun(&stored, trusted, args)?;
     let request = request(&adapters, &stored)?;
-    let material = Material::new(&stored, seen.as_ref(), build(&adapters, &stored, &request)?)?;
+    let build = build(&adapters, &stored, trusted, &request)?;
+    let material = Material::new(&stored, seen.as_ref(), build)?;
     let budget = (!args.no_try).then_some(args.try_for);
     if let Some(budget) = budget.filter(|_| !args.format.json) {
         let seconds = budget.as_secs();
@@ -94,14 +97,13 @@ fn print(into: &Path, tried: &TrialResult, out: &mut Output) {
 }
 
 /// What the threads did in a rerun. Without it the order is not forced, with a warning.
-fn rerun(stored: &Stored, args: &arguments::Export) -> Result<Option<Execution>> {
+fn rerun(stored: &Stored, trusted: Trusted, args: &arguments::Export) -> Result<Option<Execution>> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         return Ok(None);
     }
     let run = arguments::Run { duration: args.try_for, hang: args.hang, format: args.format };
-    let options =
-        rerun_options(&finding.plan, &finding.signature, &args.finding, &run, stop_flag()?)?;
+    let options = rerun_options(finding, trusted, &args.finding, &run, stop_flag()?)?;
     match explain::table_and_trail(stored, &options) {
         Ok((table, trail)) => Ok(Some(Execution { table, trail })),
         Err(error) => {
@@ -130,10 +132,15 @@ fn request(adapters: &Adapters, stored: &Stored) -> Result<Request> {
     Ok(Request { flags: [own.anchored(folder).flags, request.flags.clone()].concat(), ..request })
 }
 
-fn build(adapters: &Adapters, stored: &Stored, request: &Request) -> Result<Build> {
+fn build(
+    adapters: &Adapters,
+    stored: &Stored,
+    trusted: Trusted,
+    request: &Request,
+) -> Result<Build> {
     let toolchain = adapters.toolchain();
     // An error of the compiler shows when the program is tried.
-    let library = adapters.compile(&stored.finding.plan).ok();
+    let library = adapters.compile(&stored.finding.plan, trusted).ok();
     Ok(Build {
         needs_libatomic: library.is_some_and(|library| needs_libatomic(&library)),
         adapter: request.source.clone(),
@@ -165,7 +172,7 @@ fn exported(into: &Path) -> Result<Hashes> {
     if is_empty {
         return Ok(Hashes::new());
     }
-    let list = fs::read(into.join(LIST)).ok();
+    let list = files::read(&into.join(LIST)).ok();
     let known: Option<Hashes> = list.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(known) = known else {
         bail!("{} holds other files; name another directory with --into", into.display());
@@ -204,11 +211,12 @@ fn write(into: &Path, files: &[Written], known: &Hashes) -> Result<()> {
         let parent = path.parent().unwrap_or(into);
         fs::create_dir_all(parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        files::replace(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
         hashes.insert(name.clone(), hash_of(text.as_bytes()));
     }
     let path = into.join(LIST);
-    fs::write(&path, serde_json::to_vec_pretty(&hashes)?)
+    files::replace(&path, &serde_json::to_vec_pretty(&hashes)?)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
-use super::{overview, print_json, shrink, stop_flag};
+use super::{overview, print_json, shrink, stop_flag, trust};
 use crate::adapter::catalog::Origin;
 use crate::adapter::compile;
 use crate::campaign::ledger::Ledger;
@@ -19,10 +19,11 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{
     Build, Control, Engine, Plan, Recorder, Shard, WARM_UP_ROUNDS, WHOLE_CALLS_MAX,
 };
+use crate::finding::Finding;
 use crate::finding::Stored;
 use crate::finding::known;
 use crate::finding::known::KnownIssues;
-use crate::finding::signature::Signature;
+use crate::finding::trust::Trusted;
 use crate::fuzz::engine::{jobs_for, require_hooks};
 use crate::fuzz::{self, Options, Summary};
 use crate::process::rr::{Rr, probe};
@@ -129,7 +130,8 @@ fn options(
             "--calls above {WHOLE_CALLS_MAX} needs --engine native, which checks a round as it goes"
         );
     }
-    let library = adapters.compile(&plan)?;
+    let trusted = Trusted::by_user();
+    let library = adapters.compile(&plan, trusted)?;
     let mut plan = plan;
     if plan.engine == Engine::Controlled {
         require_hooks(&library, &mut plan.control)?;
@@ -137,6 +139,8 @@ fn options(
     Ok(Options {
         library,
         plan,
+        trusted,
+        key: trust::key(),
         jobs,
         shard: args.shard,
         harness: harness_program()?,
@@ -269,17 +273,21 @@ fn fresh_seed() -> u64 {
 
 /// The options of a run that searches for one stored finding.
 pub fn rerun_options(
-    plan: &Plan,
-    wanted: &Signature,
+    finding: &Finding,
+    trusted: Trusted,
     directory: &Path,
     run: &arguments::Run,
     stop: Arc<AtomicBool>,
 ) -> Result<Options> {
+    let (plan, wanted) = (&finding.plan, &finding.signature);
     Ok(Options {
         plan: plan.clone(),
+        trusted,
+        // What is found again is compared, or made smaller: it is marked as the finding was.
+        key: None,
         jobs: jobs_for(plan.engine, None).0,
         shard: Shard::ALL,
-        library: Adapters::open()?.compile(plan)?,
+        library: Adapters::open()?.compile(plan, trusted)?,
         harness: harness_program()?,
         duration_max: Some(run.duration),
         rounds_max: None,

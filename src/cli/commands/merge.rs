@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::adapters::harness_program;
 use super::ci::{self, Reports};
 use super::{overview, print_json};
+use crate::adapter::cache::Cache;
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -80,10 +81,16 @@ pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
 fn save(stored: &mut Stored, directory: PathBuf) -> Result<()> {
     let old = std::mem::replace(&mut stored.directory, directory);
     directory::write(stored)?;
-    match debugger::library(&old) {
+    match debugger::library(&old).filter(|library| is_of_cache(library)) {
         Some(library) => debugger::write(stored, &library, &harness_program()?),
         None => Ok(()),
     }
+}
+
+/// Whether it was compiled here. Others may have written the path of their own library.
+fn is_of_cache(library: &Path) -> bool {
+    let Ok(cache) = Cache::for_user() else { return false };
+    library.parent() == Some(&*cache.libraries())
 }
 
 /// Of two sightings of a finding, keeps the shorter history and the first time. It is known if it

@@ -29,6 +29,7 @@
 //!   `convert`.
 //! - `triage`: `interlap triage`: lists the findings of many runs, each bug once, and names the
 //!   known ones.
+//! - `trust`: Decides for the commands that compile and run what a finding names whether they may.
 
 mod adapters;
 mod check;
@@ -48,6 +49,7 @@ mod replay;
 mod shrink;
 mod source;
 mod triage;
+mod trust;
 
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::process::descent::descends_from_this;

@@ -16,6 +16,7 @@ use crate::cli::arguments;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Plan;
+use crate::finding::trust::Trusted;
 use crate::finding::{PAGE_FILE, Stored};
 use crate::fuzz::{Ending, Summary};
 use crate::report::output::Output;
@@ -60,7 +61,7 @@ struct Built {
 }
 
 fn built(plan: &Plan, adapters: &Adapters) -> Result<Built> {
-    let (request, toolchain) = (adapters.request(plan)?, adapters.toolchain());
+    let (request, toolchain) = (adapters.request(plan, Trusted::by_user())?, adapters.toolchain());
     let compiler = toolchain.compiler(Language::from_path(&request.source)?)?.identity();
     let packages = installed(&packages_in_use(toolchain, &request)?);
     Ok(Built { compiler, flags: request.flags, packages })

@@ -1,14 +1,12 @@
 //! Writes the page of `interlap check --html`, and the pages of other commands to files.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::source::RecordedHistory;
 use crate::check::{Partials, Verdict};
+use crate::core::files;
 use crate::core::history::OperationId;
 use crate::finding::SHOWN_MAX;
 use crate::model::Spec;
@@ -43,7 +41,7 @@ impl Checked<'_> {
                 lettered = letters(recorded, &witness.operations);
                 Conclusion::Violation {
                     rule: witness.rule,
-                    explanation: witness.explanation.clone(),
+                    explanation: recorded.sentences(witness),
                     operations: &witness.operations,
                     partials: self.partials.as_ref(),
                 }
@@ -83,20 +81,5 @@ pub fn touch(path: &Path) -> Result<()> {
 
 /// Writes a page in one step: after a failure the old file is still there.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    replace(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A pipe, a terminal or a link must not be replaced by a file.
-    if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return fs::write(path, text);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::Builder::new()
-        .prefix(".interlap-")
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+    files::put(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
+use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::fuzz;
 use crate::process::rr;
@@ -33,7 +34,7 @@ pub struct Replayed {
 }
 
 /// The finding's rr, unless the user names another.
-fn rr(stored: &mut Stored, args: &arguments::Replay) -> Result<Rr> {
+fn rr(stored: &mut Stored, _: Trusted, args: &arguments::Replay) -> Result<Rr> {
     let recorder = &mut stored.finding.plan.recorder;
     *recorder = chosen_rr(&args.rr, recorder)?;
     Ok(Rr::new(recorder))
@@ -51,8 +52,13 @@ fn recorded(stored: &Stored) -> Result<&Recorded> {
 }
 
 /// Replays the recording to its end. Locates the operations in it if that failed before.
-pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> Result<Replayed> {
-    let rr = rr(stored, args)?;
+pub fn run(
+    stored: &mut Stored,
+    trusted: Trusted,
+    args: &arguments::Replay,
+    stop: &AtomicBool,
+) -> Result<Replayed> {
+    let rr = rr(stored, trusted, args)?;
     let is_located = recorded(stored)?.is_located();
     let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
     let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
@@ -72,7 +78,7 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
         _ => None,
     };
     if !is_located {
-        fuzz::locate(stored, stop);
+        fuzz::locate(stored, trusted, stop);
         directory::write(stored)?;
         debugger::write_recorded(stored)?;
     }
@@ -80,8 +86,8 @@ pub fn run(stored: &mut Stored, args: &arguments::Replay, stop: &AtomicBool) -> 
 }
 
 /// Opens a debugger at an operation. Returns only with an error.
-pub fn debug(stored: &mut Stored, args: &arguments::Replay) -> Result<Outcome> {
-    let (rr, asked) = (rr(stored, args)?, &args.stop);
+pub fn debug(stored: &mut Stored, trusted: Trusted, args: &arguments::Replay) -> Result<Outcome> {
+    let (rr, asked) = (rr(stored, trusted, args)?, &args.stop);
     if asked.step.is_some() {
         bail!("--step: a recording has events and ticks, no steps; use --op");
     }

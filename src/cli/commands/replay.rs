@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{debug, overview, page, print_json, recording, stop_flag};
+use super::{debug, overview, page, print_json, recording, stop_flag, trust};
 use crate::check::{self, Limits, Verdict};
 use crate::cli::arguments;
 use crate::core::measured::time;
@@ -15,6 +15,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
 use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
+use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
@@ -58,8 +59,15 @@ struct Replayed {
 
 pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     let mut stored = Stored::load(&args.finding)?;
-    if args.stop.is_asked() {
-        return debug::run(&mut stored, args);
+    // Before anything else: an error among other lines is easily overlooked.
+    let trusted = match args.history_only {
+        true => None,
+        false => Some(trust::of(&stored, args.trust).map_err(|error| {
+            anyhow!("{error:#}; --history-only checks its history, and runs nothing")
+        })?),
+    };
+    if let (true, Some(trusted)) = (args.stop.is_asked(), trusted) {
+        return debug::run(&mut stored, trusted, args);
     }
     let json = args.run.format.json;
     if !json {
@@ -79,11 +87,11 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
         writeln!(out, "{sentence}");
     }
     let violated = replayed.history == Some("violation");
-    if !args.history_only {
+    if let Some(trusted) = trusted {
         match stored.finding.plan.engine {
-            Engine::Native => run_again(&stored, args, &mut replayed, out)?,
-            Engine::Controlled => run_round_again(&stored, args, &mut replayed, out)?,
-            Engine::Rr => run_recording_again(&mut stored, args, &mut replayed, out)?,
+            Engine::Native => run_again(&stored, trusted, args, &mut replayed, out)?,
+            Engine::Controlled => run_round_again(&stored, trusted, args, &mut replayed, out)?,
+            Engine::Rr => run_recording_again(&mut stored, trusted, args, &mut replayed, out)?,
         }
     }
     if json {
@@ -128,14 +136,16 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
 /// Reruns the finding's round, which the controlled engine makes the same each time.
 fn run_round_again(
     stored: &Stored,
+    trusted: Trusted,
     args: &arguments::Replay,
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
-    let Finding { plan, signature, round, .. } = &stored.finding;
+    let Finding { signature, round, .. } = &stored.finding;
     let started = Instant::now();
     let sightings = crate::core::files::scratch()?;
-    let options = rerun_options(plan, signature, sightings.path(), &args.run, stop_flag()?)?;
+    let (finding, stop) = (&stored.finding, stop_flag()?);
+    let options = rerun_options(finding, trusted, sightings.path(), &args.run, stop)?;
     let seen = fuzz::rerun(&options, *round)?;
     let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
     let identical = same.map(|sighting| sighting.round.history == stored.round.history);
@@ -159,12 +169,13 @@ fn run_round_again(
 /// Replays the finding's recording.
 fn run_recording_again(
     stored: &mut Stored,
+    trusted: Trusted,
     args: &arguments::Replay,
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
     let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
-    let done = recording::run(stored, args, &*stop_flag()?)?;
+    let done = recording::run(stored, trusted, args, &*stop_flag()?)?;
     replayed.identical = done.identical;
     replayed.recurred = Some(done.identical != Some(false));
     (replayed.rounds, replayed.seconds) = (1, done.seconds);
@@ -206,6 +217,7 @@ fn announcement(finding: &Finding, most: Duration) -> String {
 /// Runs the plan until the finding recurs or time is up.
 fn run_again(
     stored: &Stored,
+    trusted: Trusted,
     args: &arguments::Replay,
     replayed: &mut Replayed,
     out: &mut Output,
@@ -217,8 +229,7 @@ fn run_again(
     }
     let sightings = crate::core::files::scratch()?;
     let stop = stop_flag()?;
-    let options =
-        rerun_options(&finding.plan, &finding.signature, sightings.path(), &args.run, stop)?;
+    let options = rerun_options(finding, trusted, sightings.path(), &args.run, stop)?;
     let mut progress = Progress::new(options.duration_max, true);
     let summary = fuzz::fuzz(&options, &mut progress)?;
     progress.finish();

@@ -10,9 +10,10 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::fuzz::rerun_options;
-use super::{cross_engine, explain, print_json, stop_flag};
-use crate::check::{self, Witness};
+use super::{cross_engine, explain, print_json, stop_flag, trust};
+use crate::check;
 use crate::cli::arguments;
+use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
@@ -35,9 +36,10 @@ struct Json<'a> {
 
 pub fn run(args: &arguments::Shrink, out: &mut Output) -> Result<Outcome> {
     let mut stored = load(&args.finding)?;
-    let (finding, stop) = (&stored.finding, stop_flag()?);
+    let (trusted, stop) = (trust::of(&stored, args.trust)?, stop_flag()?);
+    let finding = &stored.finding;
     let (engine, directory) = (finding.plan.engine, &stored.directory);
-    let options = rerun_options(&finding.plan, &finding.signature, directory, &args.run, stop)?;
+    let options = rerun_options(finding, trusted, directory, &args.run, stop)?;
     let json = args.run.format.json;
     let (started, mut progress) = (Instant::now(), Progress::new(None, json));
     let shrunk = match engine {
@@ -160,7 +162,7 @@ fn smaller(
 /// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
-    let partials = |witness: &Witness| check::partials(history, &model.ok()?, witness).ok();
+    let partials = |witness: &[OperationId]| check::partials(history, &model.ok()?, witness).ok();
     shrunk.finding.add_partials(partials);
     if shrunk.finding.plan.engine != Engine::Native {
         // The table may be missing, as that of a finding that was never explained.

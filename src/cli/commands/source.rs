@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::check::{Verdict, Witness};
+use crate::check::Witness;
 use crate::cli::arguments;
 use crate::core::history::{History, Unit};
 use crate::core::operation::Family;
 use crate::exchange::values::{Interner, Value};
 use crate::exchange::{self, Format, Options};
 use crate::model::Spec;
+use crate::report::explanation;
 use crate::trace::rounds;
 
 /// Larger stamps are instants of a clock and shown relative to the first one; smaller ones are
@@ -43,16 +44,9 @@ impl RecordedHistory {
         self.history.ids().next().map(|id| self.history.operation(id).op.family())
     }
 
-    /// The verdict with the file's own values.
-    pub fn rendered(&self, verdict: Verdict) -> Verdict {
-        match verdict {
-            Verdict::Violation(witness) => {
-                let explanation = self.strings.render(&witness.explanation);
-                Verdict::Violation(Witness { explanation, ..witness })
-            }
-            Verdict::Inconclusive(reason) => Verdict::Inconclusive(self.strings.render(&reason)),
-            Verdict::Consistent => Verdict::Consistent,
-        }
+    /// Why no order explains it, in sentences with the file's own values.
+    pub fn sentences(&self, witness: &Witness) -> String {
+        explanation::sentences(&witness.explanation, &self.history, &self.strings)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `interlap triage`: lists the findings of many runs, each bug once, and names the known ones.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +9,7 @@ use super::print_json;
 use crate::campaign::triage;
 use crate::campaign::triage::Gathered;
 use crate::cli::arguments;
+use crate::core::files;
 use crate::core::outcome::Outcome;
 use crate::finding::Stored;
 use crate::finding::known;
@@ -112,7 +112,8 @@ fn append(path: &Path, text: &str, stored: &Stored) -> Result<()> {
             if let known::Classification::Known(known) = known.classify(stored) {
                 bail!("{shown}: {} is known already, as {known}", stored.finding.name);
             }
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?
+            String::from_utf8(files::read(path).with_context(|| format!("cannot read {shown}"))?)
+                .with_context(|| format!("cannot read {shown}"))?
         }
         false => String::new(),
     };
@@ -121,8 +122,7 @@ fn append(path: &Path, text: &str, stored: &Stored) -> Result<()> {
         text if text.ends_with('\n') => "\n",
         _ => "\n\n",
     };
-    let added = format!("{gap}{text}");
-    KnownIssues::parse(path, &format!("{before}{added}"))?;
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
-    file.write_all(added.as_bytes()).with_context(|| format!("cannot write {shown}"))
+    let all = format!("{before}{gap}{text}");
+    KnownIssues::parse(path, &all)?;
+    files::put(path, all.as_bytes()).with_context(|| format!("cannot write {shown}"))
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::{Message, Worker, calls_per_second};
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
-use crate::finding::Finding;
+use crate::finding::{Circumstance, Finding};
 use crate::fuzz::online_round::{OnlineResult, OnlineRound};
 use crate::process::fault::Fault;
 use crate::process::supervise::{Event, Harness};
@@ -92,10 +92,10 @@ impl Worker<'_> {
         &mut self,
         online: OnlineRound,
         fault: &mut Fault,
-    ) -> (Verdict, Option<String>) {
-        let OnlineResult { verdict, history, note } = self.end(online, fault);
+    ) -> (Verdict, Option<Circumstance>) {
+        let OnlineResult { verdict, history, circumstance } = self.end(online, fault);
         fault.history = history;
-        (verdict, note)
+        (verdict, circumstance)
     }
 
     /// Ends a long round with the calls that its harness left in the record area.
@@ -110,10 +110,10 @@ impl Worker<'_> {
 
     /// Counts a long round, and sends its violation.
     fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
-        let OnlineResult { verdict, history, note } = result;
+        let OnlineResult { verdict, history, circumstance } = result;
         self.counts.count_round(start.sequential);
         let Some((_, model)) = &self.hello else { return };
-        let mut witness = match verdict {
+        let witness = match verdict {
             Verdict::Consistent => return,
             Verdict::Inconclusive(reason) => {
                 *self.counts.inconclusive.entry(reason).or_default() += 1;
@@ -122,9 +122,8 @@ impl Worker<'_> {
             Verdict::Violation(witness) => witness,
         };
         self.counts.violations += 1;
-        witness.explanation += note.as_deref().unwrap_or_default();
         let (plan, model) = (&self.options.plan, model.to_string());
-        let finding = Finding::violation(&witness, &history, plan, &model);
+        let finding = Finding::violation(&witness, circumstance, &history, plan, &model);
         let end =
             RoundEnd { round: start.round, drained: history.drained, fault: None, steps: None };
         self.send_sighting(finding, Round { start, history, end }, output, false);

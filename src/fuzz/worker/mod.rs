@@ -23,7 +23,7 @@ use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
 use crate::finding::source_text;
-use crate::finding::{Failure, Finding};
+use crate::finding::{Circumstance, Failure, Finding};
 use crate::model::Spec;
 use crate::process::fault::Fault;
 use crate::process::rr::recording::Recording;
@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
         if let Some(steps) = &round.end.steps {
             counts.add_steps(steps, round.start.sequential);
         }
-        let mut witness = match verdict {
+        let witness = match verdict {
             Verdict::Consistent => return Ok(()),
             Verdict::Inconclusive(_) if round.start.sequential => return Ok(()),
             Verdict::Inconclusive(reason) => {
@@ -335,14 +335,12 @@ impl<'a> Worker<'a> {
         };
         counts.violations += u64::from(!round.start.sequential);
         let sequential = alone.is_some();
+        let circumstance = sequential.then_some(Circumstance::NoOverlap);
         if let Some(history) = alone {
             round.history = history;
-            witness.explanation += " The calls did not overlap: the structure fails even without \
-                                    concurrency, or the adapter or the model it names does not \
-                                    fit it.";
         }
         let (plan, model) = (&self.options.plan, model.to_string());
-        let finding = Finding::violation(&witness, &round.history, plan, &model);
+        let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
         if self.recordings.wants(&finding.signature, round.history.len()) {
             harness.kill_after(round.start.round)?;
         }
@@ -362,7 +360,7 @@ impl<'a> Worker<'a> {
         self.counts.add_fault(&fault);
         let online = self.long_round.take().filter(|online| online.start.round == fault.round);
         let is_long = online.is_some();
-        let (verdict, note) = match online {
+        let (verdict, circumstance) = match online {
             _ if !fault.complete => {
                 let why = "the target overwrote records".to_string();
                 (Verdict::Inconclusive(why), None)
@@ -381,9 +379,8 @@ impl<'a> Worker<'a> {
         if let Some(steps) = &round.end.steps {
             self.counts.add_steps(steps, false);
         }
-        if let Verdict::Violation(mut witness) = verdict {
-            witness.explanation += note.as_deref().unwrap_or_default();
-            let finding = Finding::violation(&witness, &round.history, plan, &model);
+        if let Verdict::Violation(witness) = verdict {
+            let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
             self.recordings.wants(&finding.signature, round.history.len());
             self.send_sighting(finding, round.clone(), output.clone(), false);
         }

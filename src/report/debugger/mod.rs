@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::core::files;
 use crate::core::history::Unit;
 use crate::core::plan::{Carrier, Engine, Job, Plan};
+use crate::exchange::values::Interner;
 use crate::finding::{Failure, SCRIPT_FILE, Stored};
 use crate::process::fault::FaultKind;
 use crate::process::rr;
@@ -106,7 +107,7 @@ fn script(stored: &Stored, harness: PathBuf, job: PathBuf) -> Script {
 fn operations(stored: &Stored) -> impl Iterator<Item = Operation> {
     let (history, ids) = (&stored.round.history, stored.shown());
     let stamps = Unit { factor: 1.0, name: "", is_absolute: true };
-    let words = timeline::legend(history, &ids, stamps);
+    let words = timeline::legend(history, &ids, stamps, &Interner::default());
     let starts = ids.into_iter().map(|id| history.operation(id).start);
     starts.zip(words).map(|(start, words)| Operation { start, words, event: None })
 }

@@ -7,6 +7,13 @@ use super::data::Numbers;
 use super::pack::Packed;
 use super::{Conclusion, Subject};
 use crate::check::{self, AttemptOutcome, Order, Partial, Partials, SearchTrace};
+use crate::core::operation::Op;
+use crate::core::words::brief;
+use crate::model::Expected;
+use crate::report::explanation;
+
+/// Characters of an answer.
+const ANSWER_MAX: usize = 1_000;
 
 #[derive(Serialize)]
 pub struct PartialsData {
@@ -107,7 +114,7 @@ fn partials_data(subject: &Subject, numbers: &Numbers, partials: &Partials) -> P
         last: numbers.get(partials.last),
         near: numbers.all(&partials.near),
         more: partials.more,
-        key: partials.key.as_ref().map(|key| subject.strings.render(key)),
+        key: partials.key.map(|key| subject.strings.shown(key)),
         orders: partials.partials.iter().map(order).collect(),
     }
 }
@@ -118,7 +125,9 @@ fn search_data(subject: &Subject, numbers: &Numbers, trace: SearchTrace) -> Opti
         Some((operation, step.part, step.parts, step.must, step.after))
     });
     let steps = steps.collect::<Option<Vec<_>>>()?;
-    let rendered = |texts: Vec<String>| texts.iter().map(|t| subject.strings.render(t)).collect();
+    let answer = |(op, expected): &(Op, Expected)| {
+        brief(explanation::expected_answer(*op, expected, subject.strings), ANSWER_MAX)
+    };
     let roots = trace.roots.iter().map(|root| (*root, trace.nodes[*root].done.clone())).collect();
     let nodes = trace.nodes.into_iter().map(|node| {
         let (parent, by) = node.parent.map_or((-1, -1), |(p, by)| (p as i64, by as i64));
@@ -133,8 +142,8 @@ fn search_data(subject: &Subject, numbers: &Numbers, trace: SearchTrace) -> Opti
     });
     Some(SearchData {
         steps,
-        states: rendered(trace.states),
-        answers: rendered(trace.answers),
+        states: trace.states.iter().map(|state| subject.strings.render(state)).collect(),
+        answers: trace.answers.iter().map(answer).collect(),
         nodes: nodes.collect(),
         roots,
         found: trace.found,

@@ -1,21 +1,21 @@
 //! Makes the page of a finding.
 
 use super::{Conclusion, Interleaved, Interleaving, Subject, render};
-use crate::check::{Partials, Witness, partials};
+use crate::check::{Partials, partials};
 use crate::core::history::OperationId;
 use crate::exchange::values::Interner;
 use crate::finding::interleaving::{Interleaving as Table, Place, Row, RowKind, in_short};
 use crate::finding::{Failure, Stored};
-use crate::report::{text, words};
+use crate::report::{explanation, text, words};
 
 /// The page as HTML.
 pub fn of_finding(stored: &Stored) -> String {
     let finding = &stored.finding;
     let computed = missing_partials(stored);
     let conclusion = match &finding.what {
-        Failure::Violation { rule, explanation, operations, partials } => Conclusion::Violation {
+        Failure::Violation { rule, operations, partials, .. } => Conclusion::Violation {
             rule,
-            explanation: explanation.clone(),
+            explanation: explanation::of_finding(stored),
             operations,
             partials: partials.as_deref().or(computed.as_ref()),
         },
@@ -79,10 +79,8 @@ fn operation_at(stored: &Stored, row: &Row) -> Option<OperationId> {
 /// The partial linearizations, if the finding has none, as after shrinking.
 fn missing_partials(stored: &Stored) -> Option<Partials> {
     let finding = &stored.finding;
-    let Failure::Violation { explanation, operations, partials: None, .. } = &finding.what else {
+    let Failure::Violation { operations, partials: None, .. } = &finding.what else {
         return None;
     };
-    let witness =
-        Witness { rule: "", explanation: explanation.clone(), operations: operations.clone() };
-    partials(&stored.round.history, &finding.model.parse().ok()?, &witness).ok()
+    partials(&stored.round.history, &finding.model.parse().ok()?, operations).ok()
 }

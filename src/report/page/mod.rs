@@ -79,6 +79,7 @@ pub enum Conclusion<'a> {
     Inconclusive(String),
     Violation {
         rule: &'a str,
+        /// In sentences.
         explanation: String,
         operations: &'a [OperationId],
         partials: Option<&'a Partials>,
@@ -147,17 +148,16 @@ pub fn script() -> String {
 
 /// The verdict in a line, and paragraphs that explain it.
 fn words(subject: &Subject) -> (String, Vec<String>) {
-    let render = |text: &str| subject.strings.render(text);
     match &subject.conclusion {
         Conclusion::Consistent => {
             ("Consistent: some order of the calls explains every answer".to_string(), Vec::new())
         }
         Conclusion::Inconclusive(reason) => (
             "Not decided: whether some order explains the answers is unknown".to_string(),
-            vec![render(reason)],
+            vec![reason.clone()],
         ),
         Conclusion::Violation { rule, explanation, .. } => {
-            (format!("{UNEXPLAINED} ({rule})"), vec![render(explanation)])
+            (format!("{UNEXPLAINED} ({rule})"), vec![explanation.clone()])
         }
         Conclusion::Fault { sentence, more } => (
             "The target failed".to_string(),

@@ -161,7 +161,7 @@ fn message(stored: &Stored) -> String {
     let finding = &stored.finding;
     let subject = text::subject(&finding.plan, &stored.hello.target, &finding.model);
     let directory = stored.directory.display();
-    let sentence = results::sentence(finding);
+    let sentence = results::sentence(stored);
     format!("{subject}. {sentence} See it again: interlap replay {directory}")
 }
 
