@@ -12,7 +12,7 @@ use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
-use interlap::fuzz::{self, Observer, Options, Statistics};
+use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
 
@@ -177,7 +177,7 @@ impl Observer for Quiet {
     fn found(&mut self, stored: &Stored) {
         panic!("a correct queue is accused: {}", stored.finding.signature);
     }
-    fn warned(&mut self, _: &str) {}
+    fn warned(&mut self, _: &Warning) {}
 }
 
 fn own_cpu_seconds() -> f64 {

@@ -12,7 +12,7 @@ use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
-use interlap::fuzz::{self, Observer, Options, Statistics};
+use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
 
@@ -100,7 +100,7 @@ impl Observer for Rates {
     fn found(&mut self, stored: &Stored) {
         panic!("an empty target is accused: {}", stored.finding.signature);
     }
-    fn warned(&mut self, _: &str) {}
+    fn warned(&mut self, _: &Warning) {}
 }
 
 fn memory(target: &str, threads: u64, calls: u64, empty: u64) {

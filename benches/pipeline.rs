@@ -13,7 +13,7 @@ use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
-use interlap::fuzz::{Observer, Options, Statistics, fuzz};
+use interlap::fuzz::{Observer, Options, Statistics, Warning, fuzz};
 use interlap::model::Spec;
 use interlap::trace::frame::{
     Bye, ClockInfo, Frame, Hello, Records, RoundEnd, RoundStart, Steps, TRACE_VERSION, TargetInfo,
@@ -137,7 +137,7 @@ impl Observer for Quiet {
     fn found(&mut self, stored: &Stored) {
         panic!("good rounds are accused: {}", stored.finding.signature);
     }
-    fn warned(&mut self, _: &str) {}
+    fn warned(&mut self, _: &Warning) {}
 }
 
 fn cpu_seconds() -> f64 {

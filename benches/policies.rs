@@ -13,7 +13,7 @@ use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Plan, Shard, WARM_UP_ROUNDS};
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
-use interlap::fuzz::{self, Ending, Observer, Options, Statistics};
+use interlap::fuzz::{self, Ending, Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
 use interlap::trace::frame::Hello;
 
@@ -178,5 +178,5 @@ impl Observer for Quiet {
         Ok(())
     }
     fn found(&mut self, _: &Stored) {}
-    fn warned(&mut self, _: &str) {}
+    fn warned(&mut self, _: &Warning) {}
 }

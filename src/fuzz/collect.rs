@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use super::statistics::Counting;
 use super::worker::{Message, Sighting};
 use super::{
-    Ending, Observer, Options, Summary, Uncontrolled, adapter_lint, finding_recording, rerun,
+    Ending, Observer, Options, Summary, Uncontrolled, Warning, adapter_lint, finding_recording,
+    rerun,
 };
 use crate::check;
 use crate::core::plan::{Engine, PlainPoints};
@@ -108,7 +109,7 @@ impl<'a> Collector<'a> {
         let is_rr = self.options.plan.engine == Engine::Rr;
         match ended {
             Err(error) if found && (is_rr || error.root_cause().is::<std::io::Error>()) => {
-                self.observer.warned(&format!("{error:#}"));
+                self.warn(format!("{error:#}"));
                 Ok(())
             }
             ended => ended,
@@ -162,7 +163,7 @@ impl<'a> Collector<'a> {
             let is_bundled = !hello.plan.build.adapter.contains('/');
             let one_sided = adapter_lint::warning(&hello.target.operations, is_bundled);
             let warnings = hello.warnings.iter().chain(&one_sided);
-            warnings.for_each(|warning| self.observer.warned(warning));
+            warnings.for_each(|warning| self.observer.warned(&Warning::Other(warning.clone())));
             self.hello = Some((hello, model));
         }
         Ok(())
@@ -253,7 +254,7 @@ impl<'a> Collector<'a> {
         if let Err(error) = self.observer.save(stored, self.options)
             && self.unwritten.insert(name.clone())
         {
-            self.observer.warned(&format!(
+            self.warn(format!(
                 "{error:#}: the finding {name} cannot be kept, and is only reported here; its \
                  command below can be run again with another --out"
             ));
@@ -272,7 +273,7 @@ impl<'a> Collector<'a> {
         if let Some(recording) = recording
             && let Err(error) = finding_recording::keep(stored, recording)
         {
-            self.observer.warned(&format!("{error:#}"));
+            self.warn(format!("{error:#}"));
         }
     }
 
@@ -299,7 +300,7 @@ impl<'a> Collector<'a> {
             }
             Err(error) => {
                 let round = stored.finding.round;
-                self.observer.warned(&format!("round {round} could not be run again: {error:#}"));
+                self.warn(format!("round {round} could not be run again: {error:#}"));
             }
         }
     }
@@ -363,24 +364,15 @@ impl<'a> Collector<'a> {
         bail!(Uncontrolled::Prebuilt { libraries, rounds, pairs, elapsed })
     }
 
+    fn warn(&mut self, words: String) {
+        self.observer.warned(&Warning::Other(words));
+    }
+
     fn warn_of_growth(&mut self, growth: Growth) {
         if std::mem::replace(&mut self.is_growth_reported, true) {
             return;
         }
-        let Growth { bytes, descriptors, rounds } = growth;
-        let mib = bytes >> 20;
-        self.observer.warned(&match self.options.plan.engine {
-            Engine::Controlled => format!(
-                "the target's process grew by {mib} MiB and {descriptors} open files in {rounds} \
-                 rounds and was started anew, as often as needed: destroy does not give back all \
-                 that was mapped or opened, or the target does that once and for good, which it \
-                 repeats in each round, because its variables are put back"
-            ),
-            _ => format!(
-                "the target's process grew by {mib} MiB in {rounds} rounds and was started anew: \
-                 destroy or leave may not free everything that create, enter and the calls took"
-            ),
-        });
+        self.observer.warned(&Warning::Growth(growth, self.options.plan.engine));
     }
 
     fn finish(mut self) -> Result<Summary> {

@@ -55,12 +55,12 @@ use tempfile::TempDir;
 
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
-use crate::finding::Stored;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::trust::{Key, Trusted};
+use crate::finding::{Failure, Stored};
 use crate::model::Spec;
-use crate::trace::frame::Hello;
+use crate::trace::frame::{Growth, Hello};
 use collect::Collector;
 use worker::{JobRounds, Message, Worker};
 
@@ -191,6 +191,28 @@ impl Uncontrolled {
     }
 }
 
+/// The target ended its process while it was loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("adapter {adapter}: the target failed before its first round")]
+pub struct FailedAtLoad {
+    pub adapter: String,
+    pub fault: Failure,
+    /// What it printed.
+    pub output: String,
+}
+
+/// What a run warns of.
+#[derive(Debug)]
+pub enum Warning {
+    /// A fault that may not be its round's doing: the round is carried out again in a fresh
+    /// process. `grown`: the process had grown in earlier rounds; otherwise it was killed.
+    Doubtful { round: u64, fault: Box<Failure>, grown: bool },
+    /// A process grew and was started anew.
+    Growth(Growth, Engine),
+    /// In words, most often of an error.
+    Other(String),
+}
+
 /// Saves the findings of a run and shows its progress.
 pub trait Observer {
     fn started(&mut self, hello: &Hello, model: &Spec);
@@ -202,7 +224,7 @@ pub trait Observer {
     fn save(&mut self, stored: &Stored, options: &Options) -> Result<()>;
     /// A new finding, after it was saved.
     fn found(&mut self, stored: &Stored);
-    fn warned(&mut self, warning: &str);
+    fn warned(&mut self, warning: &Warning);
 }
 
 /// Runs the plan.

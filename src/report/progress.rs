@@ -8,10 +8,10 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::finding::Stored;
-use crate::fuzz::{Observer, Options, Statistics};
+use crate::fuzz::{Observer, Options, Statistics, Warning};
 use crate::model::Spec;
 use crate::report::output::{note, visible};
-use crate::report::{coverage, directory, text};
+use crate::report::{coverage, directory, text, words};
 use crate::trace::frame::Hello;
 
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
@@ -165,8 +165,8 @@ impl Observer for Progress {
         }
     }
 
-    fn warned(&mut self, warning: &str) {
-        self.say(&format!("warning: {warning}"));
+    fn warned(&mut self, warning: &Warning) {
+        self.say(&format!("warning: {}", words::warning(warning)));
     }
 }
 

@@ -1,16 +1,15 @@
 //! Puts faults and actions of threads into words, for all reports. Words that a script or a test
 //! looks for are constants: nothing outside of this room repeats them.
 
-use std::fmt;
-
+use crate::core::plan::Engine;
 use crate::core::words;
 use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
 use crate::finding::locations::Occurrence;
 use crate::finding::{Failure, FaultPlace};
-use crate::fuzz::Untested;
+use crate::fuzz::{FailedAtLoad, Untested, Warning};
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Ended, Stage, signal_name};
-use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
+use crate::trace::frame::{Awaited, Deed, DetectedKind, Growth, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
 pub const HARDLY_TESTED: &str = "Hardly anything was tested";
@@ -49,10 +48,43 @@ pub fn untested(why: Untested) -> String {
     format!("{HARDLY_TESTED}: {what}; {advice}.")
 }
 
-/// The sentence of a fault, for errors and warnings; nothing of a violation.
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&fault(self))
+/// A warning of a run.
+pub fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::Doubtful { round, fault: what, grown } => {
+            let why = match grown {
+                true => "Its process had grown much in the rounds before",
+                false => "Its process was killed, by the kernel for want of memory or by somebody",
+            };
+            let what = fault(what);
+            format!(
+                "round {round}: {what} {why}, so the round is carried out again in a fresh one; \
+                 only what happens there counts"
+            )
+        }
+        Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
+            "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
+             and was started anew, as often as needed: destroy does not give back all that was \
+             mapped or opened, or the target does that once and for good, which it repeats in \
+             each round, because its variables are put back",
+            bytes >> 20
+        ),
+        Warning::Growth(Growth { bytes, rounds, .. }, Engine::Native | Engine::Rr) => format!(
+            "the target's process grew by {} MiB in {rounds} rounds and was started anew: destroy \
+             or leave may not free everything that create, enter and the calls took",
+            bytes >> 20
+        ),
+        Warning::Other(words) => words.clone(),
+    }
+}
+
+/// An error with its causes.
+pub fn error(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<FailedAtLoad>() {
+        Some(FailedAtLoad { adapter, fault: what, output }) => {
+            format!("adapter {adapter}: {}\n{}", fault(what), output.trim_end())
+        }
+        None => format!("{error:#}"),
     }
 }
 

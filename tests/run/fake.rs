@@ -12,9 +12,9 @@ use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
-use interlap::fuzz::{Observer, Options, Statistics};
+use interlap::fuzz::{Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
-use interlap::report::directory;
+use interlap::report::{directory, words};
 use interlap::trace::area::{
     HEADER_BYTES, MAGIC, OUTBOX_BYTES, Stage, WORD_MAGIC, WORD_OUTBOX, WORD_ROUND, WORD_STAGE,
     WORD_THREADS, WORDS, word_of_thread,
@@ -225,7 +225,7 @@ impl Observer for Ear {
     fn found(&mut self, stored: &Stored) {
         self.found.push(interlap::report::text::render(stored));
     }
-    fn warned(&mut self, warning: &str) {
-        self.warnings.push(warning.to_string());
+    fn warned(&mut self, warning: &Warning) {
+        self.warnings.push(words::warning(warning));
     }
 }

@@ -165,6 +165,48 @@ fn words_of_reports_are_looked_for_nowhere() {
     assert!(wrong.is_empty(), "{wrong:#?}\nhand the fact on as a type");
 }
 
+/// The types that a source defines, and those that it gives words to (`Display`).
+fn types(source: &str, before: &[&str]) -> Vec<String> {
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let after = code.flat_map(|line| before.iter().filter_map(|words| line.split_once(words)));
+    let name = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    after.map(|(_, rest)| name(rest)).collect()
+}
+
+/// Otherwise words that a room makes reach one before it through the trait.
+fn words_of_other_rooms(sources: &[(String, String)]) -> Vec<String> {
+    let room = |path: &str| path.split('/').nth(1).unwrap_or_default().to_string();
+    let defined: Vec<(String, String)> = sources
+        .iter()
+        .flat_map(|(path, text)| {
+            let types = types(text, &["struct ", "enum "]);
+            types.into_iter().map(|name| (room(path), name))
+        })
+        .collect();
+    let mut wrong = Vec::new();
+    for (path, text) in sources {
+        for name in types(text, &["Display for "]) {
+            if !defined.contains(&(room(path), name.clone())) {
+                wrong.push(format!("{path} gives words to {name}"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn a_room_gives_words_only_to_types_of_its_own() {
+    let all = code().into_iter().filter(|(path, _)| path.starts_with("src/"));
+    assert_eq!(words_of_other_rooms(&all.collect::<Vec<_>>()), [""; 0]);
+    let sources = [
+        ("src/finding/failure.rs", "pub enum Failure {}"),
+        ("src/finding/words.rs", "impl fmt::Display for Failure {}"),
+        ("src/report/words.rs", "impl fmt::Display for Failure {}"),
+    ];
+    let sources = sources.map(|(path, text)| (path.to_string(), text.to_string()));
+    assert_eq!(words_of_other_rooms(&sources), ["src/report/words.rs gives words to Failure"]);
+}
+
 #[test]
 fn what_is_looked_for_is_found() {
     let source = "if text.starts_with(\"waits\") && text\n    .contains(\n  \" \\\"at\\\" \") {}\n\

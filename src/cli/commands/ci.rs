@@ -13,7 +13,7 @@ use crate::finding::known::KnownIssues;
 use crate::finding::{Finding, Stored};
 use crate::report::output::{Output, warning};
 use crate::report::results::{Ended, Results, Run};
-use crate::report::{junit, sarif};
+use crate::report::{junit, sarif, words};
 
 pub struct Reports {
     junit: Option<PathBuf>,
@@ -84,11 +84,11 @@ impl Reports {
             name: "run".to_string(),
             command: format!("{command} {}", path.display()),
             seconds: 0.0,
-            ended: Ended::Failed(format!("{error:#}")),
+            ended: Ended::Failed(words::error(error)),
             text: String::new(),
         };
         if let Err(error) = self.write(vec![run], Vec::new(), out) {
-            warning!("{error:#}");
+            warning!("{}", words::error(&error));
         }
     }
 }

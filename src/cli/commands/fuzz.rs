@@ -32,6 +32,7 @@ use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 use crate::report::run;
 use crate::report::triage as listed;
+use crate::report::words;
 use crate::shrink::is_worthwhile;
 
 pub fn run(args: &arguments::Fuzz, out: &mut Output) -> Result<Outcome> {
@@ -95,7 +96,7 @@ fn find(
     }
     // A finding counts more than an error in writing about it.
     match (written, summary.outcome()) {
-        (Err(error), Outcome::Found) => warning!("{error:#}"),
+        (Err(error), Outcome::Found) => warning!("{}", words::error(&error)),
         (written, _) => written?,
     }
     Ok(summary.outcome())
@@ -107,7 +108,7 @@ fn mark_known(summary: &mut Summary, known: &KnownIssues) {
         if known.mark(stored)
             && let Err(error) = directory::write(stored)
         {
-            warning!("{error:#}");
+            warning!("{}", words::error(&error));
         }
     }
     let is_known = |stored: &&Stored| stored.finding.known.is_some();

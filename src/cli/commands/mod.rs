@@ -54,6 +54,7 @@ mod trust;
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::process::descent::descends_from_this;
 use crate::report::output::{Output, note, warning};
+use crate::report::words;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +75,7 @@ pub fn run(command: &Command) -> ExitCode {
     match done.and_then(|outcome| out.finish().map(|()| outcome)) {
         Ok(outcome) => ExitCode::from(outcome as u8),
         Err(error) => {
-            note!("error: {error:#}");
+            note!("error: {}", words::error(&error));
             ExitCode::from(ERROR_STATUS)
         }
     }

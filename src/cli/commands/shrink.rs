@@ -17,7 +17,7 @@ use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
-use crate::fuzz::{Observer, Options, Summary};
+use crate::fuzz::{Observer, Options, Summary, Warning};
 use crate::model::Spec;
 use crate::report::directory;
 use crate::report::output::Output;
@@ -127,7 +127,7 @@ pub fn findings(
             progress.report(stored);
         }
         beside.iter().for_each(|shown| progress.report(shown));
-        why.iter().for_each(|why| progress.warned(why));
+        why.into_iter().for_each(|why| progress.warned(&Warning::Other(why)));
     }
     progress.finish();
 }

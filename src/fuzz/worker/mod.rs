@@ -16,7 +16,7 @@ use super::job_recordings::JobRecordings;
 use super::online_round::OnlineRound;
 use super::oversubscription::CallRates;
 use super::statistics::JobCounts;
-use super::{Options, Uncontrolled};
+use super::{FailedAtLoad, Options, Uncontrolled, Warning};
 use crate::binary::symbols::SourceLines;
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
@@ -86,7 +86,7 @@ pub(super) enum Message {
     Part(Box<Part>),
     Seen(Box<Sighting>),
     Growth(Growth),
-    Warning(String),
+    Warning(Warning),
     /// The job's end; the last message.
     Ended(Result<()>),
 }
@@ -197,7 +197,7 @@ impl<'a> Worker<'a> {
                 }
                 Event::Fault(_) if self.recordings.is_broken(&harness.output()) => {
                     let says = self.recordings.failure(&harness.output(), next > first)?;
-                    self.send(Message::Warning(says));
+                    self.send(Message::Warning(Warning::Other(says)));
                     return Ok(Some(next));
                 }
                 // A round that ends its process by itself also ends a fresh one.
@@ -237,7 +237,7 @@ impl<'a> Worker<'a> {
             && let Some((round, threads, bytes)) = harness.current_round()
             && let Some(hint) = self.call_rates.observe(round, threads, bytes)
         {
-            self.send(Message::Warning(hint));
+            self.send(Message::Warning(Warning::Other(hint)));
         }
     }
 
@@ -253,15 +253,9 @@ impl<'a> Worker<'a> {
 
     fn warn_of_doubt(&mut self, fault: &Fault) {
         if !std::mem::replace(&mut self.is_doubt_reported, true) {
-            let (round, what) = (fault.round, Failure::fault(fault, Vec::new()));
-            let why = match fault.grown {
-                true => "Its process had grown much in the rounds before",
-                false => "Its process was killed, by the kernel for want of memory or by somebody",
-            };
-            self.send(Message::Warning(format!(
-                "round {round}: {what} {why}, so the round is carried out again in a fresh one; \
-                 only what happens there counts"
-            )));
+            let (round, grown) = (fault.round, fault.grown);
+            let fault = Box::new(Failure::fault(fault, Vec::new()));
+            self.send(Message::Warning(Warning::Doubtful { round, fault, grown }));
         }
     }
 
@@ -357,9 +351,9 @@ impl<'a> Worker<'a> {
     fn check_fault(&mut self, mut fault: Fault) -> Result<()> {
         self.counts.faults += 1;
         let Some((hello, model)) = &self.hello else {
-            let adapter = &self.options.plan.build.adapter;
+            let adapter = self.options.plan.build.adapter.clone();
             let what = Failure::fault(&fault, Vec::new());
-            bail!("adapter {adapter}: {what}\n{}", fault.output.trim_end());
+            bail!(FailedAtLoad { adapter, fault: what, output: fault.output });
         };
         fault.locate(&mut self.lines, hello.code);
         let model = *model;
