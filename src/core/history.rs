@@ -266,6 +266,12 @@ impl History {
         self.len() == 0
     }
 
+    /// Whether it has such an operation.
+    pub fn has(&self, id: OperationId) -> bool {
+        let thread = self.threads.get(id.thread as usize);
+        thread.is_some_and(|thread| (id.index as usize) < thread.operations.len())
+    }
+
     pub fn operation(&self, id: OperationId) -> &Operation {
         &self.threads[id.thread as usize].operations[id.index as usize]
     }

@@ -29,7 +29,7 @@ pub fn from_part(history: &History, callers: u32, keep: impl Fn(OperationId) -> 
     use Op::{KvGet, MapGet, SetContains, SetRemove, StoreRead};
     let is_of_key = |op| matches!(op, SetContains | SetRemove | MapGet | KvGet | StoreRead);
     let reads = drain.iter().filter(|call| is_of_key(call.op));
-    let keys = reads.filter_map(|call| call.args.first()).map(|key| key + 1).max();
+    let keys = reads.filter_map(|call| call.args.first()).map(|key| key.saturating_add(1)).max();
     let values = threads.iter().flatten().chain(&drain).map(Call::values).max();
     Scenario {
         threads,

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::cross_engine::SMALLER;
 use super::interleaving::Interleaving;
 use super::trust::Made;
 use super::{FINDING_VERSION, Finding};
 use crate::core::files;
+use crate::core::history::{History, OperationId};
+use crate::trace::area::THREADS_MAX;
 use crate::trace::frame::Hello;
 use crate::trace::rounds::{self, Round};
 
@@ -115,6 +118,10 @@ impl Stored {
         let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());
         let round = trace.rounds.into_iter().next();
         let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
+        let is_known = names_known_operations(&serde_json::from_slice(&bytes)?, &round.history);
+        if !is_known || round.start.threads > THREADS_MAX as u32 {
+            bail!("{}: its round is not that of the finding", path.display());
+        }
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -122,6 +129,21 @@ impl Stored {
         // Without a slash at its end, because reports append names to it.
         let directory = directory.components().collect();
         Ok(Stored { finding, hello, round, output, directory, interleaving, made })
+    }
+}
+
+/// Whether all operations that are named in a file, as objects of a thread and an index, are those
+/// of the history.
+fn names_known_operations(file: &Value, history: &History) -> bool {
+    match file {
+        Value::Array(items) => items.iter().all(|item| names_known_operations(item, history)),
+        Value::Object(fields) => {
+            let is_id = fields.len() == 2;
+            let id = is_id.then(|| OperationId::deserialize(file).ok()).flatten();
+            id.is_none_or(|id| history.has(id))
+                && fields.values().all(|field| names_known_operations(field, history))
+        }
+        _ => true,
     }
 }
 

@@ -190,3 +190,14 @@ fn without_a_key_findings_have_no_mark_and_the_run_says_so() {
     tool.replay(tool.only_finding()).expect(2, &["was not made here"]);
     tool.replay(tool.only_finding()).with("--trust").expect(1, &["identical"]);
 }
+
+#[test]
+fn operations_that_a_round_does_not_have_are_refused() {
+    let found = Found::with("");
+    found.edit(|finding| {
+        finding["what"]["violation"]["operations"][0]["index"] = json!(1_000_000);
+    });
+    for command in ["show", "replay --history-only"] {
+        found.runs_nothing(found.call(command)).expect(2, &["is not that of the finding"]);
+    }
+}

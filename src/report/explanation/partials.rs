@@ -19,7 +19,7 @@ const CALL_MAX: usize = 48;
 /// The longest, each with what could not follow and why; and how many others there are.
 pub fn text(partials: &Partials, history: &History, strings: &Interner) -> String {
     let operations = Operations { history, strings };
-    let all = partials.partials.len() + partials.more;
+    let all = partials.more.saturating_add(partials.partials.len());
     let on = partials.key.map(|key| format!(" on key {} alone", operations.value(key)));
     let ways = if all == 1 { String::new() } else { format!(" ({all} ways, the longest first)") };
     let mut text = format!("How far it can have gone{}{ways}:\n", on.unwrap_or_default());
