@@ -38,7 +38,7 @@ fuzz: deps
 
 # Unit tests need no optimization: the library is compiled for them in a quarter of the time.
 test: deps deps-test
-	CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --lib $(TEST_OPTIONS)
+	cargo test --lib --config profile.test.package.interlap.opt-level=0 $(TEST_OPTIONS)
 	cargo test --bins --test it $(TEST_OPTIONS)
 
 # Every checker against plain enumeration: all random histories of the ordinary tests, of which
