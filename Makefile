@@ -36,7 +36,7 @@ fuzz: deps
 	cargo build --release
 	target/release/interlap fuzz $(TARGET) --for $(FOR)
 
-# Unit tests need no optimization: the library is compiled for them in a quarter of the time.
+# Unit tests need no optimization, which would take most of the time to compile the library for them.
 test: deps deps-test
 	cargo test --lib --config profile.test.package.interlap.opt-level=0 $(TEST_OPTIONS)
 	cargo test --bins --test it $(TEST_OPTIONS)

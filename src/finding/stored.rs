@@ -120,7 +120,11 @@ impl Stored {
         let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
         let is_known = names_known_operations(&serde_json::from_slice(&bytes)?, &round.history);
         if !is_known || round.start.threads > THREADS_MAX as u32 {
-            bail!("{}: its round is not that of the finding", path.display());
+            bail!(
+                "{} is not the recording of {JSON_FILE} beside it, which names other calls or \
+                 threads; copy the whole directory again",
+                path.display()
+            );
         }
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
@@ -132,8 +136,8 @@ impl Stored {
     }
 }
 
-/// Whether all operations that are named in a file, as objects of a thread and an index, are those
-/// of the history.
+/// Whether the history has every operation that a file names, each as an object of a thread and an
+/// index alone.
 fn names_known_operations(file: &Value, history: &History) -> bool {
     match file {
         Value::Array(items) => items.iter().all(|item| names_known_operations(item, history)),

@@ -198,6 +198,6 @@ fn operations_that_a_round_does_not_have_are_refused() {
         finding["what"]["violation"]["operations"][0]["index"] = json!(1_000_000);
     });
     for command in ["show", "replay --history-only"] {
-        found.runs_nothing(found.call(command)).expect(2, &["is not that of the finding"]);
+        found.runs_nothing(found.call(command)).expect(2, &["copy the whole directory again"]);
     }
 }
