@@ -95,7 +95,7 @@ extern "C" {
  *   IL_STORE_COMMIT          -                  ok | ok: commit timestamp | failed (rolled back)
  *   IL_STORE_ABORT           -                  ok
  *   A thread may leave with a transaction under way, which is then to be aborted. Only a commit
- *   may answer unknown. Timestamps, where they are told, are judged (docs/histories.md).
+ *   may answer unknown. Timestamps, where they are given, are judged (docs/histories.md).
  *
  * A register and a counter hold 0 at first; everything else is empty at first, also a string.
  */

@@ -14,7 +14,7 @@ use crate::core::plan::{Plan, Shard};
 use crate::fuzz::{Point, Statistics, Summary};
 use crate::trace::frame::{ClockInfo, TargetInfo};
 
-const LEDGER_VERSION: u32 = 1;
+const LEDGER_VERSION: u32 = 2;
 /// The name of its file, in the directory of the findings.
 pub const LEDGER_FILE: &str = "run.json";
 

@@ -14,6 +14,7 @@ use super::exact::{
 };
 use super::search::{history as search, journal, keyed};
 use super::transactions;
+use super::undecided::Undecided;
 use super::verdict::{Explains, Limits, Verdict, Witness};
 use crate::core::history::History;
 use crate::core::journal::Journal;
@@ -151,11 +152,9 @@ fn verdict(judged: Result<(), Witness>) -> Verdict {
 
 fn relaxed_search(case: &Case) -> Verdict {
     match case.search() {
-        Verdict::Inconclusive(why) => Verdict::Inconclusive(format!(
-            "no value overtook {} others for certain, and no other rule is broken; whether some \
-             order explains all answers only a search can tell, and {why}",
-            case.spec.k
-        )),
+        Verdict::Inconclusive(why) => {
+            Verdict::Inconclusive(Undecided::Relaxed { k: case.spec.k, search: Box::new(why) })
+        }
         verdict => verdict,
     }
 }

@@ -17,6 +17,8 @@
 //!   object contradicts, with the answer it would have given.
 //! - `transactions/`: The checker of transactions under snapshot isolation, and of serializable
 //!   ones.
+//! - `undecided`: Says why a check decided nothing: as data, of which `report::explanation` makes
+//!   sentences.
 //! - `verdict`: The answer of a check, its witness, and what a check may spend.
 
 mod data;
@@ -28,12 +30,14 @@ mod online;
 mod search;
 mod sequential;
 mod transactions;
+mod undecided;
 mod verdict;
 
 pub use data::events::{Events, HistoryEvent, Overlap, overlap};
 pub use decide::{by_search as search, check};
 pub use evidence::order::{Order, order};
 pub use evidence::partials::{Effect, Partial, Partials, partials};
+pub use evidence::region::NotShown;
 pub use evidence::search_trace::{
     Attempt, AttemptOutcome, SearchTrace, TraceNode, TraceStep, search_trace,
 };
@@ -43,4 +47,5 @@ pub use explanation::{
 };
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
+pub use undecided::{Exhausted, OPEN_MAX, Undecided};
 pub use verdict::{Explains, Limits, Verdict, Witness};

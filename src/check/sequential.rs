@@ -7,6 +7,7 @@ use super::explanation::{Explanation, OfSearch};
 use super::search::history::{Task, with_object};
 use super::search::steps::call_of;
 use super::transactions;
+use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId, Thread};
 use crate::model::{Call, Expect, Kind, Spec};
@@ -16,11 +17,7 @@ use crate::model::{Call, Expect, Kind, Spec};
 pub fn sequential(history: &History, spec: &Spec) -> Verdict {
     let busy = |thread: &&Thread| !thread.operations().is_empty();
     if history.threads.iter().filter(busy).count() > 1 {
-        return Verdict::Inconclusive(
-            "the history has several threads, or its client went on after a call of unknown \
-             outcome: check it as a concurrent history"
-                .to_string(),
-        );
+        return Verdict::Inconclusive(Undecided::SeveralThreads);
     }
     if let Some(refusal) = refuse(history, spec) {
         return Verdict::Inconclusive(refusal);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::explanation::Explanation;
+use super::undecided::Undecided;
 use crate::core::history::OperationId;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.
@@ -14,7 +15,7 @@ pub enum Verdict {
     /// No order does.
     Violation(Witness),
     /// Not decided, and why.
-    Inconclusive(String),
+    Inconclusive(Undecided),
 }
 
 /// The few operations that cannot be explained together, and the rule they break.

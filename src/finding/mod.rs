@@ -116,7 +116,7 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Recorded>,
     /// Of the rr engine: what other engines showed with its calls.
-    #[serde(default, rename = "elsewhere", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_engine: Option<CrossEngine>,
     /// The recorded finding that this one reproduces with another engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]

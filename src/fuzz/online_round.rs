@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::check::{self, Events, Limits, Online, Overlap, Verdict};
+use crate::check::{self, Events, Limits, Online, Overlap, Undecided, Verdict};
 use crate::core::history::{History, Thread};
 use crate::core::operation::Status;
 use crate::finding::Circumstance;
@@ -57,7 +57,8 @@ impl OnlineRound {
     /// The result at the end of the round; `drained` as in a [`History`].
     pub fn finish(mut self, drained: bool) -> OnlineResult {
         if let Some(error) = self.error {
-            let (verdict, history) = (Verdict::Inconclusive(error), History::default());
+            let (verdict, history) =
+                (Verdict::Inconclusive(Undecided::OutOfOrder(error)), History::default());
             return OnlineResult { verdict, history, circumstance: None };
         }
         self.online.look_at_rest();

@@ -33,6 +33,8 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::core::operation::{Family, Op};
 
 pub use bag::Bag;
@@ -48,7 +50,8 @@ pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 
 /// The sequential object of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A queue that keeps the order of each producer's values, but none between producers.
     FifoPerProducer,

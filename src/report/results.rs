@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::progress::summary_line;
 use crate::campaign::ledger::Ledger;
+use crate::check::Undecided;
 use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::Statistics;
-use crate::report::explanation;
+use crate::report::explanation::{self, undecided};
 use crate::report::words::{self, UNEXPLAINED};
 
 /// Runs with their findings.
@@ -79,7 +80,8 @@ pub fn run_name(model: &str, plan: &Plan) -> String {
 /// were not decided, a line each.
 pub fn not_decided(statistics: &Statistics) -> Ended {
     let Some(why) = statistics.untested() else { return Ended::Well };
-    let line = |(reason, rounds): (&String, &u64)| format!("{rounds} rounds: {reason}");
+    let line =
+        |(why, rounds): (&Undecided, &u64)| format!("{rounds} rounds: {}", undecided::reason(why));
     let reasons = statistics.inconclusive.iter().map(line);
     let lines = std::iter::once(words::untested(why)).chain(reasons);
     Ended::NotDecided(lines.collect::<Vec<_>>().join("\n"))

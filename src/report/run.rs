@@ -18,6 +18,7 @@ use crate::finding::known::{self, IssueCount};
 use crate::finding::{Finding, JSON_FILE, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{Ending, Point, Statistics, Summary};
+use crate::report::explanation::undecided;
 use crate::trace::frame::TargetInfo;
 
 /// The run in a few lines.
@@ -29,7 +30,7 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
     text += &numbers(ledger, !summary.findings.is_empty());
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to a string");
     for (reason, rounds) in &summary.statistics.inconclusive {
-        line(format!("not decided in {rounds} rounds: {reason}"));
+        line(format!("not decided in {rounds} rounds: {}", undecided::reason(reason)));
     }
     let new = summary.findings.iter().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::pair_with_first(new.collect()) {

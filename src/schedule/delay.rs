@@ -24,7 +24,7 @@ impl Delay {
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
-        if let Some(thread) = view.lone() {
+        if let Some(thread) = view.only_runnable() {
             return thread;
         }
         self.delays.pass(1);

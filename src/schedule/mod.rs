@@ -100,7 +100,7 @@ pub struct View<'a> {
 impl View<'_> {
     /// The only thread that can run, if there is only one.
     #[inline]
-    fn lone(&self) -> Option<usize> {
+    fn only_runnable(&self) -> Option<usize> {
         (self.runnable & self.runnable.wrapping_sub(1) == 0).then(|| lowest(self.runnable))
     }
 

@@ -39,7 +39,7 @@ impl Pct {
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
-        if let Some(thread) = view.lone() {
+        if let Some(thread) = view.only_runnable() {
             return thread;
         }
         self.changes.pass(1);

@@ -25,7 +25,7 @@ impl Pos {
         if view.yields {
             self.priorities.redraw(u64::MAX);
         }
-        let chosen = match view.lone() {
+        let chosen = match view.only_runnable() {
             Some(thread) => thread,
             None => {
                 self.priorities.draw(view.runnable);

@@ -77,7 +77,7 @@ impl Stall {
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
-        let chosen = match view.lone() {
+        let chosen = match view.only_runnable() {
             Some(thread) => {
                 if self.phase == Phase::Holding && thread == self.victim {
                     self.phase = Phase::Idle;

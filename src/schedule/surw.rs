@@ -68,7 +68,7 @@ impl Surw {
         }
         let among = view.candidates();
         let at = self.at_interesting(view, among);
-        let chosen = match view.lone() {
+        let chosen = match view.only_runnable() {
             Some(thread) => thread,
             None => self.choose(view.runnable, among, at),
         };

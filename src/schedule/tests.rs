@@ -265,7 +265,7 @@ fn run_skipping(policy: Policy, skipped: &mut u64) -> Vec<usize> {
             policy.operation_ended(view.current);
             state.ahead = 0;
         }
-        if view.lone().is_none() && state.ahead > 0 && view.runnable == state.runnable {
+        if view.only_runnable().is_none() && state.ahead > 0 && view.runnable == state.runnable {
             (state.ahead, state.passed, *skipped) =
                 (state.ahead - 1, state.passed + 1, *skipped + 1);
             return view.current;

@@ -29,7 +29,7 @@ impl Walk {
 
     #[inline]
     pub fn next(&mut self, view: &View) -> usize {
-        match view.lone() {
+        match view.only_runnable() {
             Some(thread) => thread,
             None => self.step(view.current, view.runnable, view.yields),
         }

@@ -309,7 +309,7 @@ fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, &mut O
 
 /// Counts of many runs.
 #[derive(Debug, Default)]
-struct Tally {
+struct Counts {
     bad: usize,
     /// Violations found after something was pruned.
     late: usize,
@@ -318,9 +318,9 @@ struct Tally {
 }
 
 /// Compares the online check of corrupted runs with the check of every prefix.
-fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
+fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Counts {
     let (spec, limits): (Spec, _) = (text.parse().expect(text), Limits::default());
-    let (mut random, mut tally) = (Random::new(seed), Tally::default());
+    let (mut random, mut counts) = (Random::new(seed), Counts::default());
     for _ in 0..runs {
         let history = damaged(run, spec, &mut random);
         let mut online = Online::new(spec, limits.clone());
@@ -334,18 +334,18 @@ fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
             match check(&known, &spec, &limits) {
                 Verdict::Violation(_) => {
                     assert_ne!(found, 0, "{text}: too late, after {time}: {history:?}");
-                    tally.late += usize::from(forgot);
+                    counts.late += usize::from(forgot);
                 }
                 Verdict::Consistent => {
                     assert_eq!(found, 0, "{text}: a false alarm after {time}: {history:?}");
                     forgot = online.held().0 + run.threads < called;
                 }
-                Verdict::Inconclusive(_) => tally.undecided += 1,
+                Verdict::Inconclusive(_) => counts.undecided += 1,
             }
             first = found;
         });
-        tally.bad += usize::from(first != 0);
-        tally.shorter += usize::from(forgot);
+        counts.bad += usize::from(first != 0);
+        counts.shorter += usize::from(forgot);
         let mut rarely = Online::new(spec, limits.clone()).every(4);
         let mut last = 0;
         feed(&mut rarely, &history, |_, _, found| last = found);
@@ -355,7 +355,7 @@ fn compare(run: Run, text: &str, runs: usize, seed: u64) -> Tally {
         let kind = std::mem::discriminant::<Verdict>;
         assert_eq!(kind(&verdict), kind(&whole), "{text}: {verdict:?}, {rest:?} of {history:?}");
     }
-    tally
+    counts
 }
 
 /// A run with up to two corruptions.
@@ -385,12 +385,12 @@ fn online_agrees_on_every_prefix_of_stacks_that_are_never_quiescent() {
         {
             let run = Run { threads, calls, unknown, ..SHORT };
             let runs = crate::how_many(runs / share);
-            let tally = compare(run, text, runs, 600 + at as u64);
-            println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
+            let counts = compare(run, text, runs, 600 + at as u64);
+            println!("{text}, {threads} threads, {calls} calls: {runs} runs, {counts:?}");
             // A tenth of the runs may be too few for these shares.
-            let enough = runs < 1_000 || tally.bad > runs / 10 && tally.late > runs / 60;
-            assert!(enough, "{tally:?}");
-            assert_eq!(tally.undecided, 0);
+            let enough = runs < 1_000 || counts.bad > runs / 10 && counts.late > runs / 60;
+            assert!(enough, "{counts:?}");
+            assert_eq!(counts.undecided, 0);
         }
     }
 }
@@ -404,8 +404,8 @@ fn online_agrees_on_every_prefix_of_runs_that_are_never_quiescent() {
             // For these models, pruned operations rarely matter.
             let often = if ["log", "fifo-relaxed"].contains(&text) { 4 } else { 1 };
             let runs = crate::how_many(often * runs);
-            let tally = compare(run, text, runs, 700 + at as u64);
-            println!("{text}, {threads} threads, {calls} calls: {runs} runs, {tally:?}");
+            let counts = compare(run, text, runs, 700 + at as u64);
+            println!("{text}, {threads} threads, {calls} calls: {runs} runs, {counts:?}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use interlap::check::{Limits, Verdict, check};
+use interlap::check::{Exhausted, Limits, Verdict, check};
 use interlap::core::history::{Entry, History};
 use interlap::core::operation::{Op, Status};
 use interlap::model::Spec;
@@ -73,9 +73,9 @@ fn every_thread_keeps_the_limits() {
     let cancelled = Some(Arc::new(AtomicBool::new(true)));
     for jobs in [1, 3] {
         let limits = Limits { jobs, cancelled: cancelled.clone(), ..Limits::default() };
-        assert_eq!(reason(limits), "the check was cancelled");
+        assert_eq!(reason(limits), Exhausted::Cancelled.into());
         let limits = Limits { jobs, steps_max: 10, ..Limits::default() };
-        assert!(reason(limits).contains("steps"));
+        assert_eq!(reason(limits), Exhausted::Steps(10).into());
     }
 }
 

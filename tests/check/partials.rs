@@ -117,7 +117,7 @@ fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Parti
             Ok(partials) => Some((history, partials)),
             // A value left over at the end is in no prefix.
             Err(why) => {
-                assert!(history.drained, "{spec}: {why}: {history:?}");
+                assert!(history.drained, "{spec}: {why:?}: {history:?}");
                 None
             }
         },

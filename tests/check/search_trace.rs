@@ -86,7 +86,7 @@ fn the_trace_ends_where_the_partial_linearizations_do() {
             };
             let Ok(partials) = partials(&history, &spec, &witness.operations) else { continue };
             let trace = search_trace(&history, &spec, Some(&partials)).expect(text);
-            assert_eq!((trace.found, &trace.cut), (None, &None), "{text}: {history:?}");
+            assert_eq!((trace.found, trace.is_cut), (None, false), "{text}: {history:?}");
             if partials.more == 0 && !history_splits(&trace) {
                 compare(&trace, &partials, text);
                 compared += 1;
@@ -177,5 +177,5 @@ fn a_trace_that_is_too_long_says_that_it_was_cut() {
     let history = interlap::exchange::jsonl::read(&text, Some(spec)).expect("good").history;
     let trace = search_trace(&history, &spec, None).expect("a trace");
     assert_eq!((trace.found, trace.nodes.len()), (None, 4_000));
-    assert!(trace.cut.is_some_and(|why| why.contains("there are more")));
+    assert!(trace.is_cut);
 }

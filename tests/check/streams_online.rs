@@ -37,7 +37,7 @@ pub fn feed(online: &mut Online, history: &History, mut look: impl FnMut(u64, bo
 }
 
 #[derive(Default, Debug)]
-struct Tally {
+struct Counts {
     bad: usize,
     looks: usize,
     /// Histories of which something was pruned.
@@ -47,19 +47,19 @@ struct Tally {
 fn compare(histories: usize, calls: (usize, usize), enumerated: bool) {
     let histories = crate::how_many(histories);
     let (spec, mut random): (Spec, _) = ("log".parse().expect("a model"), Random::new(61));
-    let (limits, mut tally) = (Limits::default(), Tally::default());
+    let (limits, mut counts) = (Limits::default(), Counts::default());
     for _ in 0..histories {
         let history = random_history(&mut random, calls, 6);
         let mut online = Online::new(spec, limits.clone());
         let mut first = false;
         feed(&mut online, &history, |time, found| {
-            tally.looks += 1;
+            counts.looks += 1;
             let whole = check(&until(&history, time), &spec, &limits);
             let bad = matches!(whole, Verdict::Violation(_));
             assert_eq!(bad, found, "after {time}: {whole:?}: {history:?}");
             first = found;
         });
-        tally.shorter += usize::from(online.held().0 < history.len());
+        counts.shorter += usize::from(online.held().0 < history.len());
         let (verdict, rest) = online.finish(false);
         let whole = check(&history, &spec, &limits);
         assert_eq!(discriminant(&verdict), discriminant(&whole), "{rest:?} of {history:?}");
@@ -68,16 +68,16 @@ fn compare(histories: usize, calls: (usize, usize), enumerated: bool) {
             assert_eq!(explained, !first, "{rest:?} of {history:?}");
         }
         if let Verdict::Violation(witness) = verdict {
-            tally.bad += 1;
+            counts.bad += 1;
             assert_eq!(check(&rest, &spec, &limits), Verdict::Violation(witness), "{rest:?}");
         }
         let mut rarely = Online::new(spec, limits.clone()).every(5);
         feed(&mut rarely, &history, |_, found| assert!(first || !found, "{history:?}"));
         assert_eq!(discriminant(&rarely.finish(false).0), discriminant(&whole), "{history:?}");
     }
-    println!("streams: {histories} histories of {calls:?} calls, {tally:?}, 0 mismatches");
-    assert!(tally.bad > histories / 20 && tally.bad < histories, "{tally:?}");
-    assert!(tally.shorter > histories / 3, "{tally:?}");
+    println!("streams: {histories} histories of {calls:?} calls, {counts:?}, 0 mismatches");
+    assert!(counts.bad > histories / 20 && counts.bad < histories, "{counts:?}");
+    assert!(counts.shorter > histories / 3, "{counts:?}");
 }
 
 #[test]

@@ -335,7 +335,7 @@ fn witness_of(lines: &[Line], spec: &str) -> Option<Witness> {
     match check(&history, &spec.parse::<Spec>().expect(spec), &Limits::default()) {
         Verdict::Violation(witness) => Some(witness),
         Verdict::Consistent => None,
-        Verdict::Inconclusive(reason) => panic!("{reason}"),
+        Verdict::Inconclusive(reason) => panic!("{reason:?}"),
     }
 }
 

@@ -43,7 +43,7 @@ fn is_good(imported: &Imported) -> bool {
     match verdict(imported) {
         Verdict::Consistent => true,
         Verdict::Violation(_) => false,
-        Verdict::Inconclusive(why) => panic!("not decided: {why}"),
+        Verdict::Inconclusive(why) => panic!("not decided: {why:?}"),
     }
 }
 

@@ -28,7 +28,7 @@ fn verdict_of(events: &[&str]) -> &'static str {
     match check(&imported.history, &imported.model.expect("a model"), &limits()) {
         Verdict::Violation(witness) => witness.rule,
         Verdict::Consistent => "good",
-        Verdict::Inconclusive(why) => panic!("{why}"),
+        Verdict::Inconclusive(why) => panic!("{why:?}"),
     }
 }
 

@@ -69,8 +69,8 @@ function states() {
 }
 
 function search() {
-  if (!data.story) return;
-  const search = new page.Search(data.story, operations);
+  if (!data.search) return;
+  const search = new page.Search(data.search, operations);
   const log = search.log();
   const kinds = log.map(({ kind }) => kind);
   assert.equal(kinds[0], 'begin');
@@ -108,7 +108,7 @@ function pins(search) {
 }
 
 function orders() {
-  const search = data.story ? new page.Search(data.story, operations) : null;
+  const search = data.search ? new page.Search(data.search, operations) : null;
   const found = page.partialOrders(search, data.partials);
   for (const { steps } of found) {
     const { times } = page.points(operations, steps);

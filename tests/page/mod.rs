@@ -10,6 +10,7 @@ use interlap::exchange::jsonl;
 use interlap::exchange::values::Interner;
 use interlap::model::Spec;
 use interlap::report::explanation::sentences;
+use interlap::report::explanation::undecided::reason;
 use interlap::report::page;
 use interlap::report::page::{Conclusion, Interleaved, Interleaving, Subject};
 use interlap::report::words::{REPRODUCE_WITH, UNEXPLAINED};
@@ -48,7 +49,7 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
     };
     let (conclusion, lettered) = match &verdict {
         Verdict::Consistent => (Conclusion::Consistent, Vec::new()),
-        Verdict::Inconclusive(why) => (Conclusion::Inconclusive(why.clone()), Vec::new()),
+        Verdict::Inconclusive(why) => (Conclusion::Inconclusive(reason(why)), Vec::new()),
         Verdict::Violation(witness) => {
             let conclusion = Conclusion::Violation {
                 rule: witness.rule,
@@ -95,9 +96,9 @@ fn a_page_shows_the_violation() {
     // The dequeue of 2, which is too early.
     assert_eq!(data["partials"]["failed"], 3);
     assert_eq!(data["rows"], serde_json::json!(["thread 0", "thread 1", "thread 2"]));
-    let story = &data["story"];
-    assert_eq!(story["found"], serde_json::Value::Null);
-    assert!(story["nodes"].as_array().expect("nodes").len() > 3, "{story}");
+    let search = &data["search"];
+    assert_eq!(search["found"], serde_json::Value::Null);
+    assert!(search["nodes"].as_array().expect("nodes").len() > 3, "{search}");
     assert!(data["order"].is_null() && data["interleaving"].is_null(), "{data}");
 }
 
@@ -107,7 +108,7 @@ fn the_pages_of_consistent_and_inconclusive_histories() {
     let found = data(&page);
     assert_eq!((&found["verdict"], &found["order"]["count"]), (&"consistent".into(), &7.into()));
     assert_eq!(found["order"]["states"][0], "[1]");
-    assert!(found["partials"].is_null() && !found["story"]["found"].is_null(), "{found}");
+    assert!(found["partials"].is_null() && !found["search"]["found"].is_null(), "{found}");
     let history = read(BAD);
     let conclusion = Conclusion::Inconclusive("it would take too long".to_string());
     let page = page::render(&Subject { conclusion, ..subject(&history, "x") });
@@ -126,7 +127,7 @@ fn a_fault_has_the_last_calls_and_no_search() {
     let page = page::render(&Subject { conclusion, lettered, ..subject(&history, "x") });
     assert!(page.contains("<p>It crashed &lt;here&gt;.</p><p>queue.h:7</p>"));
     let data = data(&page);
-    assert!(data["story"].is_null() && data["witness"].as_array().is_some_and(Vec::is_empty));
+    assert!(data["search"].is_null() && data["witness"].as_array().is_some_and(Vec::is_empty));
     assert_eq!(data["lettered"].as_array().map(Vec::len), Some(8));
 }
 

@@ -25,23 +25,9 @@ const READS: &[(&str, &str)] = &[
 /// files above.
 const WORDS: [&str; 3] = ["src/report/words.rs", "src/core/words.rs", "src/finding/signature.rs"];
 
-/// Files of `check` that still make words: why something was not decided or is not shown, and what
-/// a caller did wrong. Nothing else there does: `report/explanation` makes sentences of a verdict.
-const CHECKS_WITH_WORDS: [&str; 13] = [
-    "src/check/data/scope.rs",
-    "src/check/decide.rs",
-    "src/check/evidence/order.rs",
-    "src/check/evidence/partials.rs",
-    "src/check/evidence/region.rs",
-    "src/check/evidence/search_trace.rs",
-    "src/check/online/window.rs",
-    "src/check/search/frontier.rs",
-    "src/check/search/history.rs",
-    "src/check/sequential.rs",
-    "src/check/transactions/checker.rs",
-    "src/check/transactions/prune_transactions.rs",
-    "src/check/transactions/transaction.rs",
-];
+/// Files of `check` that say what a caller did wrong. Nothing else there makes words: a verdict and
+/// its reasons are data, of which `report/explanation` makes sentences.
+const CHECKS_WITH_WORDS: [&str; 1] = ["src/check/online/window.rs"];
 
 /// Rooms that have the facts of a finding, and could look for them in words.
 const HAVE_FACTS: [&str; 6] =

@@ -62,7 +62,7 @@ fn explained(verdict: Verdict) -> bool {
     match verdict {
         Verdict::Consistent => true,
         Verdict::Violation(_) => false,
-        Verdict::Inconclusive(why) => panic!("not decided: {why}"),
+        Verdict::Inconclusive(why) => panic!("not decided: {why:?}"),
     }
 }
 

@@ -144,8 +144,8 @@ impl Carrier {
         }
     }
 
-    /// Leaves `from`, which has ended, for `to`.
-    pub fn leave(self, from: usize, to: usize) -> ! {
+    /// Switches from `from`, which has ended, to `to`.
+    pub fn switch_after_end(self, from: usize, to: usize) -> ! {
         match self {
             Carrier::Fiber => self.switch(from, to),
             Carrier::Thread => {

@@ -84,9 +84,9 @@ pub fn exit_thread() -> ! {
     wakeups::wake(join_key(me), usize::MAX);
     if me == e.callers.get() {
         e.current.set(OUTSIDE);
-        e.carrier.get().leave(me, OUTSIDE);
+        e.carrier.get().switch_after_end(me, OUTSIDE);
     }
     let next = choose(false);
     note_switch(next);
-    e.carrier.get().leave(me, next)
+    e.carrier.get().switch_after_end(me, next)
 }

@@ -1,6 +1,7 @@
 //! Says which histories a model can judge at all: a foreign operation and a history that is too
 //! long are refused before any checker sees them.
 
+use crate::check::undecided::Undecided;
 use crate::core::history::{History, Thread};
 use crate::core::operation::Op;
 use crate::model::{Kind, Spec};
@@ -15,21 +16,19 @@ pub fn is_stream(history: &History, spec: &Spec) -> bool {
 }
 
 /// Why the model cannot judge this history, if so.
-pub fn refuse(history: &History, spec: &Spec) -> Option<String> {
+pub fn refuse(history: &History, spec: &Spec) -> Option<Undecided> {
     if history.len() > OPERATIONS_MAX {
-        return Some(format!("more than {OPERATIONS_MAX} operations: check shorter rounds"));
+        return Some(Undecided::TooLong(OPERATIONS_MAX));
     }
     let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
     if let Some(foreign) = ops.find(|op| !spec.accepts(*op)) {
-        let (model, op) = (spec.kind.name(), foreign.name());
-        return Some(format!("model {model} does not explain the operation {op}"));
+        return Some(Undecided::Foreign(spec.kind, foreign));
     }
     if is_stream(history, spec) {
         let other = |op: &Op| matches!(op, Op::LogAppend | Op::LogRead);
         let mut ops = history.threads.iter().flat_map(|thread| thread.ops().iter());
         if let Some(op) = ops.find(other) {
-            let op = op.name();
-            return Some(format!("a log with append_batch or read_all has no operation {op}"));
+            return Some(Undecided::NotOfStreams(op));
         }
     }
     None

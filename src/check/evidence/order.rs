@@ -11,6 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
+use super::region::NotShown;
 use super::shown_state;
 use crate::check::data::empty_answers;
 use crate::check::data::scope::refuse;
@@ -43,20 +44,20 @@ pub struct Order {
 }
 
 /// An order of `history` that `spec` explains; or why none is given.
-pub fn order(history: &History, spec: &Spec) -> Result<Order, String> {
+pub fn order(history: &History, spec: &Spec) -> Result<Order, NotShown> {
     if let Some(why) = refuse(history, spec) {
-        return Err(why);
+        return Err(NotShown::Undecided(why));
     }
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
-        return Err("transactions are judged by their snapshots, not by one order".to_string());
+        return Err(NotShown::Transactions);
     }
     if history.len() > OPERATIONS_MAX {
-        return Err(format!("an order is sought for at most {OPERATIONS_MAX} operations"));
+        return Err(NotShown::TooLong(OPERATIONS_MAX));
     }
     let values = Values::from_history(history).ok();
     let steps = Steps::new(history, spec, values.as_ref());
     if !steps.decidable() {
-        return Err("some value was added twice, so its steps cannot be told apart".to_string());
+        return Err(NotShown::AddedTwice);
     }
     with_object(history, spec, Seek { history, spec, steps: &steps })
 }
@@ -93,7 +94,7 @@ struct Choices<S> {
 }
 
 impl<'a> Task<'a> for Seek<'a, '_> {
-    type Output = Result<Order, String>;
+    type Output = Result<Order, NotShown>;
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let threads = self.threads();
@@ -180,7 +181,7 @@ struct DepthFirst<'w, 'a, M: Model<Call<'a>>> {
 }
 
 impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
-    fn find(&mut self, operations: usize) -> Result<Vec<Taken>, String> {
+    fn find(&mut self, operations: usize) -> Result<Vec<Taken>, NotShown> {
         let none = vec![ThreadPosition { index: 0, done: 0 }; self.threads.len()];
         let first = Choices { places: none, state: self.object.init(), left: Vec::new() };
         let mut path: Vec<(Choices<M::State>, Taken, usize)> = Vec::new();
@@ -196,7 +197,7 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
             };
             tries -= 1;
             if tries == 0 || bytes > BYTES_MAX {
-                return Err("the search for one took too long; that there is one is sure".into());
+                return Err(NotShown::OrderTooLate);
             }
             let (places, taken) = self.after(choices, thread, step, &state);
             if self.seen.insert(fingerprint(&places, &state)) {
@@ -207,7 +208,7 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
                 path.push((choices, taken, weight));
             }
         }
-        Err("the search for one found none, though there is one".to_string())
+        Err(NotShown::OrderMissed)
     }
 
     /// The places after a step, and what is written down of it.

@@ -75,9 +75,9 @@ pub fn partials(
     history: &History,
     spec: &Spec,
     witness: &[OperationId],
-) -> Result<Partials, String> {
+) -> Result<Partials, NotShown> {
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
-        return Err("transactions are explained by their snapshots, not by one order".to_string());
+        return Err(NotShown::Transactions);
     }
     // Keys are independent: what was done on others says nothing about the failure.
     let Some(key) = key_part::key_of_all(history, spec, witness) else {
@@ -88,19 +88,19 @@ pub fn partials(
     Ok(part.named(of_all(&part.history, spec, &own)?, key))
 }
 
-fn of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Result<Partials, String> {
+fn of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Result<Partials, NotShown> {
     let (known, failed) = first_impossible(history, spec, witness)?;
     let events: Vec<HistoryEvent> = Events::new(&known).collect();
     let mut last = events.len() - 1;
     loop {
         match before(&known, spec, &events[..=last]) {
             Ok(partials) => return Ok(Partials { failed, ..partials }),
-            Err(NotShown::Other(why)) => return Err(why),
             // An answer that is known by now leaves no order even earlier.
             Err(NotShown::Earlier(id)) => {
                 let at = events[..last].iter().rposition(|event| event.returns && event.id == id);
-                last = at.ok_or("the operations before cannot be told apart")?;
+                last = at.ok_or(NotShown::NoFailure)?;
             }
+            Err(why) => return Err(why),
         }
     }
 }
@@ -110,7 +110,7 @@ fn before(history: &History, spec: &Spec, events: &[HistoryEvent]) -> Result<Par
     let (begin, end, settled) = window(history, events);
     // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
     match near(history, spec, (begin, end), settled) {
-        Err(NotShown::Other(_)) => near(history, spec, (begin, end), 0),
+        Err(why) if !matches!(why, NotShown::Earlier(_)) => near(history, spec, (begin, end), 0),
         found => found,
     }
 }
@@ -135,7 +135,7 @@ fn first_impossible(
     history: &History,
     spec: &Spec,
     witness: &[OperationId],
-) -> Result<(History, OperationId), String> {
+) -> Result<(History, OperationId), NotShown> {
     let mut returns: Vec<(u64, OperationId)> =
         history.ids().map(|id| (history.operation(id).end, id)).collect();
     returns.retain(|(end, _)| *end != NEVER);
@@ -143,16 +143,14 @@ fn first_impossible(
     let bad = |at: usize| match check(&until(history, returns[at].0), spec, &PAST_LIMITS) {
         Verdict::Violation(_) => Ok(true),
         Verdict::Consistent => Ok(false),
-        Verdict::Inconclusive(why) => {
-            Err(format!("the first such return could not be found: {why}"))
-        }
+        Verdict::Inconclusive(why) => Err(NotShown::Undecided(why)),
     };
     let end = witness.iter().map(|id| history.operation(*id).end).max();
     let mut high = returns.partition_point(|(at, _)| Some(*at) <= end).saturating_sub(1);
     if returns.is_empty() || !bad(high)? {
         high = returns.len().saturating_sub(1);
         if returns.is_empty() || !bad(high)? {
-            return Err("some order explains every answer; what is missing is in none".to_string());
+            return Err(NotShown::NoMatterOfOrder);
         }
     }
     let mut low = 0;
@@ -178,11 +176,10 @@ impl<'a> Task<'a> for FindPartials<'a, '_> {
             visited <= VISITED_MAX
         })?;
         if graph.found.is_some() {
-            return Err(NotShown::Other("what is wrong is not a matter of order".to_string()));
+            return Err(NotShown::NoMatterOfOrder);
         }
         if graph.stopped {
-            let why = "there are too many orders of the operations near the failure";
-            return Err(NotShown::Other(why.to_string()));
+            return Err(NotShown::TooManyOrders);
         }
         let (spec, region, steps) = (near.spec, near.region, &past.steps[..]);
         let found = Found { kind: spec.kind, object, region, steps, graph: &graph };

@@ -13,6 +13,7 @@ use crate::check::data::small::Few;
 use crate::check::search::frontier::{Exhausted, Frontier, Search};
 use crate::check::search::position::Position;
 use crate::check::search::steps::{Step, Steps};
+use crate::check::undecided::Undecided;
 use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::model::{Call, Model, Spec};
@@ -33,15 +34,33 @@ pub const PAST_LIMITS: Limits = Limits {
 };
 
 /// Why there is nothing to show.
+#[derive(Clone, Debug, PartialEq)]
 pub enum NotShown {
     /// No order is left before, at the return of this operation.
     Earlier(OperationId),
-    Other(String),
+    Undecided(Undecided),
+    /// A search gave up before it came near.
+    Before(Exhausted),
+    /// Transactions have no one order.
+    Transactions,
+    /// An order is sought for at most so many operations.
+    TooLong(usize),
+    /// Some value was added twice.
+    AddedTwice,
+    /// The search for an order took too long, or found none though there is one.
+    OrderTooLate,
+    OrderMissed,
+    /// The violation is not one of the order near one operation.
+    NoMatterOfOrder,
+    TooManyOrders,
+    TooManySteps,
+    /// The failure is not among the operations.
+    NoFailure,
 }
 
 impl From<Exhausted> for NotShown {
     fn from(exhausted: Exhausted) -> NotShown {
-        NotShown::Other(format!("the states before could not be found: {exhausted}"))
+        NotShown::Before(exhausted)
     }
 }
 
@@ -156,8 +175,7 @@ impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
         goes_on: impl FnMut(&S) -> bool,
     ) -> Result<Graph<S>, NotShown> {
         if self.steps.len() > STEPS_MAX {
-            let why = "more than 64 steps overlap near the failure, too many to follow";
-            return Err(NotShown::Other(why.to_string()));
+            return Err(NotShown::TooManySteps);
         }
         let graph = Graph { nodes: Vec::new(), roots: Vec::new(), found: None, stopped: false };
         let reached = HashMap::new();

@@ -44,8 +44,8 @@ pub struct SearchTrace {
     pub roots: Vec<usize>,
     /// The one at which everything that had to take effect had; the search ended there.
     pub found: Option<usize>,
-    /// Why it is not all.
-    pub cut: Option<String>,
+    /// Whether there are more nodes than these.
+    pub is_cut: bool,
 }
 
 /// A step: an operation, or a part of one that has several.
@@ -94,12 +94,12 @@ pub fn search_trace(
     history: &History,
     spec: &Spec,
     partials: Option<&Partials>,
-) -> Result<SearchTrace, String> {
+) -> Result<SearchTrace, NotShown> {
     if let Some(why) = refuse(history, spec) {
-        return Err(why);
+        return Err(NotShown::Undecided(why));
     }
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
-        return Err("transactions are judged by their snapshots, not by one order".to_string());
+        return Err(NotShown::Transactions);
     }
     let Some(partials) = partials else {
         return trace(history, spec, (0, beginning(history)), 0);
@@ -109,7 +109,7 @@ pub fn search_trace(
         return near_failure(history, spec, partials.failed, partials.last);
     };
     let part = KeyPart::new(history, spec, key);
-    let own = |id: OperationId| part.own(id).ok_or("the failure is not on its key");
+    let own = |id: OperationId| part.own(id).ok_or(NotShown::NoFailure);
     let mut trace = near_failure(&part.history, spec, own(partials.failed)?, own(partials.last)?)?;
     trace.steps.iter_mut().for_each(|step| step.operation = part.whole(step.operation));
     Ok(trace)
@@ -121,12 +121,12 @@ fn near_failure(
     spec: &Spec,
     failed: OperationId,
     last: OperationId,
-) -> Result<SearchTrace, String> {
+) -> Result<SearchTrace, NotShown> {
     let known = until(history, history.operation(failed).end);
     let end = known.operation(last).end;
     let mut events: Vec<HistoryEvent> = Events::new(&known).take_while(|e| e.time <= end).collect();
     let at = events.iter().rposition(|event| event.returns && event.id == last);
-    events.truncate(at.ok_or("the failure is not in the history")? + 1);
+    events.truncate(at.ok_or(NotShown::NoFailure)? + 1);
     let (begin, end, settled) = window(&known, &events);
     trace(&known, spec, (begin, end), settled).or_else(|_| trace(&known, spec, (begin, end), 0))
 }
@@ -142,18 +142,15 @@ fn trace(
     spec: &Spec,
     (begin, end): (u64, u64),
     settled: u64,
-) -> Result<SearchTrace, String> {
+) -> Result<SearchTrace, NotShown> {
     let (history, places) = prune(history, spec, settled);
     let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
     if !steps.decidable() {
-        return Err("some value was added twice, so its steps cannot be told apart".to_string());
+        return Err(NotShown::AddedTwice);
     }
     let near = Near { history: &history, spec, steps: &steps, region: &region };
-    with_object(&history, spec, BuildTrace(near)).map_err(|stop| match stop {
-        NotShown::Earlier(_) => "no order explains what came before".to_string(),
-        NotShown::Other(why) => why,
-    })
+    with_object(&history, spec, BuildTrace(near))
 }
 
 struct BuildTrace<'a, 'b>(Near<'a, 'b>);
@@ -187,10 +184,7 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
             steps: trace_steps(&past.steps, near.region),
             states: states.all,
             answers,
-            cut: graph.stopped.then(|| {
-                let count = nodes.len();
-                format!("the search was followed for {count} configurations; there are more")
-            }),
+            is_cut: graph.stopped,
             nodes,
             roots: graph.roots,
             found: graph.found,

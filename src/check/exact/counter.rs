@@ -50,18 +50,19 @@ struct Count {
     value: u64,
     open: Few<Want>,
     /// By value: whether an answered addition took the step from it.
-    told: Bits,
+    answered: Bits,
 }
 
 /// An answered value in steps. One that the counter cannot have is beyond all.
-fn steps(told: i64, amount: i64) -> u64 {
-    let exact = told.wrapping_rem(amount) == 0 && (told == 0 || (told < 0) == (amount < 0));
-    if exact { told.unsigned_abs() / amount.unsigned_abs() } else { u64::MAX }
+fn steps(answer: i64, amount: i64) -> u64 {
+    let same_sign = answer == 0 || (answer < 0) == (amount < 0);
+    let exact = answer.wrapping_rem(amount) == 0 && same_sign;
+    if exact { answer.unsigned_abs() / amount.unsigned_abs() } else { u64::MAX }
 }
 
 fn want(thread: &Thread, operation: &Operation, amount: i64) -> Want {
-    let told = thread.results(operation).first().map(|told| steps(*told, amount));
-    match (operation.op, told) {
+    let answer = thread.results(operation).first().map(|answer| steps(*answer, amount));
+    match (operation.op, answer) {
         (Op::CounterAdd, Some(value)) => Want::StepFrom(value),
         (Op::CounterAdd, None) => Want::Step { end: operation.end },
         (_, Some(value)) => Want::Read(value),
@@ -72,7 +73,7 @@ fn want(thread: &Thread, operation: &Operation, amount: i64) -> Want {
 impl Count {
     /// Takes one step; says whether any open addition can.
     fn step(&mut self) -> bool {
-        let by = if self.told.has(self.value) {
+        let by = if self.answered.has(self.value) {
             self.open.iter().position(|want| *want == Want::StepFrom(self.value))
         } else {
             let ends = self.open.iter().enumerate().filter_map(|(thread, want)| match want {
@@ -110,8 +111,8 @@ impl Count {
 /// The first operation that no order explains, if any.
 pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
     let threads = history.threads.len();
-    let told = steps_answered(history, amount)?;
-    let mut count = Count { value: 0, open: Few::from_elem(Want::Nothing, threads), told };
+    let answered = steps_answered(history, amount)?;
+    let mut count = Count { value: 0, open: Few::from_elem(Want::Nothing, threads), answered };
     for event in Events::new(history) {
         let thread = event.id.thread as usize;
         if event.returns {
@@ -130,15 +131,15 @@ pub fn judge(history: &History, amount: i64) -> Result<(), Witness> {
 
 /// The steps that answers name; or the witness of two additions that name the same.
 fn steps_answered(history: &History, amount: i64) -> Result<Bits, Witness> {
-    let mut told = Bits::new(history.len());
+    let mut answered = Bits::new(history.len());
     for id in history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd) {
         let Some(&value) = history.results(id).first() else { continue };
         // One beyond all is found when it returns.
         let from = steps(value, amount);
-        if from >= told.len() as u64 {
+        if from >= answered.len() as u64 {
             continue;
         }
-        if told.has(from) {
+        if answered.has(from) {
             let adds = history.ids().filter(|id| history.operation(*id).op == Op::CounterAdd);
             let same = adds.filter(|id| history.results(*id).first() == Some(&value));
             let operations: Vec<_> = same.take(2).collect();
@@ -146,9 +147,9 @@ fn steps_answered(history: &History, amount: i64) -> Result<Bits, Witness> {
             let explanation = Explanation::Records(OfRecords::CountedTwice(additions));
             return Err(Witness::new("counted-twice", explanation, operations));
         }
-        told.insert(from as usize);
+        answered.insert(from as usize);
     }
-    Ok(told)
+    Ok(answered)
 }
 
 fn unexplained(

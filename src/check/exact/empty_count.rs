@@ -12,9 +12,9 @@ use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
 
 /// By producer: the surplus of returned enqueues, and since when it has been positive.
-struct Tally(Vec<(i64, u64)>);
+struct Surpluses(Vec<(i64, u64)>);
 
-impl Tally {
+impl Surpluses {
     #[inline]
     fn add(&mut self, producer: usize, change: i64, now: u64) {
         let (surplus, since) = &mut self.0[producer];
@@ -25,7 +25,7 @@ impl Tally {
     }
 
     /// The first producer with a surplus at every instant from `start` until now.
-    fn surplus(&self, start: u64) -> Option<usize> {
+    fn lasting(&self, start: u64) -> Option<usize> {
         self.0.iter().position(|(surplus, since)| *surplus > 0 && *since < start)
     }
 
@@ -44,18 +44,18 @@ impl Tally {
 }
 
 pub fn judge(history: &History, values: &Values) -> Result<(), Broken> {
-    let mut tally = Tally(vec![(0, 0); history.threads.len()]);
+    let mut surpluses = Surpluses(vec![(0, 0); history.threads.len()]);
     for event in Events::new(history) {
         if !event.returns {
-            tally.called(history, values, event);
+            surpluses.called(history, values, event);
         } else if event.operation.status == Status::Empty {
-            if let Some(producer) = tally.surplus(event.operation.start) {
+            if let Some(producer) = surpluses.lasting(event.operation.start) {
                 return Err(Broken::certain(outnumbered(history, event.id, producer)));
             }
         } else {
             let thread = &history.threads[event.id.thread as usize];
             let added = added_by(thread, event.operation).len() as i64;
-            tally.add(event.id.thread as usize, added, event.time);
+            surpluses.add(event.id.thread as usize, added, event.time);
         }
     }
     Ok(())

@@ -58,12 +58,12 @@ pub fn is_exact(history: &History) -> bool {
 /// The first broken rule of a log, if any.
 pub fn judge(history: &History) -> Result<(), Witness> {
     let mut places = positions(history)?;
-    let mut unseen: Small<OperationId> = unseen(history, &places);
-    unseen.sort_unstable_by_key(|id| std::cmp::Reverse((history.operation(*id).start, *id)));
+    let mut unplaced: Small<OperationId> = unplaced(history, &places);
+    unplaced.sort_unstable_by_key(|id| std::cmp::Reverse((history.operation(*id).start, *id)));
     let last = places.len() - 1;
     for at in 0..last {
         if places[at].append.is_none() {
-            places[at].append = unseen.pop();
+            places[at].append = unplaced.pop();
         }
         if places[at].append.is_none() {
             return Err(gap(&places, at));
@@ -82,20 +82,20 @@ fn positions(history: &History) -> Result<Small<Position>, Witness> {
     let mut places: Small<Position> = smallvec![Position::default()];
     for id in history.ids() {
         let operation = history.operation(id);
-        let told = history.results(id).first().copied();
+        let result = history.results(id).first().copied();
         match (operation.op, operation.status) {
             (Op::LogAppend, Status::Ok) => {
-                let place = at(history, &mut places, id, told, 1)?;
+                let place = at(history, &mut places, id, result, 1)?;
                 fill(place, id, None)?;
             }
             (Op::LogCheckTail, Status::Ok) => {
-                let place = at(history, &mut places, id, told, 0)?;
+                let place = at(history, &mut places, id, result, 0)?;
                 keep_first(history, &mut place.tail, id);
                 place.comes_before(history, id);
             }
             (Op::LogRead, Status::Ok) => {
                 let position = history.args(id).first().copied();
-                let value = told.expect("a read has a result");
+                let value = result.expect("a read has a result");
                 let append = by_value
                     .get(&value)
                     .filter(|append| history.operation(*append).status != Status::Failed);
@@ -108,10 +108,10 @@ fn positions(history: &History) -> Result<Small<Position>, Witness> {
         }
     }
     // An append seen at one position cannot stand at another.
-    let mut stands: SmallMap<OperationId, usize> = SmallMap::new();
+    let mut position_of: SmallMap<OperationId, usize> = SmallMap::new();
     for (position, place) in places.iter().enumerate() {
         let Some(append) = place.append else { continue };
-        if let Some(other) = stands.insert(append, position) {
+        if let Some(other) = position_of.insert(append, position) {
             let both = [places[other].read, place.read];
             let operations: Vec<_> =
                 [append].into_iter().chain(both.into_iter().flatten()).collect();
@@ -172,7 +172,7 @@ fn fill(
 }
 
 /// The appends without an answer that stand nowhere yet.
-fn unseen(history: &History, places: &[Position]) -> Small<OperationId> {
+fn unplaced(history: &History, places: &[Position]) -> Small<OperationId> {
     let mut seen = SmallMap::new();
     let appends = places.iter().filter_map(|place| place.append);
     for append in appends {

@@ -141,7 +141,7 @@ fn paired(history: &History, added: &[Move], taken: &[Move]) -> Result<(), Witne
 
 /// For witnesses: the values, and when each was taken.
 fn removals_of(history: &History) -> Result<(Values, Small<removals::Taken>), Broken> {
-    let values = Values::from_history(history).expect("they were told apart");
+    let values = Values::from_history(history).expect("they are distinct");
     let table = removals::removals(history, &values)?.table;
     Ok((values, table))
 }

@@ -85,9 +85,9 @@ fn want(thread: &Thread, operation: &Operation, index: &Index) -> Option<Want> {
         _ if status.is_open() => return None,
         _ => {}
     }
-    let told = results.first().copied();
+    let result = results.first().copied();
     let keys = match op {
-        Op::SetSelect => told.and_then(|key| Some(i64::MIN..=key.checked_sub(1)?)),
+        Op::SetSelect => result.and_then(|key| Some(i64::MIN..=key.checked_sub(1)?)),
         _ => bounds(op, args),
     };
     let (mut from, mut to) = keys.map_or((0, 0), |keys| index.range(keys));
@@ -104,7 +104,7 @@ fn want(thread: &Thread, operation: &Operation, index: &Index) -> Option<Want> {
             Bound::AtMost(if args[0] < 0 { i64::MAX } else { args[0] })
         }
         (Op::SetSelect, _) => Bound::Exactly(args[0]),
-        _ => told.map_or(Bound::Never, Bound::Exactly),
+        _ => result.map_or(Bound::Never, Bound::Exactly),
     };
     let listed = if matches!(op, Op::SetSelect | Op::SetRangeList) { results } else { &[] };
     let present: Option<Present> = listed.iter().map(|key| index.at(*key)).collect();
@@ -312,7 +312,7 @@ pub fn check(history: &History, limits: &Limits) -> Verdict {
     match walk(history, limits) {
         Ok(None) => Verdict::Consistent,
         Ok(Some(witness)) => Verdict::Violation(witness),
-        Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+        Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
     }
 }
 

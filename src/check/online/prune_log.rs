@@ -34,7 +34,7 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
             _ => {}
         }
     }
-    let mut told: FxHashSet<i64> = FxHashSet::default();
+    let mut shown: FxHashSet<i64> = FxHashSet::default();
     let mut fates = Fates::new(history);
     let mut looks: Vec<(u64, LogPosition, OperationId)> = Vec::new();
     for (id, operation) in all() {
@@ -47,7 +47,7 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
             (Op::LogAppend, Status::Ok) => looks.push((operation.end, (value?, 1), id)),
             (Op::LogCheckTail, Status::Ok) => looks.push((operation.end, (value?, 0), id)),
             // Once for each.
-            (Op::LogRead, Status::Ok) if !answered.contains(&value?) && told.insert(value?) => {}
+            (Op::LogRead, Status::Ok) if !answered.contains(&value?) && shown.insert(value?) => {}
             (Op::LogRead, Status::Ok) => {
                 looks.push((operation.end, (history.args(id)[0], 2), id));
             }

@@ -125,7 +125,7 @@ fn replace_before(history: &History, checkpoint: &Checkpoint) -> Option<History>
     };
     let has_room =
         |id: &&OperationId| first(id.thread).is_none_or(|start| start > checkpoint.stand);
-    let stands = is_needed.then(|| gone.iter().find(has_room).map(|id| id.thread as usize));
+    let restored_on = is_needed.then(|| gone.iter().find(has_room).map(|id| id.thread as usize));
     let args = checkpoint.left.restored();
     let (start, end) = (checkpoint.stand, checkpoint.stand);
     let entry =
@@ -133,7 +133,7 @@ fn replace_before(history: &History, checkpoint: &Checkpoint) -> Option<History>
     let mut rest = history.without_threads();
     for (at, thread) in history.threads.iter().enumerate() {
         let mut kept = Thread::new(thread.client);
-        if stands == Some(Some(at)) {
+        if restored_on == Some(Some(at)) {
             kept.push(entry).expect("the first of its thread");
         }
         for (index, operation) in thread.entries().enumerate() {
@@ -143,7 +143,7 @@ fn replace_before(history: &History, checkpoint: &Checkpoint) -> Option<History>
         }
         rest.threads.push(kept);
     }
-    if stands == Some(None) {
+    if restored_on == Some(None) {
         // Every thread that did something there goes on with an append of unknown outcome.
         let mut alone = Thread::new(history.threads[gone[0].thread as usize].client);
         alone.push(entry).expect("the first of its thread");

@@ -13,6 +13,7 @@ use crate::check::data::prefix::until;
 use crate::check::data::scope::is_stream;
 use crate::check::decide::check;
 use crate::check::transactions;
+use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, Misfit, NEVER, Thread};
 use crate::core::operation::{Op, Status};
@@ -91,7 +92,7 @@ pub struct Online {
     floor: i64,
     found: Option<OnlineViolation>,
     /// Why nothing is judged any more, if so.
-    given_up: Option<String>,
+    given_up: Option<Undecided>,
 }
 
 impl Online {
@@ -300,7 +301,7 @@ impl Online {
         }
     }
 
-    fn unknown_past(&self) -> Option<String> {
+    fn unknown_past(&self) -> Option<Undecided> {
         let floor = Some(self.floor).filter(|floor| *floor > i64::MIN)?;
         transactions::unknown_past(&self.window, floor)
     }
@@ -316,11 +317,7 @@ impl Online {
         if self.given_up.is_none()
             && self.window.len().saturating_mul(OPERATION_BYTES) > self.limits.memory_max
         {
-            self.given_up = Some(format!(
-                "more than {} MiB of operations were held, none of which could be forgotten: \
-                 check shorter rounds",
-                self.limits.memory_max >> 20
-            ));
+            self.given_up = Some(Undecided::Held(self.limits.memory_max));
         }
     }
 

@@ -15,12 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::{SmallVec, smallvec};
 
 use crate::check::data::small::Few;
+pub use crate::check::undecided::{Exhausted, OPEN_MAX};
 use crate::check::verdict::Limits;
 use crate::model::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Steps that may be open at once: one bit each.
-pub const OPEN_MAX: usize = 64;
 
 /// To copy so many bytes of a state takes as long as a step.
 const STEP_BYTES: u64 = 4096;
@@ -53,16 +51,6 @@ pub struct Frontier<O, S> {
     used: u64,
     /// Those of steps that may take effect and never have to, nor does any other wait for them.
     optional: u64,
-}
-
-/// Why a search gave up.
-#[derive(Debug)]
-pub enum Exhausted {
-    Open,
-    Configurations(usize),
-    Steps(u64),
-    Memory(usize),
-    Cancelled,
 }
 
 /// What moves frontiers forward: the object, what may be spent, and room to work in.
@@ -416,26 +404,5 @@ pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<()
             Err(Exhausted::Cancelled)
         }
         _ => Ok(()),
-    }
-}
-
-impl std::fmt::Display for Exhausted {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let advice = "check a shorter history, or one of fewer threads";
-        match self {
-            Exhausted::Open => write!(
-                f,
-                "more than {OPEN_MAX} steps were open at once (an element of a bulk call counts \
-                 as one): use fewer threads or smaller bulk calls"
-            ),
-            Exhausted::Configurations(n) => {
-                write!(f, "the search would hold more than {n} configurations: {advice}")
-            }
-            Exhausted::Steps(n) => write!(f, "the search took more than {n} steps: {advice}"),
-            Exhausted::Memory(n) => {
-                write!(f, "the search would need more than {} MiB: {advice}", n >> 20)
-            }
-            Exhausted::Cancelled => write!(f, "the check was cancelled"),
-        }
     }
 }

@@ -14,6 +14,7 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
+use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
@@ -35,11 +36,7 @@ const PART_LIMITS: Limits = Limits {
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     if !steps.decidable() {
-        return Verdict::Inconclusive(
-            "some value was added twice, so neither the order within bulk results nor the counts \
-             behind empty answers can be judged: add distinct values"
-                .to_string(),
-        );
+        return Verdict::Inconclusive(Undecided::AddedTwice);
     }
     match spec.kind {
         // Strings that no get can tell apart are one state.
@@ -114,7 +111,7 @@ pub fn run<'a, M: Model<Call<'a>>>(
     match walk(history, spec, steps, model, limits) {
         Ok(None) => Verdict::Consistent,
         Ok(Some(witness)) => Verdict::Violation(witness),
-        Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+        Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
     }
 }
 

@@ -49,7 +49,7 @@ where
                     lowest.fetch_min(at, Ordering::Relaxed);
                     Verdict::Violation(witness)
                 }
-                Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+                Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
             };
             found.lock().expect("no thread panics while it holds it").push((at, verdict));
         }

@@ -65,7 +65,7 @@ pub fn judge(
         return match walk(limits, &share(0, 1)) {
             Ok(None) => Verdict::Consistent,
             Ok(Some(failed)) => Verdict::Violation(failed.witness),
-            Err(exhausted) => Verdict::Inconclusive(exhausted.to_string()),
+            Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
         };
     }
     let limits = &Limits { memory_max: limits.memory_max / jobs, ..limits.clone() };
@@ -89,7 +89,7 @@ pub fn judge(
     // A violation is one however much of the rest was not decided.
     match found.into_inner().expect("every thread has ended") {
         (Some(failed), _) => Verdict::Violation(failed.witness),
-        (None, Some(exhausted)) => Verdict::Inconclusive(exhausted.to_string()),
+        (None, Some(exhausted)) => Verdict::Inconclusive(exhausted.into()),
         (None, None) => Verdict::Consistent,
     }
 }

@@ -148,7 +148,7 @@ mod tests {
         match check(&history, &spec, &Limits::default()) {
             Verdict::Violation(witness) => witness.rule,
             Verdict::Consistent => "consistent",
-            Verdict::Inconclusive(why) => panic!("{why}"),
+            Verdict::Inconclusive(why) => panic!("{why:?}"),
         }
     }
 

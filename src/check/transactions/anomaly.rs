@@ -38,8 +38,8 @@ pub fn certain(history: &History, kind: Kind, transactions: &[Transaction]) -> O
         let writers = Writers::new(transactions);
         // One under way may yet have written anything at any instant since its begin.
         let begun = first_under_way(transactions.iter());
-        let told = |t: &&Transaction| kind == Kind::Snapshot || end(t) < begun;
-        each().filter(told).find_map(|reader| {
+        let is_certain = |t: &&Transaction| kind == Kind::Snapshot || end(t) < begun;
+        each().filter(is_certain).find_map(|reader| {
             let mut found = reader.reads.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
             found.find_map(|(key, value)| bad_read(history, kind, &writers, reader, key, value))
         })
@@ -313,9 +313,9 @@ fn anomaly(kind: Kind, all: &[&Transaction], whole: bool) -> Option<Anomaly> {
     // Both changed a key, and cannot have seen each other's change: they ran at once, or one reads
     // at a timestamp before the other's commit.
     let overwritten = |(a, b): &(&Transaction, &Transaction)| {
-        let unseen = a.read_at.zip(b.commit_at).is_some_and(|(read, commit)| commit > read);
+        let commits_later = a.read_at.zip(b.commit_at).is_some_and(|(read, commit)| commit > read);
         let at_once = a.start <= end(b) && b.start <= end(a);
-        (unseen || at_once) && a.writes.keys().any(|key| b.writes.contains_key(key))
+        (commits_later || at_once) && a.writes.keys().any(|key| b.writes.contains_key(key))
     };
     // One was over before the other began, and has the later timestamp.
     let backwards = |(a, b): &(&Transaction, &Transaction)| {

@@ -26,13 +26,11 @@ use super::transaction::{Outcome, Transaction};
 use super::{anomaly, stamped, transaction};
 use crate::check::explanation::Explanation;
 use crate::check::search::journal;
+use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, NEVER};
 use crate::core::journal::Journal;
 use crate::model::{Kind, Spec};
-
-const LACKS_TIMESTAMP: &str = "a commit without an answer may have had any timestamp, and what it \
-                               changed was there for some readers and not for others";
 
 pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     judge(history, spec.kind, transaction::all(history), limits)
@@ -51,7 +49,7 @@ pub fn check_so_far(history: &History, spec: &Spec, limits: &Limits) -> Verdict 
 pub(super) fn judge(
     history: &History,
     kind: Kind,
-    transactions: Result<Vec<Transaction>, String>,
+    transactions: Result<Vec<Transaction>, Undecided>,
     limits: &Limits,
 ) -> Verdict {
     let transactions = match transactions {
@@ -64,7 +62,7 @@ pub(super) fn judge(
     let all: Vec<&Transaction> = transactions.iter().collect();
     match explained(kind, &all, limits) {
         Verdict::Violation(_) if kind == Kind::Snapshot && lacks_timestamp(&all) => {
-            Verdict::Inconclusive(LACKS_TIMESTAMP.to_string())
+            Verdict::Inconclusive(Undecided::LacksTimestamp)
         }
         Verdict::Violation(found) => {
             let failed = found.operations.last().expect("a search names what failed").thread;

@@ -21,6 +21,7 @@ use super::transaction::{Outcome, Transaction};
 use super::{stamped, store, transaction};
 use crate::check::search::journal;
 use crate::check::search::journal::Cut;
+use crate::check::undecided::Undecided;
 use crate::check::verdict::Limits;
 use crate::core::history::{Entry, History, NEVER, OperationId, Thread};
 use crate::core::journal::Journal;
@@ -225,14 +226,11 @@ fn settled_at(history: &History, transaction: &Transaction) -> u64 {
 }
 
 /// Why a transaction cannot be judged that reads before `floor`, if there is one.
-pub fn unknown_past(history: &History, floor: i64) -> Option<String> {
+pub fn unknown_past(history: &History, floor: i64) -> Option<Undecided> {
     let begins = history.ids().filter(|id| history.operation(*id).op == Op::StoreBegin);
     let mut stamps = begins.flat_map(|id| history.args(id).iter().chain(history.results(id)));
-    let at = stamps.find(|at| **at < floor)?;
-    Some(format!(
-        "a transaction reads at the timestamp {at}, and of what was committed that early only the \
-         last is still held: check the whole history when it is over"
-    ))
+    let read_at = *stamps.find(|at| **at < floor)?;
+    Some(Undecided::Pruned { read_at })
 }
 
 /// `history` from `checkpoint` on, after transactions that leave what those before did.
@@ -267,11 +265,11 @@ fn replace_before(
     let mut rest = history.without_threads();
     rest.threads.extend(history.threads.iter().map(|thread| Thread::new(thread.client)));
     let gone = (0..transactions.len()).find(|number| kept[*number].is_empty());
-    let stands = transactions[gone.or((0..transactions.len()).next())?].operations[0].thread;
+    let restored_on = transactions[gone.or((0..transactions.len()).next())?].operations[0].thread;
     for (time, (op, args, results)) in (first..).zip(&calls) {
         let (op, start, end) = (*op, time, time);
         let entry = Entry { op, status: Status::Ok, start, end, args, results };
-        rest.threads[stands as usize].push(entry).expect("they follow each other");
+        rest.threads[restored_on as usize].push(entry).expect("they follow each other");
     }
     for (number, kept) in kept.iter().enumerate() {
         for (at, id) in kept.iter().enumerate() {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::check::undecided::Undecided;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::{Op, Status};
 
@@ -45,7 +46,7 @@ pub struct Transaction {
 }
 
 /// All transactions, thread by thread.
-pub fn all(history: &History) -> Result<Vec<Transaction>, String> {
+pub fn all(history: &History) -> Result<Vec<Transaction>, Undecided> {
     let mut transactions: Vec<Transaction> = Vec::new();
     let mut running = false;
     let mut thread = None;
@@ -62,11 +63,8 @@ pub fn all(history: &History) -> Result<Vec<Transaction>, String> {
             }
             _ if !running => {
                 let client = history.threads[id.thread as usize].client;
-                return Err(format!(
-                    "thread {client} calls {} outside of a transaction (operation {} of it)",
-                    operation.op.name(),
-                    id.index
-                ));
+                let (op, number) = (operation.op, id.index);
+                return Err(Undecided::OutsideTransaction { client, op, number });
             }
             op => {
                 let transaction = transactions.last_mut().expect("one is running");
@@ -80,7 +78,7 @@ pub fn all(history: &History) -> Result<Vec<Transaction>, String> {
 
 /// All transactions of a history that goes on: those that are neither over nor came to a call of
 /// unknown outcome are under way.
-pub fn so_far(history: &History) -> Result<Vec<Transaction>, String> {
+pub fn so_far(history: &History) -> Result<Vec<Transaction>, Undecided> {
     let mut transactions = all(history)?;
     for transaction in &mut transactions {
         if is_under_way(history, transaction) {
@@ -165,8 +163,9 @@ impl Transaction {
             Some(known) if known != value && self.torn.is_none() => {
                 let on_key = |id: &&OperationId| {
                     let operation = history.operation(**id);
-                    let told = operation.op == Op::StoreRead || operation.status != Status::Failed;
-                    told && history.args(**id).first() == Some(&key)
+                    let observed =
+                        operation.op == Op::StoreRead || operation.status != Status::Failed;
+                    observed && history.args(**id).first() == Some(&key)
                 };
                 let before = self.operations.iter().rev().skip(1).find(on_key);
                 self.torn = before.map(|before| (*before, id));

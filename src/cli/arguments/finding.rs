@@ -128,9 +128,9 @@ pub struct Replay {
     #[command(flatten)]
     pub rr: Rr,
     #[command(flatten)]
-    pub stop: Stop,
-    #[command(flatten)]
     pub run: Run,
+    #[command(flatten)]
+    pub stop: Stop,
 }
 
 /// Where a debugger stops.

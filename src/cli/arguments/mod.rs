@@ -140,10 +140,6 @@ pub struct Fuzz {
     #[command(flatten)]
     pub workload: Workload,
     #[command(flatten)]
-    pub control: Control,
-    #[command(flatten)]
-    pub recorder: Recorder,
-    #[command(flatten)]
     pub run: Run,
     /// Number of rounds, after the 16 of the warm-up, which make one call at a time; if not given,
     /// as many as fit in the time
@@ -173,6 +169,11 @@ pub struct Fuzz {
     /// Write a page of the run for a browser: what was exercised, what was not, how counts grew
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
+    // Options with a heading come last: what follows them would stand under it.
+    #[command(flatten)]
+    pub control: Control,
+    #[command(flatten)]
+    pub recorder: Recorder,
     #[command(flatten)]
     pub ci: Ci,
 }
@@ -202,7 +203,7 @@ pub struct Workload {
     #[arg(long)]
     pub seed: Option<u64>,
     /// What drives the threads; auto: controlled where the target can be compiled with its hooks,
-    /// native elsewhere
+    /// else native
     #[arg(long, value_enum, default_value = "auto")]
     pub engine: EngineChoice,
     /// Most threads that call at once; with --calls, exactly that many
@@ -332,9 +333,9 @@ pub struct Merge {
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
-    pub ci: Ci,
-    #[command(flatten)]
     pub format: Format,
+    #[command(flatten)]
+    pub ci: Ci,
 }
 
 /// A history that was recorded, by interlap or another tool.
@@ -461,6 +462,21 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// A heading holds for all options after it, also those of another struct.
+    #[test]
+    fn general_options_stand_under_no_heading() {
+        let general = ["for", "hang", "json", "rounds", "jobs", "findings", "out", "trace", "html"];
+        for command in Cli::command().get_subcommands() {
+            let options = command
+                .get_arguments()
+                .filter(|option| option.get_long().is_some_and(|name| general.contains(&name)));
+            for option in options {
+                let (command, name) = (command.get_name(), option.get_id());
+                assert_eq!(option.get_help_heading(), None, "{command} --{name}");
+            }
+        }
     }
 
     #[test]

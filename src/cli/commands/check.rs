@@ -16,7 +16,7 @@ use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
-use crate::report::explanation::partials;
+use crate::report::explanation::{partials, undecided};
 use crate::report::output::{Output, note};
 use crate::report::results::{Ended, Run};
 use crate::report::{text, timeline};
@@ -125,7 +125,7 @@ fn write_page(path: &Path, shown: Option<page::Checked>, args: &arguments::Check
 fn result(args: &arguments::Check, recorded: &RecordedHistory, verdict: &Verdict) -> Run {
     let ended = match verdict {
         Verdict::Consistent => Ended::Well,
-        Verdict::Inconclusive(why) => Ended::NotDecided(why.clone()),
+        Verdict::Inconclusive(why) => Ended::NotDecided(undecided::reason(why)),
         Verdict::Violation(witness) => {
             Ended::Violated { rule: witness.rule.to_string(), why: recorded.sentences(witness) }
         }
@@ -169,7 +169,7 @@ fn json(
     match verdict {
         Verdict::Consistent => {}
         Verdict::Inconclusive(reason) => {
-            (json.verdict, json.explanation) = ("inconclusive", Some(reason.clone()));
+            (json.verdict, json.explanation) = ("inconclusive", Some(undecided::reason(reason)));
         }
         Verdict::Violation(witness) => {
             (json.verdict, json.rule) = ("violation", Some(witness.rule));
@@ -192,7 +192,9 @@ fn print_verdict(
         Verdict::Consistent => {
             writeln!(out, "{name}: consistent with {model} ({operations} operations)")
         }
-        Verdict::Inconclusive(reason) => writeln!(out, "{name}: not decided: {reason}"),
+        Verdict::Inconclusive(why) => {
+            writeln!(out, "{name}: not decided: {}", undecided::reason(why));
+        }
         Verdict::Violation(witness) => {
             writeln!(out, "{name}: violates {model} ({})", witness.rule);
             writeln!(out, "{}\n", recorded.sentences(witness));

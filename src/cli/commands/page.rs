@@ -10,6 +10,7 @@ use crate::core::files;
 use crate::core::history::OperationId;
 use crate::finding::SHOWN_MAX;
 use crate::model::Spec;
+use crate::report::explanation::undecided;
 use crate::report::page;
 use crate::report::page::Conclusion;
 
@@ -36,7 +37,7 @@ impl Checked<'_> {
         let mut lettered: Vec<OperationId> = Vec::new();
         let conclusion = match &self.verdict {
             Verdict::Consistent => Conclusion::Consistent,
-            Verdict::Inconclusive(reason) => Conclusion::Inconclusive(reason.clone()),
+            Verdict::Inconclusive(reason) => Conclusion::Inconclusive(undecided::reason(reason)),
             Verdict::Violation(witness) => {
                 lettered = letters(recorded, &witness.operations);
                 Conclusion::Violation {

@@ -19,6 +19,7 @@ use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::{self, Ending};
 use crate::model::Spec;
+use crate::report::explanation::undecided;
 use crate::report::output::Output;
 use crate::report::progress::{Progress, summary_line};
 use crate::report::text;
@@ -126,9 +127,12 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
              when it was recorded; please report this."
                 .to_string(),
         ),
-        Verdict::Inconclusive(reason) => (
+        Verdict::Inconclusive(why) => (
             "inconclusive",
-            format!("The recorded history, checked again: not decided ({reason})."),
+            format!(
+                "The recorded history, checked again: not decided ({}).",
+                undecided::reason(&why)
+            ),
         ),
     }))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::exercise::Counter;
-use crate::check::Overlap;
+use crate::check::{Overlap, Undecided};
 use crate::process::fault::Fault;
 use crate::trace::frame::Steps;
 
@@ -18,7 +18,7 @@ pub struct JobCounts {
     pub faults: u64,
     pub violations: u64,
     pub processes: u64,
-    pub inconclusive: BTreeMap<String, u64>,
+    pub inconclusive: BTreeMap<Undecided, u64>,
     /// What the rounds exercised.
     pub counter: Option<Box<Counter>>,
     /// Hashes of the schedules, by policy: one for each round.

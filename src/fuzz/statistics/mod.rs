@@ -16,6 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::exercise::Exercise;
+use crate::check::Undecided;
 
 pub use counting::Counting;
 pub use coverage::{Coverage, Grown, Policy};
@@ -46,7 +47,8 @@ pub struct Statistics {
     /// Harness processes that ended in a fault.
     pub faults: u64,
     /// Rounds that could not be decided within the limits, by reason.
-    pub inconclusive: BTreeMap<String, u64>,
+    #[serde(with = "pairs")]
+    pub inconclusive: BTreeMap<Undecided, u64>,
     /// Rounds whose answers no order explains.
     #[serde(default)]
     pub violations: u64,
@@ -143,6 +145,25 @@ impl Statistics {
     }
 }
 
+/// Reasons with their numbers, as a list: what is no text cannot be a key in JSON.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::check::Undecided;
+
+    type Reasons = BTreeMap<Undecided, u64>;
+
+    pub fn serialize<S: Serializer>(reasons: &Reasons, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(reasons)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Reasons, D::Error> {
+        Ok(Vec::deserialize(from)?.into_iter().collect())
+    }
+}
+
 /// A duration as a number of seconds.
 mod seconds {
     use std::time::Duration;
@@ -170,7 +191,7 @@ mod tests {
         assert_eq!(tested.untested(), None);
         let none = Statistics { rounds: 0, warm_up: 16, ..tested.clone() };
         assert_eq!(none.untested(), Some(Untested::NoRound));
-        let undecided = |rounds| [("a limit".to_string(), rounds)].into();
+        let undecided = |rounds| [(Undecided::AddedTwice, rounds)].into();
         let few = Statistics { inconclusive: undecided(199), ..tested.clone() };
         assert_eq!(few.untested(), Some(Untested::Undecided { rounds: 200, decided: 1 }));
         let some = Statistics { inconclusive: undecided(198), ..tested.clone() };

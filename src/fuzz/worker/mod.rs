@@ -361,12 +361,13 @@ impl<'a> Worker<'a> {
         let online = self.long_round.take().filter(|online| online.start.round == fault.round);
         let is_long = online.is_some();
         let (verdict, circumstance) = match online {
-            _ if !fault.complete => {
-                let why = "the target overwrote records".to_string();
-                (Verdict::Inconclusive(why), None)
+            // The target overwrote records.
+            _ if !fault.complete => (None, None),
+            Some(online) => {
+                let (verdict, circumstance) = self.end_by_fault(online, &mut fault);
+                (Some(verdict), circumstance)
             }
-            Some(online) => self.end_by_fault(online, &mut fault),
-            None => (check::check(&fault.history, &model, &self.limits()), None),
+            None => (Some(check::check(&fault.history, &model, &self.limits())), None),
         };
         let (plan, model) = (&self.options.plan, model.to_string());
         let lines = source_text::fault_lines(fault.sources());
@@ -379,7 +380,7 @@ impl<'a> Worker<'a> {
         if let Some(steps) = &round.end.steps {
             self.counts.add_steps(steps, false);
         }
-        if let Verdict::Violation(witness) = verdict {
+        if let Some(Verdict::Violation(witness)) = verdict {
             let finding = Finding::violation(&witness, circumstance, &round.history, plan, &model);
             self.recordings.wants(&finding.signature, round.history.len());
             self.send_sighting(finding, round.clone(), output.clone(), false);

@@ -5,12 +5,14 @@
 //! - `partials`: Describes the longest partial linearizations in words, a step a line, and as JSON.
 //! - `search`: Sentences about responses that no order explains.
 //! - `transactions`: Sentences about transactions that no order explains.
+//! - `undecided`: Sentences about what was not decided, and about evidence that is not shown.
 
 mod operations;
 mod order;
 pub mod partials;
 mod search;
 mod transactions;
+pub mod undecided;
 
 use crate::check::{Explanation, OfRecords, OfValues};
 use crate::core::history::{History, OperationId};

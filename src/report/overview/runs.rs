@@ -9,6 +9,7 @@ use super::html::{Cell, Row, Section, facts, grouped, percent, table};
 use crate::campaign::ledger::{Circumstances, Ledger, Part};
 use crate::fuzz::{Coverage, Point, Statistics};
 use crate::report::coverage;
+use crate::report::explanation::undecided;
 use crate::report::progress::short;
 
 pub fn findings(found: &[Found]) -> Option<Section> {
@@ -56,7 +57,7 @@ pub fn figures(statistics: &Statistics) -> Section {
         rows.push(("Not decided", format!("{} rounds", grouped(undecided))));
     }
     for (reason, rounds) in &statistics.inconclusive {
-        rows.push(("", format!("{}: {reason}", grouped(*rounds))));
+        rows.push(("", format!("{}: {}", grouped(*rounds), undecided::reason(reason))));
     }
     rows.push(("Faults", format!("{} harness processes ended in one", statistics.faults)));
     if statistics.processes > 0 {

@@ -32,7 +32,6 @@ pub struct Data {
     /// The operations with letters.
     pub lettered: Vec<u32>,
     pub partials: Option<PartialsData>,
-    #[serde(rename = "story")]
     pub search: Option<SearchData>,
     pub order: Option<Linearization>,
     /// Why there is no search or no order.

@@ -10,7 +10,7 @@ use crate::check::{self, AttemptOutcome, Order, Partial, Partials, SearchTrace};
 use crate::core::operation::Op;
 use crate::core::words::brief;
 use crate::model::Expected;
-use crate::report::explanation;
+use crate::report::explanation::{self, undecided};
 
 /// Characters of an answer.
 const ANSWER_MAX: usize = 1_000;
@@ -77,7 +77,10 @@ impl Evidence {
             Conclusion::Fault { .. } => return evidence,
             Conclusion::Consistent => match check::order(subject.history, &model) {
                 Ok(order) => evidence.order = linearization(subject, numbers, order),
-                Err(why) => evidence.missing.push(format!("No order is shown: {why}.")),
+                Err(why) => {
+                    let why = undecided::not_shown(&why);
+                    evidence.missing.push(format!("No order is shown: {why}."));
+                }
             },
             Conclusion::Violation { partials, .. } => known = *partials,
             Conclusion::Inconclusive(_) => {}
@@ -91,7 +94,10 @@ impl Evidence {
             }
             Ok(trace) if trace.steps.is_empty() => {}
             Ok(trace) => evidence.search = search_data(subject, numbers, trace),
-            Err(why) => evidence.missing.push(format!("No search is shown: {why}.")),
+            Err(why) => {
+                let why = undecided::not_shown(&why);
+                evidence.missing.push(format!("No search is shown: {why}."));
+            }
         }
         evidence.partials = known.map(|partials| partials_data(subject, numbers, partials));
         evidence
@@ -129,6 +135,7 @@ fn search_data(subject: &Subject, numbers: &Numbers, trace: SearchTrace) -> Opti
         brief(explanation::expected_answer(*op, expected, subject.strings), ANSWER_MAX)
     };
     let roots = trace.roots.iter().map(|root| (*root, trace.nodes[*root].done.clone())).collect();
+    let cut = trace.is_cut.then(|| undecided::cut(trace.nodes.len()));
     let nodes = trace.nodes.into_iter().map(|node| {
         let (parent, by) = node.parent.map_or((-1, -1), |(p, by)| (p as i64, by as i64));
         let tries = node.tries.iter().flat_map(|tried| {
@@ -147,7 +154,7 @@ fn search_data(subject: &Subject, numbers: &Numbers, trace: SearchTrace) -> Opti
         nodes: nodes.collect(),
         roots,
         found: trace.found,
-        cut: trace.cut,
+        cut,
     })
 }
 

@@ -66,8 +66,8 @@ fn entries() -> &'static [Entry] {
     &ENTRIES[..COUNT.load(Relaxed)]
 }
 
-/// Forgets the signals of a thread.
-pub(super) fn forget(to: usize) {
+/// Removes the signals to a thread.
+pub(super) fn remove_all_to(to: usize) {
     while let Some(at) = entries().iter().position(|entry| entry.to.load(Relaxed) == to) {
         remove(at);
     }

@@ -68,7 +68,7 @@ pub fn thread_begins(thread: usize) {
     ALL[thread].blocked.store(blocked, Relaxed);
     ALL[thread].pending.store(0, Relaxed);
     ALL[thread].awaited.store(0, Relaxed);
-    signal_queue::forget(thread);
+    signal_queue::remove_all_to(thread);
     update_signalled(thread);
 }
 

@@ -92,7 +92,7 @@ pub(super) fn reset() {
     let used = USED.swap(0, Relaxed);
     for (number, thread) in ALL.iter().enumerate() {
         if used >> number & 1 != 0 {
-            thread.forget();
+            thread.release();
         }
     }
     keys::reset();
@@ -112,14 +112,14 @@ pub fn thread_ends() {
     let thread = &ALL[engine::current()];
     match thread.state.load(Relaxed) {
         JOINABLE => thread.state.store(ENDED, Relaxed),
-        _ => thread.forget(),
+        _ => thread.release(),
     }
     engine::wake(JOINS + engine::current(), usize::MAX);
     engine::changed();
 }
 
 impl Thread {
-    fn forget(&self) {
+    fn release(&self) {
         self.state.store(UNKNOWN, Relaxed);
         self.joiner.store(NOBODY, Relaxed);
         self.pending.store(0, Relaxed);
@@ -168,7 +168,7 @@ pub(super) fn start(start: Start, argument: *mut c_void, detached: bool) -> pthr
         engine::cannot_control("more than 64 threads in a round");
     };
     let thread = &ALL[number];
-    thread.forget();
+    thread.release();
     USED.fetch_or(1 << number, Relaxed);
     thread.state.store(if detached { DETACHED } else { JOINABLE }, Relaxed);
     thread.start.store(start as *mut c_void, Relaxed);
@@ -252,7 +252,7 @@ fn wait_for(number: usize, deadline: Option<u64>) -> Result<*mut c_void, c_int> 
     };
     thread.joiner.store(NOBODY, Relaxed);
     if ended.is_ok() {
-        thread.forget();
+        thread.release();
     }
     ended
 }
@@ -353,7 +353,7 @@ pub(super) unsafe extern "C" fn pthread_detach(pthread: pthread_t) -> c_int {
     };
     match ALL[number].state.load(Relaxed) {
         JOINABLE => ALL[number].state.store(DETACHED, Relaxed),
-        ENDED => ALL[number].forget(),
+        ENDED => ALL[number].release(),
         _ => return EINVAL,
     }
     0

@@ -7,9 +7,9 @@ class Page {
     this.selected = -1;
     this.moment = null;
     this.points = { times: [], ops: [] };
-    const { partials, story } = data;
+    const { partials, search } = data;
     this.failed = partials?.failed ?? -1;
-    this.search = story ? new Search(story, this.operations) : null;
+    this.search = search ? new Search(search, this.operations) : null;
     // The operations near the failure: those of the search, if there is one.
     const searched = data.verdict === 'violation' ? this.search?.steps.map(({ op }) => op) : null;
     this.near = new Set(partials?.near ?? searched ?? []);

@@ -2,9 +2,9 @@
 // the paths that agree with assumptions.
 
 class Search {
-  constructor(story, operations) {
+  constructor(data, operations) {
     this.operations = operations;
-    this.steps = story.steps.map(([op, part, parts, must, after]) => ({
+    this.steps = data.steps.map(([op, part, parts, must, after]) => ({
       op,
       part,
       parts,
@@ -13,13 +13,13 @@ class Search {
       start: operations.start[op],
       end: must ? operations.end[op] : Infinity,
     }));
-    this.states = story.states;
-    this.answers = story.answers;
-    this.found = story.found;
-    this.cut = story.cut;
-    this.roots = story.roots.map(([node]) => node);
-    const begun = new Map(story.roots);
-    this.nodes = story.nodes.map(([state, parent, by, flat], at) => {
+    this.states = data.states;
+    this.answers = data.answers;
+    this.found = data.found;
+    this.cut = data.cut;
+    this.roots = data.roots.map(([node]) => node);
+    const begun = new Map(data.roots);
+    this.nodes = data.nodes.map(([state, parent, by, flat], at) => {
       const tries = [];
       for (let i = 0; i < flat.length; i += 2) {
         const [step, outcome] = [flat[i], flat[i + 1]];

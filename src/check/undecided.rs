@@ -1,0 +1,67 @@
+//! Says why a check decided nothing: as data, of which `report::explanation` makes sentences.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::operation::Op;
+use crate::model::Kind;
+
+/// Steps that may be open at once: one bit each.
+pub const OPEN_MAX: usize = 64;
+
+/// Why a check decided nothing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undecided {
+    Exhausted(Exhausted),
+    /// No value overtook `k` others for certain; whether some order explains all is for a search,
+    /// which decided nothing.
+    Relaxed {
+        k: u32,
+        search: Box<Undecided>,
+    },
+    /// It has more than so many operations.
+    TooLong(usize),
+    /// The model has no such operation.
+    Foreign(Kind, Op),
+    /// A stream has no such operation.
+    NotOfStreams(Op),
+    /// Some value was added twice, which hides the order of bulk results and what "empty" promises.
+    AddedTwice,
+    /// A history of one thread has several.
+    SeveralThreads,
+    /// A commit may have had any timestamp.
+    LacksTimestamp,
+    /// A client's operation of that number belongs to no transaction.
+    OutsideTransaction {
+        client: u32,
+        op: Op,
+        number: u32,
+    },
+    /// A transaction reads at a timestamp of which only the last commit is still held.
+    Pruned {
+        read_at: i64,
+    },
+    /// So many bytes of operations were held, none of which could be pruned.
+    Held(usize),
+    /// The operations came out of order, in the words of [`Misfit`](crate::core::history::Misfit).
+    OutOfOrder(String),
+}
+
+/// Why a search gave up.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exhausted {
+    /// More steps were open at once than a search can follow: [`OPEN_MAX`].
+    Open,
+    Configurations(usize),
+    Steps(u64),
+    /// Bytes.
+    Memory(usize),
+    Cancelled,
+}
+
+impl From<Exhausted> for Undecided {
+    fn from(exhausted: Exhausted) -> Undecided {
+        Undecided::Exhausted(exhausted)
+    }
+}
