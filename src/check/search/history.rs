@@ -5,16 +5,16 @@
 use super::frontier::{Exhausted, Search};
 use super::minimize_witness;
 use super::position::Position;
+use super::producer_choices::ProducerChoices;
 use super::producer_ranges::ProducerRanges;
 use super::steps::{Step, Steps};
 use super::strings::AllStrings;
 use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
-use crate::check::data::events::Events;
+use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
-use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Status;
@@ -35,10 +35,14 @@ const PART_LIMITS: Limits = Limits {
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
-    if !steps.decidable() {
-        return Verdict::Inconclusive(Undecided::AddedTwice);
-    }
     match spec.kind {
+        _ if !steps.knows_producers() => {
+            let model = ProducerChoices::new(history, spec);
+            let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
+                model.event(event, state, most, next);
+            };
+            verdict(walk(history, spec, &steps, &model, Some(&observe), limits))
+        }
         // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
         Kind::FifoPerProducer if let Some(values) = values => {
@@ -108,12 +112,20 @@ pub fn run<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Verdict {
-    match walk(history, spec, steps, model, limits) {
+    verdict(walk(history, spec, steps, model, None, limits))
+}
+
+fn verdict(walked: Result<Option<Witness>, Exhausted>) -> Verdict {
+    match walked {
         Ok(None) => Verdict::Consistent,
         Ok(Some(witness)) => Verdict::Violation(witness),
         Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
     }
 }
+
+/// What an event does to a state, beyond the steps of its call: appends the states after it; as
+/// many as there may be, and one more.
+type Observe<'o, S> = &'o dyn Fn(&HistoryEvent, &S, usize, &mut Vec<S>);
 
 /// Follows the events; the first return that no configuration survives is the witness.
 fn walk<'a, M: Model<Call<'a>>>(
@@ -121,6 +133,7 @@ fn walk<'a, M: Model<Call<'a>>>(
     spec: &Spec,
     steps: &Steps<'a>,
     model: &M,
+    observe: Option<Observe<M::State>>,
     limits: &Limits,
 ) -> Result<Option<Witness>, Exhausted> {
     let mut search = Search::new(model, limits);
@@ -128,6 +141,12 @@ fn walk<'a, M: Model<Call<'a>>>(
     let mut removals = OpenRemovals::new(history.threads.len());
     let mut parts: Few<Step> = Few::new();
     for event in Events::new(history) {
+        if let Some(observe) = observe {
+            let change = |state: &_, most, next: &mut _| observe(&event, state, most, next);
+            if !search.change(&mut position.frontier, change)? {
+                return Ok(Some(unexplained(event.id, position.under_way())));
+            }
+        }
         let removes = event.operation.op.removes();
         if !event.returns {
             steps.fill(event.id, &mut parts);
@@ -151,7 +170,8 @@ fn walk<'a, M: Model<Call<'a>>>(
     Ok(None)
 }
 
-fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
+/// No order has an answer, of those under way when it came.
+pub fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
     let explanation = Explanation::Search(OfSearch::NoOrder {
         failed,
         under_way: others.clone(),
@@ -162,7 +182,7 @@ fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
 }
 
 /// Something remains after the structure answered empty: the values that nobody took.
-fn left_over(history: &History) -> Witness {
+pub fn left_over(history: &History) -> Witness {
     let mut taken: Vec<i64> = Vec::new();
     for thread in &history.threads {
         let removals = thread.operations().iter();
