@@ -12,16 +12,17 @@ use super::strings::AllStrings;
 use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
-use crate::check::data::values::{Values, added_by};
+use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
 use crate::check::verdict::{Limits, Verdict, Witness};
-use crate::core::history::{History, OperationId};
+use crate::core::history::{Entry, History, Operation, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers, Relaxed,
     Sequence, Spec, Stream, Texts,
 };
+use rustc_hash::FxHashSet;
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
 const PART_LIMITS: Limits = Limits {
@@ -34,6 +35,16 @@ const PART_LIMITS: Limits = Limits {
 
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
+    let by_range = spec.kind == Kind::FifoPerProducer && values.is_some();
+    let alike = if by_range { None } else { untaken_alike(history, spec) };
+    match search(alike.as_ref().unwrap_or(history), spec, values, limits) {
+        // In its own values.
+        Verdict::Violation(Witness { rule: "lost", .. }) => Verdict::Violation(left_over(history)),
+        verdict => verdict,
+    }
+}
+
+fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let steps = Steps::new(history, spec, values);
     match spec.kind {
         _ if !steps.knows_producers() => {
@@ -50,6 +61,37 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         }
         _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
     }
+}
+
+/// The history with one value in place of all that no removal answered: no answer tells these
+/// apart, so neither need the states of a queue, stack or deque. None where it would be the same.
+fn untaken_alike(history: &History, spec: &Spec) -> Option<History> {
+    use Kind::{Deque, Fifo, FifoPerProducer, FifoRelaxed, Lifo, Pool};
+    if !matches!(spec.kind, Deque | Fifo | FifoPerProducer | FifoRelaxed | Lifo | Pool) {
+        return None;
+    }
+    let threads = &history.threads;
+    let all = |values: fn(&Thread, &Operation) -> Vec<i64>| {
+        threads.iter().flat_map(move |t| t.operations().iter().flat_map(move |o| values(t, o)))
+    };
+    let taken: FxHashSet<i64> = all(|thread, o| taken_by(thread, o).to_vec()).collect();
+    let mut untaken = all(|t, o| added_by(t, o).to_vec()).filter(|value| !taken.contains(value));
+    let one = untaken.next()?;
+    untaken.find(|value| *value != one)?;
+    let mut alike = history.without_threads();
+    for thread in threads {
+        let mut renamed = Thread::new(thread.client);
+        for entry in thread.entries() {
+            let name = |value: &i64| if taken.contains(value) { *value } else { one };
+            let args: Vec<i64> = match entry.op.adds() {
+                true => entry.args.iter().map(name).collect(),
+                false => entry.args.to_vec(),
+            };
+            renamed.push(Entry { args: &args, ..entry }).expect("as it was");
+        }
+        alike.threads.push(renamed);
+    }
+    Some(alike)
 }
 
 /// What is done with a sequential object, whatever its type.
@@ -186,7 +228,7 @@ pub fn left_over(history: &History) -> Witness {
     let mut taken: Vec<i64> = Vec::new();
     for thread in &history.threads {
         let removals = thread.operations().iter();
-        taken.extend(removals.flat_map(|o| crate::check::data::values::taken_by(thread, o)));
+        taken.extend(removals.flat_map(|o| taken_by(thread, o)));
     }
     let (mut values, mut operations) = (Vec::new(), Vec::new());
     for id in history.ids() {

@@ -7,13 +7,14 @@
 
 use std::collections::VecDeque;
 
+use super::steps::call_of;
 use crate::check::data::events::HistoryEvent;
 use crate::check::data::small::Few;
 use crate::check::data::values::{added_by, taken_by};
 use crate::core::history::History;
 use crate::core::operation::Status;
 use crate::model::{Bulk, Call, Empty, Kind, Model, Spec, removed_max};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A value and the thread that added it.
 type Sourced = (i64, u32);
@@ -23,13 +24,22 @@ pub struct ProducerChoices<'a> {
     spec: Spec,
     /// By value: the threads that add it, ascending.
     adders: FxHashMap<i64, Few<u32>>,
+    /// The values that removals answered, and how many values may be removed in all.
+    answered: FxHashSet<i64>,
+    removed_max: usize,
+    any_open: bool,
 }
+
+/// What no removal will answer: nothing tells it apart.
+const UNSEEN: Sourced = (0, u32::MAX);
 
 /// What is inside, and what the calls under way have still to do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Queues {
     /// By producer; a single one where the queue has one order.
     queues: Vec<VecDeque<Sourced>>,
+    /// How many were taken.
+    taken: usize,
     /// By thread: what its removal has still to take, in the order of its result.
     rest: Vec<Vec<Sourced>>,
     /// Whose removal has taken a value of a producer and has more of it to take. In runs alone.
@@ -52,7 +62,24 @@ impl<'a> ProducerChoices<'a> {
                 }
             }
         }
-        ProducerChoices { history, spec: *spec, adders }
+        let mut choices = ProducerChoices {
+            history,
+            spec: *spec,
+            adders,
+            answered: FxHashSet::default(),
+            removed_max: 0,
+            any_open: false,
+        };
+        for id in history.ids() {
+            let call = call_of(history, id);
+            let is_open = call.op.removes() && call.status.is_open();
+            let taken = if call.op.removes() { call.results } else { &[] };
+            choices.answered.extend(taken);
+            choices.any_open |= is_open;
+            let most = if is_open { removed_max(&call) } else { taken.len() };
+            choices.removed_max = choices.removed_max.saturating_add(most);
+        }
+        choices
     }
 
     fn counts(&self) -> bool {
@@ -64,8 +91,13 @@ impl<'a> ProducerChoices<'a> {
     }
 
     fn add(&self, state: &mut Queues, producer: u32, value: i64) {
-        let queue = if self.has_one_order() { 0 } else { producer as usize };
-        state.queues[queue].push_back((value, producer));
+        if !self.has_one_order() {
+            return state.queues[producer as usize].push_back((value, producer));
+        }
+        // What is taken no more, behind as many as can be taken, or by nobody.
+        let is_behind = state.taken + state.queues[0].len() >= self.removed_max;
+        let is_unseen = is_behind || !self.any_open && !self.answered.contains(&value);
+        state.queues[0].push_back(if is_unseen { UNSEEN } else { (value, producer) });
     }
 
     /// Takes the first value of a queue, unless it is another removal's to take: `by` a removal
@@ -73,6 +105,7 @@ impl<'a> ProducerChoices<'a> {
     fn take(&self, state: &Queues, queue: usize, by: Option<u32>) -> Option<(Sourced, Queues)> {
         let mut after = state.clone();
         let first = after.queues[queue].pop_front()?;
+        after.taken += 1;
         let holder = state.holds.get(first.1 as usize).copied().flatten();
         (holder.is_none() || holder == by).then_some((first, after))
     }
@@ -225,6 +258,7 @@ impl Model<Call<'_>> for ProducerChoices<'_> {
         let of = |has_them: bool| if has_them { threads } else { 0 };
         Queues {
             queues: vec![VecDeque::new(); if self.has_one_order() { 1 } else { threads }],
+            taken: 0,
             rest: vec![Vec::new(); threads],
             holds: vec![None; of(self.spec.bulk == Bulk::Run)],
             surplus: vec![0; of(self.counts())],
