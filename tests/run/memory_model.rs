@@ -49,7 +49,7 @@ fn every_litmus_test_that_x86_shows_is_seen() {
     for (number, shape) in (0..).zip(shapes) {
         let tool = Tool::new();
         let fuzz = |model| {
-            let run = fuzz(&tool, "litmus_shapes", model).calls(1).threads(3).shrinking("4s");
+            let run = fuzz(&tool, "litmus_shapes", model).calls(1).threads(3).shrinking("60s");
             run.with(format!("--cflag -DSHAPE={number}"))
         };
         has_one_preemption(&fuzz("tso").rounds(200_000).expect(1, &[shape]));
