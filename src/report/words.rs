@@ -74,6 +74,17 @@ pub fn warning(warning: &Warning) -> String {
              or leave may not free everything that create, enter and the calls took",
             bytes >> 20
         ),
+        Warning::NeverCalled(methods) => format!(
+            "no operation, so never called: {}(). A class is tested by the methods that \
+             interlap.hpp lists, with these names and parameters",
+            methods.join("(), ")
+        ),
+        Warning::OneSided { offers, lacks } => format!(
+            "the target offers {}, but no {}: many bugs cannot show. If the class has such a \
+             method, give it the name and the parameters listed in interlap.hpp",
+            offers.join(" and "),
+            lacks.join(" or "),
+        ),
         Warning::Other(words) => words.clone(),
     }
 }
