@@ -148,6 +148,10 @@ pub fn fault(failure: &Failure) -> String {
             "{who} was ended by the target, with pthread_exit or thrd_exit, while {doing}: the \
              thread belongs to the caller."
         ),
+        FaultKind::Harmed(Ended::Restricted) => format!(
+            "The target changed its process's limits or its user, while {doing} or before: the \
+             process then did not get what interlap needs in it, such as a thread."
+        ),
         FaultKind::Detected(kind) => {
             let what = detected(*kind, &who, steps.unwrap_or(0));
             match stage {

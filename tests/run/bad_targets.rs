@@ -174,6 +174,29 @@ fn a_call_that_ends_its_thread_is_a_finding() {
     harms("if (added > 20) thrd_exit(0);", Ended::ThreadExit);
 }
 
+/// The next round's threads cannot be started.
+#[test]
+fn a_target_that_lowers_its_limits_is_a_finding() {
+    let body = "if (added == 4) { rlimit least{1 << 20, 1 << 20}; setrlimit(RLIMIT_AS, &least); }";
+    let text = enqueue(body).replace("<cstdlib>", "<cstdlib>\n#include <sys/resource.h>");
+    let tool = Tool::new();
+    let run = tool.fuzz_text("bad.cpp", &text).native().rounds(60).findings(1);
+    let stored = run.with("--fresh-threads always").expect(1, &[]).stored();
+    let Failure::Fault { kind, .. } = stored.finding.what else { panic!("{:?}", stored.finding) };
+    assert_eq!(kind, FaultKind::Harmed(Ended::Restricted));
+}
+
+/// Its traced threads do not end before somebody has waited for each.
+#[test]
+fn a_run_of_a_target_that_has_itself_traced_ends() {
+    let body = "if (added == 4) ptrace(PTRACE_TRACEME, 0, 0, 0);";
+    let text = enqueue(body).replace("<cstdlib>", "<cstdlib>\n#include <sys/ptrace.h>");
+    let tool = Tool::new();
+    // A signal would stop the thread for good, and so be a hang.
+    let run = tool.fuzz_text("bad.cpp", &text).native().rounds(40).with("--no-disturb");
+    assert_eq!(run.json(0)["rounds"], 40);
+}
+
 #[test]
 fn a_target_that_sends_signals_to_interlap_does_not_end_the_run() {
     let body = "if (added > 3) kill(getppid(), added % 2 ? SIGTERM : SIGINT);";
