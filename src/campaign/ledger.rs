@@ -209,6 +209,15 @@ mod tests {
     }
 
     #[test]
+    fn a_shard_of_none_is_refused() {
+        let directory = tempfile::tempdir().expect("temp dir");
+        let mut run = ledger("x", 1, "0/1", &[]);
+        run.parts[0].shard.count = 0;
+        run.save(directory.path()).expect("room");
+        assert!(Ledger::load(directory.path()).is_err());
+    }
+
+    #[test]
     fn joining_warns_of_common_rounds_and_refuses_other_targets() {
         let overlap = |one: &str, two: &str| {
             let joined = ledger("x", 1, one, &[]).join(ledger("x", 1, two, &[]));
