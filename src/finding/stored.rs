@@ -113,6 +113,9 @@ impl Stored {
             bail!("{path} is of version {version}; this program reads version {FINDING_VERSION}");
         }
         let finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
+        if finding.sightings.max(finding.round) > files::COUNT_MAX {
+            bail!("{} is damaged: no run has that many rounds or sightings", path.display());
+        }
         let path = directory.join(TRACE_FILE);
         let trace = rounds::read(&path).with_context(|| format!("in {}", path.display()))?;
         let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());

@@ -246,7 +246,7 @@ operations = ["push", "pop"]
 line = ["stack.hpp:30-42", "*"]
 function = ["*::pop", "Register::*"]
 signature = "*"
-model = ["*", "register", "lifo"]
+model = "*"
 "#;
     survive("known issues", &[Sample::toml(entry)], how_many(1_000), |bytes| {
         let known = KnownIssues::parse(Path::new("k"), std::str::from_utf8(bytes)?)?;
