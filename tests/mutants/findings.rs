@@ -168,7 +168,7 @@ fn violations() {
         texts.push(finding.to_string());
     }
     let samples: Vec<Sample> = texts.iter().map(|text| Sample::json(text)).collect();
-    survive("finding.json of violations", &samples, how_many(5_000), |bytes| {
+    survive("finding.json of violations", &samples, how_many(3_000), |bytes| {
         fs::write(&path, bytes).expect("room");
         found.follow(&found.violation)
     });
@@ -178,8 +178,10 @@ fn violations() {
 fn faults() {
     let found = Found::new().without(|found| &found.violation);
     let path = found.fault.join("finding.json");
-    let samples = [read(&path), with_all(&found.fault)].map(|text| Sample::json(&text));
-    survive("finding.json of faults", &samples, how_many(3_000), |bytes| {
+    // The name of a file may have any character but a slash.
+    let odd = read(&path).replace("register.cpp", "a\\nb");
+    let samples = [read(&path), odd, with_all(&found.fault)].map(|text| Sample::json(&text));
+    survive("finding.json of faults", &samples, how_many(1_500), |bytes| {
         fs::write(&path, bytes).expect("room");
         found.follow(&found.fault)
     });
@@ -199,12 +201,12 @@ fn survive_beside(file: &str, all: usize, sample: fn(&[u8]) -> Sample) {
 /// Also of `original.mpk`, which is the same.
 #[test]
 fn traces() {
-    survive_beside("trace.mpk", 6_000, Sample::trace);
+    survive_beside("trace.mpk", 4_000, Sample::trace);
 }
 
 #[test]
 fn tables() {
-    survive_beside("interleaving.json", 2_000, |bytes| {
+    survive_beside("interleaving.json", 500, |bytes| {
         Sample::json(std::str::from_utf8(bytes).expect("UTF-8"))
     });
 }
@@ -214,7 +216,7 @@ fn runs() {
     let found = Found::new();
     let folder = found.tool.path("findings");
     let path = folder.join("run.json");
-    survive("run.json", &[Sample::json(&read(&path))], how_many(3_000), |bytes| {
+    survive("run.json", &[Sample::json(&read(&path))], how_many(2_000), |bytes| {
         fs::write(&path, bytes).expect("room");
         let mut run = Ledger::load(&folder)?;
         let _ = run.join(run.clone());
@@ -240,7 +242,7 @@ fn known_issues() {
 name = "ABA in pop"
 issue = "https://example.org/issues/7"
 note = "fixed in 2.4"
-target = ["regi*", "treiber_*"]
+target = "regi*"
 rule = "taken-twice"
 operations = ["push", "pop"]
 line = ["stack.hpp:30-42", "*"]

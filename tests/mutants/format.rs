@@ -23,7 +23,8 @@ impl Sample {
     }
 
     pub fn lines(text: &str) -> Sample {
-        let lines = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        let lines = text.lines().filter(|line| !line.is_empty());
+        let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
         Sample::Lines(Tree::List(lines.collect()))
     }
 
