@@ -45,7 +45,8 @@ test: deps deps-test
 # `make test` takes a tenth, and a million for each model and option. And 100,000 mutants of files
 # that interlap reads.
 test-long: deps
-	INTERLAP_HISTORIES=all cargo test --release --test it -- check:: mutants:: --include-ignored --nocapture
+	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all cargo test --release --test it -- \
+	  check:: mutants:: --include-ignored --nocapture
 
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps
