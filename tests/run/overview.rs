@@ -202,7 +202,7 @@ fn text_of_a_run_is_escaped_in_its_page() {
     part.plan.weights.push((evil.to_string(), 1));
     let known = part.circumstances.as_mut().expect("known");
     known.interlap = evil.to_string();
-    (known.compiler, known.ended) = (evil.to_string(), evil.to_string());
+    known.compiler = evil.to_string();
     (known.flags, known.packages) = (vec![evil.to_string()], vec![evil.to_string()]);
     known.machine.processor = evil.to_string();
     let covered = run.statistics.coverage.as_mut().expect("counted");
