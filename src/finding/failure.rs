@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::interleaving::{Call, Memory, Place};
 use super::locations::Occurrence;
 use crate::check::{Explanation, Partials};
-use crate::core::history::OperationId;
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
 use crate::process::fault::{Fault, FaultKind, Hang};
 use crate::trace::area::Stage;
-use crate::trace::frame::{Deed, Who};
+use crate::trace::frame::{Deed, When, Who};
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +89,7 @@ impl Failure {
         let places = fault.places.iter().map(|place| FaultPlace {
             who: place.who,
             deed: place.deed,
-            call: None,
+            call: call_under_way(&fault.history, place.who),
             memory: None,
             line: lines.next().flatten(),
         });
@@ -114,4 +115,14 @@ impl Failure {
         let places = places.iter().filter_map(|place| Some((at(place), place.line.as_ref()?)));
         crash.chain(places).collect()
     }
+}
+
+/// The last call of the thread, if it is this one and has not returned.
+fn call_under_way(history: &History, who: Who) -> Option<Call> {
+    let When::InCall(number) = who.when else { return None };
+    let threads = || history.threads.iter().filter(|own| own.client == who.thread);
+    let calls = threads().map(|own| own.operations().len()).sum::<usize>();
+    let own = threads().last().filter(|_| calls == number as usize)?;
+    let last = own.operations().last().filter(|last| last.status == Status::Pending)?;
+    Some(Call { op: last.op, args: own.args(last).to_vec() })
 }

@@ -6,6 +6,8 @@
 //!   rounds.
 
 mod reading;
+mod stillness;
+mod threads;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -24,10 +26,11 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::descent::note_started;
 use super::fault::{Fault, FaultKind, Hang};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
-use crate::trace::area::{Ended, Snapshot, Stage};
+use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Message, Pipes, read_frames};
+use stillness::{HOPELESS_FACTOR, State, Stillness, Verdict};
 
 /// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -53,6 +56,12 @@ pub enum Event {
     Bye(Bye),
     /// The target ended the process, or hangs.
     Fault(Box<Fault>),
+    /// The process made no progress in this round for so long that it was killed, and nothing shows
+    /// that the target is the cause.
+    Stalled {
+        round: u64,
+        seconds: u64,
+    },
     /// Nothing happened within the interval between checks.
     Quiet,
 }
@@ -70,13 +79,17 @@ pub struct Harness {
     output_reader: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
-    progress: (u64, Instant),
-    /// Whether SIGPROF makes the harness report where it hangs.
-    reports_hangs: bool,
+    progress: Progress,
+    /// The time since then.
+    stillness: Stillness,
+    looked: Instant,
+    /// SIGPROF asks the harness where it hangs: the controlled engine reports that as a fault of
+    /// its own, native threads note their stacks.
+    engine: Engine,
     /// The time of that signal.
     signalled: Option<Instant>,
     /// The hang for which it was killed, and when; its last messages are still in the pipe.
-    hung: Option<(Hang, Instant)>,
+    hung: Option<(Box<Fault>, Instant)>,
     /// The engine's counts of a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
@@ -125,8 +138,10 @@ impl Harness {
             output_reader,
             area,
             hang_max,
-            progress: (0, Instant::now()),
-            reports_hangs: job.plan.engine == Engine::Controlled,
+            progress: Progress::default(),
+            stillness: Stillness::default(),
+            looked: Instant::now(),
+            engine: job.plan.engine,
             signalled: None,
             hung: None,
             cut: None,
@@ -141,12 +156,17 @@ impl Harness {
                 self.process = hello.process;
                 Ok(Event::Hello(hello))
             }
-            Ok(Message::Rounds(rounds)) => {
-                self.progress.1 = Instant::now();
+            Ok(Message::Rounds(mut rounds)) => {
+                self.moves();
+                // The signal may have woken what hung.
+                rounds.retain(|round| !self.is_over(round.start.round, None));
                 Ok(Event::Rounds(rounds))
             }
+            Ok(Message::Part(part)) if self.is_over(part.start.round, Some(part.number)) => {
+                Ok(Event::Quiet)
+            }
             Ok(Message::Part(part)) => {
-                self.progress.1 = Instant::now();
+                self.moves();
                 Ok(Event::Part(part))
             }
             Ok(Message::Detected(detected)) => {
@@ -176,6 +196,21 @@ impl Harness {
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
+    /// The process makes progress.
+    fn moves(&mut self) {
+        (self.stillness, self.looked, self.signalled) =
+            (Stillness::default(), Instant::now(), None);
+    }
+
+    /// Whether a round, or a part of one, came after the hang for which the process was killed.
+    fn is_over(&self, round: u64, part: Option<u64>) -> bool {
+        let comes = |hung: &Fault| match part {
+            Some(part) => (hung.round, hung.part) <= (round, part),
+            None => hung.round <= round,
+        };
+        self.hung.as_ref().is_some_and(|(hung, _)| comes(hung))
+    }
+
     /// Checks that the process is alive and makes progress.
     fn check_progress(&mut self) -> Result<Event> {
         if let Some((_, killed)) = &self.hung {
@@ -187,26 +222,73 @@ impl Harness {
             self.kill_group();
             return Ok(Event::Quiet);
         }
-        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
-        let (progress, waits_for_reader) = match &snapshot {
-            Some(snapshot) => (snapshot.progress(), snapshot.waits_for_reader()),
-            None => (0, false),
-        };
-        if progress != self.progress.0 || waits_for_reader {
-            self.progress = (progress, Instant::now());
-            self.signalled = None;
+        let snapshot = self.snapshot();
+        let progress = snapshot.as_ref().map(Snapshot::progress).unwrap_or_default();
+        if progress != self.progress || snapshot.as_ref().is_some_and(Snapshot::waits_for_reader) {
+            self.progress = progress;
+            self.moves();
+            return Ok(Event::Quiet);
         }
+        let threads = threads::of(self.process.unwrap_or(self.child.id()));
+        self.stillness.look(self.looked.elapsed(), &threads);
+        self.looked = Instant::now();
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
-        if self.progress.1.elapsed() < patience {
-            return Ok(Event::Quiet);
+        let is_in_target = || snapshot.as_ref().is_none_or(|now| self.is_in_target(now));
+        match self.stillness.verdict(patience, is_in_target) {
+            Verdict::Unsure => Ok(Event::Quiet),
+            Verdict::Hopeless => self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs()),
+            Verdict::Hangs => {
+                let controlled = self.engine == Engine::Controlled && snapshot.is_some();
+                if controlled && !self.had_time_to_answer() {
+                    return Ok(Event::Quiet);
+                }
+                let running = threads.iter().filter(|thread| thread.state == State::Runnable);
+                let running = running.count() as u32;
+                let waiting = threads.len() as u32 - running;
+                self.end_hang(Hang { seconds: patience.as_secs(), running, waiting })
+            }
         }
-        if self.reports_hangs && snapshot.is_some() && !self.had_time_to_answer() {
-            return Ok(Event::Quiet);
-        }
-        let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        self.area.get().and_then(|area| Snapshot::read(area).ok())
+    }
+
+    /// Whether code of the target is under way. Under control it is from a round's begin to its end.
+    fn is_in_target(&self, now: &Snapshot) -> bool {
+        let under_control = self.engine == Engine::Controlled && now.stage == Stage::Calls;
+        under_control || self.area.get().is_some_and(|area| now.is_in_target(area))
+    }
+
+    /// Kills a process that stands still although the target may not be the cause.
+    fn give_up(&mut self, snapshot: Option<Snapshot>, seconds: u64) -> Result<Event> {
         self.kill()?;
-        let hang = Hang { seconds: patience.as_secs(), running, waiting };
-        self.hung = Some((hang, Instant::now()));
+        match snapshot {
+            Some(now) => Ok(Event::Stalled { round: now.round, seconds }),
+            None => anyhow::bail!("the harness was not ready within {seconds} s"),
+        }
+    }
+
+    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process.
+    fn end_hang(&mut self, hang: Hang) -> Result<Event> {
+        let mut fault = self.fault(FaultKind::Hang);
+        fault.hang = Some(hang);
+        if self.snapshot().is_some_and(|now| now.progress() != self.progress) {
+            self.moves();
+            return Ok(Event::Quiet);
+        }
+        // Under rr nobody sends signals.
+        if self.engine == Engine::Native && self.area.get().is_some() {
+            while !self.had_time_to_answer() && self.child.try_wait()?.is_none() {
+                if self.snapshot().is_none_or(|now| now.is_answered) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            fault.add_stacks(self.snapshot().map(|now| now.stacks).unwrap_or_default());
+        }
+        self.kill()?;
+        self.hung = Some((Box::new(fault), Instant::now()));
         Ok(Event::Quiet)
     }
 
@@ -222,10 +304,10 @@ impl Harness {
 
     /// The fault of a process that closed its pipe without a last frame.
     fn find_fault(&mut self) -> Result<Event> {
-        if let Some((hang, _)) = self.hung.take() {
-            let mut fault = self.fault(FaultKind::Hang);
-            fault.hang = Some(hang);
-            return Ok(Event::Fault(Box::new(fault)));
+        if let Some((mut fault, _)) = self.hung.take() {
+            self.wait_for_output();
+            fault.output = self.output();
+            return Ok(Event::Fault(fault));
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
@@ -280,7 +362,7 @@ impl Harness {
 
     /// The current round: its number, its threads, and the bytes recorded so far.
     pub fn current_round(&self) -> Option<(u64, u32, u64)> {
-        let now = Snapshot::read(self.area.get()?).ok()?;
+        let now = self.snapshot()?;
         let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
         let threads = now.records.len() as u32 - 1;
         (now.stage == Stage::Calls).then_some((now.round, threads, bytes))
@@ -302,8 +384,7 @@ impl Harness {
     }
 
     fn is_sending(&self, round: u64) -> bool {
-        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
-        snapshot.is_some_and(|now| now.round == round && now.stage == Stage::Sent)
+        self.snapshot().is_some_and(|now| now.round == round && now.stage == Stage::Sent)
     }
 
     /// Kills the harness; its recorder finishes the recording.
@@ -358,20 +439,4 @@ fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
         let surplus = kept.len().saturating_sub(OUTPUT_BYTES_MAX);
         kept.drain(..surplus);
     }
-}
-
-/// How many of a process's threads run and how many wait.
-fn thread_states(pid: u32) -> (u32, u32) {
-    let (mut running, mut waiting) = (0, 0);
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    for task in tasks {
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        // The state follows the command's name, which is in parentheses and may contain anything.
-        match stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()) {
-            Some('R') => running += 1,
-            Some(_) => waiting += 1,
-            None => {}
-        }
-    }
-    (running, waiting)
 }
