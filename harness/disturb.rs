@@ -53,9 +53,9 @@ fn signal() -> i32 {
 }
 
 fn install() {
-    // SAFETY: sigaction with a zeroed structure and a plain handler. SA_RESTART: system calls of the
-    // target go on as if nothing had happened, where the kernel can do that. A thread that is asked
-    // for its stack answers when the handler is done, not from inside of it.
+    // SAFETY: sigaction with a zeroed structure and a plain handler. SA_RESTART: system calls of
+    // the target go on as if nothing had happened, where the kernel can do that. A thread that is
+    // asked for its stack answers when the handler is done, not from inside of it.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = stall as *const () as usize;

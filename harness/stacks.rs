@@ -90,10 +90,10 @@ pub fn answer(code: Option<CodeRange>) {
 }
 
 /// The kernel chooses the thread that takes the main program's signal, which passes it to the
-/// others. A thread that blocks it has no stack in the report. The unwinder finds its tables without
-/// a lock (`_dl_find_object`); where a C library has none and the thread waits for the loader's
-/// lock, it does not answer either: the main program kills the process in any case, and has read
-/// all else before it asked.
+/// others. A thread that blocks it has no stack in the report. The unwinder finds its tables
+/// without a lock (`_dl_find_object`). Where a C library lacks that and the thread waits for the
+/// loader's lock, it does not answer either: the main program kills the process in any case, and
+/// has read all else before it asked.
 extern "C" fn on_signal(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the address of this thread's errno, which a system call below may change.
     let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };

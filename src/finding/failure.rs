@@ -46,8 +46,8 @@ pub enum Failure {
         /// Steps of the controlled engine before the fault.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         steps: Option<u64>,
-        /// The events that led to the fault, the fault itself first. Only faults that the engine
-        /// detected have them.
+        /// The events that led to the fault, the fault itself first, where the engine detected it.
+        /// Of a hang of native threads: where those are that the target holds up.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         places: Vec<FaultPlace>,
         /// What the target printed about the fault.

@@ -9,7 +9,7 @@
 //! word 12 why the harness had to end: a number of `Ended`, or 0
 //! word 13 how many threads were asked for their stacks   14 how many have answered
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
-//! word 66 + 16t   odd while thread t is in the target's enter or leave; raised at their begin and end
+//! word 66 + 16t   raised as thread t goes into the target's enter and leave, and out of them
 //! word 67 + 16t   when asked: 1 it runs, 2 it waits, else the address of the futex it waits for
 //! word 68 + 16t   when asked: addresses in the target's code on its stack, the innermost first
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet

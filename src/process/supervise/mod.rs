@@ -2,9 +2,14 @@
 //! With a recorder, the child process is the recorder: it starts the harness, and ends as the
 //! harness did, a little later.
 //!
+//! - `hang`: Notices that a harness makes no progress, asks where it hangs, and ends it.
 //! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
+//! - `stillness`: Decides whether a process that makes no progress hangs, from what its threads did
+//!   meanwhile.
+//! - `threads`: Reads what the threads of a process do from `/proc`.
 
+mod hang;
 mod reading;
 mod stillness;
 mod threads;
@@ -24,13 +29,15 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::descent::note_started;
-use super::fault::{Fault, FaultKind, Hang};
+use super::fault::{Fault, FaultKind};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use reading::{Message, Pipes, read_frames};
-use stillness::{HOPELESS_FACTOR, State, Stillness, Verdict};
+use stillness::Stillness;
+
+pub use stillness::noticed_after;
 
 /// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -88,8 +95,8 @@ pub struct Harness {
     engine: Engine,
     /// The time of that signal.
     signalled: Option<Instant>,
-    /// The hang for which it was killed, and when; its last messages are still in the pipe.
-    hung: Option<(Box<Fault>, Instant)>,
+    /// Why it was killed that made no progress, and when; its last messages are still in the pipe.
+    hung: Option<(Event, Instant)>,
     /// The engine's counts of a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
@@ -196,118 +203,14 @@ impl Harness {
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// The process makes progress.
-    fn moves(&mut self) {
-        (self.stillness, self.looked, self.signalled) =
-            (Stillness::default(), Instant::now(), None);
-    }
-
-    /// Whether a round, or a part of one, came after the hang for which the process was killed.
-    fn is_over(&self, round: u64, part: Option<u64>) -> bool {
-        let comes = |hung: &Fault| match part {
-            Some(part) => (hung.round, hung.part) <= (round, part),
-            None => hung.round <= round,
-        };
-        self.hung.as_ref().is_some_and(|(hung, _)| comes(hung))
-    }
-
-    /// Checks that the process is alive and makes progress.
-    fn check_progress(&mut self) -> Result<Event> {
-        if let Some((_, killed)) = &self.hung {
-            let over = killed.elapsed() > GRACE;
-            return if over { self.find_fault() } else { Ok(Event::Quiet) };
-        }
-        if self.child.try_wait()?.is_some() {
-            // A process that the target forked may still hold the pipe open.
-            self.kill_group();
-            return Ok(Event::Quiet);
-        }
-        let snapshot = self.snapshot();
-        let progress = snapshot.as_ref().map(Snapshot::progress).unwrap_or_default();
-        if progress != self.progress || snapshot.as_ref().is_some_and(Snapshot::waits_for_reader) {
-            self.progress = progress;
-            self.moves();
-            return Ok(Event::Quiet);
-        }
-        let threads = threads::of(self.process.unwrap_or(self.child.id()));
-        self.stillness.look(self.looked.elapsed(), &threads);
-        self.looked = Instant::now();
-        let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
-        let is_in_target = || snapshot.as_ref().is_none_or(|now| self.is_in_target(now));
-        match self.stillness.verdict(patience, is_in_target) {
-            Verdict::Unsure => Ok(Event::Quiet),
-            Verdict::Hopeless => self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs()),
-            Verdict::Hangs => {
-                let controlled = self.engine == Engine::Controlled && snapshot.is_some();
-                if controlled && !self.had_time_to_answer() {
-                    return Ok(Event::Quiet);
-                }
-                let running = threads.iter().filter(|thread| thread.state == State::Runnable);
-                let running = running.count() as u32;
-                let waiting = threads.len() as u32 - running;
-                self.end_hang(Hang { seconds: patience.as_secs(), running, waiting })
-            }
-        }
-    }
-
-    fn snapshot(&self) -> Option<Snapshot> {
-        self.area.get().and_then(|area| Snapshot::read(area).ok())
-    }
-
-    /// Whether code of the target is under way. Under control it is from a round's begin to its end.
-    fn is_in_target(&self, now: &Snapshot) -> bool {
-        let under_control = self.engine == Engine::Controlled && now.stage == Stage::Calls;
-        under_control || self.area.get().is_some_and(|area| now.is_in_target(area))
-    }
-
-    /// Kills a process that stands still although the target may not be the cause.
-    fn give_up(&mut self, snapshot: Option<Snapshot>, seconds: u64) -> Result<Event> {
-        self.kill()?;
-        match snapshot {
-            Some(now) => Ok(Event::Stalled { round: now.round, seconds }),
-            None => anyhow::bail!("the harness was not ready within {seconds} s"),
-        }
-    }
-
-    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process.
-    fn end_hang(&mut self, hang: Hang) -> Result<Event> {
-        let mut fault = self.fault(FaultKind::Hang);
-        fault.hang = Some(hang);
-        if self.snapshot().is_some_and(|now| now.progress() != self.progress) {
-            self.moves();
-            return Ok(Event::Quiet);
-        }
-        // Under rr nobody sends signals.
-        if self.engine == Engine::Native && self.area.get().is_some() {
-            while !self.had_time_to_answer() && self.child.try_wait()?.is_none() {
-                if self.snapshot().is_none_or(|now| now.is_answered) {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            fault.add_stacks(self.snapshot().map(|now| now.stacks).unwrap_or_default());
-        }
-        self.kill()?;
-        self.hung = Some((Box::new(fault), Instant::now()));
-        Ok(Event::Quiet)
-    }
-
-    /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
-    fn had_time_to_answer(&mut self) -> bool {
-        if self.signalled.is_none()
-            && let Some(pid) = Pid::from_raw(self.child.id() as i32)
-        {
-            let _ = kill_process(pid, Signal::PROF);
-        }
-        self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
-    }
-
     /// The fault of a process that closed its pipe without a last frame.
     fn find_fault(&mut self) -> Result<Event> {
-        if let Some((mut fault, _)) = self.hung.take() {
+        if let Some((mut event, _)) = self.hung.take() {
             self.wait_for_output();
-            fault.output = self.output();
-            return Ok(Event::Fault(fault));
+            if let Event::Fault(fault) = &mut event {
+                fault.output = self.output();
+            }
+            return Ok(event);
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
@@ -358,6 +261,10 @@ impl Harness {
             }
         }
         fault
+    }
+
+    fn snapshot(&self) -> Option<Snapshot> {
+        self.area.get().and_then(|area| Snapshot::read(area).ok())
     }
 
     /// The current round: its number, its threads, and the bytes recorded so far.

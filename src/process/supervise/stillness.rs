@@ -20,6 +20,11 @@ pub const HOPELESS_FACTOR: u32 = 12;
 /// has not seen what happened meanwhile.
 const LOOK_MAX: Duration = Duration::from_millis(200);
 
+/// The time after which a hang counts, on a machine with enough processors.
+pub fn noticed_after(patience: Duration) -> Duration {
+    patience + patience / SECOND_LOOK_PART
+}
+
 /// What the kernel says that a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -99,8 +104,7 @@ impl Stillness {
 
     /// `is_in_target`: whether code of the target is under way.
     pub fn verdict(&self, patience: Duration, is_in_target: impl FnOnce() -> bool) -> Verdict {
-        let enough = patience + patience / SECOND_LOOK_PART;
-        if self.counted() >= enough && is_in_target() {
+        if self.counted() >= noticed_after(patience) && is_in_target() {
             Verdict::Hangs
         } else if self.elapsed >= patience * HOPELESS_FACTOR {
             Verdict::Hopeless
