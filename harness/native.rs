@@ -77,8 +77,6 @@ pub fn run_round(
     area.begin(shape.round, shape.threads, record_bytes(shape, calls, &target.operations))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     crate::marker::interlap_round_begin(shape.round);
-    // This thread creates, drains and destroys.
-    fault::set_thread(shape.threads);
     area.set_stage(Stage::Create);
     let seed = mix(setting.seed ^ shape.round);
     let structure = target.create(setting.directory, seed, shape.threads, shape.round)?;
@@ -252,6 +250,7 @@ fn pause(turns: u64) {
 /// Drains the structure at the end of the round; whether it was emptied.
 fn drain_alone(round: &Round) -> bool {
     let thread = round.shape.threads;
+    fault::set_thread(thread);
     let local = round.structure.enter(thread);
     drain_all(round, &local, &mut round.timebox(thread))
 }

@@ -122,7 +122,7 @@ fn call_under_way(history: &History, who: Who) -> Option<Call> {
     let When::InCall(number) = who.when else { return None };
     let threads = || history.threads.iter().filter(|own| own.client == who.thread);
     let calls = threads().map(|own| own.operations().len()).sum::<usize>();
-    let own = threads().last().filter(|_| calls == number as usize)?;
+    let own = threads().next_back().filter(|_| calls == number as usize)?;
     let last = own.operations().last().filter(|last| last.status == Status::Pending)?;
     Some(Call { op: last.op, args: own.args(last).to_vec() })
 }

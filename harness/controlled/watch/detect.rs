@@ -134,8 +134,8 @@ pub fn livelock(_step: u64) -> ! {
     control::set_controls(false);
     if let Some(unseen) = libraries::unseen() {
         engine::cannot_control(&format!(
-            "a round that takes very many steps with code of {unseen}, which has no hooks: whether \
-             it comes to an end is not seen"
+            "code of {unseen}, which has no hooks: a round takes very many steps, and whether it \
+             comes to an end is not seen"
         ));
     }
     fault(DetectedKind::Livelock, None, all_places(0))

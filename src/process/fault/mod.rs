@@ -201,7 +201,7 @@ impl Fault {
     fn when(&self, thread: u32) -> When {
         let clients = || self.history.threads.iter().filter(|own| own.client == thread);
         let calls = clients().map(|own| own.operations().len()).sum::<usize>() as u32;
-        let last = clients().last().and_then(|own| own.operations().last());
+        let last = clients().next_back().and_then(|own| own.operations().last());
         match last.map(|last| last.status) {
             None => When::BeforeCalls,
             Some(Status::Pending) => When::InCall(calls),
