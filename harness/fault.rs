@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use interlap::trace::area;
@@ -15,6 +16,9 @@ const FATAL: [i32; 6] =
 
 /// First word of the area's header.
 static HEADER: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// What [`allowed`] said before the target was loaded.
+static ALLOWED: OnceLock<([u64; 5], u32)> = OnceLock::new();
 
 thread_local! {
     /// Number of this thread in the round. Constant-initialised, so that the signal handler may
@@ -169,6 +173,24 @@ pub fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
     0
 }
 
+/// What the system allows this process: some limits, and as which user.
+fn allowed() -> ([u64; 5], u32) {
+    let most = |resource| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: a valid place for a limit.
+        unsafe { libc::getrlimit(resource, &mut limit) };
+        limit.rlim_cur
+    };
+    use libc::{RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_STACK};
+    let limits = [RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_STACK].map(most);
+    (limits, rustix::process::geteuid().as_raw())
+}
+
+/// Whether the target has changed what the system allows this process.
+pub fn is_restricted() -> bool {
+    ALLOWED.get().is_some_and(|before| *before != allowed())
+}
+
 /// Limits memory, disables core files, and has the process end with the main program.
 pub fn limit(memory_mib_max: u64) {
     let set = |resource, bytes| {
@@ -178,6 +200,7 @@ pub fn limit(memory_mib_max: u64) {
     };
     set(libc::RLIMIT_DATA, memory_mib_max << 20);
     set(libc::RLIMIT_CORE, 0);
+    ALLOWED.get_or_init(allowed);
     // SAFETY: takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use interlap::core::plan::{Engine, Job, OWN_FAILURE};
-use interlap::trace::area::Stage;
+use interlap::trace::area::{Ended, Stage};
 use interlap::trace::frame::{
     Bye, CodeRange, Frame, Growth, Hello, Problem, RoundEnd, TRACE_VERSION,
 };
@@ -53,6 +53,9 @@ fn main() -> ExitCode {
     // A panic on a pooled thread would leave the others waiting for ever.
     std::panic::set_hook(Box::new(|panic| {
         controlled::release();
+        if fault::is_restricted() {
+            fault::end_for(Ended::Restricted);
+        }
         eprintln!("{OWN_FAILURE} {panic}");
         std::process::abort();
     }));

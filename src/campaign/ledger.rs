@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::plan::{Plan, Shard};
-use crate::fuzz::{Point, Statistics, Summary};
+use crate::fuzz::{Ending, Point, Statistics, Summary};
 use crate::trace::frame::{ClockInfo, TargetInfo};
 
 const LEDGER_VERSION: u32 = 2;
@@ -69,8 +69,7 @@ pub struct Circumstances {
     pub began: u64,
     pub seconds: f64,
     pub rounds: u64,
-    /// Why it ended, in words.
-    pub ended: String,
+    pub ended: Ending,
 }
 
 impl Ledger {

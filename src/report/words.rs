@@ -79,6 +79,17 @@ pub fn warning(warning: &Warning) -> String {
              or leave may not free everything that create, enter and the calls took",
             bytes >> 20
         ),
+        Warning::NeverCalled(methods) => format!(
+            "no operation, so never called: {}(). A class is tested by the methods that \
+             interlap.hpp lists, with these names and parameters",
+            methods.join("(), ")
+        ),
+        Warning::OneSided { offers, lacks } => format!(
+            "the target offers {}, but no {}: many bugs cannot show. If the class has such a \
+             method, give it the name and the parameters listed in interlap.hpp",
+            offers.join(" and "),
+            lacks.join(" or "),
+        ),
         Warning::Other(words) => words.clone(),
     }
 }
@@ -141,6 +152,10 @@ pub fn fault(failure: &Failure) -> String {
         FaultKind::Harmed(Ended::ThreadExit) => format!(
             "{who} was ended by the target, with pthread_exit or thrd_exit, while {doing}: the \
              thread belongs to the caller."
+        ),
+        FaultKind::Harmed(Ended::Restricted) => format!(
+            "The target changed its process's limits or its user, while {doing} or before: the \
+             process then did not get what interlap needs in it, such as a thread."
         ),
         FaultKind::Detected(kind) => {
             let what = detected(*kind, &who, steps.unwrap_or(0));

@@ -78,12 +78,17 @@ pub enum Ended {
     Closed = 2,
     /// The target ended a thread that is not its own, inside of a call (`pthread_exit`).
     ThreadExit = 3,
+    /// The harness did not get what it needs, such as a thread, after the target had changed the
+    /// process's limits or its user.
+    Restricted = 4,
 }
 
 impl Ended {
+    pub const ALL: [Ended; 4] =
+        [Ended::Damaged, Ended::Closed, Ended::ThreadExit, Ended::Restricted];
+
     fn from_word(word: u64) -> Option<Ended> {
-        let all = [Ended::Damaged, Ended::Closed, Ended::ThreadExit];
-        all.into_iter().find(|ended| *ended as u64 == word)
+        Ended::ALL.into_iter().find(|ended| *ended as u64 == word)
     }
 }
 

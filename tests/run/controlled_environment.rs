@@ -28,7 +28,7 @@ fn fuzz<'a>(tool: &'a Tool, name: &str) -> Call<'a> {
 fn clean(names: &[&str]) {
     let tool = Tool::new();
     for name in names {
-        for (carrier, rounds) in [("fiber", 500), ("thread", 70)] {
+        for (carrier, rounds) in [("fiber", 100), ("thread", 50)] {
             let run = fuzz(&tool, name).carrier(carrier).rounds(rounds);
             run.expect(0, &[name, NOTHING_FOUND]).lacks("warning");
         }
@@ -97,7 +97,7 @@ fn targets_beyond_the_engine_run_on_native_threads() {
     ] {
         let tool = Tool::new();
         fuzz(&tool, name).rounds(50).expect(2, &["cannot control", why, "--engine native"]);
-        let run = tool.fuzz(adapter(name)).rounds(20).calls(20);
+        let run = tool.fuzz(adapter(name)).rounds(5).calls(4);
         run.expect(0, &["going on with native threads", NOTHING_FOUND]);
     }
 }
@@ -313,10 +313,10 @@ fn a_thread_that_computes_for_ever_is_a_hang() {
 #[test]
 fn a_run_continues_after_a_hang() {
     let tool = Tool::new();
-    let run = fuzz(&tool, "endless").rounds(40).with("--hang 1s --weight write=1").json(1);
+    let run = fuzz(&tool, "endless").rounds(20).with("--hang 1s --weight write=1").json(1);
     let count = |name: &str| run[name].as_u64().expect("a count");
     assert!(count("faults") > 1, "{run}");
-    assert_eq!(count("faults") + count("rounds"), 40, "{run}");
+    assert_eq!(count("faults") + count("rounds"), 20, "{run}");
 }
 
 #[test]

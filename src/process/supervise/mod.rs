@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 use super::descent::note_started;
 use super::fault::{Fault, FaultKind};
@@ -219,7 +219,7 @@ impl Harness {
                 Some(status) => break status,
                 None if patience.elapsed() > patience_max => {
                     self.kill_group();
-                    break self.child.wait()?;
+                    break reap(&mut self.child)?;
                 }
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
@@ -303,7 +303,7 @@ impl Harness {
             }
         }
         self.kill_group();
-        self.child.wait()?;
+        reap(&mut self.child)?;
         Ok(())
     }
 
@@ -327,7 +327,28 @@ impl Harness {
 impl Drop for Harness {
     fn drop(&mut self) {
         self.kill_group();
-        let _ = self.child.wait();
+        let _ = reap(&mut self.child);
+    }
+}
+
+/// Waits for the end of a process that was killed. A thread that has asked to be traced by this
+/// process (`PTRACE_TRACEME`) must be waited for by its own number: until then the process does not
+/// end.
+fn reap(child: &mut Child) -> std::io::Result<ExitStatus> {
+    let threads = format!("/proc/{}/task", child.id());
+    loop {
+        match child.try_wait()? {
+            // A stop of a traced process is no end.
+            Some(status) if status.stopped_signal().is_none() => return Ok(status),
+            _ => {}
+        }
+        let tasks = std::fs::read_dir(&threads).into_iter().flatten().flatten();
+        let numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse().ok());
+        for thread in numbers.filter(|thread| *thread != child.id() as i32) {
+            // Of a thread that this process does not trace it is an error that changes nothing.
+            let _ = waitpid(Pid::from_raw(thread), WaitOptions::NOHANG);
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
