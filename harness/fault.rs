@@ -31,6 +31,11 @@ pub fn set_thread(thread: u32) {
     THREAD.set(thread.into());
 }
 
+/// Which thread of the round this is, if it is one.
+pub fn thread() -> Option<u64> {
+    Some(THREAD.get()).filter(|thread| *thread != area::NO_THREAD)
+}
+
 /// Notes fatal signals in `area` from now on. Its header must stay where it is.
 pub fn watch(area: &Area) {
     HEADER.store(ptr::from_ref(area.word(0)).cast_mut(), Ordering::Release);
@@ -98,7 +103,7 @@ pub fn end_for(why: area::Ended) -> ! {
 
 /// Whether interlap calls the structure on this thread, which the target then must not end.
 pub fn is_round_thread() -> bool {
-    THREAD.get() != area::NO_THREAD
+    thread().is_some()
 }
 
 /// This signal is about to end the process: for an access to `address`, or 0, by the code at
@@ -113,12 +118,18 @@ fn note_signal(signal: i32, program: u64, address: usize) {
 }
 
 /// Sets a word of the header, if there is one.
-fn store(at: usize, value: u64) {
-    let header = HEADER.load(Ordering::Acquire);
-    if !header.is_null() {
-        // SAFETY: points to the header's words, mapped for the process's life.
-        unsafe { (*header.add(at)).store(value, Ordering::Release) };
+pub fn store(at: usize, value: u64) {
+    if let Some(word) = word(at) {
+        word.store(value, Ordering::Release);
     }
+}
+
+/// A word of the header, if there is one.
+pub fn word(at: usize) -> Option<&'static AtomicU64> {
+    assert!(at < area::WORDS);
+    let header = HEADER.load(Ordering::Acquire);
+    // SAFETY: points to the header's words, mapped for the process's life.
+    (!header.is_null()).then(|| unsafe { &*header.add(at) })
 }
 
 /// Notes whether the process has grown so much that a fault may not be the target's. Safe in a
@@ -129,24 +140,36 @@ pub fn note_growth() {
     }
 }
 
+/// Where an interrupted thread goes on, the top of its stack, and what its system call returned and
+/// was given.
 #[cfg(target_arch = "x86_64")]
-const PROGRAM: i32 = libc::REG_RIP;
-#[cfg(target_arch = "x86_64")]
-const STACK: i32 = libc::REG_RSP;
+mod registers {
+    pub const PROGRAM: i32 = libc::REG_RIP;
+    pub const STACK: i32 = libc::REG_RSP;
+    pub const RESULT: i32 = libc::REG_RAX;
+    pub const FIRST_ARGUMENT: i32 = libc::REG_RDI;
+}
+
 #[cfg(not(target_arch = "x86_64"))]
-const PROGRAM: i32 = 0;
-#[cfg(not(target_arch = "x86_64"))]
-const STACK: i32 = 0;
+mod registers {
+    pub const PROGRAM: i32 = 0;
+    pub const STACK: i32 = 0;
+    pub const RESULT: i32 = 0;
+    pub const FIRST_ARGUMENT: i32 = 0;
+}
+
+use registers::STACK;
+pub use registers::{FIRST_ARGUMENT, PROGRAM, RESULT};
 
 /// The value of a register; 0 where it is not known.
 #[cfg(target_arch = "x86_64")]
-fn register(context: *mut libc::c_void, which: i32) -> u64 {
+pub fn register(context: *mut libc::c_void, which: i32) -> u64 {
     // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
     unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[which as usize] as u64 }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
+pub fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
     0
 }
 

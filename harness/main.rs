@@ -8,6 +8,7 @@
 //! which may stop at any step. `--bench LIBRARY` prints the cost of a timebox.
 
 mod bench;
+mod callers;
 mod clock;
 mod controlled;
 mod disturb;
@@ -21,6 +22,7 @@ mod parts;
 mod record;
 mod rr;
 mod scenario;
+mod stacks;
 mod timebox;
 mod workload;
 
@@ -181,6 +183,9 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     let code = code_range(&job.library);
     let mut area = Area::create()?;
     fault::watch(&area);
+    if !controlled && !recorded {
+        stacks::answer(code);
+    }
     pipe.send(&Frame::Hello(Box::new(Hello {
         version: TRACE_VERSION,
         plan: job.plan.clone(),

@@ -398,7 +398,10 @@ impl<'a> Collector<'a> {
         self.trace.map_or(Ok(()), Writer::finish).context(TRACE_FAILED)?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
-        let (statistics, pairs, curve) = self.counting.into_parts();
+        let (mut statistics, pairs, curve) = self.counting.into_parts();
+        if let Some(coverage) = &mut statistics.coverage {
+            coverage.unhooked.extend(hello.unhooked.iter().cloned());
+        }
         Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
     }
 }

@@ -211,6 +211,9 @@ pub enum Warning {
     /// A fault that may not be its round's doing: the round is carried out again in a fresh
     /// process. `grown`: the process had grown in earlier rounds; otherwise it was killed.
     Doubtful { round: u64, fault: Box<Failure>, grown: bool },
+    /// A process made no progress in this round for so long that it was killed, and nothing shows
+    /// that the target is the cause. The round is left out.
+    Stalled { round: u64, seconds: u64 },
     /// A process grew and was started anew.
     Growth(Growth, Engine),
     /// The structure's class has public methods that nothing calls.

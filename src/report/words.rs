@@ -62,6 +62,11 @@ pub fn warning(warning: &Warning) -> String {
                  only what happens there counts"
             )
         }
+        Warning::Stalled { round, seconds } => format!(
+            "round {round} stood still for {seconds} s, and nothing shows that the target is the \
+             cause: none of its code was under way, or its threads were stopped or hardly got a \
+             processor. The round is left out, and the run goes on with a fresh process"
+        ),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
             "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
              and was started anew, as often as needed: destroy does not give back all that was \
@@ -254,6 +259,7 @@ fn who(who: Who) -> String {
 /// "the mutex at #1.lock, which thread 1 holds".
 fn awaited(wait: Wait, at: &str) -> String {
     let name = match wait.on {
+        Awaited::Other if wait.address == 0 => return "something".to_string(),
         Awaited::Join => return "a thread to end".to_string(),
         Awaited::Signal => return "a signal".to_string(),
         Awaited::Mutex => "the mutex",

@@ -558,3 +558,40 @@ fn an_uninstrumented_library_that_spins_is_not_accused() {
     answer.expect(2, &["cannot control", "code of libpart.so, which has no hooks"]);
     fuzz_linked(&tool, USER, &spins, "-fsanitize=thread").expect(0, &[NOTHING_FOUND]);
 }
+
+/// A call that takes long and yields often. What it does meanwhile is not seen.
+#[test]
+fn an_uninstrumented_library_that_yields_is_not_accused() {
+    let tool = Tool::new();
+    let yields = LIBRARY.replace(
+        "static std::mutex mutex;",
+        "#include <sched.h>
+        struct Slow {
+            volatile long turns = 0;
+            void lock() { for (turns = 0; turns < 200000; turns = turns + 1) sched_yield(); }
+            void unlock() {}
+        };
+        static Slow mutex;",
+    );
+    let answer = fuzz_linked(&tool, USER, &yields, "").with("--steps 1000").run();
+    answer.expect(2, &["cannot control", "code of libpart.so, which has no hooks"]);
+}
+
+/// The library keeps memory for its next structure, behind an address that looks like none.
+#[test]
+fn what_an_uninstrumented_library_keeps_is_not_called_a_leak() {
+    let tool = Tool::new();
+    let keeps = LIBRARY.replace(
+        "keys.clear(); }",
+        "keys.clear(); kept = ~reinterpret_cast<unsigned long>(new long[8]); }",
+    );
+    let keeps =
+        keeps.replace("static std::mutex mutex;", "static std::mutex mutex; unsigned long kept;");
+    let answer = fuzz_linked(&tool, USER, &keeps, "").run();
+    let covered = covered(&tool);
+    assert!(covered.leaks(), "{covered:?}");
+    for remark in remarks(&covered) {
+        assert!(remark.contains("libpart.so"), "{remark}");
+        answer.expect(0, &[&remark]);
+    }
+}
