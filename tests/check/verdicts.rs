@@ -286,6 +286,23 @@ fn values_added_twice_are_told_apart_in_every_way() {
     assert!(counts(take(4, &[8, 7], (4, 9))));
 }
 
+/// Each of 369,600 orders of these values would be a state of its own.
+#[test]
+fn the_order_of_values_that_nobody_takes_makes_no_states() {
+    let limits = Limits { configurations_max: 1 << 14, ..Limits::default() };
+    let decide = |values: &[i64], taken: &[i64], spec: &str| {
+        let add = |(client, values)| add(client, values, (1, 10));
+        let mut lines: Vec<Line> = (0..).zip(values.chunks(3)).map(add).collect();
+        lines.push(take(9, taken, (11, 12)));
+        check(&history(&lines), &spec.parse::<Spec>().expect(spec), &limits)
+    };
+    let distinct: Vec<i64> = (0..12).collect();
+    assert_eq!(decide(&distinct, &[3, 0], "fifo"), Verdict::Consistent);
+    assert!(matches!(decide(&distinct, &[4, 0], "fifo"), Verdict::Violation(_)));
+    let equal = [7; 12];
+    assert_eq!(decide(&equal, &[7, 7], "fifo:bulk=run"), Verdict::Consistent);
+}
+
 /// Far more elements move at once than a search can follow.
 #[test]
 fn bulk_calls_of_a_pool_are_decided_whatever_their_size() {
