@@ -2,9 +2,12 @@
 //! With a recorder, the child process is the recorder: it starts the harness, and ends as the
 //! harness did, a little later.
 //!
+//! - `memory`: Watches how much memory a process takes while it makes no progress: a leak is no
+//!   hang.
 //! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
 
+mod memory;
 mod reading;
 
 use std::collections::VecDeque;
@@ -27,6 +30,7 @@ use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
+use memory::MemoryWatch;
 use reading::{Message, Pipes, read_frames};
 
 /// Bytes of the target's output that are kept: the last ones.
@@ -71,6 +75,7 @@ pub struct Harness {
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: (u64, Instant),
+    memory: MemoryWatch,
     /// Whether SIGPROF makes the harness report where it hangs.
     reports_hangs: bool,
     /// The time of that signal.
@@ -126,6 +131,7 @@ impl Harness {
             area,
             hang_max,
             progress: (0, Instant::now()),
+            memory: MemoryWatch::new(&job.plan),
             reports_hangs: job.plan.engine == Engine::Controlled,
             signalled: None,
             hung: None,
@@ -142,11 +148,11 @@ impl Harness {
                 Ok(Event::Hello(hello))
             }
             Ok(Message::Rounds(rounds)) => {
-                self.progress.1 = Instant::now();
+                self.note_progress();
                 Ok(Event::Rounds(rounds))
             }
             Ok(Message::Part(part)) => {
-                self.progress.1 = Instant::now();
+                self.note_progress();
                 Ok(Event::Part(part))
             }
             Ok(Message::Detected(detected)) => {
@@ -193,21 +199,33 @@ impl Harness {
             None => (0, false),
         };
         if progress != self.progress.0 || waits_for_reader {
-            self.progress = (progress, Instant::now());
-            self.signalled = None;
+            self.progress.0 = progress;
+            self.note_progress();
         }
+        let process = self.process.unwrap_or(self.child.id());
+        self.memory.look(process);
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
         if self.progress.1.elapsed() < patience {
+            return Ok(Event::Quiet);
+        }
+        if self.memory.is_filling() {
+            // It will end by itself, as what it is.
+            (self.progress.1, self.signalled) = (Instant::now(), None);
             return Ok(Event::Quiet);
         }
         if self.reports_hangs && snapshot.is_some() && !self.had_time_to_answer() {
             return Ok(Event::Quiet);
         }
-        let (running, waiting) = thread_states(self.process.unwrap_or(self.child.id()));
+        let (running, waiting) = thread_states(process);
         self.kill()?;
         let hang = Hang { seconds: patience.as_secs(), running, waiting };
         self.hung = Some((hang, Instant::now()));
         Ok(Event::Quiet)
+    }
+
+    fn note_progress(&mut self) {
+        (self.progress.1, self.signalled) = (Instant::now(), None);
+        self.memory.forget();
     }
 
     /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
@@ -223,8 +241,10 @@ impl Harness {
     /// The fault of a process that closed its pipe without a last frame.
     fn find_fault(&mut self) -> Result<Event> {
         if let Some((hang, _)) = self.hung.take() {
-            let mut fault = self.fault(FaultKind::Hang);
-            fault.hang = Some(hang);
+            let is_full = self.memory.is_full();
+            let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };
+            let mut fault = self.fault(kind);
+            fault.hang = (!is_full).then_some(hang);
             return Ok(Event::Fault(Box::new(fault)));
         }
         let patience = Instant::now();
