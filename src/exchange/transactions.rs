@@ -116,8 +116,8 @@ impl Transactions {
     fn initial_writes(&self, initial: &Value) -> Invoked {
         let client = self.done.iter().map(|invoked| invoked.client).max().map_or(0, |n| n + 1);
         let ops = || self.done.iter().flat_map(|invoked| &invoked.ops);
-        let keys: BTreeSet<String> = ops().map(|op| op.key.shown()).collect();
-        let key = |name: &String| ops().find(|op| op.key.shown() == *name);
+        let keys: BTreeSet<String> = ops().map(|op| op.key.written()).collect();
+        let key = |name: &String| ops().find(|op| op.key.written() == *name);
         let write = |op: &MicroOp| MicroOp {
             op: Op::StoreWrite,
             key: op.key.clone(),
