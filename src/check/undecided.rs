@@ -58,6 +58,8 @@ pub enum Exhausted {
     /// Bytes.
     Memory(usize),
     Cancelled,
+    /// Its time was over.
+    Deadline,
 }
 
 impl From<Exhausted> for Undecided {
