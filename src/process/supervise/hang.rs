@@ -103,8 +103,8 @@ impl Harness {
         Ok(Event::Quiet)
     }
 
-    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process. One that
-    /// has filled its memory is out of it instead.
+    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process. It is
+    /// no hang but out of memory if it has filled that.
     fn end_hang(&mut self, hang: Hang) -> Result<Event> {
         let is_full = self.memory.is_full();
         let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };
