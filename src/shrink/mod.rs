@@ -52,6 +52,9 @@ use search::{Search, Shown};
 
 pub use cross_engine::{CrossEngineResult, is_as_good_as, smaller_of, with_other_engines};
 
+/// The part of the time for the search; the rest is for the last runs of what it finds, without
+/// which nothing is kept.
+const SEARCH_PERCENT: u32 = 90;
 /// Runs of a round that hangs, after the search for the smallest one.
 const HANGS_AT_THE_END: u32 = 3;
 
@@ -75,7 +78,8 @@ struct Smallest {
 pub fn time_for(stored: &Stored, options: &Options, budget: Duration) -> TimeLimit {
     let hangs = stored.finding.signature.is_hang();
     let waits = if hangs { options.hang_max * HANGS_AT_THE_END } else { Duration::ZERO };
-    TimeLimit::from_now(budget).and_then(waits)
+    let search = budget * SEARCH_PERCENT / 100;
+    TimeLimit::from_now(search).and_then(budget - search + waits)
 }
 
 /// Shrinks a finding in the time of `options`, which are for its plan; calls `report` after every
