@@ -10,6 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
@@ -144,7 +145,7 @@ impl Bench {
             shard: Shard::ALL,
             library: self.library.clone(),
             harness: self.harness.clone(),
-            duration_max: None,
+            time: TimeLimit::none(),
             rounds_max: Some(CHECKED_ROUNDS),
             findings_max: 1,
             known: Default::default(),

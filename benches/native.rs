@@ -10,6 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Plan, Shard, WARM_UP_ROUNDS};
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};
@@ -66,7 +67,7 @@ fn rate(source: &Path, library: &Path, harness: &Path, calls: u64) -> f64 {
         shard: Shard::ALL,
         library: library.to_path_buf(),
         harness: harness.to_path_buf(),
-        duration_max: None,
+        time: TimeLimit::none(),
         // The first sixteen rounds are sequential.
         rounds_max: Some(WARM_UP_ROUNDS + 5),
         findings_max: 1,

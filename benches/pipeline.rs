@@ -10,6 +10,7 @@ use std::time::Duration;
 use interlap::core::history::{Entry, History, Thread};
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::exercise::{ANALYSED_FIRST, Counter};
@@ -159,7 +160,7 @@ fn main() {
         shard: Shard::ALL,
         library: "none".into(),
         harness: folder.path().join("harness"),
-        duration_max: Some(Duration::from_secs(600)),
+        time: TimeLimit::of(Duration::from_secs(600)),
         rounds_max: Some(jobs * ROUNDS),
         findings_max: 1,
         known: Default::default(),

@@ -11,6 +11,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Plan, Shard, WARM_UP_ROUNDS};
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics, Warning};
@@ -143,7 +144,7 @@ impl Bench {
             shard: Shard::ALL,
             library: library.to_path_buf(),
             harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
-            duration_max: native.then_some(NATIVE_MAX),
+            time: if native { TimeLimit::of(NATIVE_MAX) } else { TimeLimit::none() },
             rounds_max: (!native).then_some(WARM_UP_ROUNDS + SCHEDULES_MAX),
             findings_max: 1,
             known: Default::default(),

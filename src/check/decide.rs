@@ -132,9 +132,12 @@ impl Case<'_> {
             Checker::DecidesSome(check) => check(self)
                 .unwrap_or_else(|| search::check(self.history, self.spec, None, self.limits)),
             Checker::Container(rules) => match self.decide_by(&rules) {
-                Verdict::Violation(witness) => {
-                    Verdict::Violation(search::shorter(self.history, self.spec, witness))
-                }
+                Verdict::Violation(witness) => Verdict::Violation(search::shorter(
+                    self.history,
+                    self.spec,
+                    witness,
+                    self.limits,
+                )),
                 verdict => verdict,
             },
         }

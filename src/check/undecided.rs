@@ -56,6 +56,8 @@ pub enum Exhausted {
     /// Bytes.
     Memory(usize),
     Cancelled,
+    /// Its time was over.
+    Deadline,
 }
 
 impl From<Exhausted> for Undecided {

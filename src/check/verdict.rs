@@ -1,10 +1,11 @@
 //! The answer of a check, its witness, and what a check may spend.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use super::explanation::Explanation;
-use super::undecided::Undecided;
+use super::undecided::{Exhausted, Undecided};
 use crate::core::history::OperationId;
 
 /// The answer of a check. Never a bool: a check that gave up has not found the history good.
@@ -54,6 +55,28 @@ pub struct Limits {
     pub jobs: usize,
     /// Set from outside to stop a check early.
     pub cancelled: Option<Arc<AtomicBool>>,
+    /// When a check gives up whatever it has spent.
+    pub deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// These limits, which also end where `outer` ends: when it is cancelled, and at its deadline.
+    pub(super) fn within(self, outer: &Limits) -> Limits {
+        Limits { cancelled: outer.cancelled.clone(), deadline: outer.deadline, ..self }
+    }
+
+    /// Fails where a check must end, whatever it has spent.
+    pub(super) fn go_on(&self) -> Result<(), Exhausted> {
+        if self.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Exhausted::Cancelled);
+        }
+        if self.is_late() { Err(Exhausted::Deadline) } else { Ok(()) }
+    }
+
+    /// Whether the deadline has come.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 impl Default for Limits {
@@ -64,6 +87,7 @@ impl Default for Limits {
             memory_max: 2 << 30,
             jobs: 1,
             cancelled: None,
+            deadline: None,
         }
     }
 }

@@ -275,6 +275,10 @@ pub struct Plan {
     pub scenarios: Vec<Scenario>,
 }
 
+/// The part of its memory that a process must take in the time of a hang, so that a slow leak is
+/// not waited for too long.
+const LEAK_PART: u64 = 32;
+
 impl Plan {
     pub fn new(adapter: &str, seed: u64) -> Plan {
         Plan {
@@ -318,6 +322,12 @@ impl Plan {
     pub fn scenario(&self, round: u64) -> Option<&Scenario> {
         let count = self.scenarios.len() as u64;
         self.scenarios.get(round.checked_rem(count)? as usize)
+    }
+
+    /// A process that takes so many bytes, without any progress, in the time of a hang does not
+    /// hang: it fills its memory, and will end for want of it.
+    pub fn leak_bytes(&self) -> u64 {
+        (self.memory_mib_max << 20) / LEAK_PART
     }
 
     /// The adapter's name without directory and extension.

@@ -171,7 +171,7 @@ fn started(history: &History, id: OperationId, interner: &Interner) -> Result<St
     let token = |value: i64| match interner.value(value) {
         _ if value == NIL => None,
         Value::Text(text) => Some(text),
-        other => Some(other.shown()),
+        other => Some(other.written()),
     };
     match (history.operation(id).op, history.args(id)) {
         (Op::LogAppendBatch, [at, fence, set, records @ ..]) => Ok(Start::Append(Append {

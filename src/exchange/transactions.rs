@@ -117,8 +117,8 @@ impl Transactions {
         let clients = self.done.iter().map(|invoked| invoked.client);
         let client = clients.max().map_or(0, |most| most.saturating_add(1));
         let ops = || self.done.iter().flat_map(|invoked| &invoked.ops);
-        let keys: BTreeSet<String> = ops().map(|op| op.key.shown()).collect();
-        let key = |name: &String| ops().find(|op| op.key.shown() == *name);
+        let keys: BTreeSet<String> = ops().map(|op| op.key.written()).collect();
+        let key = |name: &String| ops().find(|op| op.key.written() == *name);
         let write = |op: &MicroOp| MicroOp {
             op: Op::StoreWrite,
             key: op.key.clone(),

@@ -21,6 +21,9 @@ pub const NIL: i64 = i64::MIN;
 /// are reserved for them.
 const RESERVED: i64 = 1 << 40;
 
+/// Characters of a value that people read.
+const SHOWN_MAX: usize = 200;
+
 /// Maps values that are not integers to integers, and back. It always contains `nil`.
 #[derive(Clone, Debug)]
 pub struct Interner {
@@ -33,13 +36,26 @@ impl Value {
         Value::Word("nil".to_string())
     }
 
-    /// The value as people read it.
-    pub fn shown(&self) -> String {
+    /// The value as it is written.
+    pub fn written(&self) -> String {
         match self {
             Value::Integer(value) => value.to_string(),
             Value::Text(text) => format!("{text:?}"),
             Value::Word(word) => word.clone(),
         }
+    }
+
+    /// The value as people read it: of a long one the beginning and the length. A report has many
+    /// values, each several times.
+    pub fn shown(&self) -> String {
+        let (Value::Text(text) | Value::Word(text)) = self else { return self.written() };
+        let Some((end, _)) = text.char_indices().nth(SHOWN_MAX) else { return self.written() };
+        let begin = text[..end].to_string();
+        let begin = match self {
+            Value::Text(_) => Value::Text(begin),
+            _ => Value::Word(begin),
+        };
+        format!("{}… ({} bytes)", begin.written(), text.len())
     }
 }
 
@@ -64,16 +80,20 @@ impl Interner {
         }
     }
 
+    /// What an integer stands for, if not for itself.
+    pub fn known(&self, value: i64) -> Option<&Value> {
+        let at = value.wrapping_sub(NIL) as u64;
+        usize::try_from(at).ok().and_then(|at| self.values.get(at))
+    }
+
     /// The value of an integer.
     pub fn value(&self, value: i64) -> Value {
-        let at = value.wrapping_sub(NIL) as u64;
-        let known = usize::try_from(at).ok().and_then(|at| self.values.get(at));
-        known.cloned().unwrap_or(Value::Integer(value))
+        self.known(value).cloned().unwrap_or(Value::Integer(value))
     }
 
     /// What an integer stands for, as people read it.
     pub fn shown(&self, value: i64) -> String {
-        self.value(value).shown()
+        self.known(value).map_or_else(|| value.to_string(), Value::shown)
     }
 
     /// The concatenation of several values that are strings.
@@ -93,7 +113,7 @@ impl Interner {
             let number = &rest[at..];
             let end =
                 number[1..].find(|c: char| !c.is_ascii_digit()).map_or(number.len(), |n| n + 1);
-            let shown = number[..end].parse().map(|id| self.value(id).shown());
+            let shown = number[..end].parse().map(|id| self.shown(id));
             rendered += &rest[..at];
             rendered += shown.as_deref().unwrap_or(&number[..end]);
             rest = &number[end..];
@@ -156,6 +176,17 @@ mod tests {
         assert!(interner.id(&Value::Integer(i64::MIN + 5)).is_err());
         let text = format!("get({a}) -> {NIL}, -92233, -7");
         assert_eq!(interner.render(&text), r#"get("a \"b\"") -> nil, -92233, -7"#);
+    }
+
+    #[test]
+    fn of_a_long_value_the_beginning_is_shown() {
+        let mut interner = Interner::default();
+        let long = interner.id(&Value::Text("é".repeat(100_000))).expect("room");
+        let shown = format!("\"{}\"… (200000 bytes)", "é".repeat(SHOWN_MAX));
+        assert_eq!(interner.shown(long), shown);
+        assert_eq!(interner.render(&format!("[{long}]")), format!("[{shown}]"));
+        // Not where a file is written.
+        assert_eq!(interner.joined(&[long]).len(), 200_000);
     }
 
     #[test]

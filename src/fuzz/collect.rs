@@ -16,7 +16,7 @@ use super::{
     rerun,
 };
 use crate::binary::members::Types;
-use crate::check;
+use crate::check::{self, Limits};
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
@@ -268,7 +268,10 @@ impl<'a> Collector<'a> {
     fn explain(&self, stored: &mut Stored) {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
-        stored.finding.add_partials(|witness| check::partials(history, model, witness).ok());
+        let limits = Limits { deadline: self.options.time.last(), ..Limits::default() };
+        stored
+            .finding
+            .add_partials(|witness| check::partials(history, model, witness, &limits).ok());
     }
 
     /// Moves the recording into the finding's directory.
@@ -283,7 +286,12 @@ impl<'a> Collector<'a> {
     /// Locates the operations of the finding in its recording.
     fn locate(&mut self, stored: &mut Stored) {
         if stored.finding.recorded.is_some() {
-            finding_recording::locate(stored, self.options.trusted, &self.options.stop);
+            finding_recording::locate(
+                stored,
+                self.options.trusted,
+                &self.options.time,
+                &self.options.stop,
+            );
             self.save(stored);
         }
     }
@@ -292,6 +300,7 @@ impl<'a> Collector<'a> {
     fn confirm(&mut self, stored: &mut Stored) {
         let pointless = self.options.plan.engine != Engine::Controlled
             || self.options.wanted.is_some()
+            || self.options.time.is_past()
             || self.options.stop.load(Ordering::Relaxed);
         if pointless {
             return;
@@ -299,7 +308,10 @@ impl<'a> Collector<'a> {
         match rerun::rerun_in(self.options, stored.finding.round, self.scratch) {
             Ok(seen) => {
                 let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
-                stored.finding.confirmed = Some(seen.iter().any(same));
+                let is_same = seen.iter().any(same);
+                // A rerun that was cut short says nothing.
+                let is_whole = is_same || !self.options.time.is_past();
+                stored.finding.confirmed = is_whole.then_some(is_same);
             }
             Err(error) => {
                 let round = stored.finding.round;
@@ -310,14 +322,13 @@ impl<'a> Collector<'a> {
 
     /// Makes the jobs end if there is a reason to.
     fn end_if_over(&mut self) {
-        let time = |max: Duration| self.started.elapsed() >= max;
         let ending = if self.options.stop.load(Ordering::Relaxed) {
             Some(Ending::Stopped)
         } else if self.hello.is_none() {
             None
         } else if self.new >= self.options.findings_max {
             Some(Ending::Findings)
-        } else if self.options.duration_max.is_some_and(time) {
+        } else if self.options.time.is_over() {
             Some(Ending::Time)
         } else {
             None

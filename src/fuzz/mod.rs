@@ -58,6 +58,7 @@ use tempfile::TempDir;
 
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
+use crate::core::time::TimeLimit;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::trust::{Key, Trusted};
@@ -92,7 +93,9 @@ pub struct Options {
     /// The compiled adapter and the harness program.
     pub library: PathBuf,
     pub harness: PathBuf,
-    pub duration_max: Option<Duration>,
+    /// Bounds all that the run does. It is begun when the target is loaded, which on a busy machine
+    /// can take a while.
+    pub time: TimeLimit,
     /// One past the last round.
     pub rounds_max: Option<u64>,
     /// The number of distinct findings, without known ones, after which the run ends.

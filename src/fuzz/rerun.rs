@@ -38,7 +38,7 @@ pub struct Searched {
 
 /// Runs rounds one after the other, in one process as long as the target does not end it, and
 /// passes violations and faults to `take`, which returns whether to continue. `take` is also called
-/// with none from time to time.
+/// with none from time to time. The search ends with the time of `options` at the latest.
 pub fn search(
     options: &Options,
     rounds: Range<u64>,
@@ -64,7 +64,7 @@ pub fn search(
             }
             _ => take(None),
         };
-        wanted && !options.stop.load(Ordering::Relaxed)
+        wanted && !options.time.is_past() && !options.stop.load(Ordering::Relaxed)
     };
     Worker::new(options, rounds, &scratch, &mut send).run()?;
     Ok(searched)

@@ -10,7 +10,7 @@
 //! [`super::recombine`]) and short rounds of its plan (see [`super::short_rounds`]) are searched.
 //! If it is small, all schedules with few preemptions are tried (see [`super::context_bounding`]).
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -52,8 +52,6 @@ const CANDIDATES: usize = 512;
 const SCHEDULES_OF_CANDIDATE: u64 = 40;
 /// Steps after which a candidate counts as a livelock, if the finding is a livelock.
 const LIVELOCK_STEPS: u64 = 5_000;
-/// Time for the last run, which happens even when the budget is spent.
-const FINISH_MAX: Duration = Duration::from_secs(60);
 
 /// Tries each candidate with `each` schedules.
 struct Schedules<'a> {
@@ -366,7 +364,7 @@ fn with_fewer_steps(search: &Search, shown: Shown) -> Result<Shown> {
 /// Runs the smallest once more as it will be stored. If that is not the identical round, the next
 /// larger is tried; so too for a livelock that ends within the full limit on steps.
 fn finish(search: &Search, ladder: Ladder, steps_max: Option<u64>) -> Result<Option<Smallest>> {
-    search.set_until(Instant::now() + FINISH_MAX);
+    search.finish();
     for best in ladder.0.into_iter().rev() {
         let mut plan = best.plan.clone();
         plan.control.records = false;

@@ -6,7 +6,7 @@
 //! round get many schedules each, the smallest first, and short rounds of the plan are drawn. If
 //! none shows the finding, native threads try the same as for findings of their own.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -62,26 +62,25 @@ pub fn is_as_good_as(shown: &Stored, before: &Smaller) -> bool {
     rank(&smaller_of(shown)) <= rank(before)
 }
 
-/// Searches for at most `budget` and stops with the first engine that shows the finding. `prepared`
-/// returns the options of a run of its plan with an engine, or the reason why there are none.
+/// Searches until the time is over, and stops with the first engine that shows the finding.
+/// `prepared` returns the options of a run of its plan with an engine and of that time, or the
+/// reason why there are none.
 pub fn with_other_engines(
     stored: &Stored,
     prepared: &dyn Fn(Engine) -> Result<Options>,
-    budget: Duration,
     report: &mut dyn FnMut(Size),
 ) -> CrossEngineResult {
-    let (mut tried, mut left) = (Vec::new(), budget);
+    let mut tried = Vec::new();
     for engine in ENGINES {
         let mut attempt = Attempt { engine, rounds: 0, seconds: 0.0, trouble: None };
         let found = as_found_by(engine, stored);
         let searched = prepared(engine).and_then(|options| {
             let options = Options { plan: found.finding.plan.clone(), ..options };
             let started = Instant::now();
-            let search = Search::new(&found.finding, &options, started + left)?;
+            let search = Search::new(&found.finding, &options)?;
             let smallest = shrink(&search, &found, report);
             attempt.rounds = search.rounds();
             attempt.seconds = started.elapsed().as_secs_f64();
-            left = left.saturating_sub(started.elapsed());
             Ok((smallest?, search.is_stopped()))
         });
         let (smallest, is_stopped) = searched.unwrap_or_else(|error| {

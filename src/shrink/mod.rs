@@ -38,18 +38,25 @@ mod search;
 mod sequential;
 mod short_rounds;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::core::measured::Measured;
 use crate::core::plan::Engine;
 use crate::core::scenario;
+use crate::core::time::TimeLimit;
 use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
 use search::{Search, Shown};
 
 pub use cross_engine::{CrossEngineResult, is_as_good_as, smaller_of, with_other_engines};
+
+/// The part of the time for the search; the rest is for the last runs of what it finds, without
+/// which nothing is kept.
+const SEARCH_PERCENT: u32 = 90;
+/// Runs of a round that hangs, after the search for the smallest one.
+const HANGS_AT_THE_END: u32 = 3;
 
 /// Whether a run shrinks the finding: if it is new and, with the controlled engine, recurred.
 pub fn is_worthwhile(stored: &Stored) -> bool {
@@ -66,15 +73,23 @@ struct Smallest {
     measured: Option<Measured>,
 }
 
-/// Shrinks a finding for at most `budget`; calls `report` after every step. `options` are for its
-/// plan. None if the finding does not recur, and for a recording (see [`with_other_engines`]).
+/// From now on, so long to shrink a finding. One that is a hang is waited for until the user's
+/// limit at the end, and to explain what was found.
+pub fn time_for(stored: &Stored, options: &Options, budget: Duration) -> TimeLimit {
+    let hangs = stored.finding.signature.is_hang();
+    let waits = if hangs { options.hang_max * HANGS_AT_THE_END } else { Duration::ZERO };
+    let search = budget * SEARCH_PERCENT / 100;
+    TimeLimit::from_now(search).and_then(budget - search + waits)
+}
+
+/// Shrinks a finding in the time of `options`, which are for its plan; calls `report` after every
+/// step. None if the finding does not recur, and for a recording (see [`with_other_engines`]).
 pub fn shrink(
     stored: &Stored,
     options: &Options,
-    budget: Duration,
     report: &mut dyn FnMut(Size),
 ) -> Result<Option<Stored>> {
-    let search = Search::new(&stored.finding, options, Instant::now() + budget)?;
+    let search = Search::new(&stored.finding, options)?;
     let smallest = match stored.finding.plan.engine {
         Engine::Rr => None,
         _ if stored.round.start.sequential => sequential::shrink(&search, stored, report)?,

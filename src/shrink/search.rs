@@ -144,7 +144,9 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub fn new(finding: &Finding, options: &Options, until: Instant) -> Result<Search> {
+    /// Until the time of `options` is over.
+    pub fn new(finding: &Finding, options: &Options) -> Result<Search> {
+        let until = options.time.end().context("the time of a search is limited")?;
         let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
         let hangs = finding.signature.is_hang();
         let patience = options.hang_max.min(if hangs { HANG_OF_TRIAL } else { HANG_MAX });
@@ -256,6 +258,11 @@ impl Search {
     /// Sets the end of the search.
     pub fn set_until(&self, until: Instant) {
         self.until.set(until);
+    }
+
+    /// From now on it may go on as long as what is under way at the end: for the last run.
+    pub fn finish(&self) {
+        self.until.set(self.options.time.last().unwrap_or_else(Instant::now));
     }
 
     /// Whether time is up, or the user stopped the run.

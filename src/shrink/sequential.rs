@@ -2,8 +2,6 @@
 //! The result lists the calls on one thread. Such a round is deterministic, so each candidate runs
 //! once.
 
-use std::time::{Duration, Instant};
-
 use anyhow::Result;
 
 use super::Smallest;
@@ -12,9 +10,6 @@ use super::search::{Search, Shown};
 use crate::core::plan::{Plan, Scenario};
 use crate::core::scenario;
 use crate::finding::{Size, Stored};
-
-/// Time for the last run, which happens even when the budget is spent.
-const FINISH_MAX: Duration = Duration::from_secs(30);
 
 /// Runs each candidate once.
 struct Once<'a>(&'a Search);
@@ -51,7 +46,7 @@ pub(super) fn shrink(
         }
     }
     let best = reducer.best;
-    search.set_until(Instant::now() + FINISH_MAX);
+    search.finish();
     for best in [best, first] {
         if let Some(shown) = search.look_anyway(&best.plan, best.round())? {
             return Ok(Some(Smallest { size: shown.size(), shown, measured: None }));

@@ -4,6 +4,7 @@ mod agreement;
 pub mod allocations;
 mod brute;
 mod corrupt;
+mod deadline;
 mod machine;
 mod never_quiescent;
 mod online;

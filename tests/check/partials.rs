@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use interlap::check::{Limits, Partials, Verdict, check, partials};
-use interlap::core::history::{History, NEVER, OperationId};
+use interlap::core::history::{Entry, History, NEVER, OperationId};
+use interlap::core::operation::{Op, Status};
 use interlap::exchange::values::Interner;
 use interlap::model::{
     Bag, Call, Counter, Dictionary, Kind, Log, Model, OrderedSet, Sequence, Spec,
@@ -113,14 +114,16 @@ const SPECS: [&str; 10] = [
 fn bad(spec: &Spec, shape: Shape, random: &mut Random) -> Option<(History, Partials)> {
     let history = history(Shape { kind: spec.kind, ..shape }, random);
     match check(&history, spec, &Limits::default()) {
-        Verdict::Violation(witness) => match partials(&history, spec, &witness.operations) {
-            Ok(partials) => Some((history, partials)),
-            // A value left over at the end is in no prefix.
-            Err(why) => {
-                assert!(history.drained, "{spec}: {why:?}: {history:?}");
-                None
+        Verdict::Violation(witness) => {
+            match partials(&history, spec, &witness.operations, &Limits::default()) {
+                Ok(partials) => Some((history, partials)),
+                // A value left over at the end is in no prefix.
+                Err(why) => {
+                    assert!(history.drained, "{spec}: {why:?}: {history:?}");
+                    None
+                }
             }
-        },
+        }
         _ => None,
     }
 }
@@ -197,4 +200,41 @@ fn partial_linearizations_of_long_histories_are_right_near_the_end() {
         println!("{text}: {compared} of {tried}");
         assert!(compared >= 20, "{text}: only {compared} of {tried}");
     }
+}
+
+/// Of each three writes at once the first is read. The last read finds the very first value.
+fn long_register(blocks: i64) -> History {
+    let mut history = History::default();
+    let mut push = |client, op, (start, end), args: &[i64], results: &[i64]| {
+        let entry = Entry { op, status: Status::Ok, start, end, args, results };
+        history.push(client, entry).expect("in order");
+    };
+    for block in 0..blocks {
+        let (time, first) = (10 * block as u64, 3 * block + 1);
+        for client in 0..3 {
+            let value = first + i64::from(client);
+            push(client, Op::RegisterWrite, (time + 1, time + 5), &[value], &[]);
+        }
+        let read = if block + 1 == blocks { 1 } else { first };
+        push(3, Op::RegisterRead, (time + 6, time + 7), &[], &[read]);
+    }
+    history
+}
+
+#[test]
+fn a_long_history_has_its_partial_linearizations() {
+    let (history, spec) = (long_register(10_000), Spec::new(Kind::Register));
+    // What would be enough for a short one is not.
+    let few = Limits { steps_max: 100_000, ..Limits::default() };
+    assert!(matches!(check(&history, &spec, &few), Verdict::Inconclusive(_)));
+    let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
+        panic!("a value that was overwritten")
+    };
+    let found = partials(&history, &spec, &witness.operations, &Limits::default());
+    let found = found.expect("partial linearizations");
+    assert_eq!(found.failed, OperationId { thread: 3, index: 9_999 });
+    // Each of the last three writes may be the last, and none leaves what was read.
+    let longest = found.partials.iter().filter(|partial| partial.stuck == [found.failed]);
+    let left = longest.filter_map(|partial| Some(&partial.steps.last()?.state));
+    assert_eq!(left.collect::<BTreeSet<_>>().len(), 3, "{found:?}");
 }

@@ -84,8 +84,12 @@ fn the_trace_ends_where_the_partial_linearizations_do() {
             let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
                 continue;
             };
-            let Ok(partials) = partials(&history, &spec, &witness.operations) else { continue };
-            let trace = search_trace(&history, &spec, Some(&partials)).expect(text);
+            let Ok(partials) = partials(&history, &spec, &witness.operations, &Limits::default())
+            else {
+                continue;
+            };
+            let trace =
+                search_trace(&history, &spec, Some(&partials), &Limits::default()).expect(text);
             assert_eq!((trace.found, trace.is_cut), (None, false), "{text}: {history:?}");
             if partials.more == 0 && !history_splits(&trace) {
                 compare(&trace, &partials, text);
@@ -120,7 +124,7 @@ fn good_histories_have_an_order_and_it_is_one() {
                 continue;
             }
             good += 1;
-            let Ok(order) = order(&history, &spec) else { continue };
+            let Ok(order) = order(&history, &spec, &Limits::default()) else { continue };
             found += 1;
             assert!(respects_boxes(&history, &order.operations), "{text}: {history:?}");
             // The order is consistent as a sequential history, too.
@@ -175,7 +179,7 @@ fn a_trace_that_is_too_long_says_that_it_was_cut() {
     }
     text += "{\"thread\": 9, \"op\": \"dequeue\", \"results\": [99], \"start\": 1, \"end\": 9}\n";
     let history = interlap::exchange::jsonl::read(&text, Some(spec)).expect("good").history;
-    let trace = search_trace(&history, &spec, None).expect("a trace");
+    let trace = search_trace(&history, &spec, None, &Limits::default()).expect("a trace");
     assert_eq!((trace.found, trace.nodes.len()), (None, 4_000));
     assert!(trace.is_cut);
 }

@@ -1,6 +1,6 @@
 //! Mutants of recorded histories in every format, read, checked, drawn and written again.
 
-use interlap::check::{Limits, Verdict, check, partials};
+use interlap::check::{Limits, NotShown, Verdict, check, partials};
 use interlap::core::history::{OperationId, Unit};
 use interlap::exchange::{self, Format, Imported, Options};
 use interlap::report::explanation::{self, sentences, undecided};
@@ -18,6 +18,7 @@ pub const LIMITS: Limits = Limits {
     memory_max: 64 << 20,
     jobs: 1,
     cancelled: None,
+    deadline: None,
 };
 
 /// What `check` and `convert` do with a history.
@@ -29,14 +30,15 @@ fn follow(imported: &Imported) {
     }
     let Some(model) = model else { return };
     let unit = Unit { factor: 1.0, name: "units", is_absolute: true };
-    let (verdict, mut lettered, mut known) = (check(history, model, &LIMITS), Vec::new(), None);
+    let (verdict, mut lettered) = (check(history, model, &LIMITS), Vec::new());
+    let mut known = Err(NotShown::NoFailure);
     if let Verdict::Violation(witness) = &verdict {
         lettered.clone_from(&witness.operations);
-        known = partials(history, model, &witness.operations).ok();
+        known = partials(history, model, &witness.operations, &LIMITS);
         let all: Vec<OperationId> = history.ids().collect();
         timeline::draw(history, &all, unit, interner);
     }
-    if let Some(known) = &known {
+    if let Ok(known) = &known {
         explanation::partials::text(known, history, interner);
         explanation::partials::json(known, history, interner);
     }
@@ -47,7 +49,7 @@ fn follow(imported: &Imported) {
             rule: witness.rule,
             explanation: sentences(&witness.explanation, history, interner),
             operations: &witness.operations,
-            partials: known.as_ref(),
+            partials: known.as_ref().map_err(Clone::clone),
         },
     };
     page::render(&Subject {
@@ -61,6 +63,7 @@ fn follow(imported: &Imported) {
         facts: Vec::new(),
         strings: interner,
         interleaving: None,
+        limits: LIMITS,
     });
 }
 

@@ -68,7 +68,7 @@ fn the_script_finds_the_longest_partial_linearizations() {
     let Verdict::Violation(witness) = check(&history, &model, &Limits::default()) else {
         panic!("it is bad");
     };
-    let found = partials(&history, &model, &witness.operations).expect("some");
+    let found = partials(&history, &model, &witness.operations, &Limits::default()).expect("some");
     let mut expected = expected(&history);
     expected["orders"] = found.partials.len().into();
     expected["longest"] = found.partials[0].steps.len().into();

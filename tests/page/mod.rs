@@ -4,7 +4,7 @@
 mod logic;
 mod sizes;
 
-use interlap::check::{Limits, Verdict, check, partials};
+use interlap::check::{Limits, NotShown, Verdict, check, partials};
 use interlap::core::history::{History, Unit};
 use interlap::exchange::jsonl;
 use interlap::exchange::values::Interner;
@@ -44,8 +44,10 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
     let model: Spec = model.parse().expect("a model");
     let verdict = check(history, &model, &Limits::default());
     let known = match &verdict {
-        Verdict::Violation(witness) => partials(history, &model, &witness.operations).ok(),
-        _ => None,
+        Verdict::Violation(witness) => {
+            partials(history, &model, &witness.operations, &Limits::default())
+        }
+        _ => Err(NotShown::NoFailure),
     };
     let (conclusion, lettered) = match &verdict {
         Verdict::Consistent => (Conclusion::Consistent, Vec::new()),
@@ -55,7 +57,7 @@ pub fn page_of(history: &History, model: &str, title: &str) -> String {
                 rule: witness.rule,
                 explanation: sentences(&witness.explanation, history, &Interner::default()),
                 operations: &witness.operations,
-                partials: known.as_ref(),
+                partials: known.as_ref().map_err(Clone::clone),
             };
             (conclusion, witness.operations.clone())
         }
@@ -77,6 +79,7 @@ fn subject<'a>(history: &'a History, title: &str) -> Subject<'a> {
         facts: vec![(REPRODUCE_WITH.to_string(), "interlap replay x".to_string())],
         strings: &STRINGS,
         interleaving: None,
+        limits: Limits::default(),
     }
 }
 

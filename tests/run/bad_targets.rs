@@ -232,6 +232,18 @@ fn running_out_of_memory_is_reported() {
     }
 }
 
+/// It takes longer than a hang until memory is full.
+#[test]
+fn a_leak_is_no_hang() {
+    let leak = "static char *volatile kept; \
+                if (added > 20) for (;;) { kept = new char[8 << 20](); usleep(50000); }";
+    let tool = Tool::new();
+    let run = tool.fuzz_text("bad.cpp", &enqueue(leak)).native().findings(1).calls(50);
+    let what =
+        run.with("--memory 256 --hang 1s").expect(1, &[REPRODUCE_WITH]).stored().finding.what;
+    assert!(is_of(&what, FaultKind::OutOfMemory), "{what:?}");
+}
+
 #[test]
 fn a_hang_is_found_and_ended() {
     let tool = Tool::new();

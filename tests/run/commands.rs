@@ -130,6 +130,21 @@ fn native_threads_have_one_job() {
 }
 
 #[test]
+fn what_is_not_decided_in_time_is_said_to_be_undecided() {
+    let tool = Tool::new();
+    // The second write overlaps the first, so that a search is needed.
+    let history = [
+        r#"{"thread": 0, "op": "write", "args": [1], "start": 10, "end": 30}"#,
+        r#"{"thread": 1, "op": "write", "args": [2], "start": 20, "end": 40}"#,
+        r#"{"thread": 2, "op": "read", "start": 50, "end": 60, "results": [1]}"#,
+    ];
+    let file = tool.write("history.jsonl", &history.join("\n"));
+    let check = tool.check(file).with("--model register --for");
+    check.clone().arg("1h").expect(0, &["consistent with register"]);
+    check.arg("0").expect(3, &["not decided: the time was over (--for)"]);
+}
+
+#[test]
 fn check_exits_by_its_verdict() {
     let tool = Tool::new();
     let line = |op: &str, args: &str, start: u32, end: u32, results: &str| {

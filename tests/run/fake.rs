@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Observer, Options, Statistics, Warning};
@@ -137,7 +138,7 @@ impl Fake {
             shard: Shard::ALL,
             library: PathBuf::from("fake.so"),
             harness: self.dir.path().join("harness"),
-            duration_max: Some(Duration::from_secs(60)),
+            time: TimeLimit::of(Duration::from_secs(60)),
             rounds_max: None,
             findings_max: 5,
             known: Default::default(),

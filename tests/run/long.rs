@@ -183,4 +183,17 @@ mod timing {
         assert_eq!(undecided, 0, "{json}");
         assert!(took < 60, "it took {took} s");
     }
+
+    /// Its check alone would take a minute or more.
+    #[test]
+    #[ignore = "asserts a time: make test-timing"]
+    fn a_hard_round_ends_with_the_time() {
+        let tool = Tool::new();
+        let began = std::time::Instant::now();
+        let run = tool.fuzz("versioned_store").native().calls(10_000).threads(50).rounds(1);
+        let json = run.within("10s").json(3);
+        let took = began.elapsed().as_secs();
+        assert_eq!(json["inconclusive"], serde_json::json!([[{"exhausted": "deadline"}, 1]]));
+        assert!(took < 30, "with compiling it took {took} s");
+    }
 }

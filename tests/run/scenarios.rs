@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use interlap::core::plan::{Plan, Shard};
 use interlap::core::scenario;
+use interlap::core::time::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Options, Sighting, rerun};
@@ -24,7 +25,7 @@ fn options(directory: &Path, plan: Plan) -> Options {
         shard: Shard::ALL,
         library: debugger::library(directory).expect("written with the finding"),
         harness: PathBuf::from(env!("CARGO_BIN_EXE_interlap-harness")),
-        duration_max: None,
+        time: TimeLimit::none(),
         rounds_max: None,
         findings_max: 1,
         known: Default::default(),

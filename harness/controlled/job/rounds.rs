@@ -40,8 +40,13 @@ pub fn rounds(
     pipe: &mut Pipe,
 ) -> io::Result<Frame> {
     coverage::set_library(base as usize, libraries::target_last());
-    let limit = Duration::from_millis(job.hang_milliseconds);
-    if let Err(error) = watchdog::start(limit, environment::signals::signal_carrier) {
+    let watched = watchdog::Watched {
+        limit: Duration::from_millis(job.hang_milliseconds),
+        leak_bytes: job.plan.leak_bytes(),
+        touched: growth::resident,
+        signal: environment::signals::signal_carrier,
+    };
+    if let Err(error) = watchdog::start(watched) {
         let what = format!("no clock of processor time: {error}");
         return Ok(Frame::Problem(Problem::uncontrolled(what)));
     }

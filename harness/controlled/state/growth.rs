@@ -35,6 +35,7 @@ struct Holdings {
     mapped: u64,
     /// Private writable memory, touched or not, and shared memory that it has touched.
     bytes: u64,
+    resident: u64,
     /// The lowest free descriptor.
     descriptors: u64,
 }
@@ -64,6 +65,7 @@ fn most(plan: &Plan) -> Holdings {
         mapped: addresses.min(ADDRESSES) / PART,
         bytes: ((plan.memory_mib_max << 20) / PART).max(BYTES_MIN),
         descriptors: descriptors_max() / PART,
+        ..Holdings::default()
     }
 }
 
@@ -97,6 +99,11 @@ pub fn problem(problem: Problem) -> Frame {
 /// signal handler: allocates nothing.
 pub fn is_grown() -> bool {
     grown(0).is_some()
+}
+
+/// The memory of this process that it has touched, in bytes. Safe in a signal handler.
+pub fn resident() -> u64 {
+    Holdings::now().resident
 }
 
 fn grown(rounds: u64) -> Option<Growth> {
@@ -135,8 +142,8 @@ impl Holdings {
         for (size, word) in sizes.iter_mut().zip(text.split_ascii_whitespace()) {
             *size = word.parse().unwrap_or(0) * page;
         }
-        let [mapped, _, shared, _, _, data] = sizes;
-        Holdings { mapped, bytes: data + shared, descriptors }
+        let [mapped, resident, shared, _, _, data] = sizes;
+        Holdings { mapped, bytes: data + shared, resident, descriptors }
     }
 }
 

@@ -23,16 +23,30 @@ const TICKS: u32 = 5;
 static LAST_SEEN: AtomicU64 = AtomicU64::new(0);
 static STUCK_TICKS: AtomicU32 = AtomicU32::new(0);
 
+/// What the process had touched when [`fills_memory`] was asked last.
+static STUCK_BYTES: AtomicU64 = AtomicU64::new(0);
+
 /// The main program has sent the signal: the process uses no processor time.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-static SIGNAL_CARRIER: OnceLock<fn(pthread_t, c_int)> = OnceLock::new();
+static WATCHED: OnceLock<Watched> = OnceLock::new();
 
-/// Begins to watch; `limit` of processor time without a step is a hang.
-/// `signal` sends a signal to one of the carrier's threads.
-pub fn start(limit: Duration, signal: fn(pthread_t, c_int)) -> io::Result<()> {
-    let _ = SIGNAL_CARRIER.set(signal);
-    let tick = limit / TICKS;
+/// What the watchdog is told.
+pub struct Watched {
+    /// So much processor time without a step is a hang.
+    pub limit: Duration,
+    /// Unless the process touches so many bytes of memory meanwhile: it fills its memory.
+    pub leak_bytes: u64,
+    /// The bytes that it has touched. Safe in a signal handler.
+    pub touched: fn() -> u64,
+    /// Sends a signal to one of the carrier's threads.
+    pub signal: fn(pthread_t, c_int),
+}
+
+/// Begins to watch.
+pub fn start(watched: Watched) -> io::Result<()> {
+    let tick = watched.limit / TICKS;
+    let _ = WATCHED.set(watched);
     // SAFETY: plain calls with structures made here; the handler calls nothing that is not safe
     // in one, until it ends the process.
     let done = unsafe {
@@ -66,7 +80,16 @@ extern "C" fn on_tick(_signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         STUCK_TICKS.store(0, Relaxed);
         return;
     }
-    if STUCK_TICKS.fetch_add(1, Relaxed) + 1 < TICKS && !asked {
+    let ticks = STUCK_TICKS.fetch_add(1, Relaxed) + 1;
+    if ticks == 1 {
+        fills_memory();
+    }
+    if ticks < TICKS && !asked {
+        return;
+    }
+    // Another tick passes the signal to the thread that runs.
+    if ticks == TICKS && !asked && fills_memory() {
+        STUCK_TICKS.store(0, Relaxed);
         return;
     }
     if asked {
@@ -91,7 +114,15 @@ extern "C" fn on_tick(_signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         detect::hang();
     }
     STUCK_TICKS.store(TICKS, Relaxed);
-    if let Some(signal) = SIGNAL_CARRIER.get() {
-        signal(running, SIGNAL);
+    if let Some(watched) = WATCHED.get() {
+        (watched.signal)(running, SIGNAL);
     }
+}
+
+/// Whether the process has touched much memory since this was asked last.
+fn fills_memory() -> bool {
+    let Some(watched) = WATCHED.get() else { return false };
+    let now = (watched.touched)();
+    let before = STUCK_BYTES.swap(now, Relaxed);
+    now.saturating_sub(before) > watched.leak_bytes
 }

@@ -18,6 +18,7 @@ use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::{Step, Steps};
+use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::model::{Call, Expect, Kind, Model, Spec};
 use rustc_hash::FxHashSet;
@@ -27,6 +28,8 @@ const OPERATIONS_MAX: usize = 300_000;
 /// Steps that are tried, for each operation and in all.
 const TRIES_PER_OPERATION: usize = 40;
 const TRIES_MIN: usize = 100_000;
+/// Tries between two looks at the clock.
+const TRIES_BETWEEN_LOOKS: usize = 64;
 /// Bytes that the states on the way may take.
 const BYTES_MAX: usize = 1 << 29;
 /// States that are described, and characters of them in all.
@@ -43,8 +46,9 @@ pub struct Order {
     pub states: Vec<String>,
 }
 
-/// An order of `history` that `spec` explains; or why none is given.
-pub fn order(history: &History, spec: &Spec) -> Result<Order, NotShown> {
+/// An order of `history` that `spec` explains; or why none is given. The search ends where `limits`
+/// are cancelled, and at their deadline.
+pub fn order(history: &History, spec: &Spec, limits: &Limits) -> Result<Order, NotShown> {
     if let Some(why) = refuse(history, spec) {
         return Err(NotShown::Undecided(why));
     }
@@ -59,13 +63,14 @@ pub fn order(history: &History, spec: &Spec) -> Result<Order, NotShown> {
     if !steps.knows_producers() {
         return Err(NotShown::AddedTwice);
     }
-    with_object(history, spec, Seek { history, spec, steps: &steps })
+    with_object(history, spec, Seek { history, spec, steps: &steps, limits })
 }
 
 struct Seek<'a, 'b> {
     history: &'a History,
     spec: &'b Spec,
     steps: &'b Steps<'a>,
+    limits: &'b Limits,
 }
 
 /// An operation with what it does.
@@ -104,6 +109,7 @@ impl<'a> Task<'a> for Seek<'a, '_> {
             stack: self.spec.kind == Kind::Lifo,
             drained: self.history.drained,
             seen: FxHashSet::default(),
+            limits: self.limits,
         };
         let (path, mut order) = (way.find(self.history.len())?, Order::default());
         let (mut state, mut bytes, mut next) = (object.init(), 0, Vec::new());
@@ -178,6 +184,7 @@ struct DepthFirst<'w, 'a, M: Model<Call<'a>>> {
     drained: bool,
     /// Hashes of the configurations that were looked at. Two that share one cost a way, no more.
     seen: FxHashSet<u128>,
+    limits: &'w Limits,
 }
 
 impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
@@ -186,6 +193,7 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let first = Choices { places: none, state: self.object.init(), left: Vec::new() };
         let mut path: Vec<(Choices<M::State>, Taken, usize)> = Vec::new();
         path.push((self.look(first), (0, 0, 0, 0), 0));
+        self.limits.go_on()?;
         let (mut tries, mut bytes) = (operations * TRIES_PER_OPERATION + TRIES_MIN, 0usize);
         while let Some((choices, ..)) = path.last_mut() {
             if self.is_end(choices) {
@@ -198,6 +206,9 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
             tries -= 1;
             if tries == 0 || bytes > BYTES_MAX {
                 return Err(NotShown::OrderTooLate);
+            }
+            if tries.is_multiple_of(TRIES_BETWEEN_LOOKS) {
+                self.limits.go_on()?;
             }
             let (places, taken) = self.after(choices, thread, step, &state);
             if self.seen.insert(fingerprint(&places, &state)) {

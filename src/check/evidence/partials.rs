@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::key_part::{self, KeyPart};
-use super::region::{Graph, Near, NearStep, NotShown, PAST_LIMITS, Region, window};
+use super::region::{Graph, Near, NearStep, NotShown, Region, past_limits, window};
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
@@ -16,7 +16,7 @@ use crate::check::decide::check;
 use crate::check::online::prune::prune;
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::Steps;
-use crate::check::verdict::Verdict;
+use crate::check::verdict::{Limits, Verdict};
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::words::brief;
 use crate::model::{Call, Expect, Expected, Kind, Spec};
@@ -70,30 +70,38 @@ pub struct Effect {
 }
 
 /// The partial linearizations of `history`, which no order explains; `witness` are the operations
-/// that show it. Or why there are none to show.
+/// that show it. Or why there are none to show. The search ends where `limits` are cancelled, and
+/// at their deadline.
 pub fn partials(
     history: &History,
     spec: &Spec,
     witness: &[OperationId],
+    limits: &Limits,
 ) -> Result<Partials, NotShown> {
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
     // Keys are independent: what was done on others says nothing about the failure.
     let Some(key) = key_part::key_of_all(history, spec, witness) else {
-        return of_all(history, spec, witness);
+        return of_all(history, spec, witness, limits);
     };
     let part = KeyPart::new(history, spec, key);
     let own: Vec<OperationId> = witness.iter().filter_map(|id| part.own(*id)).collect();
-    Ok(part.named(of_all(&part.history, spec, &own)?, key))
+    Ok(part.named(of_all(&part.history, spec, &own, limits)?, key))
 }
 
-fn of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Result<Partials, NotShown> {
-    let (known, failed) = first_impossible(history, spec, witness)?;
+fn of_all(
+    history: &History,
+    spec: &Spec,
+    witness: &[OperationId],
+    outer: &Limits,
+) -> Result<Partials, NotShown> {
+    let limits = &past_limits(history, outer);
+    let (known, failed) = first_impossible(history, spec, witness, limits)?;
     let events: Vec<HistoryEvent> = Events::new(&known).collect();
     let mut last = events.len() - 1;
     loop {
-        match before(&known, spec, &events[..=last]) {
+        match before(&known, spec, &events[..=last], limits) {
             Ok(partials) => return Ok(Partials { failed, ..partials }),
             // An answer that is known by now leaves no order even earlier.
             Err(NotShown::Earlier(id)) => {
@@ -106,11 +114,18 @@ fn of_all(history: &History, spec: &Spec, witness: &[OperationId]) -> Result<Par
 }
 
 /// The partial linearizations before the last of `events`, at which no order is left.
-fn before(history: &History, spec: &Spec, events: &[HistoryEvent]) -> Result<Partials, NotShown> {
+fn before(
+    history: &History,
+    spec: &Spec,
+    events: &[HistoryEvent],
+    limits: &Limits,
+) -> Result<Partials, NotShown> {
     let (begin, end, settled) = window(history, events);
     // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
-    match near(history, spec, (begin, end), settled) {
-        Err(why) if !matches!(why, NotShown::Earlier(_)) => near(history, spec, (begin, end), 0),
+    match near(history, spec, (begin, end), settled, limits) {
+        Err(why) if !matches!(why, NotShown::Earlier(_)) => {
+            near(history, spec, (begin, end), 0, limits)
+        }
         found => found,
     }
 }
@@ -122,11 +137,12 @@ fn near(
     spec: &Spec,
     (begin, end): (u64, u64),
     settled: u64,
+    limits: &Limits,
 ) -> Result<Partials, NotShown> {
     let (history, places) = prune(history, spec, settled);
     let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
-    let near = Near { history: &history, spec, steps: &steps, region: &region };
+    let near = Near { history: &history, spec, steps: &steps, region: &region, limits };
     with_object(&history, spec, FindPartials(near))
 }
 
@@ -135,12 +151,13 @@ fn first_impossible(
     history: &History,
     spec: &Spec,
     witness: &[OperationId],
+    limits: &Limits,
 ) -> Result<(History, OperationId), NotShown> {
     let mut returns: Vec<(u64, OperationId)> =
         history.ids().map(|id| (history.operation(id).end, id)).collect();
     returns.retain(|(end, _)| *end != NEVER);
     returns.sort_unstable();
-    let bad = |at: usize| match check(&until(history, returns[at].0), spec, &PAST_LIMITS) {
+    let bad = |at: usize| match check(&until(history, returns[at].0), spec, limits) {
         Verdict::Violation(_) => Ok(true),
         Verdict::Consistent => Ok(false),
         Verdict::Inconclusive(why) => Err(NotShown::Undecided(why)),
@@ -153,7 +170,17 @@ fn first_impossible(
             return Err(NotShown::NoMatterOfOrder);
         }
     }
-    let mut low = 0;
+    // Most often it is not long before: each look takes as long as the history until then.
+    let (mut low, mut back) = (0, 1);
+    while low + back < high {
+        match bad(high - back)? {
+            true => (high, back) = (high - back, 2 * back),
+            false => {
+                low = high - back + 1;
+                break;
+            }
+        }
+    }
     while low < high {
         let middle = (low + high) / 2;
         if bad(middle)? { high = middle } else { low = middle + 1 }
@@ -173,8 +200,9 @@ impl<'a> Task<'a> for FindPartials<'a, '_> {
         let mut visited = 0;
         let graph = past.explore(object, |_| {
             visited += 1;
-            visited <= VISITED_MAX
+            visited <= VISITED_MAX && near.limits.go_on().is_ok()
         })?;
+        near.limits.go_on()?;
         if graph.found.is_some() {
             return Err(NotShown::NoMatterOfOrder);
         }

@@ -23,15 +23,22 @@ pub const NEAR_MAX: usize = 16;
 /// Steps near the failure that can be followed: one bit each.
 const STEPS_MAX: usize = 64;
 
+/// Steps of a search through what came before, and for each operation: a search that is not hard
+/// takes less than one of each.
+const STEPS_MIN: u64 = 100_000;
+const STEPS_EACH: u64 = 8;
+
 /// What may be spent on each search for the first such return, and on the states before those
-/// operations.
-pub const PAST_LIMITS: Limits = Limits {
-    configurations_max: 1 << 12,
-    steps_max: 100_000,
-    memory_max: 256 << 20,
-    jobs: 1,
-    cancelled: None,
-};
+/// operations; it ends where `outer` ends.
+pub fn past_limits(history: &History, outer: &Limits) -> Limits {
+    let limits = Limits {
+        configurations_max: 1 << 12,
+        steps_max: STEPS_MIN + STEPS_EACH * history.len() as u64,
+        memory_max: 256 << 20,
+        ..Limits::default()
+    };
+    limits.within(outer)
+}
 
 /// Why there is nothing to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +67,10 @@ pub enum NotShown {
 
 impl From<Exhausted> for NotShown {
     fn from(exhausted: Exhausted) -> NotShown {
-        NotShown::Before(exhausted)
+        match exhausted {
+            Exhausted::Deadline | Exhausted::Cancelled => NotShown::Undecided(exhausted.into()),
+            _ => NotShown::Before(exhausted),
+        }
     }
 }
 
@@ -114,6 +124,7 @@ pub struct Near<'a, 'b> {
     pub spec: &'b Spec,
     pub steps: &'b Steps<'a>,
     pub region: &'b Region,
+    pub limits: &'b Limits,
 }
 
 /// The configurations before the steps that are near, those steps, and the bit of each in the
@@ -126,7 +137,7 @@ pub struct Past<'a, S> {
 
 impl<'a> Near<'a, '_> {
     pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
-        let mut search = Search::new(object, &PAST_LIMITS);
+        let mut search = Search::new(object, self.limits);
         let mut position = Position::new(object.init());
         let (mut steps, mut bits): (Vec<NearStep>, Vec<u64>) = (Vec::new(), Vec::new());
         let (not_promised, mut parts) =

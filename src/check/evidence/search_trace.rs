@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::key_part::{KeyPart, key_of};
 use super::partials::Partials;
-use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, window};
+use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, past_limits, window};
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
@@ -17,6 +17,7 @@ use crate::check::data::values::Values;
 use crate::check::online::prune::prune;
 use crate::check::search::history::{Task, with_object};
 use crate::check::search::steps::Steps;
+use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
 use crate::core::operation::Op;
 use crate::core::words::brief;
@@ -89,11 +90,12 @@ pub enum AttemptOutcome {
 }
 
 /// The search near the failure that `partials` is about, or of the beginning where there is none;
-/// or why there is nothing to show.
+/// or why there is nothing to show. It ends where `limits` are cancelled, and at their deadline.
 pub fn search_trace(
     history: &History,
     spec: &Spec,
     partials: Option<&Partials>,
+    limits: &Limits,
 ) -> Result<SearchTrace, NotShown> {
     if let Some(why) = refuse(history, spec) {
         return Err(NotShown::Undecided(why));
@@ -101,16 +103,18 @@ pub fn search_trace(
     if matches!(spec.kind, Kind::Snapshot | Kind::Serializable) {
         return Err(NotShown::Transactions);
     }
+    let limits = &past_limits(history, limits);
     let Some(partials) = partials else {
-        return trace(history, spec, (0, beginning(history)), 0);
+        return trace(history, spec, (0, beginning(history)), 0, limits);
     };
     let key = partials.key.as_ref().and_then(|_| key_of(history, spec, partials.failed));
     let Some(key) = key else {
-        return near_failure(history, spec, partials.failed, partials.last);
+        return near_failure(history, spec, [partials.failed, partials.last], limits);
     };
     let part = KeyPart::new(history, spec, key);
     let own = |id: OperationId| part.own(id).ok_or(NotShown::NoFailure);
-    let mut trace = near_failure(&part.history, spec, own(partials.failed)?, own(partials.last)?)?;
+    let ends = [own(partials.failed)?, own(partials.last)?];
+    let mut trace = near_failure(&part.history, spec, ends, limits)?;
     trace.steps.iter_mut().for_each(|step| step.operation = part.whole(step.operation));
     Ok(trace)
 }
@@ -119,8 +123,8 @@ pub fn search_trace(
 fn near_failure(
     history: &History,
     spec: &Spec,
-    failed: OperationId,
-    last: OperationId,
+    [failed, last]: [OperationId; 2],
+    limits: &Limits,
 ) -> Result<SearchTrace, NotShown> {
     let known = until(history, history.operation(failed).end);
     if !known.has(last) {
@@ -131,7 +135,8 @@ fn near_failure(
     let at = events.iter().rposition(|event| event.returns && event.id == last);
     events.truncate(at.ok_or(NotShown::NoFailure)? + 1);
     let (begin, end, settled) = window(&known, &events);
-    trace(&known, spec, (begin, end), settled).or_else(|_| trace(&known, spec, (begin, end), 0))
+    trace(&known, spec, (begin, end), settled, limits)
+        .or_else(|_| trace(&known, spec, (begin, end), 0, limits))
 }
 
 /// When the first few operations had returned.
@@ -145,6 +150,7 @@ fn trace(
     spec: &Spec,
     (begin, end): (u64, u64),
     settled: u64,
+    limits: &Limits,
 ) -> Result<SearchTrace, NotShown> {
     let (history, places) = prune(history, spec, settled);
     let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
@@ -152,7 +158,7 @@ fn trace(
     if !steps.knows_producers() {
         return Err(NotShown::AddedTwice);
     }
-    let near = Near { history: &history, spec, steps: &steps, region: &region };
+    let near = Near { history: &history, spec, steps: &steps, region: &region, limits };
     with_object(&history, spec, BuildTrace(near))
 }
 
@@ -169,7 +175,9 @@ impl<'a> Task<'a> for BuildTrace<'a, '_> {
             let text = shown_state(near.spec.kind, object.describe_state(state));
             let state = states.number(brief(text, STATE_MAX));
             nodes.push(TraceNode { state, ..TraceNode::default() });
-            nodes.len() < NODES_MAX && states.bytes <= STATES_BYTES_MAX
+            nodes.len() < NODES_MAX
+                && states.bytes <= STATES_BYTES_MAX
+                && near.limits.go_on().is_ok()
         })?;
         for (node, reached) in nodes.iter_mut().zip(&graph.nodes) {
             node.parent = reached.parent;

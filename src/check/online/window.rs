@@ -13,7 +13,7 @@ use crate::check::data::prefix::until;
 use crate::check::data::scope::is_stream;
 use crate::check::decide::check;
 use crate::check::transactions;
-use crate::check::undecided::Undecided;
+use crate::check::undecided::{Exhausted, Undecided};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, Misfit, NEVER, Thread};
 use crate::core::operation::{Op, Status};
@@ -310,7 +310,8 @@ impl Online {
     /// whatever these take, so that it may be pruned.
     fn look(&mut self) {
         self.held_max = self.held_max.max(self.window.len());
-        self.given_up = self.unknown_past();
+        let late = self.limits.is_late().then(|| Exhausted::Deadline.into());
+        self.given_up = self.unknown_past().or(late);
         if self.given_up.is_none() {
             self.judge();
         }

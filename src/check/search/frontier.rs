@@ -23,6 +23,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// To copy so many bytes of a state takes as long as a step.
 const STEP_BYTES: u64 = 4096;
 
+/// A step may take long, where states are large; most take less than a look at the clock.
+const STEPS_BETWEEN_LOOKS: u64 = 16;
+
 /// Above this many items a [`Distinct`] hashes.
 const LINEAR_MAX: usize = 16;
 
@@ -426,10 +429,5 @@ pub fn limit(limits: &Limits, steps: u64, held: usize, each: usize) -> Result<()
     if held.saturating_mul(each) > limits.memory_max {
         return Err(Exhausted::Memory(limits.memory_max));
     }
-    match &limits.cancelled {
-        Some(flag) if steps.is_multiple_of(1024) && flag.load(Ordering::Relaxed) => {
-            Err(Exhausted::Cancelled)
-        }
-        _ => Ok(()),
-    }
+    if steps % STEPS_BETWEEN_LOOKS == 1 { limits.go_on() } else { Ok(()) }
 }

@@ -31,6 +31,7 @@ const PART_LIMITS: Limits = Limits {
     memory_max: 64 << 20,
     jobs: 1,
     cancelled: None,
+    deadline: None,
 };
 
 /// Decides any history. `values` is none where some value was added twice.
@@ -135,10 +136,11 @@ impl<'a> Task<'a> for Run<'a, '_> {
 
 /// A witness of this history as short as can be found quickly, instead of one that names the call
 /// at which the search ended.
-pub fn shorter(history: &History, spec: &Spec, witness: Witness) -> Witness {
+pub fn shorter(history: &History, spec: &Spec, witness: Witness, limits: &Limits) -> Witness {
+    let limits = PART_LIMITS.within(limits);
     let contradicts = |part: &History| {
         let Ok(values) = Values::from_history(part) else { return false };
-        matches!(check(part, spec, Some(&values), &PART_LIMITS), Verdict::Violation(_))
+        matches!(check(part, spec, Some(&values), &limits), Verdict::Violation(_))
     };
     match witness.rule {
         UNEXPLAINED => minimize_witness::minimize(history, spec, &contradicts).unwrap_or(witness),

@@ -162,8 +162,8 @@ pub struct Fuzz {
     /// File for the history of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Time to minimize each finding at the end: fewer calls and, with the controlled engine, fewer
-    /// preemptions; a recording of rr with the other engines; 0: do not minimize
+    /// Time to minimize each finding, on top of --for: fewer calls and, with the controlled engine,
+    /// fewer preemptions; a recording of rr with the other engines; 0: do not minimize
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
     /// Write a page of the run for a browser: what was exercised, what was not, how counts grew
@@ -303,7 +303,8 @@ pub struct Rr {
 /// Time limits and output.
 #[derive(Args, Debug)]
 pub struct Run {
-    /// Time limit: 30s, 10m, 2h
+    /// Time limit: 30s, 10m, 2h. It counts from when the target is loaded; what is under way at the
+    /// end has 2 s more, and is not decided if that is not enough
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub duration: Duration,
     /// Time without progress that counts as a hang; with the controlled engine, also a quarter of
@@ -386,6 +387,10 @@ pub struct Check {
     /// Most memory that the general search takes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     pub memory: usize,
+    /// Time for all histories of the file; what is not decided by then is said to be undecided.
+    /// Default: as long as it takes
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
     /// Write a page for a browser: the timeline, how far the history can be explained (or an order
     /// that explains it), and the search move by move. If the file has several histories, of the
     /// first that violates the model

@@ -10,10 +10,11 @@ use serde_json::Value;
 use super::ci::Reports;
 use super::source::{self, RecordedHistory};
 use super::{page, print_json, stop_flag};
-use crate::check::{self, Limits, Partials, Verdict, Witness};
+use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
+use crate::core::time::TimeLimit;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
 use crate::report::explanation::{partials, undecided};
@@ -53,8 +54,9 @@ pub fn run(args: &arguments::Check, out: &mut Output) -> Result<Outcome> {
 
 fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result<Outcome> {
     let file = args.source.file.display();
+    let deadline = args.duration.and_then(|most| TimeLimit::from_now(most).end());
     let (histories, truncated) = source::read(&args.source)?;
-    let limits = limits(args)?;
+    let limits = limits(args, deadline)?;
     // A page that cannot be written is an error before a long check.
     args.html.as_deref().map(page::touch).transpose()?;
     let mut outcome = Outcome::NothingFound;
@@ -63,7 +65,7 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
         let started = Instant::now();
         let model = recorded.known_model()?;
         let verdict = check::check(&recorded.history, &model, &limits);
-        let partials = longest(recorded, model, &verdict);
+        let partials = longest(recorded, model, &verdict, &limits);
         recorded.notes.iter().for_each(|note| note!("{file}: {note}"));
         outcome = match (&verdict, outcome) {
             (Verdict::Violation(_), _) | (_, Outcome::Found) => Outcome::Found,
@@ -75,11 +77,11 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
             ..result(args, recorded, &verdict)
         });
         if args.format.json {
-            all.push(json(recorded, model, &verdict, partials.as_ref()));
+            all.push(json(recorded, model, &verdict, partials.as_ref().ok()));
         } else if !reports.take_stdout() {
-            print_verdict(recorded, model, &verdict, partials.as_ref(), out);
+            print_verdict(recorded, model, &verdict, partials.as_ref().ok(), out);
         }
-        let checked = page::Checked { recorded, model, verdict, partials };
+        let checked = page::Checked { recorded, model, verdict, partials, limits: limits.clone() };
         if shown.as_ref().is_none_or(|shown| checked.rank() > shown.rank()) {
             shown = Some(checked);
         }
@@ -100,13 +102,14 @@ fn check(args: &arguments::Check, reports: &Reports, out: &mut Output) -> Result
     Ok(outcome)
 }
 
-fn limits(args: &arguments::Check) -> Result<Limits> {
+fn limits(args: &arguments::Check, deadline: Option<Instant>) -> Result<Limits> {
     Ok(Limits {
         configurations_max: args.configurations,
         steps_max: args.steps,
         memory_max: args.memory << 20,
         jobs: std::thread::available_parallelism().map_or(1, |jobs| jobs.get().min(JOBS_MAX)),
         cancelled: Some(stop_flag()?),
+        deadline,
     })
 }
 
@@ -144,10 +147,15 @@ fn run_of(args: &arguments::Check, name: String) -> Run {
     Run { target, name, command, seconds: 0.0, ended, text: String::new() }
 }
 
-/// The longest partial linearizations of a history that violates the model.
-fn longest(recorded: &RecordedHistory, model: Spec, verdict: &Verdict) -> Option<Partials> {
-    let Verdict::Violation(witness) = verdict else { return None };
-    check::partials(&recorded.history, &model, &witness.operations).ok()
+/// The longest partial linearizations of a history that violates the model, or why there are none.
+fn longest(
+    recorded: &RecordedHistory,
+    model: Spec,
+    verdict: &Verdict,
+    limits: &Limits,
+) -> Result<Partials, NotShown> {
+    let Verdict::Violation(witness) = verdict else { return Err(NotShown::NoFailure) };
+    check::partials(&recorded.history, &model, &witness.operations, limits)
 }
 
 fn json(

@@ -2,7 +2,7 @@
 //! The smaller finding is written to a directory inside the recording's, and each of the two names
 //! the other. The search is in [`crate::shrink`].
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -25,14 +25,15 @@ pub fn search(
     budget: Duration,
     progress: &mut Progress,
 ) -> Result<Option<Stored>> {
-    let (started, name) = (Instant::now(), stored.finding.name.clone());
-    let left = || budget.saturating_sub(started.elapsed()).as_secs();
+    let (name, time) = (stored.finding.name.clone(), shrink::time_for(stored, options, budget));
+    let options = &Options { time, ..options.clone() };
+    let left = || options.time.remaining().as_secs();
     progress.status(|| format!("looking for {name} with other engines, {} s left", left()));
     let mut report = |size| {
         progress.status(|| format!("shrinking {name}: {size}, {} s left", left()));
     };
     let prepared = |engine| prepared(engine, stored, options);
-    let sought = shrink::with_other_engines(stored, &prepared, budget, &mut report);
+    let sought = shrink::with_other_engines(stored, &prepared, &mut report);
     let before =
         stored.finding.cross_engine.as_ref().and_then(|elsewhere| elsewhere.smaller.clone());
     let is_kept =

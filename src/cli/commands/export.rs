@@ -17,9 +17,11 @@ use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
+use crate::core::time::TimeLimit;
 use crate::export::{Build, Execution, FILE, Material, TrialResult, Versions, Written, search};
 use crate::finding::Stored;
 use crate::finding::trust::Trusted;
+use crate::fuzz::Options;
 use crate::report::output::{Output, note, warning};
 use crate::report::progress::Progress;
 
@@ -44,13 +46,15 @@ pub fn run(args: &arguments::Export, out: &mut Output) -> Result<Outcome> {
     let trusted = trust::of(&stored, args.trust)?;
     let known = exported(&into)?;
     let adapters = Adapters::open()?;
-    let seen = rerun(&stored, trusted, args)?;
+    let time = TimeLimit::of(args.try_for);
+    let seen = rerun(&stored, trusted, args, &time)?;
     let request = request(&adapters, &stored)?;
     let build = build(&adapters, &stored, trusted, &request)?;
     let material = Material::new(&stored, seen.as_ref(), build)?;
-    let budget = (!args.no_try).then_some(args.try_for);
-    if let Some(budget) = budget.filter(|_| !args.format.json) {
-        let seconds = budget.as_secs();
+    time.begin();
+    let budget = (!args.no_try).then(|| time.remaining());
+    if budget.is_some() && !args.format.json {
+        let seconds = args.try_for.as_secs();
         note!("compiling and running what may reproduce it, for {seconds} s at most ...");
     }
     let mut progress = Progress::new(None, args.format.json);
@@ -97,13 +101,19 @@ fn print(into: &Path, tried: &TrialResult, out: &mut Output) {
 }
 
 /// What the threads did in a rerun. Without it the order is not forced, with a warning.
-fn rerun(stored: &Stored, trusted: Trusted, args: &arguments::Export) -> Result<Option<Execution>> {
+fn rerun(
+    stored: &Stored,
+    trusted: Trusted,
+    args: &arguments::Export,
+    time: &TimeLimit,
+) -> Result<Option<Execution>> {
     let finding = &stored.finding;
     if finding.plan.engine != Engine::Controlled {
         return Ok(None);
     }
     let run = arguments::Run { duration: args.try_for, hang: args.hang, format: args.format };
     let options = rerun_options(finding, trusted, &args.finding, &run, stop_flag()?)?;
+    let options = Options { time: time.clone(), ..options };
     match explain::table_and_trail(stored, &options) {
         Ok((table, trail)) => Ok(Some(Execution { table, trail })),
         Err(error) => {

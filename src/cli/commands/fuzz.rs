@@ -19,6 +19,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{
     Build, Control, Engine, Plan, Recorder, Shard, WARM_UP_ROUNDS, WHOLE_CALLS_MAX,
 };
+use crate::core::time::TimeLimit;
 use crate::finding::Finding;
 use crate::finding::Stored;
 use crate::finding::known;
@@ -60,8 +61,9 @@ fn find(
             let leave_after =
                 args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
             let options = options(args, plan, &adapters, &stop)?;
-            let duration_max = Some(args.run.duration.saturating_sub(spent.unwrap_or_default()));
-            let options = Options { known: known.clone(), duration_max, leave_after, ..options };
+            let left = args.run.duration.saturating_sub(spent.unwrap_or_default());
+            let (known, time) = (known.clone(), TimeLimit::of(left));
+            let options = Options { known, time, leave_after, ..options };
             let (summary, left) = carry_out(args, &options)?;
             Ok((options, summary, left))
         };
@@ -144,7 +146,7 @@ fn options(
         jobs,
         shard: args.shard,
         harness: harness_program()?,
-        duration_max: Some(args.run.duration),
+        time: TimeLimit::of(args.run.duration),
         rounds_max: args.rounds.map(|rounds| rounds.saturating_add(WARM_UP_ROUNDS)),
         findings_max: args.findings as usize,
         known: KnownIssues::default(),
@@ -163,7 +165,7 @@ fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<
     if !args.run.format.json {
         note!("{}", options.plan);
     }
-    let mut progress = Progress::new(options.duration_max, args.run.format.json);
+    let mut progress = Progress::new(options.time.most(), args.run.format.json);
     // A finding that is shrunk is printed after that.
     if !args.shrink.is_zero() {
         progress = progress.deferring(is_worthwhile);
@@ -289,7 +291,7 @@ pub fn rerun_options(
         shard: Shard::ALL,
         library: Adapters::open()?.compile(plan, trusted)?,
         harness: harness_program()?,
-        duration_max: Some(run.duration),
+        time: TimeLimit::of(run.duration),
         rounds_max: None,
         findings_max: usize::MAX,
         known: KnownIssues::default(),

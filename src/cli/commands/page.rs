@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::source::RecordedHistory;
-use crate::check::{Partials, Verdict};
+use crate::check::{Limits, NotShown, Partials, Verdict};
 use crate::core::files;
 use crate::core::history::OperationId;
 use crate::finding::SHOWN_MAX;
@@ -19,7 +19,8 @@ pub struct Checked<'a> {
     pub recorded: &'a RecordedHistory,
     pub model: Spec,
     pub verdict: Verdict,
-    pub partials: Option<Partials>,
+    pub partials: Result<Partials, NotShown>,
+    pub limits: Limits,
 }
 
 impl Checked<'_> {
@@ -44,7 +45,7 @@ impl Checked<'_> {
                     rule: witness.rule,
                     explanation: recorded.sentences(witness),
                     operations: &witness.operations,
-                    partials: self.partials.as_ref(),
+                    partials: self.partials.as_ref().map_err(Clone::clone),
                 }
             }
         };
@@ -60,6 +61,7 @@ impl Checked<'_> {
             facts: Vec::new(),
             strings: &recorded.strings,
             interleaving: None,
+            limits: self.limits.clone(),
         })
     }
 }

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
+use crate::core::time::TimeLimit;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::fuzz;
@@ -22,9 +23,6 @@ use crate::report::debugger;
 use crate::report::directory;
 use crate::report::output::note;
 use crate::trace::rounds;
-
-/// A replay takes about as long as the recording did.
-const REPLAY_MAX: Duration = Duration::from_secs(3600);
 
 /// The result of a complete replay.
 pub struct Replayed {
@@ -51,18 +49,21 @@ fn recorded(stored: &Stored) -> Result<&Recorded> {
     })
 }
 
-/// Replays the recording to its end. Locates the operations in it if that failed before.
+/// Replays the recording to its end, in the time that is left. Locates the operations in it if that
+/// failed before.
 pub fn run(
     stored: &mut Stored,
     trusted: Trusted,
     args: &arguments::Replay,
+    left: Duration,
     stop: &AtomicBool,
 ) -> Result<Replayed> {
+    let time = TimeLimit::from_now(left);
     let rr = rr(stored, trusted, args)?;
     let is_located = recorded(stored)?.is_located();
     let scratch = crate::core::files::scratch().context("cannot make a temporary directory")?;
     let (output, started) = (scratch.path().join("trace.mpk"), Instant::now());
-    rr::replay::to_end(&rr, &stored.recording(), &output, REPLAY_MAX, stop)?;
+    rr::replay::to_end(&rr, &stored.recording(), &output, left, stop)?;
     let seconds = started.elapsed().as_secs_f64();
     let identical = match stored.finding.what {
         Failure::Violation { .. } if stored.round.end.fault.is_none() => {
@@ -78,7 +79,7 @@ pub fn run(
         _ => None,
     };
     if !is_located {
-        fuzz::locate(stored, trusted, stop);
+        fuzz::locate(stored, trusted, &time, stop);
         directory::write(stored)?;
         debugger::write_recorded(stored)?;
     }

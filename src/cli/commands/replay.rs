@@ -13,6 +13,7 @@ use crate::cli::arguments;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
+use crate::core::time::TimeLimit;
 use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
 use crate::finding::trust::Trusted;
@@ -74,7 +75,8 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     if !json {
         write!(out, "{}", text::render(&stored));
     }
-    let history = check_again(&stored)?;
+    let time = TimeLimit::from_now(args.run.duration);
+    let history = check_again(&stored, &time)?;
     let signature = stored.finding.signature.to_string();
     let mut replayed = Replayed {
         signature,
@@ -89,10 +91,14 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
     }
     let violated = replayed.history == Some("violation");
     if let Some(trusted) = trusted {
+        // The compiler's time does not count.
+        let run = &arguments::Run { duration: time.remaining(), ..args.run };
         match stored.finding.plan.engine {
-            Engine::Native => run_again(&stored, trusted, args, &mut replayed, out)?,
-            Engine::Controlled => run_round_again(&stored, trusted, args, &mut replayed, out)?,
-            Engine::Rr => run_recording_again(&mut stored, trusted, args, &mut replayed, out)?,
+            Engine::Native => run_again(&stored, trusted, run, &mut replayed, out)?,
+            Engine::Controlled => run_round_again(&stored, trusted, run, &mut replayed, out)?,
+            Engine::Rr => {
+                run_recording_again(&mut stored, trusted, (args, run), &mut replayed, out)?;
+            }
         }
     }
     if json {
@@ -103,7 +109,7 @@ pub fn run(args: &arguments::Replay, out: &mut Output) -> Result<Outcome> {
 }
 
 /// Checks the recorded history again. Returns the verdict and a sentence; none for a fault.
-fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
+fn check_again(stored: &Stored, time: &TimeLimit) -> Result<Option<(&'static str, String)>> {
     let Failure::Violation { rule, .. } = &stored.finding.what else {
         return Ok(None);
     };
@@ -111,7 +117,10 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
     let history = &stored.round.history;
     let verdict = match stored.round.start.sequential {
         true => check::sequential(history, &model),
-        false => check::check(history, &model, &Limits::default()),
+        false => {
+            let limits = Limits { deadline: time.end(), ..Limits::default() };
+            check::check(history, &model, &limits)
+        }
     };
     Ok(Some(match verdict {
         Verdict::Violation(witness) if witness.rule == rule => {
@@ -141,7 +150,7 @@ fn check_again(stored: &Stored) -> Result<Option<(&'static str, String)>> {
 fn run_round_again(
     stored: &Stored,
     trusted: Trusted,
-    args: &arguments::Replay,
+    run: &arguments::Run,
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
@@ -149,14 +158,14 @@ fn run_round_again(
     let started = Instant::now();
     let sightings = crate::core::files::scratch()?;
     let (finding, stop) = (&stored.finding, stop_flag()?);
-    let options = rerun_options(finding, trusted, sightings.path(), &args.run, stop)?;
+    let options = rerun_options(finding, trusted, sightings.path(), run, stop)?;
     let seen = fuzz::rerun(&options, *round)?;
     let same = seen.iter().find(|sighting| sighting.finding.signature == *signature);
     let identical = same.map(|sighting| sighting.round.history == stored.round.history);
     replayed.recurred = Some(same.is_some());
     replayed.identical = identical;
     (replayed.rounds, replayed.seconds) = (1, started.elapsed().as_secs_f64());
-    if !args.run.format.json {
+    if !run.format.json {
         let what = match identical {
             Some(true) => "the same again, and the history is identical, record by record.",
             Some(false) => {
@@ -174,16 +183,16 @@ fn run_round_again(
 fn run_recording_again(
     stored: &mut Stored,
     trusted: Trusted,
-    args: &arguments::Replay,
+    (args, run): (&arguments::Replay, &arguments::Run),
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
     let was_located = stored.finding.recorded.as_ref().is_some_and(|r| r.is_located());
-    let done = recording::run(stored, trusted, args, &*stop_flag()?)?;
+    let done = recording::run(stored, trusted, args, run.duration, &*stop_flag()?)?;
     replayed.identical = done.identical;
     replayed.recurred = Some(done.identical != Some(false));
     (replayed.rounds, replayed.seconds) = (1, done.seconds);
-    if args.run.format.json {
+    if run.format.json {
         return Ok(());
     }
     writeln!(
@@ -222,19 +231,19 @@ fn announcement(finding: &Finding, most: Duration) -> String {
 fn run_again(
     stored: &Stored,
     trusted: Trusted,
-    args: &arguments::Replay,
+    run: &arguments::Run,
     replayed: &mut Replayed,
     out: &mut Output,
 ) -> Result<()> {
-    let json = args.run.format.json;
+    let json = run.format.json;
     let finding = &stored.finding;
     if !json {
-        writeln!(out, "{}", announcement(finding, args.run.duration));
+        writeln!(out, "{}", announcement(finding, run.duration));
     }
     let sightings = crate::core::files::scratch()?;
     let stop = stop_flag()?;
-    let options = rerun_options(finding, trusted, sightings.path(), &args.run, stop)?;
-    let mut progress = Progress::new(options.duration_max, true);
+    let options = rerun_options(finding, trusted, sightings.path(), run, stop)?;
+    let mut progress = Progress::new(options.time.most(), true);
     let summary = fuzz::fuzz(&options, &mut progress)?;
     progress.finish();
     let statistics = &summary.statistics;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::fuzz::rerun_options;
 use super::{cross_engine, explain, print_json, stop_flag, trust};
-use crate::check;
+use crate::check::{self, Limits};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
@@ -88,7 +88,8 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     }
 }
 
-/// Shrinks the findings of a run, for at most `budget` each, and prints them. One that cannot be
+/// Shrinks the findings of a run, for at most `budget` each, in all no longer than that for each of
+/// them, and prints them. One that cannot be
 /// shrunk stays as it is, and so does a recording. Those in `left`, which were not printed when
 /// they were found, are printed in any case.
 pub fn findings(
@@ -101,7 +102,7 @@ pub fn findings(
     if budget.is_zero() {
         return;
     }
-    let mut progress = Progress::new(None, json);
+    let (mut progress, begun, mut granted) = (Progress::new(None, json), Instant::now(), budget);
     let stopped = || options.stop.load(Ordering::Relaxed);
     for stored in &mut summary.findings {
         let is_left = left.contains(&stored.finding.name);
@@ -111,16 +112,19 @@ pub fn findings(
             }
             continue;
         }
+        // What the last run of one took longer is taken from the next.
+        let left = budget.min(granted.saturating_sub(begun.elapsed()));
+        granted += budget;
         let is_recording = stored.finding.plan.engine == Engine::Rr;
         let done = match is_recording {
-            true => cross_engine::search(stored, options, budget, &mut progress),
-            false => smaller(stored, options, budget, &mut progress),
+            true => cross_engine::search(stored, options, left, &mut progress),
+            false => smaller(stored, options, left, &mut progress),
         };
         let (mut beside, mut why) = (None, None);
         match done {
             Ok(Some(shown)) if is_recording => beside = Some(shown),
             Ok(Some(shrunk)) => *stored = shrunk,
-            Ok(None) => why = (!stopped()).then(|| not_seen_again(stored, budget)),
+            Ok(None) => why = (!stopped()).then(|| not_seen_again(stored, left)),
             Err(error) => why = Some(format!("{} was not shrunk: {error:#}", stored.finding.name)),
         }
         if is_left || why.is_none() {
@@ -139,15 +143,15 @@ fn smaller(
     budget: Duration,
     progress: &mut Progress,
 ) -> Result<Option<Stored>> {
-    let options = Options { plan: stored.finding.plan.clone(), ..options.clone() };
-    let (started, name) = (Instant::now(), &stored.finding.name);
+    let (name, time) = (&stored.finding.name, shrink::time_for(stored, options, budget));
+    let options = Options { plan: stored.finding.plan.clone(), time, ..options.clone() };
     let seconds = budget.as_secs();
     progress.status(|| format!("shrinking {name}: waiting for it to recur, {seconds} s left"));
     let mut report = |size| {
-        let left = budget.saturating_sub(started.elapsed()).as_secs();
+        let left = options.time.remaining().as_secs();
         progress.status(|| format!("shrinking {name}: {size}, {left} s left"));
     };
-    let Some(mut shrunk) = shrink::shrink(stored, &options, budget, &mut report)? else {
+    let Some(mut shrunk) = shrink::shrink(stored, &options, &mut report)? else {
         return Ok(None);
     };
     stored.keep_original()?;
@@ -162,7 +166,9 @@ fn smaller(
 /// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
-    let partials = |witness: &[OperationId]| check::partials(history, &model.ok()?, witness).ok();
+    let limits = Limits { deadline: options.time.last(), ..Limits::default() };
+    let partials =
+        |witness: &[OperationId]| check::partials(history, &model.ok()?, witness, &limits).ok();
     shrunk.finding.add_partials(partials);
     if shrunk.finding.plan.engine != Engine::Native {
         // The table may be missing, as that of a finding that was never explained.

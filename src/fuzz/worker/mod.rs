@@ -301,6 +301,7 @@ impl<'a> Worker<'a> {
         if let Some((name, _)) = self.options.plan.weights.iter().find(|(name, _)| !named(name)) {
             bail!("adapter {adapter} offers no operation '{name}' to give a weight to");
         }
+        self.options.time.begin();
         self.hello = Some((hello.clone(), model));
         self.send(Message::Hello(hello, model));
         Ok(())
@@ -417,6 +418,7 @@ impl<'a> Worker<'a> {
             configurations_max: CONFIGURATIONS_MAX,
             steps_max: STEPS_MAX,
             cancelled: Some(Arc::clone(&self.options.stop)),
+            deadline: self.options.time.last(),
             ..Limits::default()
         }
     }

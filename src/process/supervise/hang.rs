@@ -14,6 +14,11 @@ use crate::trace::area::{Snapshot, Stage};
 impl Harness {
     /// The process makes progress.
     pub(super) fn moves(&mut self) {
+        self.wait_anew();
+        self.memory.forget();
+    }
+
+    fn wait_anew(&mut self) {
         (self.stillness, self.looked, self.signalled) =
             (Stillness::default(), Instant::now(), None);
     }
@@ -46,6 +51,7 @@ impl Harness {
             self.moves();
             return Ok(Event::Quiet);
         }
+        self.memory.look(self.process.unwrap_or(self.child.id()));
         let threads = self.threads();
         self.stillness.look(self.looked.elapsed(), &threads);
         self.looked = Instant::now();
@@ -54,6 +60,11 @@ impl Harness {
         match self.stillness.verdict(patience, is_in_target) {
             Verdict::Unsure => Ok(Event::Quiet),
             Verdict::Hopeless => self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs()),
+            Verdict::Hangs if self.memory.is_filling() => {
+                // It will end by itself, as what it is.
+                self.wait_anew();
+                Ok(Event::Quiet)
+            }
             Verdict::Hangs => {
                 let controlled = self.engine == Engine::Controlled && snapshot.is_some();
                 if controlled && !self.had_time_to_answer() {
@@ -92,16 +103,19 @@ impl Harness {
         Ok(Event::Quiet)
     }
 
-    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process.
+    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process. It is
+    /// no hang but out of memory if it has filled that.
     fn end_hang(&mut self, hang: Hang) -> Result<Event> {
-        let mut fault = self.fault(FaultKind::Hang);
-        fault.hang = Some(hang);
+        let is_full = self.memory.is_full();
+        let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };
+        let mut fault = self.fault(kind);
+        fault.hang = (!is_full).then_some(hang);
         if self.snapshot().is_some_and(|now| now.progress() != self.progress) {
             self.moves();
             return Ok(Event::Quiet);
         }
         // Under rr nobody sends signals.
-        if self.engine == Engine::Native && self.area.get().is_some() {
+        if !is_full && self.engine == Engine::Native && self.area.get().is_some() {
             while !self.had_time_to_answer() && self.child.try_wait()?.is_none() {
                 if self.snapshot().is_none_or(|now| now.is_answered) {
                     break;

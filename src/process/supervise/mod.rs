@@ -3,6 +3,8 @@
 //! harness did, a little later.
 //!
 //! - `hang`: Notices that a harness makes no progress, asks where it hangs, and ends it.
+//! - `memory`: Watches how much memory a process takes while it makes no progress: a leak is no
+//!   hang.
 //! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
 //! - `stillness`: Decides whether a process that makes no progress hangs, from what its threads did
@@ -10,6 +12,7 @@
 //! - `threads`: Reads what the threads of a process do from `/proc`.
 
 mod hang;
+mod memory;
 mod reading;
 mod stillness;
 mod threads;
@@ -34,6 +37,7 @@ use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
+use memory::MemoryWatch;
 use reading::{Message, Pipes, read_frames};
 use stillness::Stillness;
 
@@ -87,6 +91,7 @@ pub struct Harness {
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: Progress,
+    memory: MemoryWatch,
     /// The time since then.
     stillness: Stillness,
     looked: Instant,
@@ -146,6 +151,7 @@ impl Harness {
             area,
             hang_max,
             progress: Progress::default(),
+            memory: MemoryWatch::new(&job.plan),
             stillness: Stillness::default(),
             looked: Instant::now(),
             engine: job.plan.engine,

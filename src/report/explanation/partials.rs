@@ -118,7 +118,8 @@ mod tests {
         let Verdict::Violation(witness) = check(&history, &spec, &Limits::default()) else {
             panic!("8 overtook 7")
         };
-        let partials = partials(&history, &spec, &witness.operations).expect("a matter of order");
+        let partials = partials(&history, &spec, &witness.operations, &Limits::default())
+            .expect("a matter of order");
         let expected = "How far it can have gone:
   1. from []
        enqueue(7) = ok by thread 0  leaves [7]

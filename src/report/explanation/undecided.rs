@@ -60,6 +60,9 @@ fn gave_up(exhausted: &Exhausted) -> String {
             format!("the search would need more than {} MiB: {advice}", bytes >> 20)
         }
         Exhausted::Cancelled => "the check was cancelled".to_string(),
+        Exhausted::Deadline => {
+            "the time was over (--for): give it more, or fewer threads or calls".to_string()
+        }
     }
 }
 

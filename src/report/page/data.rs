@@ -9,7 +9,6 @@ use super::evidence::{Evidence, Linearization, PartialsData, SearchData};
 use super::pack::Packed;
 use super::{Conclusion, Interleaving, Subject};
 use crate::core::history::{NEVER, OperationId, client_name};
-use crate::exchange::values::Value;
 
 /// Most operations in a page; of more, those around the failure.
 const OPERATIONS_MAX: usize = 300_000;
@@ -204,9 +203,8 @@ fn strings(subject: &Subject, numbers: &Numbers) -> BTreeMap<String, String> {
     for id in &numbers.ids {
         let (args, results) = (subject.history.args(*id), subject.history.results(*id));
         for value in args.iter().chain(results) {
-            let shown = subject.strings.value(*value);
-            if !matches!(shown, Value::Integer(_)) {
-                strings.entry(value.to_string()).or_insert_with(|| shown.shown());
+            if let Some(known) = subject.strings.known(*value) {
+                strings.entry(value.to_string()).or_insert_with(|| known.shown());
             }
         }
     }

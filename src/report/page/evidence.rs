@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::data::Numbers;
 use super::pack::Packed;
 use super::{Conclusion, Subject};
-use crate::check::{self, AttemptOutcome, Order, Partial, Partials, SearchTrace};
+use crate::check::{self, AttemptOutcome, NotShown, Order, Partial, Partials, SearchTrace};
 use crate::core::operation::Op;
 use crate::core::words::brief;
 use crate::model::Expected;
@@ -75,33 +75,34 @@ impl Evidence {
         let mut known = None;
         match &subject.conclusion {
             Conclusion::Fault { .. } => return evidence,
-            Conclusion::Consistent => match check::order(subject.history, &model) {
-                Ok(order) => evidence.order = linearization(subject, numbers, order),
-                Err(why) => {
-                    let why = undecided::not_shown(&why);
-                    evidence.missing.push(format!("No order is shown: {why}."));
+            Conclusion::Consistent => {
+                match check::order(subject.history, &model, &subject.limits) {
+                    Ok(order) => evidence.order = linearization(subject, numbers, order),
+                    Err(why) => {
+                        let why = undecided::not_shown(&why);
+                        evidence.missing.push(format!("No order is shown: {why}."));
+                    }
                 }
-            },
-            Conclusion::Violation { partials, .. } => known = *partials,
+            }
+            Conclusion::Violation { partials: Ok(partials), .. } => known = Some(*partials),
+            Conclusion::Violation { partials: Err(why), .. } => {
+                evidence.missing.push(no_search(why));
+                return evidence;
+            }
             Conclusion::Inconclusive(_) => {}
         }
-        let is_bad = matches!(subject.conclusion, Conclusion::Violation { .. });
-        match check::search_trace(subject.history, &model, known) {
-            // The mistake is in another place, or not one of order.
-            Ok(trace) if is_bad && trace.found.is_some() => {
-                let why = "what is wrong is no matter of the order near one operation";
-                evidence.missing.push(format!("No search is shown: {why}."));
-            }
+        match check::search_trace(subject.history, &model, known, &subject.limits) {
             Ok(trace) if trace.steps.is_empty() => {}
             Ok(trace) => evidence.search = search_data(subject, numbers, trace),
-            Err(why) => {
-                let why = undecided::not_shown(&why);
-                evidence.missing.push(format!("No search is shown: {why}."));
-            }
+            Err(why) => evidence.missing.push(no_search(&why)),
         }
         evidence.partials = known.map(|partials| partials_data(subject, numbers, partials));
         evidence
     }
+}
+
+fn no_search(why: &NotShown) -> String {
+    format!("No search is shown: {}.", undecided::not_shown(why))
 }
 
 fn partials_data(subject: &Subject, numbers: &Numbers, partials: &Partials) -> PartialsData {

@@ -1,23 +1,29 @@
 //! Makes the page of a finding.
 
+use std::time::{Duration, Instant};
+
 use super::{Conclusion, Interleaved, Interleaving, Subject, render};
-use crate::check::{Partials, partials};
+use crate::check::{Limits, NotShown, Partials, partials};
 use crate::core::history::OperationId;
 use crate::exchange::values::Interner;
 use crate::finding::interleaving::{Interleaving as Table, Place, Row, RowKind, in_short};
 use crate::finding::{Failure, Stored};
 use crate::report::{explanation, text, words};
 
+/// Time to compute what a page shows besides the finding: far more than a short round takes.
+const EVIDENCE_MAX: Duration = Duration::from_secs(1);
+
 /// The page as HTML.
 pub fn of_finding(stored: &Stored) -> String {
     let finding = &stored.finding;
-    let computed = missing_partials(stored);
+    let limits = Limits { deadline: Some(Instant::now() + EVIDENCE_MAX), ..Limits::default() };
+    let computed = missing_partials(stored, &limits);
     let conclusion = match &finding.what {
         Failure::Violation { rule, operations, partials, .. } => Conclusion::Violation {
             rule,
             explanation: explanation::of_finding(stored),
             operations,
-            partials: partials.as_deref().or(computed.as_ref()),
+            partials: partials.as_deref().map_or(computed.as_ref().map_err(Clone::clone), Ok),
         },
         Failure::Fault { message, .. } => {
             let said = message.iter().map(|message| format!("It said: {message}"));
@@ -36,6 +42,7 @@ pub fn of_finding(stored: &Stored) -> String {
         facts: text::facts(stored),
         strings: &Interner::default(),
         interleaving: stored.interleaving.as_ref().map(|table| interleaving(stored, table)),
+        limits,
     })
 }
 
@@ -76,11 +83,13 @@ fn operation_at(stored: &Stored, row: &Row) -> Option<OperationId> {
     })
 }
 
-/// The partial linearizations, if the finding has none, as after shrinking.
-fn missing_partials(stored: &Stored) -> Option<Partials> {
+/// The partial linearizations, if the finding has none, or why there are none.
+fn missing_partials(stored: &Stored, limits: &Limits) -> Result<Partials, NotShown> {
     let finding = &stored.finding;
-    let Failure::Violation { operations, partials: None, .. } = &finding.what else {
-        return None;
-    };
-    partials(&stored.round.history, &finding.model.parse().ok()?, operations).ok()
+    match (&finding.what, finding.model.parse()) {
+        (Failure::Violation { operations, partials: None, .. }, Ok(model)) => {
+            partials(&stored.round.history, &model, operations, limits)
+        }
+        _ => Err(NotShown::NoFailure),
+    }
 }

@@ -18,7 +18,7 @@ mod pack;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::check::Partials;
+use crate::check::{Limits, NotShown, Partials};
 use crate::core::history::{History, OperationId, Unit};
 use crate::exchange::values::Interner;
 use crate::model::Spec;
@@ -71,6 +71,8 @@ pub struct Subject<'a> {
     /// The texts that integers of the history stand for.
     pub strings: &'a Interner,
     pub interleaving: Option<Interleaving>,
+    /// What may be spent on evidence.
+    pub limits: Limits,
 }
 
 /// The verdict on the history, or a fault.
@@ -82,7 +84,7 @@ pub enum Conclusion<'a> {
         /// In sentences.
         explanation: String,
         operations: &'a [OperationId],
-        partials: Option<&'a Partials>,
+        partials: Result<&'a Partials, NotShown>,
     },
     /// A sentence about a fault, and what else is known.
     Fault {
