@@ -42,9 +42,11 @@ test: deps deps-test
 	cargo test --bins --test it $(TEST_OPTIONS)
 
 # Every checker against plain enumeration: all random histories of the ordinary tests, of which
-# `make test` takes a tenth, and a million for each model and option.
+# `make test` takes a tenth, and a million for each model and option. And 100,000 mutants of files
+# that interlap reads.
 test-long: deps
-	INTERLAP_HISTORIES=all cargo test --release --test it check:: -- --include-ignored --nocapture
+	INTERLAP_HISTORIES=all INTERLAP_MUTANTS=all cargo test --release --test it -- \
+	  check:: mutants:: --include-ignored --nocapture
 
 # Tests that assert a time or go by the clock: on a machine that does nothing else.
 test-timing: deps

@@ -3,15 +3,14 @@
 //! caller that is inside a call then spins or yields in the signal's handler.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
 use interlap::core::random::Random;
-use interlap::trace::area::THREADS_MAX;
 
-/// Kernel numbers of the threads that call now; 0: none.
-static CALLERS: [AtomicI32; THREADS_MAX] = [const { AtomicI32::new(0) }; THREADS_MAX];
+use crate::{callers, stacks};
+
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// How the next thread stalls: so many pause instructions, or, if 0, it yields.
 static STALL: AtomicU64 = AtomicU64::new(0);
@@ -28,23 +27,6 @@ thread_local! {
 #[inline(always)]
 pub fn set_inside(inside: bool) {
     INSIDE.set(inside);
-}
-
-/// Marks the current thread as a caller until dropped.
-pub struct Caller(usize);
-
-impl Caller {
-    pub fn enter(thread: u32) -> Caller {
-        let id = rustix::thread::gettid().as_raw_nonzero().get();
-        CALLERS[thread as usize].store(id, Ordering::Relaxed);
-        Caller(thread as usize)
-    }
-}
-
-impl Drop for Caller {
-    fn drop(&mut self) {
-        CALLERS[self.0].store(0, Ordering::Relaxed);
-    }
 }
 
 /// The thread that sends the signals; it sleeps while no round wants them.
@@ -71,13 +53,15 @@ fn signal() -> i32 {
 }
 
 fn install() {
-    // SAFETY: sigaction with a zeroed structure, a plain handler and an empty mask. SA_RESTART:
-    // system calls of the target go on as if nothing had happened, where the kernel can do that.
+    // SAFETY: sigaction with a zeroed structure and a plain handler. SA_RESTART: system calls of
+    // the target go on as if nothing had happened, where the kernel can do that. A thread that is
+    // asked for its stack answers when the handler is done, not from inside of it.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = stall as *const () as usize;
         action.sa_flags = libc::SA_RESTART;
         libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaddset(&mut action.sa_mask, stacks::SIGNAL);
         libc::sigaction(signal(), &action, std::ptr::null_mut());
     }
 }
@@ -94,7 +78,6 @@ extern "C" fn stall(_signal: i32) {
 }
 
 fn disturb(mut random: Random) {
-    let process = rustix::process::getpid().as_raw_nonzero().get();
     // SAFETY: takes plain numbers; gaps shorter than the default slack of 50 us are wanted.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     loop {
@@ -104,13 +87,9 @@ fn disturb(mut random: Random) {
         }
         let turns = random.log_between(STALL_TURNS.0, STALL_TURNS.1);
         STALL.store(if random.one_in(4) { 0 } else { turns }, Ordering::Relaxed);
-        let called: Vec<i32> =
-            CALLERS.iter().map(|id| id.load(Ordering::Relaxed)).filter(|id| *id != 0).collect();
+        let called: Vec<i32> = callers::all().collect();
         if !called.is_empty() {
-            let thread = *random.pick(&called);
-            // SAFETY: takes plain numbers. A thread that has ended meanwhile is an error that
-            // changes nothing.
-            unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) };
+            callers::signal(*random.pick(&called), signal());
         }
         let gap = random.log_between(GAP_MICROSECONDS.0, GAP_MICROSECONDS.1);
         std::thread::sleep(Duration::from_micros(gap));

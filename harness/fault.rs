@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use interlap::trace::area;
@@ -16,6 +17,9 @@ const FATAL: [i32; 6] =
 /// First word of the area's header.
 static HEADER: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
+/// What [`allowed`] said before the target was loaded.
+static ALLOWED: OnceLock<([u64; 5], u32)> = OnceLock::new();
+
 thread_local! {
     /// Number of this thread in the round. Constant-initialised, so that the signal handler may
     /// read it.
@@ -25,6 +29,11 @@ thread_local! {
 /// Sets which thread of the round this is, for the handler.
 pub fn set_thread(thread: u32) {
     THREAD.set(thread.into());
+}
+
+/// Which thread of the round this is, if it is one.
+pub fn thread() -> Option<u64> {
+    Some(THREAD.get()).filter(|thread| *thread != area::NO_THREAD)
 }
 
 /// Notes fatal signals in `area` from now on. Its header must stay where it is.
@@ -94,7 +103,7 @@ pub fn end_for(why: area::Ended) -> ! {
 
 /// Whether interlap calls the structure on this thread, which the target then must not end.
 pub fn is_round_thread() -> bool {
-    THREAD.get() != area::NO_THREAD
+    thread().is_some()
 }
 
 /// This signal is about to end the process: for an access to `address`, or 0, by the code at
@@ -109,12 +118,18 @@ fn note_signal(signal: i32, program: u64, address: usize) {
 }
 
 /// Sets a word of the header, if there is one.
-fn store(at: usize, value: u64) {
-    let header = HEADER.load(Ordering::Acquire);
-    if !header.is_null() {
-        // SAFETY: points to the header's words, mapped for the process's life.
-        unsafe { (*header.add(at)).store(value, Ordering::Release) };
+pub fn store(at: usize, value: u64) {
+    if let Some(word) = word(at) {
+        word.store(value, Ordering::Release);
     }
+}
+
+/// A word of the header, if there is one.
+pub fn word(at: usize) -> Option<&'static AtomicU64> {
+    assert!(at < area::WORDS);
+    let header = HEADER.load(Ordering::Acquire);
+    // SAFETY: points to the header's words, mapped for the process's life.
+    (!header.is_null()).then(|| unsafe { &*header.add(at) })
 }
 
 /// Notes whether the process has grown so much that a fault may not be the target's. Safe in a
@@ -125,25 +140,55 @@ pub fn note_growth() {
     }
 }
 
+/// Where an interrupted thread goes on, the top of its stack, and what its system call returned and
+/// was given.
 #[cfg(target_arch = "x86_64")]
-const PROGRAM: i32 = libc::REG_RIP;
-#[cfg(target_arch = "x86_64")]
-const STACK: i32 = libc::REG_RSP;
+mod registers {
+    pub const PROGRAM: i32 = libc::REG_RIP;
+    pub const STACK: i32 = libc::REG_RSP;
+    pub const RESULT: i32 = libc::REG_RAX;
+    pub const FIRST_ARGUMENT: i32 = libc::REG_RDI;
+}
+
 #[cfg(not(target_arch = "x86_64"))]
-const PROGRAM: i32 = 0;
-#[cfg(not(target_arch = "x86_64"))]
-const STACK: i32 = 0;
+mod registers {
+    pub const PROGRAM: i32 = 0;
+    pub const STACK: i32 = 0;
+    pub const RESULT: i32 = 0;
+    pub const FIRST_ARGUMENT: i32 = 0;
+}
+
+use registers::STACK;
+pub use registers::{FIRST_ARGUMENT, PROGRAM, RESULT};
 
 /// The value of a register; 0 where it is not known.
 #[cfg(target_arch = "x86_64")]
-fn register(context: *mut libc::c_void, which: i32) -> u64 {
+pub fn register(context: *mut libc::c_void, which: i32) -> u64 {
     // SAFETY: the third argument of an SA_SIGINFO handler is a ucontext_t.
     unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[which as usize] as u64 }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
+pub fn register(_context: *mut libc::c_void, _which: i32) -> u64 {
     0
+}
+
+/// What the system allows this process: some limits, and as which user.
+fn allowed() -> ([u64; 5], u32) {
+    let most = |resource| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: a valid place for a limit.
+        unsafe { libc::getrlimit(resource, &mut limit) };
+        limit.rlim_cur
+    };
+    use libc::{RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_STACK};
+    let limits = [RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_STACK].map(most);
+    (limits, rustix::process::geteuid().as_raw())
+}
+
+/// Whether the target has changed what the system allows this process.
+pub fn is_restricted() -> bool {
+    ALLOWED.get().is_some_and(|before| *before != allowed())
 }
 
 /// Limits memory, disables core files, and has the process end with the main program.
@@ -155,6 +200,7 @@ pub fn limit(memory_mib_max: u64) {
     };
     set(libc::RLIMIT_DATA, memory_mib_max << 20);
     set(libc::RLIMIT_CORE, 0);
+    ALLOWED.get_or_init(allowed);
     // SAFETY: takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }

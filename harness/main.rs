@@ -8,6 +8,7 @@
 //! which may stop at any step. `--bench LIBRARY` prints the cost of a timebox.
 
 mod bench;
+mod callers;
 mod clock;
 mod controlled;
 mod disturb;
@@ -21,6 +22,7 @@ mod parts;
 mod record;
 mod rr;
 mod scenario;
+mod stacks;
 mod timebox;
 mod workload;
 
@@ -32,7 +34,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use interlap::core::plan::{Engine, Job, OWN_FAILURE};
-use interlap::trace::area::Stage;
+use interlap::trace::area::{Ended, Stage};
 use interlap::trace::frame::{
     Bye, CodeRange, Frame, Growth, Hello, Problem, RoundEnd, TRACE_VERSION,
 };
@@ -51,6 +53,9 @@ fn main() -> ExitCode {
     // A panic on a pooled thread would leave the others waiting for ever.
     std::panic::set_hook(Box::new(|panic| {
         controlled::release();
+        if fault::is_restricted() {
+            fault::end_for(Ended::Restricted);
+        }
         eprintln!("{OWN_FAILURE} {panic}");
         std::process::abort();
     }));
@@ -178,6 +183,9 @@ fn run(job: &Job, pipe: &mut Pipe, wait: fn() -> io::Result<()>) -> Result<Frame
     let code = code_range(&job.library);
     let mut area = Area::create()?;
     fault::watch(&area);
+    if !controlled && !recorded {
+        stacks::answer(code);
+    }
     pipe.send(&Frame::Hello(Box::new(Hello {
         version: TRACE_VERSION,
         plan: job.plan.clone(),

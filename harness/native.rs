@@ -13,8 +13,9 @@ use interlap::core::random::mix;
 use interlap::trace::area::Stage;
 use interlap::trace::records::size_max;
 
+use crate::callers;
 use crate::clock::Clock;
-use crate::disturb::{self, Disturber};
+use crate::disturb::Disturber;
 use crate::drain::{SURPLUS, drain};
 use crate::fault;
 use crate::library::{Local, Role, Structure, Target, abi};
@@ -167,9 +168,9 @@ fn run_thread(round: &Round, thread: u32) {
     let mut caller = Caller::new(round.shape, thread);
     let mut timebox = round.timebox(thread);
     let mut args = Vec::with_capacity(round.shape.values_per_call().max(3));
-    let local = round.structure.enter(thread);
+    let _caller = callers::Caller::enter(thread);
+    let local = round.area.at_edge(thread, || round.structure.enter(thread));
     let delay = caller.start_delay(round.shape);
-    let _caller = disturb::Caller::enter(thread);
     round.wait_for_all();
     pause(delay);
     let all = round.shape.calls;
@@ -186,6 +187,7 @@ fn run_thread(round: &Round, thread: u32) {
             timebox.rewind();
         }
     }
+    round.area.at_edge(thread, || drop(local));
 }
 
 /// How far a thread is with its share of a round.

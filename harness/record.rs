@@ -106,6 +106,7 @@ impl Area {
             let offset = RECORDS_AT + thread * bytes_per_thread;
             self.word(area::word_of_thread(thread)).store(offset as u64, Ordering::Relaxed);
             self.recorded(thread as u32).store(0, Ordering::Relaxed);
+            self.edges(thread as u32).store(0, Ordering::Relaxed);
         }
         self.word(area::WORD_PART).store(0, Ordering::Relaxed);
         self.word(area::WORD_THREADS).store(threads.into(), Ordering::Relaxed);
@@ -116,6 +117,18 @@ impl Area {
     /// How many bytes of whole records a thread has.
     pub fn recorded(&self, thread: u32) -> &AtomicU64 {
         self.word(area::word_of_thread(thread as usize) + 1)
+    }
+
+    fn edges(&self, thread: u32) -> &AtomicU64 {
+        self.word(area::word_of_thread(thread as usize) + area::EDGES_AT)
+    }
+
+    /// Lets a thread enter or leave the target's structure. The main program may see that it does.
+    pub fn at_edge<T>(&self, thread: u32, pass: impl FnOnce() -> T) -> T {
+        self.edges(thread).fetch_add(1, Ordering::Release);
+        let passed = pass();
+        self.edges(thread).fetch_add(1, Ordering::Release);
+        passed
     }
 
     /// As [`Area::recorded`], once the thread has stopped. Ends the process if the number cannot be

@@ -3,6 +3,7 @@
 mod check;
 mod compile;
 mod exchange;
+mod mutants;
 mod page;
 mod run;
 mod tidy;

@@ -1,5 +1,7 @@
 //! Tests that drawn calls are repeatable, distinct where they must be, and within roles and limits.
 
+use interlap::core::operation::Status;
+
 use super::*;
 
 fn info() -> TargetInfo {

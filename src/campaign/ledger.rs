@@ -7,11 +7,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::plan::{Plan, Shard};
-use crate::fuzz::{Point, Statistics, Summary};
+use crate::fuzz::{Ending, Point, Statistics, Summary};
 use crate::trace::frame::{ClockInfo, TargetInfo};
 
 const LEDGER_VERSION: u32 = 2;
@@ -69,8 +70,7 @@ pub struct Circumstances {
     pub began: u64,
     pub seconds: f64,
     pub rounds: u64,
-    /// Why it ended, in words.
-    pub ended: String,
+    pub ended: Ending,
 }
 
 impl Ledger {
@@ -101,7 +101,12 @@ impl Ledger {
             let path = path.display();
             format!("cannot read {path}; name a directory that `interlap fuzz --out` wrote")
         })?;
-        serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))
+        let ledger: Ledger = serde_json::from_slice(&bytes)
+            .with_context(|| format!("{} is damaged", path.display()))?;
+        if !are_counts(&serde_json::to_value(&ledger.statistics)?) {
+            bail!("{} is damaged: it has a count above {}", path.display(), files::COUNT_MAX);
+        }
+        Ok(ledger)
     }
 
     pub fn save(&self, directory: &Path) -> Result<()> {
@@ -143,6 +148,19 @@ impl Ledger {
         self.findings = names.into_iter().collect();
         self.statistics.findings = self.findings.len();
         Ok(warnings)
+    }
+}
+
+/// Whether no number in statistics is too large for a count, but for arguments and timestamps.
+fn are_counts(statistics: &Value) -> bool {
+    let is_other = |name: &str| matches!(name, "from" | "to" | "read_at");
+    match statistics {
+        Value::Number(number) => number.as_f64().is_some_and(|n| n <= files::COUNT_MAX as f64),
+        Value::Array(items) => items.iter().all(are_counts),
+        Value::Object(fields) => {
+            fields.iter().all(|(name, field)| is_other(name) || are_counts(field))
+        }
+        _ => true,
     }
 }
 
@@ -206,6 +224,20 @@ mod tests {
             stray.save(directory.path()).expect("room");
             assert!(Ledger::load(directory.path()).is_err(), "{name:?}");
         }
+    }
+
+    #[test]
+    fn numbers_that_no_run_has_are_refused() {
+        let directory = tempfile::tempdir().expect("temp dir");
+        let is_read = |change: fn(&mut Ledger)| {
+            let mut run = ledger("x", 1, "0/1", &[]);
+            change(&mut run);
+            run.save(directory.path()).expect("room");
+            Ledger::load(directory.path()).is_ok()
+        };
+        assert!(is_read(|run| run.statistics.rounds = files::COUNT_MAX));
+        assert!(!is_read(|run| run.statistics.rounds = files::COUNT_MAX + 1));
+        assert!(!is_read(|run| run.parts[0].shard.count = 0));
     }
 
     #[test]

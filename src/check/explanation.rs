@@ -45,10 +45,10 @@ pub enum OfValues {
         inside: Vec<i64>,
         addition: OperationId,
     },
-    /// During an "empty" answer a thread, by its place, had added more than was removed.
+    /// During an "empty" answer the thread of this addition had added more than was removed.
     EmptyWhileOutnumbered {
         removal: OperationId,
-        producer: u32,
+        addition: OperationId,
     },
 }
 
@@ -144,7 +144,7 @@ pub enum OfSearch {
         expected: Vec<Expected>,
     },
     /// Of so many operations on a key of a set, which was absent at first or whatever it was.
-    OfSet { failed: OperationId, count: usize, was_absent: bool },
+    OfSet { failed: OperationId, key: i64, count: usize, was_absent: bool },
     /// The counter was at least this, with so many additions under way.
     OfCounter { failed: OperationId, least: i64, under_way: usize },
     /// Of so many operations, which add and remove these values.

@@ -90,6 +90,9 @@ fn checked<E: de::Error>(name: &str, is_plain: bool) -> Result<(), E> {
     }
 }
 
+/// The largest count that is read from a file: sums of counts stay far below 64 bits.
+pub const COUNT_MAX: u64 = 1 << 50;
+
 /// For `deserialize_with`: the name of a folder below another one.
 pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = Cow::<str>::deserialize(from)?;

@@ -438,9 +438,28 @@ pub fn quoted(word: &str) -> String {
 
 /// The share of a plan's rounds that one run does: run number `index` of `count` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Fraction")]
 pub struct Shard {
     pub index: u64,
     pub count: u64,
+}
+
+/// A shard as a file has it.
+#[derive(Deserialize)]
+struct Fraction {
+    index: u64,
+    count: u64,
+}
+
+impl TryFrom<Fraction> for Shard {
+    type Error = &'static str;
+
+    fn try_from(Fraction { index, count }: Fraction) -> Result<Shard, Self::Error> {
+        match index < count && count <= 1 << 20 {
+            true => Ok(Shard { index, count }),
+            false => Err("expected i/n with 0 <= i < n, as in 0/8"),
+        }
+    }
 }
 
 impl Shard {
@@ -458,13 +477,11 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let parts = text.split_once('/').and_then(|(index, count)| {
-            Some(Shard { index: index.parse().ok()?, count: count.parse().ok()? })
-        });
-        match parts {
-            Some(shard) if shard.index < shard.count && shard.count <= 1 << 20 => Ok(shard),
-            _ => Err("expected i/n with 0 <= i < n, as in 0/8".to_string()),
-        }
+        let (index, count) = text.split_once('/').unwrap_or_default();
+        // No shard has this number.
+        let number = |text: &str| text.parse().unwrap_or(u64::MAX);
+        let fraction = Fraction { index: number(index), count: number(count) };
+        Ok(Shard::try_from(fraction)?)
     }
 }
 

@@ -7,6 +7,9 @@ use super::values::{Interner, NIL, Split, Value};
 use crate::core::history::{Entry, History, NEVER, OperationId};
 use crate::core::operation::{Family, Op, Status};
 
+/// The largest number of a client in a file. Those above are for clients that are added here.
+const CLIENT_MAX: u32 = u32::MAX / 2;
+
 /// Stamp of the first event. Lower stamps are for the write of an initial value.
 const FIRST_STAMP: u64 = 2;
 
@@ -127,6 +130,9 @@ impl Record {
         interner: &mut Interner,
         split: Split,
     ) -> Result<(), String> {
+        if self.client > CLIENT_MAX {
+            return Err(format!("client {}; expected at most {CLIENT_MAX}", self.client));
+        }
         let (mut args, mut results) = (Vec::new(), Vec::new());
         if self.op.family() == Family::Kv {
             let (key, value) = self.args.split_first().ok_or("no key; expected one")?;
@@ -182,7 +188,8 @@ pub fn history(
     let (split, mut history) = (split(records), History::default());
     let register = records.iter().any(|record| record.op.family() == Family::Register);
     if let Some(initial) = initial.filter(|value| register && **value != Value::Integer(0)) {
-        let client = records.iter().map(|record| record.client).max().map_or(0, |most| most + 1);
+        let clients = records.iter().map(|record| record.client);
+        let client = clients.max().map_or(0, |most| most.saturating_add(1));
         let write = Record::first_write(client, initial.clone());
         write.push(&mut history, interner, split)?;
     }

@@ -331,6 +331,8 @@ mod tests {
         assert!(error(open).contains("\"pending\" or \"unknown\""));
         let list = r#"{"thread":0,"op":"enqueue","args":[[1]],"start":3,"end":4}"#;
         assert!(error(list).contains("expected an integer"), "{}", error(list));
+        let client = r#"{"thread":4294967295,"op":"enqueue","args":[1],"start":3,"end":4}"#;
+        assert!(error(client).contains("client 4294967295; expected at most"), "{}", error(client));
         assert!(read("", None).expect_err("no model").contains("--model"));
     }
 

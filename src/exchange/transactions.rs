@@ -114,7 +114,8 @@ impl Transactions {
 
     /// A transaction that writes the initial value of every key before anything else.
     fn initial_writes(&self, initial: &Value) -> Invoked {
-        let client = self.done.iter().map(|invoked| invoked.client).max().map_or(0, |n| n + 1);
+        let clients = self.done.iter().map(|invoked| invoked.client);
+        let client = clients.max().map_or(0, |most| most.saturating_add(1));
         let ops = || self.done.iter().flat_map(|invoked| &invoked.ops);
         let keys: BTreeSet<String> = ops().map(|op| op.key.written()).collect();
         let key = |name: &String| ops().find(|op| op.key.written() == *name);

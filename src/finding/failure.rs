@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::interleaving::{Call, Memory, Place};
 use super::locations::Occurrence;
 use crate::check::{Explanation, Partials};
-use crate::core::history::OperationId;
+use crate::core::history::{History, OperationId};
+use crate::core::operation::Status;
 use crate::process::fault::{Fault, FaultKind, Hang};
 use crate::trace::area::Stage;
-use crate::trace::frame::{Deed, Who};
+use crate::trace::frame::{Deed, When, Who};
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +46,8 @@ pub enum Failure {
         /// Steps of the controlled engine before the fault.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         steps: Option<u64>,
-        /// The events that led to the fault, the fault itself first. Only faults that the engine
-        /// detected have them.
+        /// The events that led to the fault, the fault itself first, where the engine detected it.
+        /// Of a hang of native threads: where those are that the target holds up.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         places: Vec<FaultPlace>,
         /// What the target printed about the fault.
@@ -88,7 +89,7 @@ impl Failure {
         let places = fault.places.iter().map(|place| FaultPlace {
             who: place.who,
             deed: place.deed,
-            call: None,
+            call: call_under_way(&fault.history, place.who),
             memory: None,
             line: lines.next().flatten(),
         });
@@ -114,4 +115,14 @@ impl Failure {
         let places = places.iter().filter_map(|place| Some((at(place), place.line.as_ref()?)));
         crash.chain(places).collect()
     }
+}
+
+/// The last call of the thread, if it is this one and has not returned.
+fn call_under_way(history: &History, who: Who) -> Option<Call> {
+    let When::InCall(number) = who.when else { return None };
+    let threads = || history.threads.iter().filter(|own| own.client == who.thread);
+    let calls = threads().map(|own| own.operations().len()).sum::<usize>();
+    let own = threads().next_back().filter(|_| calls == number as usize)?;
+    let last = own.operations().last().filter(|last| last.status == Status::Pending)?;
+    Some(Call { op: last.op, args: own.args(last).to_vec() })
 }

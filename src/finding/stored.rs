@@ -113,12 +113,16 @@ impl Stored {
             bail!("{path} is of version {version}; this program reads version {FINDING_VERSION}");
         }
         let finding: Finding = serde_json::from_slice(&bytes).with_context(damaged)?;
+        if finding.sightings.max(finding.round) > files::COUNT_MAX {
+            bail!("{} is damaged: no run has that many rounds or sightings", path.display());
+        }
         let path = directory.join(TRACE_FILE);
         let trace = rounds::read(&path).with_context(|| format!("in {}", path.display()))?;
         let cut = trace.truncated.unwrap_or_else(|| "it holds no round".to_string());
         let round = trace.rounds.into_iter().next();
         let round = round.with_context(|| format!("{}: {cut}", path.display()))?;
-        let is_known = names_known_operations(&serde_json::from_slice(&bytes)?, &round.history);
+        // As it was read: a file may have an operation in other forms, such as a list.
+        let is_known = names_known_operations(&serde_json::to_value(&finding)?, &round.history);
         if !is_known || round.start.threads > THREADS_MAX as u32 {
             bail!(
                 "{} is not the recording of {JSON_FILE} beside it, which names other calls or \
@@ -136,8 +140,8 @@ impl Stored {
     }
 }
 
-/// Whether the history has every operation that a file names, each as an object of a thread and an
-/// index alone.
+/// Whether the history has every operation that a finding names, each as an object of a thread and
+/// an index alone.
 fn names_known_operations(file: &Value, history: &History) -> bool {
     match file {
         Value::Array(items) => items.iter().all(|item| names_known_operations(item, history)),

@@ -1,6 +1,10 @@
-//! Warns about adapters that can add values but not remove them, or the reverse.
-//! The author of such an adapter may have misnamed a method, which is then never called.
+//! Warns about methods of an adapter that are never called, and about containers that can add
+//! values but not remove them, or the reverse: the author may have misnamed a method.
 
+use anyhow::{Result, bail};
+
+use super::Warning;
+use crate::binary::members::Types;
 use crate::core::operation::Op;
 
 /// Operations of containers: those that put values in and those that take them out.
@@ -16,28 +20,52 @@ const SIDES: [(&[Op], &[Op]); 6] = {
     ]
 };
 
+/// Shorter names have too many others that differ by a letter.
+const LIKE_MIN: usize = 4;
+
+/// What is to be said about an adapter with operations of these codes, and with a class of its own
+/// unless it is `bundled`.
+///
+/// # Errors
+/// If a method that is never called has almost the name of an operation.
+pub fn warnings(codes: &[u32], types: Option<&Types>) -> Result<Vec<Warning>> {
+    let offered: Vec<Op> = codes.iter().filter_map(|code| Op::from_code(*code)).collect();
+    let uncalled = types.map(Types::uncalled_methods).unwrap_or_default();
+    for method in &uncalled {
+        if let Some(op) = meant(method, &offered) {
+            bail!("method {method} is never called. Was {op} meant? Then rename it");
+        }
+    }
+    let uncalled: Vec<String> = uncalled.into_iter().map(str::to_string).collect();
+    let never_called = (!uncalled.is_empty()).then_some(Warning::NeverCalled(uncalled));
+    Ok(never_called.into_iter().chain(one_sided(&offered, types.is_none())).collect())
+}
+
+/// The operation that is missing, and that a method was almost named as.
+fn meant(method: &str, offered: &[Op]) -> Option<&'static str> {
+    let family = offered.first()?.family();
+    let missing = Op::ALL.iter().filter(|op| op.family() == family && !offered.contains(op));
+    let mut names = missing.map(|op| op.name()).filter(|name| name.len() >= LIKE_MIN);
+    names.find(|name| strsim::damerau_levenshtein(method, name) == 1)
+}
+
 /// The warning about a container that offers only one side. Sets and maps of `bundled` adapters may
 /// only grow on purpose.
-pub fn warning(codes: &[u32], bundled: bool) -> Option<String> {
-    let offered: Vec<Op> = codes.iter().filter_map(|code| Op::from_code(*code)).collect();
-    let among = |side: &[Op]| -> Vec<&str> {
+fn one_sided(offered: &[Op], bundled: bool) -> Option<Warning> {
+    let among = |side: &[Op]| -> Vec<&'static str> {
         let there = side.iter().filter(|op| offered.contains(op));
         there.map(|op| op.name()).collect()
     };
     SIDES.iter().find_map(|(adders, removers)| {
         let is_grown = matches!(adders[0], Op::SetInsert | Op::MapPut);
-        let (one, missing) = match (&among(adders)[..], &among(removers)[..]) {
-            ([], []) | ([_, ..], [_, ..]) => return None,
-            ([_, ..], []) if bundled && is_grown => return None,
-            (one, []) => (one.join(" and "), removers),
-            (_, one) => (one.join(" and "), adders),
+        let (offers, missing) = match (among(adders), among(removers)) {
+            (added, removed) if added.is_empty() == removed.is_empty() => return None,
+            (_, removed) if removed.is_empty() && bundled && is_grown => return None,
+            (added, removed) if removed.is_empty() => (added, removers),
+            (_, removed) => (removed, adders),
         };
-        let missing: Vec<&str> = missing.iter().map(|op| op.name()).collect();
-        Some(format!(
-            "the target offers {one}, but no {}: many bugs cannot show. If the class has such a \
-             method, give it the name and the parameters listed in interlap.hpp",
-            missing.join(" or "),
-        ))
+        let lacks = missing.iter().map(|op| op.name()).collect();
+        Some(Warning::OneSided { offers, lacks })
     })
 }
 
@@ -46,20 +74,18 @@ mod tests {
     use super::*;
     use Op::*;
 
-    fn warning_for(ops: &[Op], bundled: bool) -> Option<String> {
-        warning(&ops.iter().map(|op| *op as u32).collect::<Vec<u32>>(), bundled)
-    }
-
     #[test]
     fn one_sided_containers_are_warned_about() {
-        for (ops, words) in [
-            (&[Enqueue][..], "offers enqueue, but no dequeue or dequeue_bulk"),
-            (&[Dequeue, DequeueBulk], "offers dequeue and dequeue_bulk, but no enqueue"),
-            (&[SetInsert, SetContains], "offers insert, but no remove"),
-            (&[MapGet, MapPut], "offers put, but no remove"),
+        for (ops, has, misses) in [
+            (&[Enqueue][..], &["enqueue"][..], &["dequeue", "dequeue_bulk"][..]),
+            (&[Dequeue, DequeueBulk], &["dequeue", "dequeue_bulk"], &["enqueue", "enqueue_bulk"]),
+            (&[SetInsert, SetContains], &["insert"], &["remove"]),
+            (&[MapGet, MapPut], &["put"], &["remove"]),
         ] {
-            let warning = warning_for(ops, false).expect("one side");
-            assert!(warning.contains(words), "{warning}");
+            let Some(Warning::OneSided { offers, lacks }) = one_sided(ops, false) else {
+                panic!("{ops:?}")
+            };
+            assert_eq!((&*offers, &*lacks), (has, misses));
         }
     }
 
@@ -74,9 +100,19 @@ mod tests {
             &[RegisterRead, RegisterWrite],
             &[KvGet, KvPut],
         ] {
-            assert_eq!(warning_for(ops, false), None);
+            assert!(one_sided(ops, false).is_none(), "{ops:?}");
         }
-        assert_eq!(warning_for(&[SetInsert, SetContains], true), None);
-        assert!(warning_for(&[SetContains, SetRemove], true).is_some());
+        assert!(one_sided(&[SetInsert, SetContains], true).is_none());
+        assert!(one_sided(&[SetContains, SetRemove], true).is_some());
+    }
+
+    #[test]
+    fn a_method_with_almost_the_name_of_a_missing_operation_is_noticed() {
+        assert_eq!(meant("enque_bulk", &[Enqueue, Dequeue]), None);
+        assert_eq!(meant("enqueue_bluk", &[Enqueue, Dequeue]), Some("enqueue_bulk"));
+        assert_eq!(meant("dequeu", &[Enqueue]), Some("dequeue"));
+        // The class has a dequeue; and short names are like many others.
+        assert_eq!(meant("requeue", &[Enqueue, Dequeue]), None);
+        assert_eq!(meant("top", &[Push]), None);
     }
 }

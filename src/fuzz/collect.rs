@@ -15,6 +15,7 @@ use super::{
     Ending, Observer, Options, Summary, Uncontrolled, Warning, adapter_lint, finding_recording,
     rerun,
 };
+use crate::binary::members::Types;
 use crate::check::{self, Limits};
 use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
@@ -161,9 +162,11 @@ impl<'a> Collector<'a> {
             self.observer.started(&hello, &model);
             // Adapters of users are named by their paths.
             let is_bundled = !hello.plan.build.adapter.contains('/');
-            let one_sided = adapter_lint::warning(&hello.target.operations, is_bundled);
-            let warnings = hello.warnings.iter().chain(&one_sided);
-            warnings.for_each(|warning| self.observer.warned(&Warning::Other(warning.clone())));
+            let types = (!is_bundled).then(|| Types::load(&self.options.library));
+            let of_adapter = adapter_lint::warnings(&hello.target.operations, types.as_ref())
+                .with_context(|| format!("adapter {}", hello.plan.build.adapter))?;
+            let of_harness = hello.warnings.iter().cloned().map(Warning::Other);
+            of_harness.chain(of_adapter).for_each(|warning| self.observer.warned(&warning));
             self.hello = Some((hello, model));
         }
         Ok(())
@@ -406,7 +409,10 @@ impl<'a> Collector<'a> {
         self.trace.map_or(Ok(()), Writer::finish).context(TRACE_FAILED)?;
         let (hello, model) = self.hello.context("stopped before the target was loaded")?;
         let ending = self.ending.unwrap_or(Ending::Rounds);
-        let (statistics, pairs, curve) = self.counting.into_parts();
+        let (mut statistics, pairs, curve) = self.counting.into_parts();
+        if let Some(coverage) = &mut statistics.coverage {
+            coverage.unhooked.extend(hello.unhooked.iter().cloned());
+        }
         Ok(Summary { hello, model, statistics, pairs, curve, findings: self.findings, ending })
     }
 }

@@ -2,7 +2,9 @@
 //! collector of their findings ([`collect`]). Nothing is printed or written here: an [`Observer`]
 //! saves findings and shows progress.
 //!
-//! - `adapter_lint`: Warns about adapters that can add values but not remove them, or the reverse.
+//! - `adapter_lint`: Warns about methods of an adapter that are never called, and about containers
+//!   that can add values but not remove them, or the reverse: the author may have misnamed a
+//!   method.
 //! - `check_thread`: Checks rounds, for native threads on a thread of low priority.
 //! - `collect`: Collects the findings and statistics that the jobs of a run send, and decides when
 //!   the run ends.
@@ -51,6 +53,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::core::outcome::Outcome;
@@ -116,7 +119,8 @@ pub struct Options {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Ending {
     Time,
     Rounds,
@@ -210,8 +214,15 @@ pub enum Warning {
     /// A fault that may not be its round's doing: the round is carried out again in a fresh
     /// process. `grown`: the process had grown in earlier rounds; otherwise it was killed.
     Doubtful { round: u64, fault: Box<Failure>, grown: bool },
+    /// A process made no progress in this round for so long that it was killed, and nothing shows
+    /// that the target is the cause. The round is left out.
+    Stalled { round: u64, seconds: u64 },
     /// A process grew and was started anew.
     Growth(Growth, Engine),
+    /// The structure's class has public methods that nothing calls.
+    NeverCalled(Vec<String>),
+    /// A container puts values in but takes none out, or the reverse.
+    OneSided { offers: Vec<&'static str>, lacks: Vec<&'static str> },
     /// In words, most often of an error.
     Other(String),
 }

@@ -43,10 +43,18 @@ pub fn remarks(coverage: &Coverage) -> Vec<String> {
     if coverage.leaks() {
         let rounds = coverage.leaky_rounds as f64;
         let (blocks, bytes) = (coverage.leaked_blocks as f64, coverage.leaked_bytes as f64);
+        let unhooked = Vec::from_iter(coverage.unhooked.iter().map(String::as_str)).join(", ");
+        let why = match unhooked.as_str() {
+            "" => "destroy or leave may not free everything that create, enter and the calls took."
+                .to_string(),
+            names => format!(
+                "It may be no leak: what {names} keeps for later is not seen, because its code has \
+                 no hooks."
+            ),
+        };
         remarks.push(format!(
             "warning: most rounds leave memory behind: {:.1} blocks, {:.0} bytes in each of {} \
-             rounds. destroy or leave may not free everything that create, enter and the calls \
-             took.",
+             rounds. {why}",
             blocks / rounds,
             bytes / rounds,
             short(rounds)
@@ -64,7 +72,7 @@ mod tests {
     fn coverage_has_a_row_for_each_policy_and_remarks() {
         let schedules = Grown { total: 900, recent: Some(0) };
         let policy = Policy { rounds: 2000, hits: 3, schedules };
-        let coverage = Coverage {
+        let mut coverage = Coverage {
             rounds: 2000,
             recent_rounds: Some(500),
             policies: [("pct:3".to_string(), policy)].into(),
@@ -73,6 +81,7 @@ mod tests {
             leaky_rounds: 1500,
             leaked_blocks: 3000,
             leaked_bytes: 96_000,
+            unhooked: [].into(),
             waits: 0,
         };
         assert_eq!(in_line(&coverage), ", 900 schedules (+0/10 s), 40 pairs (+0/10 s)");
@@ -82,8 +91,12 @@ mod tests {
   all       2000         3        900             0
 ";
         assert_eq!(table(&coverage), expected[1..]);
-        let remarks = remarks(&coverage);
-        assert!(remarks[0].contains("more time is unlikely to find more with this plan"));
-        assert!(remarks[1].contains("2.0 blocks, 64 bytes in each of 1500 rounds"), "{remarks:?}");
+        let told = remarks(&coverage);
+        assert!(told[0].contains("more time is unlikely to find more with this plan"));
+        assert!(told[1].contains("2.0 blocks, 64 bytes in each of 1500 rounds"), "{told:?}");
+        assert!(told[1].contains("may not free everything"), "{told:?}");
+        coverage.unhooked.insert("libpart.so".to_string());
+        let told = remarks(&coverage);
+        assert!(told[1].contains("no leak: what libpart.so keeps"), "{told:?}");
     }
 }

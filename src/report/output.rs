@@ -21,7 +21,7 @@ impl Output {
         Output::to(Box::new(io::stdout()))
     }
 
-    fn to(writer: Box<dyn Write>) -> Output {
+    pub fn to(writer: Box<dyn Write>) -> Output {
         Output { writer, failure: None }
     }
 

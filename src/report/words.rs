@@ -62,6 +62,11 @@ pub fn warning(warning: &Warning) -> String {
                  only what happens there counts"
             )
         }
+        Warning::Stalled { round, seconds } => format!(
+            "round {round} stood still for {seconds} s, and nothing shows that the target is the \
+             cause: none of its code was under way, or its threads were stopped or hardly got a \
+             processor. The round is left out, and the run goes on with a fresh process"
+        ),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
             "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
              and was started anew, as often as needed: destroy does not give back all that was \
@@ -73,6 +78,17 @@ pub fn warning(warning: &Warning) -> String {
             "the target's process grew by {} MiB in {rounds} rounds and was started anew: destroy \
              or leave may not free everything that create, enter and the calls took",
             bytes >> 20
+        ),
+        Warning::NeverCalled(methods) => format!(
+            "no operation, so never called: {}(). A class is tested by the methods that \
+             interlap.hpp lists, with these names and parameters",
+            methods.join("(), ")
+        ),
+        Warning::OneSided { offers, lacks } => format!(
+            "the target offers {}, but no {}: many bugs cannot show. If the class has such a \
+             method, give it the name and the parameters listed in interlap.hpp",
+            offers.join(" and "),
+            lacks.join(" or "),
         ),
         Warning::Other(words) => words.clone(),
     }
@@ -136,6 +152,10 @@ pub fn fault(failure: &Failure) -> String {
         FaultKind::Harmed(Ended::ThreadExit) => format!(
             "{who} was ended by the target, with pthread_exit or thrd_exit, while {doing}: the \
              thread belongs to the caller."
+        ),
+        FaultKind::Harmed(Ended::Restricted) => format!(
+            "The target changed its process's limits or its user, while {doing} or before: the \
+             process then did not get what interlap needs in it, such as a thread."
         ),
         FaultKind::Detected(kind) => {
             let what = detected(*kind, &who, steps.unwrap_or(0));
@@ -239,6 +259,7 @@ fn who(who: Who) -> String {
 /// "the mutex at #1.lock, which thread 1 holds".
 fn awaited(wait: Wait, at: &str) -> String {
     let name = match wait.on {
+        Awaited::Other if wait.address == 0 => return "something".to_string(),
         Awaited::Join => return "a thread to end".to_string(),
         Awaited::Signal => return "a signal".to_string(),
         Awaited::Mutex => "the mutex",

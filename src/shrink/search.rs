@@ -14,6 +14,7 @@ use crate::core::plan::{Engine, Plan, Scenario};
 use crate::finding::signature::Signature::{self, Violation};
 use crate::finding::{Finding, Size};
 use crate::fuzz::{self, Options, Searched, Sighting};
+use crate::process::supervise::noticed_after;
 use crate::schedule::{Spec, Turn};
 use crate::trace::frame::Schedule;
 
@@ -236,7 +237,7 @@ impl Search {
     /// How long a candidate that shows a hang makes no progress before it counts.
     pub fn waits(&self) -> Duration {
         let hangs = self.identity.0.is_hang();
-        if hangs { self.patience.get() } else { Duration::ZERO }
+        if hangs { noticed_after(self.patience.get()) } else { Duration::ZERO }
     }
 
     /// Rounds run so far.

@@ -7,7 +7,11 @@
 //! word 8 faulting thread (or NO_THREAD)   9 bytes in the outbox   10 part of the round
 //! word 11 not 0: the process had grown so much that its death may not be the target's fault
 //! word 12 why the harness had to end: a number of `Ended`, or 0
+//! word 13 how many threads were asked for their stacks   14 how many have answered
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
+//! word 66 + 16t   raised as thread t goes into the target's enter and leave, and out of them
+//! word 67 + 16t   when asked: 1 it runs, 2 it waits, else the address of the futex it waits for
+//! word 68 + 16t   when asked: addresses in the target's code on its stack, the innermost first
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
 //! Words are 64-bit little endian. Thread `threads` is the one that drains. The words of different
@@ -17,6 +21,8 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+
+use super::records::Reader;
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Maximum number of threads of a round.
@@ -38,6 +44,8 @@ pub const WORD_OUTBOX: usize = 9;
 pub const WORD_PART: usize = 10;
 pub const WORD_GROWN: usize = 11;
 pub const WORD_ENDED: usize = 12;
+pub const WORD_ASKED: usize = 13;
+pub const WORD_ANSWERED: usize = 14;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
@@ -47,6 +55,17 @@ pub const WORDS: usize = WORD_TABLE + WORDS_PER_THREAD * (THREADS_MAX + 1);
 pub const fn word_of_thread(thread: usize) -> usize {
     WORD_TABLE + WORDS_PER_THREAD * thread
 }
+
+/// Offsets behind the word of a thread.
+pub const EDGES_AT: usize = 2;
+pub const DOES_AT: usize = 3;
+pub const STACK_AT: usize = 4;
+/// Addresses of a stack at most.
+pub const STACK_MAX: usize = WORDS_PER_THREAD - STACK_AT;
+
+/// What a thread does that has answered; other numbers are addresses of futexes.
+pub const DOES_RUN: u64 = 1;
+pub const DOES_WAIT: u64 = 2;
 
 /// Why a harness had to end, where neither a signal nor a frame could say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -59,12 +78,17 @@ pub enum Ended {
     Closed = 2,
     /// The target ended a thread that is not its own, inside of a call (`pthread_exit`).
     ThreadExit = 3,
+    /// The harness did not get what it needs, such as a thread, after the target had changed the
+    /// process's limits or its user.
+    Restricted = 4,
 }
 
 impl Ended {
+    pub const ALL: [Ended; 4] =
+        [Ended::Damaged, Ended::Closed, Ended::ThreadExit, Ended::Restricted];
+
     fn from_word(word: u64) -> Option<Ended> {
-        let all = [Ended::Damaged, Ended::Closed, Ended::ThreadExit];
-        all.into_iter().find(|ended| *ended as u64 == word)
+        Ended::ALL.into_iter().find(|ended| *ended as u64 == word)
     }
 }
 
@@ -120,6 +144,26 @@ pub struct SignalNote {
     pub thread: Option<u32>,
 }
 
+/// Where a thread is, that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    pub thread: u32,
+    /// [`DOES_RUN`], [`DOES_WAIT`] or the address of a futex.
+    pub does: u64,
+    /// Addresses in the target's code, the innermost first.
+    pub code: Vec<u64>,
+}
+
+/// Changes whenever a thread or a round makes progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    round: u64,
+    stage: u64,
+    part: u64,
+    recorded: u64,
+    edges: u64,
+}
+
 /// A snapshot of the header.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -137,6 +181,12 @@ pub struct Snapshot {
     outbox: u64,
     /// Offset and length of each thread's records.
     pub records: Vec<(u64, u64)>,
+    /// How often each thread has begun or ended the target's enter and leave.
+    edges: Vec<u64>,
+    /// Whether all threads that were asked for their stacks have answered.
+    pub is_answered: bool,
+    /// The stacks of those that have.
+    pub stacks: Vec<Stack>,
 }
 
 impl Snapshot {
@@ -151,6 +201,13 @@ impl Snapshot {
         }
         let threads = (word(WORD_THREADS) as usize).min(THREADS_MAX);
         let thread = word(WORD_THREAD);
+        let stack = |thread: usize| {
+            let at = word_of_thread(thread);
+            let code = (0..STACK_MAX).map(|frame| word(at + STACK_AT + frame));
+            let (code, thread) = (code.take_while(|code| *code != 0).collect(), thread as u32);
+            Stack { thread, does: word(at + DOES_AT), code }
+        };
+        let (asked, has_answered) = (word(WORD_ASKED), |at: &Stack| at.does != 0);
         Ok(Snapshot {
             stage: Stage::from_word(word(WORD_STAGE)),
             round: word(WORD_ROUND),
@@ -168,6 +225,9 @@ impl Snapshot {
             records: (0..=threads)
                 .map(|t| (word(word_of_thread(t)), word(word_of_thread(t) + 1)))
                 .collect(),
+            edges: (0..=threads).map(|t| word(word_of_thread(t) + EDGES_AT)).collect(),
+            is_answered: asked != 0 && word(WORD_ANSWERED) >= asked,
+            stacks: (0..=threads).map(stack).filter(has_answered).collect(),
         })
     }
 
@@ -195,11 +255,27 @@ impl Snapshot {
         matches!(self.stage, Stage::Sent | Stage::Pause)
     }
 
-    /// A number that changes whenever a thread or a round makes progress.
-    pub fn progress(&self) -> u64 {
+    pub fn progress(&self) -> Progress {
         let recorded = self.records.iter().fold(0u64, |sum, (_, len)| sum.wrapping_add(*len));
-        let recorded = recorded.wrapping_add(self.part << 20);
-        recorded.wrapping_add(self.round << 40).wrapping_add((self.stage as u64) << 36)
+        let edges = self.edges.iter().fold(0u64, |sum, edges| sum.wrapping_add(*edges));
+        let (round, stage, part) = (self.round, self.stage as u64, self.part);
+        Progress { round, stage, part, recorded, edges }
+    }
+
+    /// Whether code of the target is under way that interlap has called.
+    pub fn is_in_target(&self, file: &File) -> bool {
+        let at_edge = || self.edges.iter().any(|edges| edges % 2 == 1);
+        let in_call = |thread| {
+            let mut reader = Reader::new(0);
+            let read = self.thread_records(file, thread);
+            // What is damaged is so by the target.
+            read.is_ok_and(|bytes| reader.feed(&bytes).is_err() || reader.is_inside_a_call())
+        };
+        match self.stage {
+            Stage::Create | Stage::Drain | Stage::Destroy => true,
+            Stage::Calls => at_edge() || (0..self.records.len()).any(in_call),
+            Stage::Idle | Stage::Sent | Stage::Pause => false,
+        }
     }
 }
 
@@ -219,4 +295,66 @@ pub const SIGNALS: [(i32, &str); 9] = [
 /// The name in <signal.h>; "a signal" for those that no fault raises.
 pub fn signal_name(signal: i32) -> &'static str {
     SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::core::history::{Entry, Thread};
+    use crate::core::operation::{Op, Status};
+    use crate::trace::records::encode;
+
+    /// The records of a thread whose only call ended like this.
+    fn records(status: Status) -> Vec<u8> {
+        let mut thread = Thread::new(0);
+        let entry = Entry { op: Op::Enqueue, status, start: 1, end: 3, args: &[7], results: &[] };
+        thread.push(entry).expect("it follows");
+        encode(&thread)
+    }
+
+    /// Whether code of the target is under way, with these words and records of one thread.
+    fn is_in_target(words: &[(usize, u64)], records: &[u8]) -> bool {
+        let mut bytes = vec![0; HEADER_BYTES];
+        let first = word_of_thread(0);
+        let own = [(WORD_MAGIC, MAGIC), (WORD_THREADS, 1), (first, HEADER_BYTES as u64)];
+        for (word, value) in own.iter().chain(&[(first + 1, records.len() as u64)]).chain(words) {
+            bytes[8 * word..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(&[&bytes, records].concat()).expect("it is written");
+        Snapshot::read(&file).expect("a record area").is_in_target(&file)
+    }
+
+    #[test]
+    fn code_of_the_target_is_under_way_in_a_call_and_at_its_edges() {
+        let (calls, edges) = ((WORD_STAGE, Stage::Calls as u64), word_of_thread(0) + EDGES_AT);
+        let (pending, returned) = (records(Status::Pending), records(Status::Ok));
+        for (records, edges_passed, expected) in [
+            (&pending, 2, true),
+            (&returned, 2, false),
+            (&returned, 3, true),
+            (&Vec::new(), 1, true),
+            (&Vec::new(), 2, false),
+        ] {
+            let is_so = is_in_target(&[calls, (edges, edges_passed)], records);
+            assert_eq!(is_so, expected, "{records:?}, {edges_passed}");
+        }
+    }
+
+    #[test]
+    fn code_of_the_target_is_under_way_in_some_stages() {
+        for (stage, expected) in [
+            (Stage::Create, true),
+            (Stage::Drain, true),
+            (Stage::Destroy, true),
+            (Stage::Idle, false),
+            (Stage::Sent, false),
+            (Stage::Pause, false),
+        ] {
+            let is_so = is_in_target(&[(WORD_STAGE, stage as u64)], &records(Status::Pending));
+            assert_eq!(is_so, expected, "{stage:?}");
+        }
+    }
 }

@@ -222,6 +222,11 @@ impl Reader {
         self.rest.clear();
     }
 
+    /// Whether the records so far end inside a call.
+    pub fn is_inside_a_call(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
     fn end_inside_a_call(&mut self) -> Result<(), RecordError> {
         if self.rest.is_empty() {
             return Ok(());

@@ -13,9 +13,27 @@ use super::random::{Random, Shape, history};
 thread_local! {
     /// Allocations of this thread: other tests run at the same time.
     static ASKED: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that this thread holds, and the most that it held. What another thread frees stays.
+    static HELD: Cell<[isize; 2]> = const { Cell::new([0; 2]) };
 }
 
 struct Counting;
+
+fn hold(bytes: isize) {
+    let _ = HELD.try_with(|held| {
+        let [now, most] = held.get();
+        held.set([now + bytes, most.max(now + bytes)]);
+    });
+}
+
+/// The result, and the most bytes that this thread held more than before.
+pub fn peak_of<T>(act: impl FnOnce() -> T) -> (T, usize) {
+    let [before, _] = HELD.get();
+    HELD.set([before; 2]);
+    let result = act();
+    let [_, most] = HELD.get();
+    (result, (most - before).max(0) as usize)
+}
 
 fn count() {
     // A thread that is ending no longer counts.
@@ -26,17 +44,20 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        hold(layout.size() as isize);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        hold(size as isize - layout.size() as isize);
         // SAFETY: the caller keeps the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }

@@ -1,7 +1,7 @@
 //! Compares the checkers with a plain enumeration of all orders, on random histories.
 
 mod agreement;
-mod allocations;
+pub mod allocations;
 mod brute;
 mod corrupt;
 mod deadline;
@@ -11,7 +11,7 @@ mod online;
 mod parallel;
 mod partials;
 mod properties;
-mod random;
+pub mod random;
 mod search_trace;
 mod store;
 mod streams;

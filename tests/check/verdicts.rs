@@ -136,7 +136,8 @@ fn the_violation_of_a_set_names_the_operation_before() {
     assert_eq!(found.rule, "set-answer");
     assert_eq!(found.operations.len(), 2);
     let failed = OperationId { thread: 1, index: 0 };
-    let explanation = Explanation::Search(OfSearch::OfSet { failed, count: 2, was_absent: true });
+    let reason = OfSearch::OfSet { failed, key: 5, count: 2, was_absent: true };
+    let explanation = Explanation::Search(reason);
     assert_eq!(*found.explanation, explanation);
 }
 

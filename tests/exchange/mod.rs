@@ -8,6 +8,8 @@ mod porcupine;
 mod s2;
 mod transactions;
 
+pub use omnilink::one_log as omnilink_log;
+
 use std::path::Path;
 
 use interlap::check::{self, Limits, Verdict};

@@ -38,6 +38,15 @@ fn logs(spec: &str, threads: &[Vec<Value>]) -> TempDir {
     folder
 }
 
+/// The log of one thread of SetBench.
+pub fn one_log() -> Vec<u8> {
+    let insert = record("KVInsert", (100, 200), json!({"key": 3, "value": 7, "result": 0}));
+    let erase = record("KVErase", (230, 240), json!({"key": 3, "result": 7}));
+    let range = record("KVRangeQuery", (245, 248), json!({"lo": 3, "hi": 4, "count": 0}));
+    let folder = logs("SetBench", &[vec![insert, erase, range]]);
+    std::fs::read(folder.path().join("tracing-SetBench-4711.log")).expect("written")
+}
+
 fn with_model(path: &Path, model: &str) -> Imported {
     let options = Options { model: Some(model.parse().expect("a model")), ..OPTIONS };
     exchange::read(path, Format::Omnilink, &options).expect("good")

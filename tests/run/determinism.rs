@@ -125,7 +125,7 @@ fn repeats(target: impl AsRef<OsStr>, rounds: u64) {
 #[test]
 fn a_round_is_the_same_in_every_process_and_after_any_other_round() {
     for target in DIVERSE {
-        repeats(target, 300);
+        repeats(target, 150);
     }
 }
 

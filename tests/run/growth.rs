@@ -175,7 +175,7 @@ fn a_target_that_kills_itself_is_named() {
             queue(&format!("\nif (added == 9)\n    {call}"))
         );
         let tool = Tool::new();
-        let answer = fuzz(&tool, &text, "--rounds 300", 256);
+        let answer = fuzz(&tool, &text, "--rounds 300 --findings 1", 256);
         answer.expect(1, &["Queue::enqueue at ", CONFIRMED]);
         let (finding, kind, line) = found(&tool);
         assert_eq!((kind, finding.confirmed), (FaultKind::Signal(libc::SIGKILL), Some(true)));

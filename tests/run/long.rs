@@ -97,7 +97,7 @@ struct Target {{
     static constexpr auto model = "counter";
     std::atomic<int64_t> value{{0}}, calls{{0}};
     void add(int64_t amount) {{
-        if (calls.fetch_add(1) == 700000) {{ {late} }}
+        if (calls.fetch_add(1) == 400000) {{ {late} }}
         value.fetch_add(amount);
     }}
     int64_t read() {{ return value.load(); }}
@@ -138,7 +138,7 @@ struct Target {
     long pushes = 0;
     void push(int64_t value) {
         std::lock_guard<std::mutex> guard(mutex);
-        if (++pushes != 700000) values.push_back(value);
+        if (++pushes != 400000) values.push_back(value);
     }
     bool pop(int64_t &value) {
         std::lock_guard<std::mutex> guard(mutex);

@@ -49,11 +49,11 @@ fn every_litmus_test_that_x86_shows_is_seen() {
     for (number, shape) in (0..).zip(shapes) {
         let tool = Tool::new();
         let fuzz = |model| {
-            let run = fuzz(&tool, "litmus_shapes", model).calls(1).threads(3).shrinking("4s");
+            let run = fuzz(&tool, "litmus_shapes", model).calls(1).threads(3).shrinking("60s");
             run.with(format!("--cflag -DSHAPE={number}"))
         };
         has_one_preemption(&fuzz("tso").rounds(200_000).expect(1, &[shape]));
-        fuzz("sc").rounds(5_000).expect(0, &[NOTHING_FOUND]);
+        fuzz("sc").rounds(2_000).expect(0, &[NOTHING_FOUND]);
     }
 }
 
@@ -104,7 +104,7 @@ fn a_missing_fence_is_found() {
     });
     assert!(waits_at_bug, "{table:#?}");
     for (target, model) in [("chase_lev", "tso"), ("chase_lev_no_fence", "sc")] {
-        let run = tool.fuzz(target).rounds(30_000).with(format!("--memory-model {model}"));
+        let run = tool.fuzz(target).rounds(10_000).with(format!("--memory-model {model}"));
         run.expect(0, &[NOTHING_FOUND]);
     }
 }

@@ -19,6 +19,7 @@ mod growth;
 mod jobs;
 mod long;
 mod memory_model;
+mod native_hangs;
 mod output;
 mod overview;
 mod pace;

@@ -4,9 +4,13 @@
 use std::io::{BufRead, BufReader};
 
 use interlap::campaign::ledger::Ledger;
+use interlap::check::Undecided;
 use interlap::core::operation::Op;
+use interlap::fuzz::Ending;
 use interlap::fuzz::exercise::{Exercise, pairs_of_answers};
 use interlap::report::exercise::line;
+use interlap::report::overview;
+use interlap::report::overview::Found;
 use interlap::report::words::NOTHING_FOUND;
 use serde_json::Value;
 
@@ -91,7 +95,7 @@ fn a_run_reports_what_it_never_did_as_text_json_and_a_page() {
     let page = tool.read("run.html");
     has_all(&page, &SECTIONS);
     let known = ledger(&tool, "findings").parts[0].circumstances.clone().expect("known");
-    assert_eq!((known.rounds, &*known.ended), (400, "all rounds were done"));
+    assert_eq!((known.rounds, known.ended), (400, Ending::Rounds));
     has_all(
         &page,
         &[
@@ -183,6 +187,42 @@ fn a_run_of_an_older_version_is_read_and_has_a_page() {
     let run = tool.call("merge old new").out("both").with("--html both.html");
     run.expect(0, &[]).expect(0, &[&line(&exercise(&tool, "both"))]);
     has_all(&tool.read("both.html"), &["id=\"never\""]);
+}
+
+/// What a target, a machine or an earlier program wrote cannot add elements to the page.
+#[test]
+fn text_of_a_run_is_escaped_in_its_page() {
+    let tool = Tool::new();
+    set(&tool).rounds(50).out("run").expect(0, &[]);
+    let evil = "</code><img src=x onerror=alert(1)>";
+    let mut run = ledger(&tool, "run");
+    (run.target, run.library, run.model) = (evil.into(), evil.into(), evil.into());
+    let part = &mut run.parts[0];
+    part.plan.build.adapter = evil.to_string();
+    part.plan.weights.push((evil.to_string(), 1));
+    let known = part.circumstances.as_mut().expect("known");
+    known.interlap = evil.to_string();
+    known.compiler = evil.to_string();
+    (known.flags, known.packages) = (vec![evil.to_string()], vec![evil.to_string()]);
+    known.machine.processor = evil.to_string();
+    let covered = run.statistics.coverage.as_mut().expect("counted");
+    let policy = covered.policies.values().next().expect("one").clone();
+    covered.policies.insert(evil.to_string(), policy);
+    let statistics = &mut run.statistics;
+    statistics.inconclusive.insert(Undecided::OutOfOrder(evil.to_string()), 1);
+    let found = Found {
+        name: evil.to_string(),
+        signature: evil.to_string(),
+        sightings: 1,
+        after_seconds: 1.0,
+        confirmed: None,
+        link: "\"><img src=x>".to_string(),
+    };
+    let page = overview::render(&run, &[found]);
+    assert!(!page.contains("<img"), "{page}");
+    // Each of the texts at least once.
+    let escaped = page.matches("&lt;img src=x onerror=alert(1)&gt;").count();
+    assert!(escaped >= 15, "{escaped}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn shrunk_twin(twin: &str) -> PathBuf {
     let folder = all.join(std::process::id().to_string()).join(twin);
     std::fs::create_dir_all(&folder).expect("room");
     let tool = Tool::new();
-    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("3s");
+    let run = tool.fuzz(twin).controlled().seed(5).rounds(100_000).findings(1).shrinking("60s");
     run.out(&folder).expect(1, &[CONFIRMED]).finding()
 }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::root;
 
-/// Written for a debugger or a terminal; no sentences.
-const NOT_SENTENCES: [&str; 2] = ["src/report/debugger", "src/report/output.rs"];
+/// Commands of a debugger and codes of a terminal; no sentences.
+const NOT_SENTENCES: [&str; 2] = ["src/report/debugger/gdb.rs", "src/report/output.rs"];
 
 /// The string literals of Rust code, as ranges between their quotes.
 pub fn literals(code: &str) -> Vec<std::ops::Range<usize>> {
@@ -83,8 +83,8 @@ fn copy(from: &Path, to: &Path) {
         if from.is_dir() && !["target", ".git"].iter().any(|skipped| name.ends_with(skipped)) {
             copy(&from, &to);
         } else if from.is_file() {
-            let is_report =
-                name.starts_with("src/report") && from.extension() == Some("rs".as_ref());
+            let has_words = ["rs", "gdb"].map(|end| from.extension() == Some(end.as_ref()));
+            let is_report = name.starts_with("src/report") && has_words.contains(&true);
             match is_report && !NOT_SENTENCES.iter().any(|part| name.starts_with(part)) {
                 true => {
                     let code = fs::read_to_string(&from).expect("UTF-8");

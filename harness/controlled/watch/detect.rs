@@ -128,7 +128,16 @@ pub fn out_of_bounds(
     fault(DetectedKind::OutOfBounds, Some(now.thread.into()), places)
 }
 
+/// A round that does not end. Where some code has no hooks, what threads wait for may change
+/// unseen.
 pub fn livelock(_step: u64) -> ! {
+    control::set_controls(false);
+    if let Some(unseen) = libraries::unseen() {
+        engine::cannot_control(&format!(
+            "code of {unseen}, which has no hooks: a round takes very many steps, and whether it \
+             comes to an end is not seen"
+        ));
+    }
     fault(DetectedKind::Livelock, None, all_places(0))
 }
 

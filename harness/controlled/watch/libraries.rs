@@ -46,6 +46,13 @@ pub fn are_all_instrumented() -> bool {
     UNINSTRUMENTED.get().is_none_or(Vec::is_empty)
 }
 
+/// The names of these; none if hooks report every access of the target.
+pub fn unseen() -> Option<String> {
+    let libraries = UNINSTRUMENTED.get().filter(|_| !are_all_instrumented())?;
+    let name = |library: &Library| library.path.rsplit('/').next().map(str::to_string);
+    Some(libraries.iter().filter_map(name).collect::<Vec<String>>().join(", "))
+}
+
 /// The name of the uninstrumented library in whose code the address lies.
 pub fn uninstrumented(address: usize) -> Option<&'static str> {
     let mut libraries = UNINSTRUMENTED.get()?.iter();

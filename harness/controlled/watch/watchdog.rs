@@ -14,8 +14,7 @@ use libc::{c_int, pthread_t};
 
 use super::{backtrace, detect};
 use crate::controlled::core::{control, current_round, engine};
-
-const SIGNAL: c_int = libc::SIGPROF;
+use crate::stacks::{self, SIGNAL};
 
 /// Ticks at the same step that make a hang.
 const TICKS: u32 = 5;
@@ -108,7 +107,7 @@ extern "C" fn on_tick(_signal: c_int, info: *mut libc::siginfo_t, context: *mut 
                 "code of {library}, which has no hooks and does not come to an end"
             ));
         }
-        if ASKED.load(Relaxed) && is_system_call(at) {
+        if ASKED.load(Relaxed) && stacks::is_system_call(at) {
             // Only a thread that cannot run meanwhile could end the wait.
             engine::cannot_control("a system call that waits in the kernel and that has no hook");
         }
@@ -126,14 +125,4 @@ fn fills_memory() -> bool {
     let now = (watched.touched)();
     let before = STUCK_BYTES.swap(now, Relaxed);
     now.saturating_sub(before) > watched.leak_bytes
-}
-
-/// Whether a thread was interrupted in a system call: right after the instruction, or before it if
-/// the kernel restarts the call.
-fn is_system_call(at: usize) -> bool {
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
-    // SAFETY: code is read where the thread was interrupted: an instruction lies there, in a
-    // mapping of whole pages of which it is neither the first nor the last one.
-    let code: [u8; 4] = unsafe { ptr::with_exposed_provenance::<[u8; 4]>(at - 2).read() };
-    code[..2] == SYSCALL || code[2..] == SYSCALL
 }

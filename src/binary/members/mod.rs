@@ -51,6 +51,16 @@ struct Type {
     /// first template argument.
     of: Option<TypeId>,
     members: Vec<Member>,
+    methods: Vec<Method>,
+    /// Whether what does not say its access is private, as in a `class`.
+    is_private: bool,
+}
+
+/// A method that is public and no constructor, destructor or operator.
+#[derive(Debug)]
+struct Method {
+    at: usize,
+    name: String,
 }
 
 #[derive(Debug)]
@@ -150,6 +160,13 @@ impl Types {
                     let member = reader.member();
                     self.all.entry(parent).or_default().members.extend(member);
                 }
+                gimli::DW_TAG_subprogram => {
+                    if let Some(class) = self.all.get_mut(&parent) {
+                        let method = reader.method(class);
+                        class.methods.extend(method);
+                    }
+                    self.describe(&reader, at);
+                }
                 gimli::DW_TAG_template_type_parameter => {
                     self.add_argument(parent, reader.type_id());
                 }
@@ -162,14 +179,19 @@ impl Types {
                     if let Some(found) = reader.ty(is_std) {
                         self.all.insert(at, found);
                     }
-                    if let Some(declared) = reader.reference(gimli::DW_AT_specification) {
-                        self.described.insert(declared, at);
-                    }
+                    self.describe(&reader, at);
                 }
             }
             within.push((at, is_std));
         }
         Ok(())
+    }
+
+    /// Notes of an entry that describes what was declared before.
+    fn describe(&mut self, reader: &Reader, at: usize) {
+        if let Some(declared) = reader.reference(gimli::DW_AT_specification) {
+            self.described.insert(declared, at);
+        }
     }
 
     fn add_argument(&mut self, parent: usize, argument: Option<TypeId>) {
@@ -185,6 +207,15 @@ impl Types {
     /// The class of the structure under test, if its adapter uses interlap.hpp.
     pub fn structure(&self) -> Option<TypeId> {
         self.structure
+    }
+
+    /// The public methods of the structure's class that nothing calls: the compiler made no code of
+    /// them.
+    pub fn uncalled_methods(&self) -> Vec<&str> {
+        let methods =
+            self.structure.and_then(|id| self.resolve(id)).map_or(&[][..], |class| &class.methods);
+        let uncalled = methods.iter().filter(|method| !self.described.contains_key(&method.at));
+        uncalled.map(|method| &*method.name).collect()
     }
 
     fn get(&self, id: TypeId) -> Option<&Type> {
@@ -416,6 +447,18 @@ impl Reader<'_, '_> {
         (!is_static && !is_bits).then_some(Member { name, at, of: self.type_id()? })
     }
 
+    fn method(&self, class: &Type) -> Option<Method> {
+        let is_public = match self.entry.attr_value(gimli::DW_AT_accessibility) {
+            Some(AttributeValue::Accessibility(access)) => access == gimli::DW_ACCESS_public,
+            _ => !class.is_private,
+        };
+        let has = |name| self.entry.attr_value(name).is_some();
+        let is_plain = has(gimli::DW_AT_object_pointer) && !has(gimli::DW_AT_artificial);
+        let name = self.name().filter(|_| is_public && is_plain && !class.is_std)?;
+        let is_special = name.starts_with(['~']) || name.starts_with("operator");
+        (!is_special && name != class.name).then(|| Method { at: self.offset(), name })
+    }
+
     fn count(&self) -> u64 {
         let most = || self.number(gimli::DW_AT_upper_bound).map(|most| most.wrapping_add(1));
         self.number(gimli::DW_AT_count).or_else(most).unwrap_or(0)
@@ -437,7 +480,9 @@ impl Reader<'_, '_> {
         let name = self.name().unwrap_or_default();
         let bytes = self.number(gimli::DW_AT_byte_size);
         let bytes = bytes.unwrap_or(if kind == Kind::Pointer { 8 } else { 0 });
-        Some(Type { kind, name, is_std, bytes, of: self.type_id(), ..Type::default() })
+        let is_private = self.entry.tag() == gimli::DW_TAG_class_type;
+        let of = self.type_id();
+        Some(Type { kind, name, is_std, bytes, of, is_private, ..Type::default() })
     }
 }
 

@@ -19,7 +19,10 @@ pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
     let finding = &stored.finding;
     let mut text = String::from("[[known]]\n");
     let mut put = |key: &str, value: &str| {
-        writeln!(text, "{key} = {}", quoted(value)).expect("writing to a string");
+        // An empty pattern fits nothing.
+        if !value.is_empty() {
+            writeln!(text, "{key} = {}", quoted(value)).expect("writing to a string");
+        }
     };
     put("name", name);
     issue.into_iter().for_each(|issue| put("issue", issue));
@@ -48,7 +51,8 @@ pub fn entry(name: &str, issue: Option<&str>, stored: &Stored) -> String {
         for location in locations.iter().take(LINES_MAX) {
             let place = location.place.in_library();
             let file = place.file.file_name().unwrap_or_default().to_string_lossy();
-            let line = quoted(&format!("{file}:{}", place.line));
+            // On one line, or the rest of a name would be an entry of its own.
+            let line = quoted(&one_line(&format!("{file}:{}", place.line)));
             writeln!(text, "# line = {line}    # {}", one_line(&place.text))
                 .expect("writing to a string");
         }

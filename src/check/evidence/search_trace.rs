@@ -127,6 +127,9 @@ fn near_failure(
     limits: &Limits,
 ) -> Result<SearchTrace, NotShown> {
     let known = until(history, history.operation(failed).end);
+    if !known.has(last) {
+        return Err(NotShown::NoFailure);
+    }
     let end = known.operation(last).end;
     let mut events: Vec<HistoryEvent> = Events::new(&known).take_while(|e| e.time <= end).collect();
     let at = events.iter().rposition(|event| event.returns && event.id == last);

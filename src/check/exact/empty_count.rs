@@ -66,10 +66,9 @@ fn outnumbered(history: &History, empty: OperationId, producer: usize) -> Witnes
     let start = history.operation(empty).start;
     let adds = history.threads[producer].operations();
     let last = adds.iter().rposition(|add| add.op.adds() && add.end < start);
-    let add = last.map(|index| OperationId { thread: producer as u32, index: index as u32 });
-    let producer = producer as u32;
+    let index = last.expect("a surplus has an addition") as u32;
+    let addition = OperationId { thread: producer as u32, index };
     let explanation =
-        Explanation::Values(OfValues::EmptyWhileOutnumbered { removal: empty, producer });
-    let operations = add.into_iter().chain([empty]).collect();
-    Witness::new("empty-while-full", explanation, operations)
+        Explanation::Values(OfValues::EmptyWhileOutnumbered { removal: empty, addition });
+    Witness::new("empty-while-full", explanation, vec![addition, empty])
 }

@@ -34,8 +34,8 @@ pub fn contradiction(history: &History, failed: OperationId) -> Witness {
     let evidence = shortest(history, &ids, failed);
     let was_absent = evidence.from_start;
     let operations: Vec<_> = evidence.optional.into_iter().chain(evidence.certain).collect();
-    let explanation =
-        Explanation::Search(OfSearch::OfSet { failed, count: operations.len(), was_absent });
+    let count = operations.len();
+    let explanation = Explanation::Search(OfSearch::OfSet { failed, key, count, was_absent });
     Witness::new("set-answer", explanation, operations)
 }
 

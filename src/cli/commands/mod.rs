@@ -81,7 +81,8 @@ pub fn run(command: &Command) -> ExitCode {
     }
 }
 
-fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
+/// Carries out a command, and writes what it prints to `out`.
+pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
     match command {
         Command::Fuzz(args) => fuzz::run(args, out),
         Command::Merge(args) => merge::run(args, out),

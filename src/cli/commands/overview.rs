@@ -18,7 +18,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::Plan;
 use crate::finding::trust::Trusted;
 use crate::finding::{PAGE_FILE, Stored};
-use crate::fuzz::{Ending, Summary};
+use crate::fuzz::Summary;
 use crate::report::output::Output;
 use crate::report::overview;
 use crate::report::overview::Found;
@@ -48,7 +48,7 @@ pub fn circumstances(
         began: began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         seconds: statistics.elapsed.as_secs_f64(),
         rounds: statistics.rounds,
-        ended: ended(summary.ending).to_string(),
+        ended: summary.ending,
     }
 }
 
@@ -65,17 +65,6 @@ fn built(plan: &Plan, adapters: &Adapters) -> Result<Built> {
     let compiler = toolchain.compiler(Language::from_path(&request.source)?)?.identity();
     let packages = installed(&packages_in_use(toolchain, &request)?);
     Ok(Built { compiler, flags: request.flags, packages })
-}
-
-fn ended(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Time => "the time was up",
-        Ending::Rounds => "all rounds were done",
-        Ending::Findings => "there were as many findings as wanted",
-        Ending::Wanted => "the wanted finding was seen",
-        Ending::Stopped => "stopped by hand",
-        Ending::NotSequential => "the target fails even when called from one thread at a time",
-    }
 }
 
 /// Writes the page of the ledger's runs.

@@ -1,6 +1,6 @@
 //! The coverage of the controlled engine's rounds: schedules by policy, pairs of accesses, leaks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub struct Coverage {
     pub leaky_rounds: u64,
     pub leaked_blocks: u64,
     pub leaked_bytes: u64,
+    /// Libraries whose code the engine did not see: what they keep looks leaked.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unhooked: BTreeSet<String>,
     /// Calls by which the target's threads locked or waited for each other, and accesses of memory
     /// of other libraries.
     #[serde(default)]
@@ -76,6 +79,7 @@ impl Coverage {
         self.leaky_rounds += other.leaky_rounds;
         self.leaked_blocks += other.leaked_blocks;
         self.leaked_bytes += other.leaked_bytes;
+        self.unhooked.extend(other.unhooked);
         self.waits += other.waits;
     }
 

@@ -222,6 +222,11 @@ impl<'a> Worker<'a> {
                     }
                     return Ok(next_round);
                 }
+                Event::Stalled { round, seconds } => {
+                    self.long_round = None;
+                    self.send(Message::Warning(Warning::Stalled { round, seconds }));
+                    return Ok(Some(round + 1));
+                }
                 Event::Quiet => self.observe_call_rates(&harness),
             }
             self.send_counts();

@@ -61,6 +61,7 @@ impl FaultKind {
             FaultKind::Harmed(Ended::Damaged) => "damaged memory".to_string(),
             FaultKind::Harmed(Ended::Closed) => "closed descriptors".to_string(),
             FaultKind::Harmed(Ended::ThreadExit) => "thread exit".to_string(),
+            FaultKind::Harmed(Ended::Restricted) => "restricted process".to_string(),
             FaultKind::Detected(kind) => kind.name().to_string(),
         }
     }
@@ -74,7 +75,7 @@ pub fn names() -> Vec<String> {
     let kinds = kinds.chain(detected.map(FaultKind::Detected));
     kinds
         .chain([FaultKind::Exit(1), FaultKind::OutOfMemory, FaultKind::Killed])
-        .chain([Ended::Damaged, Ended::Closed, Ended::ThreadExit].map(FaultKind::Harmed))
+        .chain(Ended::ALL.map(FaultKind::Harmed))
         .map(|kind| kind.name())
         .collect()
 }

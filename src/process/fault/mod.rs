@@ -13,8 +13,9 @@ use std::fs::File;
 
 use crate::binary::symbols::{Source, SourceLines};
 use crate::core::history::History;
-use crate::trace::area::{Ended, Snapshot, Stage};
-use crate::trace::frame::{CodeRange, Deed, Detected, Steps, Who};
+use crate::core::operation::Status;
+use crate::trace::area::{DOES_RUN, DOES_WAIT, Ended, Snapshot, Stack, Stage};
+use crate::trace::frame::{Awaited, CodeRange, Deed, Detected, Steps, Wait, When, Who};
 use crate::trace::records::{Reader, RecordError};
 
 pub use kind::{FaultKind, Hang, names};
@@ -168,6 +169,43 @@ impl Fault {
                 self.history.threads.extend(read.unwrap_or_default());
             }
             self.history.threads.retain(|thread| !thread.operations().is_empty());
+        }
+    }
+
+    /// Adds where the threads are, of a process that hangs: those that the target holds up.
+    pub fn add_stacks(&mut self, stacks: Vec<Stack>) {
+        let keeper = self.threads;
+        for Stack { thread, does, code } in stacks {
+            let deed = match does {
+                DOES_RUN => Deed::Runs,
+                DOES_WAIT => Deed::Waits(Wait { on: Awaited::Other, address: 0, holder: None }),
+                address => Deed::Waits(Wait { on: Awaited::Futex, address, holder: None }),
+            };
+            let when = if thread == keeper { When::Keeper } else { self.when(thread) };
+            if code.is_empty() && !matches!(when, When::InCall(_)) {
+                continue;
+            }
+            let (who, mut code) = (Who { thread, when }, code.into_iter());
+            self.places.push(FaultPlace {
+                who,
+                deed,
+                code: code.next(),
+                backtrace: code.collect(),
+                location: None,
+                caller: None,
+            });
+        }
+    }
+
+    /// Where a thread is in its calls, by the history.
+    fn when(&self, thread: u32) -> When {
+        let clients = || self.history.threads.iter().filter(|own| own.client == thread);
+        let calls = clients().map(|own| own.operations().len()).sum::<usize>() as u32;
+        let last = clients().next_back().and_then(|own| own.operations().last());
+        match last.map(|last| last.status) {
+            None => When::BeforeCalls,
+            Some(Status::Pending) => When::InCall(calls),
+            Some(_) => When::AfterCall(calls),
         }
     }
 

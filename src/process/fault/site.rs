@@ -50,8 +50,12 @@ impl fmt::Display for Site {
 
 impl Fault {
     /// Where the fault is, without what differs between two sightings of it: the source lines, or
-    /// the functions of threads that were stopped at arbitrary places.
+    /// the functions of threads that were stopped at arbitrary places. None of a hang of native
+    /// threads: which of them wait behind those at fault, and in which functions, is by chance.
     pub fn site(&self) -> Option<Site> {
+        if self.kind == FaultKind::Hang {
+            return None;
+        }
         let mut sites: Vec<SiteLine> = Vec::new();
         for location in self.places.iter().filter_map(|place| place.location.as_ref()) {
             let anywhere = matches!(

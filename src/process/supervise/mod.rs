@@ -2,13 +2,20 @@
 //! With a recorder, the child process is the recorder: it starts the harness, and ends as the
 //! harness did, a little later.
 //!
+//! - `hang`: Notices that a harness makes no progress, asks where it hangs, and ends it.
 //! - `memory`: Watches how much memory a process takes while it makes no progress: a leak is no
 //!   hang.
 //! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
+//! - `stillness`: Decides whether a process that makes no progress hangs, from what its threads did
+//!   meanwhile.
+//! - `threads`: Reads what the threads of a process do from `/proc`.
 
+mod hang;
 mod memory;
 mod reading;
+mod stillness;
+mod threads;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -22,16 +29,19 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
 use super::descent::note_started;
-use super::fault::{Fault, FaultKind, Hang};
+use super::fault::{Fault, FaultKind};
 use crate::core::plan::{Engine, Job, OWN_FAILURE};
-use crate::trace::area::{Ended, Snapshot, Stage};
+use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
 use memory::MemoryWatch;
 use reading::{Message, Pipes, read_frames};
+use stillness::Stillness;
+
+pub use stillness::noticed_after;
 
 /// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -57,6 +67,12 @@ pub enum Event {
     Bye(Bye),
     /// The target ended the process, or hangs.
     Fault(Box<Fault>),
+    /// The process made no progress in this round for so long that it was killed, and nothing shows
+    /// that the target is the cause.
+    Stalled {
+        round: u64,
+        seconds: u64,
+    },
     /// Nothing happened within the interval between checks.
     Quiet,
 }
@@ -74,14 +90,18 @@ pub struct Harness {
     output_reader: std::thread::JoinHandle<()>,
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
-    progress: (u64, Instant),
+    progress: Progress,
+    /// The time since then.
+    stillness: Stillness,
+    looked: Instant,
     memory: MemoryWatch,
-    /// Whether SIGPROF makes the harness report where it hangs.
-    reports_hangs: bool,
+    /// SIGPROF asks the harness where it hangs: the controlled engine reports that as a fault of
+    /// its own, native threads note their stacks.
+    engine: Engine,
     /// The time of that signal.
     signalled: Option<Instant>,
-    /// The hang for which it was killed, and when; its last messages are still in the pipe.
-    hung: Option<(Hang, Instant)>,
+    /// Why it was killed that made no progress, and when; its last messages are still in the pipe.
+    hung: Option<(Event, Instant)>,
     /// The engine's counts of a round that a signal cut short.
     cut: Option<Box<Steps>>,
     round_first: u64,
@@ -130,9 +150,11 @@ impl Harness {
             output_reader,
             area,
             hang_max,
-            progress: (0, Instant::now()),
+            progress: Progress::default(),
+            stillness: Stillness::default(),
+            looked: Instant::now(),
             memory: MemoryWatch::new(&job.plan),
-            reports_hangs: job.plan.engine == Engine::Controlled,
+            engine: job.plan.engine,
             signalled: None,
             hung: None,
             cut: None,
@@ -147,12 +169,17 @@ impl Harness {
                 self.process = hello.process;
                 Ok(Event::Hello(hello))
             }
-            Ok(Message::Rounds(rounds)) => {
-                self.note_progress();
+            Ok(Message::Rounds(mut rounds)) => {
+                self.moves();
+                // The signal may have woken what hung.
+                rounds.retain(|round| !self.is_over(round.start.round, None));
                 Ok(Event::Rounds(rounds))
             }
+            Ok(Message::Part(part)) if self.is_over(part.start.round, Some(part.number)) => {
+                Ok(Event::Quiet)
+            }
             Ok(Message::Part(part)) => {
-                self.note_progress();
+                self.moves();
                 Ok(Event::Part(part))
             }
             Ok(Message::Detected(detected)) => {
@@ -182,70 +209,14 @@ impl Harness {
         String::from_utf8_lossy(&bytes.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// Checks that the process is alive and makes progress.
-    fn check_progress(&mut self) -> Result<Event> {
-        if let Some((_, killed)) = &self.hung {
-            let over = killed.elapsed() > GRACE;
-            return if over { self.find_fault() } else { Ok(Event::Quiet) };
-        }
-        if self.child.try_wait()?.is_some() {
-            // A process that the target forked may still hold the pipe open.
-            self.kill_group();
-            return Ok(Event::Quiet);
-        }
-        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
-        let (progress, waits_for_reader) = match &snapshot {
-            Some(snapshot) => (snapshot.progress(), snapshot.waits_for_reader()),
-            None => (0, false),
-        };
-        if progress != self.progress.0 || waits_for_reader {
-            self.progress.0 = progress;
-            self.note_progress();
-        }
-        let process = self.process.unwrap_or(self.child.id());
-        self.memory.look(process);
-        let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
-        if self.progress.1.elapsed() < patience {
-            return Ok(Event::Quiet);
-        }
-        if self.memory.is_filling() {
-            // It will end by itself, as what it is.
-            (self.progress.1, self.signalled) = (Instant::now(), None);
-            return Ok(Event::Quiet);
-        }
-        if self.reports_hangs && snapshot.is_some() && !self.had_time_to_answer() {
-            return Ok(Event::Quiet);
-        }
-        let (running, waiting) = thread_states(process);
-        self.kill()?;
-        let hang = Hang { seconds: patience.as_secs(), running, waiting };
-        self.hung = Some((hang, Instant::now()));
-        Ok(Event::Quiet)
-    }
-
-    fn note_progress(&mut self) {
-        (self.progress.1, self.signalled) = (Instant::now(), None);
-        self.memory.forget();
-    }
-
-    /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
-    fn had_time_to_answer(&mut self) -> bool {
-        if self.signalled.is_none()
-            && let Some(pid) = Pid::from_raw(self.child.id() as i32)
-        {
-            let _ = kill_process(pid, Signal::PROF);
-        }
-        self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
-    }
-
     /// The fault of a process that closed its pipe without a last frame.
     fn find_fault(&mut self) -> Result<Event> {
-        if let Some((hang, _)) = self.hung.take() {
-            let is_full = self.memory.is_full();
-            let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };
-            let mut fault = self.fault(kind);
-            fault.hang = (!is_full).then_some(hang);
-            return Ok(Event::Fault(Box::new(fault)));
+        if let Some((mut event, _)) = self.hung.take() {
+            self.wait_for_output();
+            if let Event::Fault(fault) = &mut event {
+                fault.output = self.output();
+            }
+            return Ok(event);
         }
         let patience = Instant::now();
         let patience_max = if self.recorder { RECORDER_MAX } else { GRACE };
@@ -254,7 +225,7 @@ impl Harness {
                 Some(status) => break status,
                 None if patience.elapsed() > patience_max => {
                     self.kill_group();
-                    break self.child.wait()?;
+                    break reap(&mut self.child)?;
                 }
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
@@ -298,9 +269,13 @@ impl Harness {
         fault
     }
 
+    fn snapshot(&self) -> Option<Snapshot> {
+        self.area.get().and_then(|area| Snapshot::read(area).ok())
+    }
+
     /// The current round: its number, its threads, and the bytes recorded so far.
     pub fn current_round(&self) -> Option<(u64, u32, u64)> {
-        let now = Snapshot::read(self.area.get()?).ok()?;
+        let now = self.snapshot()?;
         let bytes = now.records.iter().fold(0u64, |sum, (_, bytes)| sum.wrapping_add(*bytes));
         let threads = now.records.len() as u32 - 1;
         (now.stage == Stage::Calls).then_some((now.round, threads, bytes))
@@ -322,8 +297,7 @@ impl Harness {
     }
 
     fn is_sending(&self, round: u64) -> bool {
-        let snapshot = self.area.get().and_then(|area| Snapshot::read(area).ok());
-        snapshot.is_some_and(|now| now.round == round && now.stage == Stage::Sent)
+        self.snapshot().is_some_and(|now| now.round == round && now.stage == Stage::Sent)
     }
 
     /// Kills the harness; its recorder finishes the recording.
@@ -335,7 +309,7 @@ impl Harness {
             }
         }
         self.kill_group();
-        self.child.wait()?;
+        reap(&mut self.child)?;
         Ok(())
     }
 
@@ -359,7 +333,28 @@ impl Harness {
 impl Drop for Harness {
     fn drop(&mut self) {
         self.kill_group();
-        let _ = self.child.wait();
+        let _ = reap(&mut self.child);
+    }
+}
+
+/// Waits for the end of a process that was killed. A thread that has asked to be traced by this
+/// process (`PTRACE_TRACEME`) must be waited for by its own number: until then the process does not
+/// end.
+fn reap(child: &mut Child) -> std::io::Result<ExitStatus> {
+    let threads = format!("/proc/{}/task", child.id());
+    loop {
+        match child.try_wait()? {
+            // A stop of a traced process is no end.
+            Some(status) if status.stopped_signal().is_none() => return Ok(status),
+            _ => {}
+        }
+        let tasks = std::fs::read_dir(&threads).into_iter().flatten().flatten();
+        let numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse().ok());
+        for thread in numbers.filter(|thread| *thread != child.id() as i32) {
+            // Of a thread that this process does not trace it is an error that changes nothing.
+            let _ = waitpid(Pid::from_raw(thread), WaitOptions::NOHANG);
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -378,20 +373,4 @@ fn keep_output(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
         let surplus = kept.len().saturating_sub(OUTPUT_BYTES_MAX);
         kept.drain(..surplus);
     }
-}
-
-/// How many of a process's threads run and how many wait.
-fn thread_states(pid: u32) -> (u32, u32) {
-    let (mut running, mut waiting) = (0, 0);
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    for task in tasks {
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        // The state follows the command's name, which is in parentheses and may contain anything.
-        match stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()) {
-            Some('R') => running += 1,
-            Some(_) => waiting += 1,
-            None => {}
-        }
-    }
-    (running, waiting)
 }

@@ -113,13 +113,13 @@ impl Operations<'_> {
                     ),
                 }
             }
-            OfValues::EmptyWhileOutnumbered { removal, producer } => format!(
-                "{} by {} answered empty, but at every instant of the call thread {} had completed \
-                 more enqueues than there were successful dequeues of its values, finished or \
-                 under way.",
+            OfValues::EmptyWhileOutnumbered { removal, addition } => format!(
+                "{} by {} answered empty, but at every instant of the call {} had completed more \
+                 enqueues than there were successful dequeues of its values, finished or under \
+                 way.",
                 self.verb(*removal),
                 self.thread(*removal),
-                self.history.threads[*producer as usize].client
+                self.thread(*addition)
             ),
         }
     }

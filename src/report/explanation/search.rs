@@ -27,10 +27,10 @@ impl Operations<'_> {
             OfSearch::OfKey { failed, under_way, unwritten, expected } => {
                 self.no_order_of_key(*failed, under_way, *unwritten, expected)
             }
-            OfSearch::OfSet { failed, count, was_absent } => format!(
+            OfSearch::OfSet { failed, key, count, was_absent } => format!(
                 "Key {} was {}. No order of these {count} operations on it explains their \
                  answers; the one that none can bring about is {}.",
-                self.values(&self.history.args(*failed)[..1]),
+                self.value(*key),
                 match was_absent {
                     true => "absent at first",
                     false => "present or absent before, which makes no difference",

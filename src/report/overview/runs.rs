@@ -7,7 +7,7 @@ use super::Found;
 use super::chart::Chart;
 use super::html::{Cell, Row, Section, facts, grouped, percent, table};
 use crate::campaign::ledger::{Circumstances, Ledger, Part};
-use crate::fuzz::{Coverage, Point, Statistics};
+use crate::fuzz::{Coverage, Ending, Point, Statistics};
 use crate::report::coverage;
 use crate::report::explanation::undecided;
 use crate::report::progress::short;
@@ -177,7 +177,7 @@ fn rows(ledger: &Ledger, part: &Part) -> Vec<(&'static str, String)> {
     rows.push(("interlap", known.interlap.clone()));
     rows.push(("Began", date(known.began)));
     let (seconds, rounds) = (known.seconds, grouped(known.rounds));
-    rows.push(("Did", format!("{rounds} rounds in {seconds:.1} s; {}", known.ended)));
+    rows.push(("Did", format!("{rounds} rounds in {seconds:.1} s; {}", ended(known.ended))));
     rows
 }
 
@@ -194,6 +194,18 @@ fn date(seconds: u64) -> String {
     let year = year + 400 * era + u64::from(month <= 2);
     let (hour, minute) = (rest / 3600, rest / 60 % 60);
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// Why a run ended.
+fn ended(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Time => "the time was up",
+        Ending::Rounds => "all rounds were done",
+        Ending::Findings => "there were as many findings as wanted",
+        Ending::Wanted => "the wanted finding was seen",
+        Ending::Stopped => "stopped by hand",
+        Ending::NotSequential => "the target fails even when called from one thread at a time",
+    }
 }
 
 #[cfg(test)]

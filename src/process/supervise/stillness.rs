@@ -1,0 +1,200 @@
+//! Decides whether a process that makes no progress hangs, from what its threads did meanwhile.
+//! A thread that does not get a processor proves nothing. So the time that counts stands still
+//! while any thread of the process could run and hardly does: the whole process has had that much
+//! time, in which each of its threads slept or ran.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// So much longer must the picture stay the same, as a part of the patience, before it counts.
+const SECOND_LOOK_PART: u32 = 4;
+
+/// Processor time of a thread that can run counts so many times: a quarter of the patience is
+/// enough, as of the controlled engine's, because a busy machine cannot be the cause.
+const PROCESSOR_FACTOR: u32 = 4;
+
+/// A process is given up after so many times the patience, whatever it waits for.
+pub const HOPELESS_FACTOR: u32 = 12;
+
+/// The most time that one look accounts for: the supervisor itself may be stopped or starved, and
+/// has not seen what happened meanwhile.
+const LOOK_MAX: Duration = Duration::from_millis(200);
+
+/// The time after which a hang counts, on a machine with enough processors.
+pub fn noticed_after(patience: Duration) -> Duration {
+    patience + patience / SECOND_LOOK_PART
+}
+
+/// What the kernel says that a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits, for whatever it may be.
+    Sleeps,
+    /// It runs or waits for a processor.
+    Runnable,
+    /// By a signal or a debugger.
+    Stopped,
+}
+
+/// A thread when it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Thread {
+    pub number: u32,
+    pub state: State,
+    /// Its processor time so far.
+    pub processor: Duration,
+}
+
+/// What to think of a process that makes no progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may still be starved, stopped or slow.
+    Unsure,
+    /// The target is what holds it up.
+    Hangs,
+    /// Nothing is to be expected of it, and nothing shows that the target is the cause.
+    Hopeless,
+}
+
+/// The time since a process last made progress.
+#[derive(Debug, Default)]
+pub struct Stillness {
+    elapsed: Duration,
+    threads: HashMap<u32, Awake>,
+}
+
+/// A thread that did not always sleep.
+#[derive(Debug, Default)]
+struct Awake {
+    /// How long it was runnable or stopped.
+    time: Duration,
+    processor_before: Duration,
+    processor: Duration,
+}
+
+impl Awake {
+    /// How long it could not run although it would have.
+    fn starved(&self) -> Duration {
+        let ran = self.processor.saturating_sub(self.processor_before);
+        self.time.saturating_sub(ran * PROCESSOR_FACTOR)
+    }
+}
+
+impl Stillness {
+    /// Takes what the threads do now, so long after the last look.
+    pub fn look(&mut self, since: Duration, threads: &[Thread]) {
+        let since = since.min(LOOK_MAX);
+        self.elapsed += since;
+        self.threads.retain(|number, _| threads.iter().any(|thread| thread.number == *number));
+        for thread in threads {
+            let first = || Awake { processor_before: thread.processor, ..Awake::default() };
+            let awake = self.threads.entry(thread.number).or_insert_with(first);
+            awake.processor = thread.processor;
+            if thread.state != State::Sleeps {
+                awake.time += since;
+            }
+        }
+    }
+
+    /// The time in which no thread was starved.
+    fn counted(&self) -> Duration {
+        let starved = self.threads.values().map(Awake::starved).max();
+        self.elapsed.saturating_sub(starved.unwrap_or_default())
+    }
+
+    /// `is_in_target`: whether code of the target is under way.
+    pub fn verdict(&self, patience: Duration, is_in_target: impl FnOnce() -> bool) -> Verdict {
+        if self.counted() >= noticed_after(patience) && is_in_target() {
+            Verdict::Hangs
+        } else if self.elapsed >= patience * HOPELESS_FACTOR {
+            Verdict::Hopeless
+        } else {
+            Verdict::Unsure
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+    const INTERVAL: Duration = Duration::from_millis(50);
+
+    /// A thread that is always in this state and has this share of a processor.
+    type Habit = (State, f64);
+
+    /// The verdict after so many seconds, in which threads had these habits.
+    fn after(seconds: u64, in_target: bool, threads: &[Habit]) -> Verdict {
+        let mut stillness = Stillness::default();
+        let looks = seconds * 1000 / INTERVAL.as_millis() as u64;
+        for look in 0..=looks as u32 {
+            let thread = |(number, (state, share)): (usize, &Habit)| {
+                let processor = (INTERVAL * look).mul_f64(*share);
+                Thread { number: number as u32, state: *state, processor }
+            };
+            let since = if look == 0 { Duration::ZERO } else { INTERVAL };
+            let threads: Vec<Thread> = threads.iter().enumerate().map(thread).collect();
+            stillness.look(since, &threads);
+        }
+        stillness.verdict(PATIENCE, || in_target)
+    }
+
+    const ASLEEP: Habit = (State::Sleeps, 0.0);
+    const SPINS: Habit = (State::Runnable, 1.0);
+    const STARVED: Habit = (State::Runnable, 0.001);
+    const STOPPED: Habit = (State::Stopped, 0.0);
+
+    #[test]
+    fn threads_that_sleep_or_run_in_the_target_hang() {
+        for threads in [&[ASLEEP, ASLEEP][..], &[SPINS], &[SPINS, ASLEEP]] {
+            assert_eq!(after(13, true, threads), Verdict::Hangs, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn a_hang_is_confirmed_by_a_second_look() {
+        for (seconds, verdict) in
+            [(11, Verdict::Unsure), (12, Verdict::Unsure), (13, Verdict::Hangs)]
+        {
+            assert_eq!(after(seconds, true, &[ASLEEP]), verdict, "{seconds} s");
+        }
+    }
+
+    /// The barrier of the harness: no call has begun.
+    #[test]
+    fn nobody_is_accused_while_no_code_of_the_target_is_under_way() {
+        for threads in [&[ASLEEP][..], &[SPINS, SPINS], &[SPINS, STARVED]] {
+            assert_eq!(after(100, false, threads), Verdict::Unsure, "{threads:?}");
+            assert_eq!(after(120, false, threads), Verdict::Hopeless, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_gets_no_processor_proves_nothing() {
+        // The second thread waits for the first one, which holds the lock.
+        for threads in [&[STARVED][..], &[STARVED, ASLEEP], &[STARVED, SPINS], &[STOPPED, ASLEEP]] {
+            assert_eq!(after(100, true, threads), Verdict::Unsure, "{threads:?}");
+            assert_eq!(after(120, true, threads), Verdict::Hopeless, "{threads:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_spins_on_a_busy_machine_hangs_later() {
+        // One processor for ten: four tenths of the time count.
+        let share = (State::Runnable, 0.1);
+        assert_eq!(after(30, true, &[share]), Verdict::Unsure);
+        assert_eq!(after(32, true, &[share]), Verdict::Hangs);
+    }
+
+    /// Such as that of a person who stops interlap and lets it go on later.
+    #[test]
+    fn time_without_a_look_does_not_count() {
+        let mut stillness = Stillness::default();
+        for _ in 0..10 {
+            let sleeper = Thread { number: 1, state: State::Sleeps, processor: Duration::ZERO };
+            stillness.look(Duration::from_secs(3600), &[sleeper]);
+        }
+        assert_eq!(stillness.verdict(PATIENCE, || true), Verdict::Unsure);
+    }
+}
