@@ -10,7 +10,7 @@ use super::data::scope::{is_stream, refuse};
 use super::data::values::{AddedTwice, Values};
 use super::exact::removals::{Broken, any_bulk, any_open};
 use super::exact::{
-    counter, deque, fifo, lifo, log, per_producer, priority, ranges, relaxed, removals, set,
+    counter, deque, fifo, lifo, log, per_producer, pool, priority, ranges, relaxed, removals, set,
 };
 use super::search::{history as search, journal, keyed};
 use super::transactions;
@@ -59,10 +59,18 @@ fn checker(kind: Kind) -> Checker {
             let is_exact = !is_stream(case.history, case.spec) && log::is_exact(case.history);
             is_exact.then(|| verdict(log::judge(case.history)))
         }),
-        Kind::Fifo | Kind::Pool => Container(Rules {
+        Kind::Fifo => Container(Rules {
             judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
             sufficient: |case| !any_bulk(case.history),
             search: |case| case.search(),
+        }),
+        Kind::Pool => Container(Rules {
+            judge: |case| Ok(fifo::judge(case.history, case.spec, case.values()?)),
+            sufficient: |_| true,
+            search: |case| match case.values() {
+                Ok(values) => verdict(pool::judge(case.history, case.spec, values)),
+                Err(AddedTwice) => case.search(),
+            },
         }),
         Kind::FifoPerProducer => Container(Rules {
             judge: |case| Ok(per_producer::judge(case.history, case.spec, case.values()?)),
@@ -185,7 +193,7 @@ pub fn check<H: ?Sized, E: Explains<H>>(history: &H, model: &E, limits: &Limits)
 
 /// Decides any history by the general search alone, for comparison; [`check`] resorts to it where
 /// it must. Of `empty=count` and `bulk=run`, which are not about orders, it sees only what they
-/// imply.
+/// imply, unless some value was added twice.
 pub fn by_search(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     match refuse(history, spec) {
         Some(refusal) => Verdict::Inconclusive(refusal),

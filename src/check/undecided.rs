@@ -25,8 +25,6 @@ pub enum Undecided {
     Foreign(Kind, Op),
     /// A stream has no such operation.
     NotOfStreams(Op),
-    /// Some value was added twice, which hides the order of bulk results and what "empty" promises.
-    AddedTwice,
     /// A history of one thread has several.
     SeveralThreads,
     /// A commit may have had any timestamp.

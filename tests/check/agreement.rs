@@ -172,8 +172,8 @@ fn deque() {
 #[test]
 fn pool() {
     compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], SMALL, 100_000);
-    let shape = Shape { bulk: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
-    compare_small(&["pool"], shape, 100_000);
+    let shape = Shape { bulk: 40, pending: 30, threads: (2, 3), operations: (3, 6), ..SMALL };
+    compare_small(&["pool:empty=none", "pool:empty=lone", "pool"], shape, 50_000);
 }
 
 #[test]
@@ -235,14 +235,57 @@ fn per_producer_bulk() {
     }
 }
 
+/// Every model of queues, stacks and deques with every option.
+fn containers() -> Vec<String> {
+    let with = |kind: &str, option: &str, choices: &[&str]| -> Vec<String> {
+        choices.iter().map(|choice| format!("{kind}{option}={choice}")).collect()
+    };
+    let single = ["none", "lone", "strong"];
+    let mut all = Vec::new();
+    for kind in ["pool", "lifo", "deque", "priority-queue", "fifo-relaxed"] {
+        all.extend(with(kind, ":empty", &single));
+    }
+    let every = ["none", "lone", "count", "identity", "strong"];
+    let queues = [("fifo", &single[..]), ("fifo-per-producer", &every[..])];
+    for empty in queues.iter().flat_map(|(kind, empty)| with(kind, ":empty", empty)) {
+        all.extend(with(&empty, ",bulk", &["element", "run", "atomic"]));
+    }
+    all
+}
+
 #[test]
 fn histories_that_add_a_value_twice() {
-    let shape = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
-    compare_small(
-        &["fifo", "pool", "lifo", "deque", "priority-queue", "fifo-per-producer"],
-        shape,
-        20_000,
-    );
+    let specs = containers();
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    let shape = Shape {
+        duplicates: 50,
+        bulk: 30,
+        threads: (2, 3),
+        operations: (3, 6),
+        pending: 15,
+        ..SMALL
+    };
+    compare_small(&specs, shape, 2_500);
+}
+
+/// Up to twelve operations are always decided, whatever the model, the option and the values.
+#[test]
+fn no_short_history_is_undecided() {
+    let keyed = ["set", "range-set", "map", "kv", "register", "counter", "log"];
+    let specs = containers().into_iter().chain(keyed.map(str::to_string));
+    for (at, text) in specs.enumerate() {
+        let spec = spec(&text);
+        let mut random = Random::new(500 + at as u64);
+        for number in 0..crate::how_many(400) {
+            let (duplicates, bulk) = ([0, 50, 95][number % 3], [0, 50][number % 2]);
+            let operations = (9, 12);
+            let shape = Shape { kind: spec.kind, duplicates, bulk, operations, ..SMALL };
+            let history = history(shape, &mut random);
+            let verdict = check(&history, &spec, &Limits::default());
+            let is_decided = !matches!(verdict, Verdict::Inconclusive(_));
+            assert!(is_decided, "{text}: {verdict:?}\n{}", show(&history));
+        }
+    }
 }
 
 #[test]
@@ -272,8 +315,6 @@ fn a_million_of_each() {
         let specs = ["none", "lone", "strong"].map(|empty| format!("{kind}:empty={empty}"));
         let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
         compare_small(&specs, SMALL, MILLION);
-        let twice = Shape { duplicates: 40, operations: (3, 7), ..SMALL };
-        compare_small(&[kind], twice, MILLION);
     }
     compare_small(&PER_PRODUCER, SMALL, MILLION);
     let bulk = Shape { bulk: 40, threads: (2, 3), operations: (3, 6), ..SMALL };
@@ -283,6 +324,9 @@ fn a_million_of_each() {
         compare_small(&specs, bulk, MILLION);
     }
     compare_small(&["pool"], bulk, MILLION);
+    let specs = containers();
+    let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+    compare_small(&specs, Shape { duplicates: 50, ..bulk }, MILLION / 10);
     streams::compare(MILLION);
     transactions::compare("snapshot", MILLION);
     transactions::compare("serializable", MILLION);

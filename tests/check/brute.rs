@@ -10,6 +10,7 @@ use interlap::model::{
     Relaxed, Sequence, Spec, Texts,
 };
 
+use super::random::{Record, written};
 use super::{store, streams};
 
 /// One linearization point of an operation.
@@ -21,8 +22,69 @@ struct Part<'a> {
     after: u64,
 }
 
-/// Whether some order explains the history.
+/// Whether some order explains the history. Equal values of a queue are told apart in every way: a
+/// history is explained if it is with some choice of who took which.
 pub fn explained(history: &History, spec: &Spec) -> bool {
+    match spec.kind.family() {
+        Family::Queue => Relabeling::new(history).any(&mut |distinct| is_explained(distinct, spec)),
+        _ => is_explained(history, spec),
+    }
+}
+
+/// All histories that become one when values are told apart no more.
+struct Relabeling {
+    records: Vec<Vec<Record>>,
+    drained: bool,
+    /// The values of additions; which of them are taken.
+    added: Vec<(i64, bool)>,
+    /// The values of results: thread, operation, place.
+    taken: Vec<(usize, usize, usize)>,
+}
+
+impl Relabeling {
+    fn new(history: &History) -> Relabeling {
+        let (mut added, mut taken) = (Vec::new(), Vec::new());
+        let mut records: Vec<Vec<Record>> = vec![Vec::new(); history.threads.len()];
+        for id in history.ids() {
+            let Operation { op, status, start, end, .. } = *history.operation(id);
+            let (mut args, results) = (history.args(id).to_vec(), history.results(id).to_vec());
+            if matches!(op, Op::Enqueue | Op::EnqueueBulk) {
+                for value in &mut args {
+                    added.push((*value, status == Status::Full));
+                    *value = added.len() as i64;
+                }
+            } else {
+                let at = (id.thread as usize, id.index as usize);
+                taken.extend((0..results.len()).map(|place| (at.0, at.1, place)));
+            }
+            records[id.thread as usize].push(Record { op, status, start, end, args, results });
+        }
+        Relabeling { records, drained: history.drained, added, taken }
+    }
+
+    /// Whether any of them is as `wanted`.
+    fn any(&mut self, wanted: &mut impl FnMut(&History) -> bool) -> bool {
+        let Some((thread, at, place)) = self.taken.pop() else {
+            return wanted(&History { drained: self.drained, ..written(&self.records) });
+        };
+        let value = self.records[thread][at].results[place];
+        let mut found = false;
+        for number in 0..self.added.len() {
+            if found || self.added[number] != (value, false) {
+                continue;
+            }
+            self.added[number].1 = true;
+            self.records[thread][at].results[place] = number as i64 + 1;
+            found = self.any(wanted);
+            self.added[number].1 = false;
+        }
+        self.records[thread][at].results[place] = value;
+        self.taken.push((thread, at, place));
+        found
+    }
+}
+
+fn is_explained(history: &History, spec: &Spec) -> bool {
     if spec.empty == Empty::Count && !counts_right(history) {
         return false;
     }
@@ -121,7 +183,9 @@ fn parts<'a>(history: &'a History, spec: &Spec) -> Vec<Part<'a>> {
         } else if op == Op::EnqueueBulk {
             for (at, value) in added(history, id).iter().enumerate() {
                 let args = std::slice::from_ref(value);
-                let after = if at == 0 { 0 } else { 1 << (first + at - 1) };
+                // A pool has no order.
+                let is_free = at == 0 || spec.kind == Kind::Pool;
+                let after = if is_free { 0 } else { 1 << (first + at - 1) };
                 add(Call { op: Op::Enqueue, args, results: &[], ..call }, after);
             }
         } else if status.is_open() {

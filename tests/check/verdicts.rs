@@ -247,28 +247,71 @@ fn limits_make_a_check_inconclusive() {
     assert_eq!(reason(&stranger, &Limits::default()), foreign);
 }
 
+fn add(client: u32, values: &[i64], timebox: (u64, u64)) -> Line<'_> {
+    (client, Op::EnqueueBulk, values, OK, &[], timebox)
+}
+
+fn take(client: u32, values: &[i64], timebox: (u64, u64)) -> Line<'_> {
+    (client, Op::DequeueBulk, &[9], OK, values, timebox)
+}
+
+/// What the model promises of producers holds if it does with some choice of who added which.
 #[test]
-fn values_added_twice_make_some_promises_inconclusive() {
-    let twice = |last: Line| {
-        let add = (1, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
-        let again = (2, Op::Enqueue, &[7][..], OK, &[][..], (1, 2));
-        history(&[add, again, last])
+fn values_added_twice_are_told_apart_in_every_way() {
+    let of = |lines: &[Line], spec: &str| {
+        let spec = spec.parse::<Spec>().expect(spec);
+        match check(&history(lines), &spec, &Limits::default()) {
+            Verdict::Consistent => true,
+            Verdict::Violation(_) => false,
+            Verdict::Inconclusive(why) => panic!("{why:?}"),
+        }
     };
-    let verdict = |history: &History, spec: &str| {
-        check(history, &spec.parse::<Spec>().expect(spec), &Limits::default())
-    };
-    let both = twice((3, Op::DequeueBulk, &[2], OK, &[7, 7], (3, 4)));
-    assert_eq!(verdict(&both, "fifo"), Verdict::Consistent);
-    assert_eq!(verdict(&both, "fifo-per-producer:bulk=atomic"), Verdict::Consistent);
-    let empty = twice((3, Op::Dequeue, &[], Status::Empty, &[], (1, 4)));
-    assert_eq!(verdict(&empty, "fifo-per-producer"), Verdict::Consistent);
-    let undecided = [
-        verdict(&both, "fifo-per-producer"),
-        verdict(&both, "fifo:bulk=run"),
-        verdict(&empty, "fifo-per-producer:empty=count"),
-    ];
-    for verdict in undecided {
-        assert_eq!(verdict, Verdict::Inconclusive(Undecided::AddedTwice));
+    let models = ["fifo-per-producer", "fifo-per-producer:bulk=run", "fifo:bulk=run"];
+    let twice = [add(1, &[7], (1, 2)), add(2, &[7], (1, 2))];
+    for model in models {
+        assert!(of(&[twice[0], twice[1], take(3, &[7, 7], (3, 4))], model), "{model}");
+        assert!(!of(&[twice[0], twice[1], take(3, &[7, 7, 7], (3, 4))], model), "{model}");
+    }
+    // Whoever took 7 took that between 1 and 3.
+    let parts = [add(1, &[1, 7, 3], (1, 2)), add(2, &[7], (5, 6))];
+    let apart = [parts[0], parts[1], take(3, &[1, 3], (3, 9)), take(4, &[7], (3, 9))];
+    assert_eq!(models.map(|model| of(&apart, model)), [true, false, false]);
+    let whole = [parts[0], parts[1], take(3, &[1, 7, 3], (3, 9)), take(4, &[7], (3, 9))];
+    assert_eq!(models.map(|model| of(&whole, model)), [true; 3]);
+    // Both of the first producer's are taken, and nobody takes the other 7: 8 does not leave first.
+    let empty = (5, Op::Dequeue, &[][..], Status::Empty, &[][..], (5, 6));
+    let before = [add(1, &[7, 8], (1, 2)), add(2, &[7], (1, 2)), take(3, &[7], (3, 4)), empty];
+    let counts = |last| of(&[&before[..], &[last]].concat(), "fifo-per-producer:empty=count");
+    assert!(!counts(take(4, &[8], (4, 9))));
+    assert!(counts(take(4, &[8, 7], (4, 9))));
+}
+
+/// Far more elements move at once than a search can follow.
+#[test]
+fn bulk_calls_of_a_pool_are_decided_whatever_their_size() {
+    let added: Vec<i64> = (0..600).collect();
+    let taken: Vec<i64> = (0..600).rev().collect();
+    let mut lines: Vec<Line> = Vec::new();
+    for (client, values) in (0..).zip(added.chunks(100)) {
+        lines.push(add(client, values, (1, 50)));
+    }
+    for (client, values) in (6..).zip(taken.chunks(150)) {
+        lines.push((client, Op::DequeueBulk, &[150], OK, values, (20, 60)));
+    }
+    let empty = (12, Op::Dequeue, &[][..], Status::Empty, &[][..], (70, 71));
+    let verdict =
+        |lines: &[Line]| check(&history(lines), &Spec::new(Kind::Pool), &Limits::default());
+    lines.push(empty);
+    assert_eq!(verdict(&lines), Verdict::Consistent);
+    // Nobody is known to have taken 150 of them: there was a call that may have, or one for less.
+    lines.remove(6);
+    assert!(matches!(verdict(&lines), Verdict::Violation(_)));
+    for (most, is_good) in [(150, true), (149, false)] {
+        let asked = [most];
+        let open = (13, Op::DequeueBulk, &asked[..], Status::Pending, &[][..], (30, NEVER));
+        let verdict = verdict(&[&lines[..], &[open]].concat());
+        assert_eq!(verdict == Verdict::Consistent, is_good, "{verdict:?}");
+        assert!(!matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
     }
 }
 

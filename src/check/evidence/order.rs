@@ -60,7 +60,7 @@ pub fn order(history: &History, spec: &Spec, limits: &Limits) -> Result<Order, N
     }
     let values = Values::from_history(history).ok();
     let steps = Steps::new(history, spec, values.as_ref());
-    if !steps.decidable() {
+    if !steps.knows_producers() {
         return Err(NotShown::AddedTwice);
     }
     with_object(history, spec, Seek { history, spec, steps: &steps, limits })

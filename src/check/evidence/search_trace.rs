@@ -155,7 +155,7 @@ fn trace(
     let (history, places) = prune(history, spec, settled);
     let (values, region) = (Values::from_history(&history).ok(), Region { places, begin, end });
     let steps = Steps::new(&history, spec, values.as_ref());
-    if !steps.decidable() {
+    if !steps.knows_producers() {
         return Err(NotShown::AddedTwice);
     }
     let near = Near { history: &history, spec, steps: &steps, region: &region, limits };

@@ -1,6 +1,6 @@
-//! Checks a queue, or a pool, which is a queue without order. Exact where no operation moves more
-//! than one value and every dequeue has an answer; otherwise a broken rule is a violation, and the
-//! general search decides the rest.
+//! Checks a queue, or a pool, which is a queue without order. Exact where every dequeue has an
+//! answer and, of a queue, no operation moves more than one value; otherwise a broken rule is a
+//! violation, and [`super::pool`] or the general search decides the rest.
 //!
 //! The rules are the four bad patterns of Henzinger, Sezgin and Vafeiadis (CONCUR 2013) and of
 //! Bouajjani, Emmi, Enea and Hamza (ICALP 2015): a value from nowhere, a value taken twice, two
@@ -10,7 +10,7 @@
 //!
 //! Of a pool the third pattern says nothing, and the others suffice: a value whose addition and
 //! removal overlap can pass through in an instant; any other need only be inside from the end of
-//! the one to the start of the other.
+//! the one to the start of the other. Each element of a bulk call is so for itself.
 //!
 //! On 24 operations of 3 threads it is 130 times as fast as the general search (bench `checking`)
 //! (fifo; a pool 12 times).

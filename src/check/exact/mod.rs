@@ -14,6 +14,7 @@
 //! - `lifo`: Checks a stack.
 //! - `log`: Checks a log: appends of distinct values, reads of positions and looks at the tail.
 //! - `per_producer`: Checks a queue that keeps the order of each producer.
+//! - `pool`: Checks a pool of which some removal has no answer, exactly.
 //! - `priority`: Checks a priority queue.
 //! - `ranges`: Checks sets that also count, rank, select and list their keys.
 //! - `ranks`: Numbers the invocations and responses that move each value among all events, and
@@ -38,6 +39,7 @@ pub mod keys;
 pub mod lifo;
 pub mod log;
 pub mod per_producer;
+pub mod pool;
 pub mod priority;
 pub mod ranges;
 pub mod ranks;

@@ -246,6 +246,33 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         Ok(true)
     }
 
+    /// Replaces every state by those that `change` appends, which does more than take a step: it is
+    /// told how many there may be. Says whether any is left; if none is, the frontier stays as it
+    /// was.
+    pub fn change(
+        &mut self,
+        frontier: &mut Frontier<O, M::State>,
+        change: impl Fn(&M::State, usize, &mut Vec<M::State>),
+    ) -> Result<bool, Exhausted> {
+        self.reached.clear();
+        self.visited.clear();
+        self.weight = 0;
+        let most = self.limits.configurations_max;
+        for Configuration { done, state } in &frontier.configurations {
+            change(state, most, &mut self.next);
+            for state in self.next.drain(..) {
+                self.weight += self.model.weight(&state);
+                self.reached.insert(Configuration { done: *done, state });
+            }
+            self.spend()?;
+        }
+        if self.reached.items.is_empty() {
+            return Ok(false);
+        }
+        frontier.configurations = self.reached.items.drain(..).collect();
+        Ok(true)
+    }
+
     /// The steps of `mask` return, whether they took effect or not.
     pub fn release(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
         frontier.used &= !mask;

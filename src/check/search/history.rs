@@ -5,23 +5,24 @@
 use super::frontier::{Exhausted, Search};
 use super::minimize_witness;
 use super::position::Position;
+use super::producer_choices::ProducerChoices;
 use super::producer_ranges::ProducerRanges;
 use super::steps::{Step, Steps};
 use super::strings::AllStrings;
 use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
-use crate::check::data::events::Events;
+use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
-use crate::check::data::values::{Values, added_by};
+use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
-use crate::check::undecided::Undecided;
 use crate::check::verdict::{Limits, Verdict, Witness};
-use crate::core::history::{History, OperationId};
+use crate::core::history::{Entry, History, Operation, OperationId, Thread};
 use crate::core::operation::Status;
 use crate::model::{
     Bag, Call, Counter, Dictionary, Expect, Kind, Log, Model, OrderedSet, Producers, Relaxed,
     Sequence, Spec, Stream, Texts,
 };
+use rustc_hash::FxHashSet;
 
 /// What may be spent on each part of a history of which a shorter witness is sought.
 const PART_LIMITS: Limits = Limits {
@@ -35,11 +36,25 @@ const PART_LIMITS: Limits = Limits {
 
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
-    let steps = Steps::new(history, spec, values);
-    if !steps.decidable() {
-        return Verdict::Inconclusive(Undecided::AddedTwice);
+    let by_range = spec.kind == Kind::FifoPerProducer && values.is_some();
+    let alike = if by_range { None } else { untaken_alike(history, spec) };
+    match search(alike.as_ref().unwrap_or(history), spec, values, limits) {
+        // In its own values.
+        Verdict::Violation(Witness { rule: "lost", .. }) => Verdict::Violation(left_over(history)),
+        verdict => verdict,
     }
+}
+
+fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
+    let steps = Steps::new(history, spec, values);
     match spec.kind {
+        _ if !steps.knows_producers() => {
+            let model = ProducerChoices::new(history, spec);
+            let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
+                model.event(event, state, most, next);
+            };
+            verdict(walk(history, spec, &steps, &model, Some(&observe), limits))
+        }
         // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
         Kind::FifoPerProducer if let Some(values) = values => {
@@ -47,6 +62,37 @@ pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &L
         }
         _ => with_object(history, spec, Run { history, spec, steps: &steps, limits }),
     }
+}
+
+/// The history with one value in place of all that no removal answered: no answer tells these
+/// apart, so neither need the states of a queue, stack or deque. None where it would be the same.
+fn untaken_alike(history: &History, spec: &Spec) -> Option<History> {
+    use Kind::{Deque, Fifo, FifoPerProducer, FifoRelaxed, Lifo, Pool};
+    if !matches!(spec.kind, Deque | Fifo | FifoPerProducer | FifoRelaxed | Lifo | Pool) {
+        return None;
+    }
+    let threads = &history.threads;
+    let all = |values: fn(&Thread, &Operation) -> Vec<i64>| {
+        threads.iter().flat_map(move |t| t.operations().iter().flat_map(move |o| values(t, o)))
+    };
+    let taken: FxHashSet<i64> = all(|thread, o| taken_by(thread, o).to_vec()).collect();
+    let mut untaken = all(|t, o| added_by(t, o).to_vec()).filter(|value| !taken.contains(value));
+    let one = untaken.next()?;
+    untaken.find(|value| *value != one)?;
+    let mut alike = history.without_threads();
+    for thread in threads {
+        let mut renamed = Thread::new(thread.client);
+        for entry in thread.entries() {
+            let name = |value: &i64| if taken.contains(value) { *value } else { one };
+            let args: Vec<i64> = match entry.op.adds() {
+                true => entry.args.iter().map(name).collect(),
+                false => entry.args.to_vec(),
+            };
+            renamed.push(Entry { args: &args, ..entry }).expect("as it was");
+        }
+        alike.threads.push(renamed);
+    }
+    Some(alike)
 }
 
 /// What is done with a sequential object, whatever its type.
@@ -110,12 +156,20 @@ pub fn run<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Verdict {
-    match walk(history, spec, steps, model, limits) {
+    verdict(walk(history, spec, steps, model, None, limits))
+}
+
+fn verdict(walked: Result<Option<Witness>, Exhausted>) -> Verdict {
+    match walked {
         Ok(None) => Verdict::Consistent,
         Ok(Some(witness)) => Verdict::Violation(witness),
         Err(exhausted) => Verdict::Inconclusive(exhausted.into()),
     }
 }
+
+/// What an event does to a state, beyond the steps of its call: appends the states after it; as
+/// many as there may be, and one more.
+type Observe<'o, S> = &'o dyn Fn(&HistoryEvent, &S, usize, &mut Vec<S>);
 
 /// Follows the events; the first return that no configuration survives is the witness.
 fn walk<'a, M: Model<Call<'a>>>(
@@ -123,6 +177,7 @@ fn walk<'a, M: Model<Call<'a>>>(
     spec: &Spec,
     steps: &Steps<'a>,
     model: &M,
+    observe: Option<Observe<M::State>>,
     limits: &Limits,
 ) -> Result<Option<Witness>, Exhausted> {
     let mut search = Search::new(model, limits);
@@ -130,6 +185,12 @@ fn walk<'a, M: Model<Call<'a>>>(
     let mut removals = OpenRemovals::new(history.threads.len());
     let mut parts: Few<Step> = Few::new();
     for event in Events::new(history) {
+        if let Some(observe) = observe {
+            let change = |state: &_, most, next: &mut _| observe(&event, state, most, next);
+            if !search.change(&mut position.frontier, change)? {
+                return Ok(Some(unexplained(event.id, position.under_way())));
+            }
+        }
         let removes = event.operation.op.removes();
         if !event.returns {
             steps.fill(event.id, &mut parts);
@@ -153,7 +214,8 @@ fn walk<'a, M: Model<Call<'a>>>(
     Ok(None)
 }
 
-fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
+/// No order has an answer, of those under way when it came.
+pub fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
     let explanation = Explanation::Search(OfSearch::NoOrder {
         failed,
         under_way: others.clone(),
@@ -164,11 +226,11 @@ fn unexplained(failed: OperationId, others: Vec<OperationId>) -> Witness {
 }
 
 /// Something remains after the structure answered empty: the values that nobody took.
-fn left_over(history: &History) -> Witness {
+pub fn left_over(history: &History) -> Witness {
     let mut taken: Vec<i64> = Vec::new();
     for thread in &history.threads {
         let removals = thread.operations().iter();
-        taken.extend(removals.flat_map(|o| crate::check::data::values::taken_by(thread, o)));
+        taken.extend(removals.flat_map(|o| taken_by(thread, o)));
     }
     let (mut values, mut operations) = (Vec::new(), Vec::new());
     for id in history.ids() {

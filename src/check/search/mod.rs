@@ -14,6 +14,9 @@
 //! - `parallel`: Judges independent keys on several threads.
 //! - `position`: The configurations that are left at a time of a history, and the operations under
 //!   way there: what every general search moves forward, from invocation to response.
+//! - `producer_choices`: A queue to which some value was added twice, as a sequential object that
+//!   knows the producer of each value: the order of bulk results and the promise of `empty=count`
+//!   are about producers.
 //! - `producer_ranges`: A queue that keeps the order of each producer, as a sequential object for
 //!   the general search whose state is two numbers a producer, however much the queue holds.
 //! - `steps`: Finds the steps at which an operation takes effect: one for most; one for each
@@ -32,6 +35,7 @@ pub mod keyed;
 pub mod minimize_witness;
 pub mod parallel;
 pub mod position;
+pub mod producer_choices;
 pub mod producer_ranges;
 pub mod steps;
 pub mod strings;

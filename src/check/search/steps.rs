@@ -50,9 +50,10 @@ impl<'a> Steps<'a> {
         Steps { history, spec: *spec, values, producers, untaken: added.saturating_sub(taken) }
     }
 
-    /// Whether the model's promises can be decided: the producer of a value, and its position among
-    /// the others, are known only where every value is added once.
-    pub fn decidable(&self) -> bool {
+    /// Whether the producers of values are known as far as the model's promises are about them.
+    /// Where some value was added twice they may have to be chosen: see
+    /// [`super::producer_choices`].
+    pub fn knows_producers(&self) -> bool {
         let Spec { kind, empty, bulk, .. } = self.spec;
         let any = |test: &dyn Fn(&Thread, &Operation) -> bool| {
             let threads = self.history.threads.iter();
@@ -95,7 +96,8 @@ impl<'a> Steps<'a> {
         for (at, value) in call.added().iter().enumerate() {
             let args = std::slice::from_ref(value);
             let call = Call { op: Op::Enqueue, args, results: &[], ..call };
-            steps.push(Step { call, after: previous(at) });
+            let after = if self.spec.kind == Kind::Pool { 0 } else { previous(at) };
+            steps.push(Step { call, after });
         }
     }
 
@@ -117,7 +119,11 @@ impl<'a> Steps<'a> {
             let results = std::slice::from_ref(value);
             let before = match self.spec.kind {
                 Kind::FifoPerProducer => {
-                    let same = |other: &i64| producer(other) == producer(value);
+                    // Equal values are taken in their order, which makes no difference.
+                    let same = |other: &i64| match self.values {
+                        Some(_) => producer(other) == producer(value),
+                        None => other == value,
+                    };
                     call.results[..at].iter().rposition(same).map(|other| other + 1)
                 }
                 Kind::Pool | Kind::FifoRelaxed => None,

@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(tested.untested(), None);
         let none = Statistics { rounds: 0, warm_up: 16, ..tested.clone() };
         assert_eq!(none.untested(), Some(Untested::NoRound));
-        let undecided = |rounds| [(Undecided::AddedTwice, rounds)].into();
+        let undecided = |rounds| [(Undecided::LacksTimestamp, rounds)].into();
         let few = Statistics { inconclusive: undecided(199), ..tested.clone() };
         assert_eq!(few.untested(), Some(Untested::Undecided { rounds: 200, decided: 1 }));
         let some = Statistics { inconclusive: undecided(198), ..tested.clone() };

@@ -51,21 +51,20 @@ impl Harness {
             self.moves();
             return Ok(Event::Quiet);
         }
+        self.memory.look(self.process.unwrap_or(self.child.id()));
         let threads = self.threads();
         self.stillness.look(self.looked.elapsed(), &threads);
         self.looked = Instant::now();
-        self.memory.look(self.process.unwrap_or(self.child.id()));
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
         let is_in_target = || snapshot.as_ref().is_none_or(|now| self.is_in_target(now));
-        let verdict = self.stillness.verdict(patience, is_in_target);
-        if verdict != Verdict::Unsure && self.memory.is_filling() {
-            // It will end by itself, as what it is.
-            self.wait_anew();
-            return Ok(Event::Quiet);
-        }
-        match verdict {
+        match self.stillness.verdict(patience, is_in_target) {
             Verdict::Unsure => Ok(Event::Quiet),
             Verdict::Hopeless => self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs()),
+            Verdict::Hangs if self.memory.is_filling() => {
+                // It will end by itself, as what it is.
+                self.wait_anew();
+                Ok(Event::Quiet)
+            }
             Verdict::Hangs => {
                 let controlled = self.engine == Engine::Controlled && snapshot.is_some();
                 if controlled && !self.had_time_to_answer() {
@@ -104,7 +103,8 @@ impl Harness {
         Ok(Event::Quiet)
     }
 
-    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process.
+    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process. It is
+    /// no hang but out of memory if it has filled that.
     fn end_hang(&mut self, hang: Hang) -> Result<Event> {
         let is_full = self.memory.is_full();
         let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };

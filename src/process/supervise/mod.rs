@@ -91,10 +91,10 @@ pub struct Harness {
     area: Arc<OnceLock<File>>,
     hang_max: Duration,
     progress: Progress,
+    memory: MemoryWatch,
     /// The time since then.
     stillness: Stillness,
     looked: Instant,
-    memory: MemoryWatch,
     /// SIGPROF asks the harness where it hangs: the controlled engine reports that as a fault of
     /// its own, native threads note their stacks.
     engine: Engine,
@@ -151,9 +151,9 @@ impl Harness {
             area,
             hang_max,
             progress: Progress::default(),
+            memory: MemoryWatch::new(&job.plan),
             stillness: Stillness::default(),
             looked: Instant::now(),
-            memory: MemoryWatch::new(&job.plan),
             engine: job.plan.engine,
             signalled: None,
             hung: None,

@@ -18,11 +18,6 @@ pub fn reason(undecided: &Undecided) -> String {
         Undecided::NotOfStreams(op) => {
             format!("a log with append_batch or read_all has no operation {}", op.name())
         }
-        Undecided::AddedTwice => {
-            "some value was added twice, so neither the order within bulk results nor the counts \
-             behind empty answers can be judged: add distinct values"
-                .to_string()
-        }
         Undecided::SeveralThreads => {
             "the history has several threads, or its client went on after a call of unknown \
              outcome: check it as a concurrent history"
