@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::check::{self, Events, Limits, Online, Overlap, Undecided, Verdict};
+use crate::check::{self, Events, Exhausted, Limits, Online, Overlap, Undecided, Verdict};
 use crate::core::history::{History, Thread};
 use crate::core::operation::Status;
 use crate::finding::Circumstance;
@@ -30,6 +30,18 @@ pub struct OnlineResult {
     pub history: History,
     /// That operations were pruned, if there were any.
     pub circumstance: Option<Circumstance>,
+    /// Calls that returned, and the first of these that some order is known to explain.
+    pub returned: u64,
+    pub explained: u64,
+}
+
+impl OnlineResult {
+    /// Calls that nothing was decided about for want of time, where those before are explained.
+    pub fn unjudged(&self) -> Option<u64> {
+        let late = self.verdict == Verdict::Inconclusive(Exhausted::Deadline.into());
+        let unjudged = self.returned.saturating_sub(self.explained);
+        (late && self.explained > 0 && unjudged > 0).then_some(unjudged)
+    }
 }
 
 impl OnlineRound {
@@ -59,13 +71,14 @@ impl OnlineRound {
         if let Some(error) = self.error {
             let (verdict, history) =
                 (Verdict::Inconclusive(Undecided::OutOfOrder(error)), History::default());
-            return OnlineResult { verdict, history, circumstance: None };
+            let (returned, explained) = (self.online.returned(), 0);
+            return OnlineResult { verdict, history, circumstance: None, returned, explained };
         }
         self.online.look_at_rest();
-        let returned = self.online.returned();
+        let (returned, explained) = (self.online.returned(), self.online.explained());
         let (verdict, history) = self.online.finish(drained);
         let circumstance = pruned(&history, returned);
-        OnlineResult { verdict, history, circumstance }
+        OnlineResult { verdict, history, circumstance, returned, explained }
     }
 
     /// The result of a round that ended early. `rest` has the calls after the last part, if they
@@ -113,4 +126,25 @@ fn feed(online: &mut Online, history: History) -> Result<(), crate::core::histor
         online.answer(client, Status::Unknown, &[], last)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_explained_before_the_time_was_over_counts() {
+        let result = |why: Exhausted, explained| OnlineResult {
+            verdict: Verdict::Inconclusive(why.into()),
+            history: History::default(),
+            circumstance: None,
+            returned: 100,
+            explained,
+        };
+        assert_eq!(result(Exhausted::Deadline, 70).unjudged(), Some(30));
+        // Nothing was looked at, or the end of all is what was not decided.
+        assert_eq!(result(Exhausted::Deadline, 0).unjudged(), None);
+        assert_eq!(result(Exhausted::Deadline, 100).unjudged(), None);
+        assert_eq!(result(Exhausted::Steps(9), 70).unjudged(), None);
+    }
 }

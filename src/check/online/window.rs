@@ -81,6 +81,8 @@ pub struct Online {
     open: Vec<OpenCall>,
     now: u64,
     returned: u64,
+    /// Calls that had returned at the last look after which an order explained them all.
+    explained: u64,
     /// When those returned that came after the last look, in any order.
     fresh: Vec<u64>,
     /// Operations that the last look left.
@@ -108,6 +110,7 @@ impl Online {
             open: Vec::new(),
             now: 0,
             returned: 0,
+            explained: 0,
             fresh: Vec::new(),
             held: 0,
             held_max: 0,
@@ -226,6 +229,11 @@ impl Online {
         self.found.as_ref().map_or(self.returned, |found| found.returned)
     }
 
+    /// Calls that had returned at the last look after which an order explained all of them.
+    pub fn explained(&self) -> u64 {
+        self.explained
+    }
+
     /// Operations that are held now, and the most that ever were.
     pub fn held(&self) -> (usize, usize) {
         (self.window.len(), self.held_max.max(self.window.len()))
@@ -325,6 +333,7 @@ impl Online {
     fn judge(&mut self) {
         let without = self.judged(self.known(|op| !op.removes()).as_ref(), &self.limits);
         if without == Verdict::Consistent {
+            self.explained = self.returned;
             self.prune();
             self.drop_idle_threads();
         } else if let Verdict::Violation(witness) =

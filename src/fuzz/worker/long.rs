@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use super::{Message, Worker, calls_per_second};
+use super::{Message, Warning, Worker, calls_per_second};
 use crate::check::{self, Limits, Verdict};
 use crate::core::history::History;
 use crate::finding::{Circumstance, Finding};
@@ -93,7 +93,7 @@ impl Worker<'_> {
         online: OnlineRound,
         fault: &mut Fault,
     ) -> (Verdict, Option<Circumstance>) {
-        let OnlineResult { verdict, history, circumstance } = self.end(online, fault);
+        let OnlineResult { verdict, history, circumstance, .. } = self.end(online, fault);
         fault.history = history;
         (verdict, circumstance)
     }
@@ -110,8 +110,17 @@ impl Worker<'_> {
 
     /// Counts a long round, and sends its violation.
     fn send_result(&mut self, start: RoundStart, result: OnlineResult, output: String) {
-        let OnlineResult { verdict, history, circumstance } = result;
         self.counts.count_round(start.sequential);
+        if let Some(unjudged) = result.unjudged() {
+            let (round, explained) = (start.round, result.explained);
+            let says = format!(
+                "round {round}: an order explains its first {explained} calls; the time was over \
+                 before the last {unjudged} were judged"
+            );
+            self.send(Message::Warning(Warning::Other(says)));
+            return;
+        }
+        let OnlineResult { verdict, history, circumstance, .. } = result;
         let Some((_, model)) = &self.hello else { return };
         let witness = match verdict {
             Verdict::Consistent => return,
