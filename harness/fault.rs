@@ -186,9 +186,12 @@ fn allowed() -> ([u64; 5], u32) {
     (limits, rustix::process::geteuid().as_raw())
 }
 
-/// Whether the target has changed what the system allows this process.
+/// Whether the target has lowered a limit of this process, or changed its user. A library may well
+/// raise one.
 pub fn is_restricted() -> bool {
-    ALLOWED.get().is_some_and(|before| *before != allowed())
+    let Some((limits, user)) = ALLOWED.get() else { return false };
+    let (limits_now, user_now) = allowed();
+    limits_now.iter().zip(limits).any(|(now, before)| now < before) || user_now != *user
 }
 
 /// Limits memory, disables core files, and has the process end with the main program.

@@ -33,7 +33,10 @@ pub fn warnings(codes: &[u32], types: Option<&Types>) -> Result<Vec<Warning>> {
     let uncalled = types.map(Types::uncalled_methods).unwrap_or_default();
     for method in &uncalled {
         if let Some(op) = meant(method, &offered) {
-            bail!("method {method} is never called. Was {op} meant? Then rename it");
+            bail!(
+                "method {method} is never called. If {op} was meant, rename it; if not, make it \
+                 private"
+            );
         }
     }
     let uncalled: Vec<String> = uncalled.into_iter().map(str::to_string).collect();

@@ -219,6 +219,9 @@ pub enum Warning {
     Stalled { round: u64, seconds: u64 },
     /// A process grew and was started anew.
     Growth(Growth, Engine),
+    /// An order explains the first calls of a long round, and the time did not suffice to judge the
+    /// last ones.
+    Unjudged { round: u64, explained: u64, unjudged: u64 },
     /// The structure's class has public methods that nothing calls.
     NeverCalled(Vec<String>),
     /// A container puts values in but takes none out, or the reverse.

@@ -36,11 +36,12 @@ pub struct OnlineResult {
 }
 
 impl OnlineResult {
-    /// Calls that nothing was decided about for want of time, where those before are explained.
+    /// The last calls, which the time did not suffice to judge, where an order explains all before
+    /// them and those are more. Otherwise the round is not decided.
     pub fn unjudged(&self) -> Option<u64> {
         let late = self.verdict == Verdict::Inconclusive(Exhausted::Deadline.into());
         let unjudged = self.returned.saturating_sub(self.explained);
-        (late && self.explained > 0 && unjudged > 0).then_some(unjudged)
+        (late && unjudged > 0 && unjudged < self.explained).then_some(unjudged)
     }
 }
 
@@ -142,8 +143,8 @@ mod tests {
             explained,
         };
         assert_eq!(result(Exhausted::Deadline, 70).unjudged(), Some(30));
-        // Nothing was looked at, or the end of all is what was not decided.
-        assert_eq!(result(Exhausted::Deadline, 0).unjudged(), None);
+        // Half was not looked at, or the end of all is what was not decided.
+        assert_eq!(result(Exhausted::Deadline, 50).unjudged(), None);
         assert_eq!(result(Exhausted::Deadline, 100).unjudged(), None);
         assert_eq!(result(Exhausted::Steps(9), 70).unjudged(), None);
     }

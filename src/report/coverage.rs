@@ -91,12 +91,12 @@ mod tests {
   all       2000         3        900             0
 ";
         assert_eq!(table(&coverage), expected[1..]);
-        let told = remarks(&coverage);
-        assert!(told[0].contains("more time is unlikely to find more with this plan"));
-        assert!(told[1].contains("2.0 blocks, 64 bytes in each of 1500 rounds"), "{told:?}");
-        assert!(told[1].contains("may not free everything"), "{told:?}");
+        let shown = remarks(&coverage);
+        assert!(shown[0].contains("more time is unlikely to find more with this plan"));
+        assert!(shown[1].contains("2.0 blocks, 64 bytes in each of 1500 rounds"), "{shown:?}");
+        assert!(shown[1].contains("may not free everything"), "{shown:?}");
         coverage.unhooked.insert("libpart.so".to_string());
-        let told = remarks(&coverage);
-        assert!(told[1].contains("no leak: what libpart.so keeps"), "{told:?}");
+        let shown = remarks(&coverage);
+        assert!(shown[1].contains("no leak: what libpart.so keeps"), "{shown:?}");
     }
 }

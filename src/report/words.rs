@@ -79,6 +79,10 @@ pub fn warning(warning: &Warning) -> String {
              or leave may not free everything that create, enter and the calls took",
             bytes >> 20
         ),
+        Warning::Unjudged { round, explained, unjudged } => format!(
+            "round {round}: an order explains its first {explained} calls; the time was over \
+             before the last {unjudged} were judged. `interlap check` of a --trace judges all"
+        ),
         Warning::NeverCalled(methods) => format!(
             "no operation, so never called: {}(). A class is tested by the methods that \
              interlap.hpp lists, with these names and parameters",
@@ -154,8 +158,8 @@ pub fn fault(failure: &Failure) -> String {
              thread belongs to the caller."
         ),
         FaultKind::Harmed(Ended::Restricted) => format!(
-            "The target changed its process's limits or its user, while {doing} or before: the \
-             process then did not get what interlap needs in it, such as a thread."
+            "The target lowered its process's limits or changed its user, while {doing} or before: \
+             the process then did not get what interlap needs in it, such as a thread."
         ),
         FaultKind::Detected(kind) => {
             let what = detected(*kind, &who, steps.unwrap_or(0));

@@ -78,8 +78,8 @@ pub enum Ended {
     Closed = 2,
     /// The target ended a thread that is not its own, inside of a call (`pthread_exit`).
     ThreadExit = 3,
-    /// The harness did not get what it needs, such as a thread, after the target had changed the
-    /// process's limits or its user.
+    /// The harness did not get what it needs, such as a thread, after the target had lowered the
+    /// process's limits or changed its user.
     Restricted = 4,
 }
 

@@ -2,9 +2,9 @@
 //! survives them, reports what happened, and keeps what was recorded.
 
 use interlap::finding::Failure;
-use interlap::fuzz::Ending;
+use interlap::fuzz::{Ending, Warning};
 use interlap::process::fault::{FaultKind, Hang};
-use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::report::words::{self, NOTHING_FOUND, REPRODUCE_WITH};
 use interlap::trace::area::{Ended, Stage};
 
 use super::adapters::{QUEUE, dequeue, enqueue, in_c, member};
@@ -422,7 +422,8 @@ fn methods_that_are_never_called_are_listed_and_misspelt_ones_refused() {
     let text = member(extra).replace("added++;", "if (!has_room()) return false;");
     let tool = Tool::new();
     let run = tool.fuzz_text("extra.cpp", &text).rounds(5);
-    run.expect(0, &["never called: peek(), size()."]).lacks("used()").lacks("hidden()");
+    let methods = ["peek", "size"].map(str::to_string).to_vec();
+    run.expect(0, &[&words::warning(&Warning::NeverCalled(methods))]);
     let text = member("size_t enqueue_bluk(const int64_t *, size_t) { return 0; }");
     let run = tool.fuzz_text("misspelt.cpp", &text).rounds(5);
     run.expect(2, &["enqueue_bluk", "enqueue_bulk"]);
@@ -439,7 +440,9 @@ fn a_container_that_only_adds_or_only_removes_is_a_warning() {
     let text = QUEUE.replace("dequeue(", "take_one(");
     let tool = Tool::new();
     let run = tool.fuzz_text("one_sided.cpp", &text).rounds(40);
-    run.expect(0, &["warning: ", "enqueue", "dequeue"]);
+    let one_sided =
+        Warning::OneSided { offers: vec!["enqueue"], lacks: vec!["dequeue", "dequeue_bulk"] };
+    run.expect(0, &[&words::warning(&one_sided)]);
 }
 
 /// The wording of faults.

@@ -2,7 +2,7 @@
 //! has a history of its own; correct structures are not accused; nothing is lost if they end early.
 
 use interlap::finding::{Circumstance, Failure, Stored};
-use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::report::words::REPRODUCE_WITH;
 
 use super::tool::{Tool, read};
 
@@ -157,11 +157,13 @@ INTERLAP_TARGET(Target)
     assert_pruned(&stored);
 }
 
+/// A slow machine may not judge most of it in time, which is no finding either.
 #[test]
 fn a_long_round_that_time_ends_is_checked_as_far_as_it_went() {
     let tool = Tool::new();
     let run = tool.fuzz_text("late.cpp", &counter("calls = 0;")).native().calls(ENDLESS);
-    run.within("4s").with("--trace all.mpk").expect(0, &[NOTHING_FOUND]);
+    let answer = run.within("4s").with("--trace all.mpk").run();
+    assert!(matches!(answer.status, 0 | 3), "{}", answer.all());
     tool.check("all.mpk").expect(0, &[]);
 }
 

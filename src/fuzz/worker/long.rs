@@ -113,11 +113,7 @@ impl Worker<'_> {
         self.counts.count_round(start.sequential);
         if let Some(unjudged) = result.unjudged() {
             let (round, explained) = (start.round, result.explained);
-            let says = format!(
-                "round {round}: an order explains its first {explained} calls; the time was over \
-                 before the last {unjudged} were judged"
-            );
-            self.send(Message::Warning(Warning::Other(says)));
+            self.send(Message::Warning(Warning::Unjudged { round, explained, unjudged }));
             return;
         }
         let OnlineResult { verdict, history, circumstance, .. } = result;

@@ -13,9 +13,9 @@ use crate::trace::area::{Snapshot, Stage};
 
 impl Harness {
     /// The process makes progress.
-    pub(super) fn moves(&mut self) {
+    pub(super) fn note_progress(&mut self) {
         self.wait_anew();
-        self.memory.forget();
+        self.memory.begin_anew();
     }
 
     fn wait_anew(&mut self) {
@@ -48,7 +48,7 @@ impl Harness {
         let progress = snapshot.as_ref().map(Snapshot::progress).unwrap_or_default();
         if progress != self.progress || snapshot.as_ref().is_some_and(Snapshot::waits_for_reader) {
             self.progress = progress;
-            self.moves();
+            self.note_progress();
             return Ok(Event::Quiet);
         }
         self.memory.look(self.process.unwrap_or(self.child.id()));
@@ -111,7 +111,7 @@ impl Harness {
         let mut fault = self.fault(kind);
         fault.hang = (!is_full).then_some(hang);
         if self.snapshot().is_some_and(|now| now.progress() != self.progress) {
-            self.moves();
+            self.note_progress();
             return Ok(Event::Quiet);
         }
         // Under rr nobody sends signals.

@@ -30,7 +30,7 @@ impl MemoryWatch {
     }
 
     /// There was progress.
-    pub fn forget(&mut self) {
+    pub fn begin_anew(&mut self) {
         self.seen = None;
     }
 

@@ -170,7 +170,7 @@ impl Harness {
                 Ok(Event::Hello(hello))
             }
             Ok(Message::Rounds(mut rounds)) => {
-                self.moves();
+                self.note_progress();
                 // The signal may have woken what hung.
                 rounds.retain(|round| !self.is_over(round.start.round, None));
                 Ok(Event::Rounds(rounds))
@@ -179,7 +179,7 @@ impl Harness {
                 Ok(Event::Quiet)
             }
             Ok(Message::Part(part)) => {
-                self.moves();
+                self.note_progress();
                 Ok(Event::Part(part))
             }
             Ok(Message::Detected(detected)) => {
