@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::clock::Clock;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
+use crate::record::Recorded;
 use crate::timebox::{Outcome, Timebox};
 
 /// Short enough that some repeats are undisturbed on a shared machine.
@@ -121,8 +122,9 @@ fn recorded_calls(
     clock: Clock,
     bytes: &mut [u8],
 ) -> Result<f64, String> {
-    let recorded = Default::default();
-    let mut timebox = Timebox::new(clock, 0, 1, bytes, &recorded);
+    let (len, seal) = Default::default();
+    let recorded = Recorded::new(&len, &seal);
+    let mut timebox = Timebox::new(clock, 0, 1, bytes, recorded);
     let mut outcome = Outcome::Unsupported;
     let nanoseconds = time(|| {
         for _ in 0..CALLS {

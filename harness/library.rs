@@ -286,7 +286,7 @@ unsafe extern "C" fn error(message: *const std::ffi::c_char) {
         // SAFETY: by the contract a NUL-terminated string that is valid during this call.
         false => unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned(),
     };
-    crate::record::abandon(text.into())
+    crate::pipe::abandon(text.into())
 }
 
 /// The services an adapter may call.

@@ -19,6 +19,7 @@ mod library;
 mod marker;
 mod native;
 mod parts;
+mod pipe;
 mod record;
 mod rr;
 mod scenario;
@@ -43,7 +44,8 @@ use crate::clock::Clock;
 use crate::disturb::Disturber;
 use crate::library::Target;
 use crate::native::{Pool, Setting};
-use crate::record::{Area, Pipe};
+use crate::pipe::Pipe;
+use crate::record::Area;
 use crate::workload::Shape;
 
 /// Time between two checks of the process's memory.

@@ -20,7 +20,8 @@ use crate::drain::{SURPLUS, drain};
 use crate::fault;
 use crate::library::{Local, Role, Structure, Target, abi};
 use crate::parts::{self, Parts};
-use crate::record::{Area, Pipe};
+use crate::pipe::Pipe;
+use crate::record::Area;
 use crate::timebox::{Outcome, Timebox};
 use crate::workload::{Caller, Shape, adds};
 

@@ -13,7 +13,8 @@ use interlap::trace::frame::{self, Frame, PART_CALLS, Pause, RoundStart};
 
 use crate::drain::{KEYS_READ_MAX, emptier, store_reader};
 use crate::library::Role;
-use crate::record::{Area, Pipe};
+use crate::pipe::Pipe;
+use crate::record::Area;
 use crate::workload::{Shape, TRANSACTION_MAX};
 
 /// A part has fewer calls if they have more values than this.

@@ -1,23 +1,26 @@
 //! The record area, memory in which every thread records its calls (layout:
-//! `interlap::trace::area`), and the pipe on which finished rounds are sent as frames. The main
-//! program holds the area open, so nothing recorded is lost, however this process ends.
+//! `interlap::trace::area`), and its outbox of finished rounds. The main program holds the area
+//! open, so nothing recorded is lost, however this process ends.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use interlap::core::plan::OWN_FAILURE;
 use interlap::trace::area::{self, Ended, Stage};
-use interlap::trace::frame::{self, Frame, Problem, RECORDS_BYTES_MAX};
+use interlap::trace::frame::{self, RECORDS_BYTES_MAX};
+use interlap::trace::records::Seal;
 use rustix::fs::MemfdFlags;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use crate::pipe::Pipe;
+
 /// If a round has more records than this, their memory is freed as they are sent.
 const KEPT_BYTES: u64 = 4 << 20;
+
+const PAGE: usize = 4096;
 
 /// Offset of the records, behind the header and the outbox.
 const RECORDS_AT: usize = area::HEADER_BYTES + area::OUTBOX_BYTES;
@@ -27,17 +30,59 @@ const POST_BYTES: usize = 60 << 10;
 const POST_TIME: Duration = Duration::from_millis(20);
 const _: () = assert!(POST_BYTES < area::OUTBOX_BYTES);
 
-/// The header of the area, for [`send_last`].
+/// The header of the area, for [`left_in_outbox`].
 static HEADER: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The frames in the outbox behind this header.
+/// The frames in the outbox behind this header; none if the target changed them.
 fn outbox<'a>(header: *mut u8) -> &'a [u8] {
     // SAFETY: `header` is that of an area, whose header and outbox stay mapped for the process's
     // life; only the thread that calls this changes the outbox.
-    unsafe {
-        let used = AtomicU64::from_ptr(header.cast::<u64>().add(area::WORD_OUTBOX));
-        let used = (used.load(Ordering::Acquire) as usize).min(area::OUTBOX_BYTES);
-        std::slice::from_raw_parts(header.add(area::HEADER_BYTES), used)
+    let (word, bytes) = unsafe {
+        let word = |at: usize| AtomicU64::from_ptr(header.cast::<u64>().add(at));
+        let bytes = header.add(area::HEADER_BYTES);
+        (word, std::slice::from_raw_parts(bytes, area::OUTBOX_BYTES))
+    };
+    let [used, seal] =
+        [area::WORD_OUTBOX, area::WORD_OUTBOX_SEAL].map(|at| word(at).load(Ordering::Acquire));
+    let used = bytes.get(..used as usize).filter(|used| Seal::fits(seal, used));
+    used.unwrap_or_default()
+}
+
+/// The frames of finished rounds that are not on the pipe, whoever asks; none if there is no area.
+pub fn left_in_outbox<'a>() -> &'a [u8] {
+    let header = HEADER.load(Ordering::Acquire);
+    if header.is_null() { &[] } else { outbox(header) }
+}
+
+/// The words that say what a thread has recorded.
+#[derive(Clone, Copy)]
+pub struct Recorded<'a> {
+    len: &'a AtomicU64,
+    seal: &'a AtomicU64,
+}
+
+impl<'a> Recorded<'a> {
+    pub fn new(len: &'a AtomicU64, seal: &'a AtomicU64) -> Recorded<'a> {
+        Recorded { len, seal }
+    }
+
+    /// So many bytes; the last record may be that of a call under way.
+    #[inline]
+    pub fn reach(self, len: usize) {
+        self.len.store(len as u64, Ordering::Release);
+    }
+
+    /// So many bytes of complete records with this seal.
+    #[inline]
+    pub fn complete(self, len: usize, seal: u64) {
+        // The seal never has more bytes than there are: the main program may look at any time.
+        self.reach(len);
+        self.seal.store(seal, Ordering::Release);
+    }
+
+    fn clear(self) {
+        self.seal.store(0, Ordering::Release);
+        self.reach(0);
     }
 }
 
@@ -50,8 +95,10 @@ pub struct Area {
     len: usize,
     bytes_per_thread: usize,
     threads: u32,
+    /// How many bytes are in the outbox, and their seal.
+    posted: (usize, Seal),
     /// When the outbox was last sent.
-    posted: Instant,
+    sent: Instant,
 }
 
 // SAFETY: threads reach the area only through `words` (atomics) and `thread_bytes`, whose callers
@@ -67,8 +114,9 @@ impl Area {
         rustix::fs::ftruncate(&file, (RECORDS_AT + len) as u64)?;
         let header = map(&file, 0, RECORDS_AT)?;
         let records = map(&file, RECORDS_AT, len)?;
-        let posted = Instant::now();
-        let area = Area { file, header, records, len, bytes_per_thread: 0, threads: 0, posted };
+        let (posted, sent) = (Default::default(), Instant::now());
+        let area =
+            Area { file, header, records, len, bytes_per_thread: 0, threads: 0, posted, sent };
         HEADER.store(header, Ordering::Release);
         area.word(area::WORD_MAGIC).store(area::MAGIC, Ordering::Release);
         Ok(area)
@@ -92,20 +140,20 @@ impl Area {
 
     /// Prepares the area for a round of `threads` callers and the draining thread.
     pub fn begin(&mut self, round: u64, threads: u32, bytes_per_thread: usize) -> io::Result<()> {
-        let bytes_per_thread = bytes_per_thread.next_multiple_of(4096);
+        let bytes_per_thread = bytes_per_thread.next_multiple_of(PAGE);
         let len = bytes_per_thread * (threads as usize + 1);
         if len > self.len {
             rustix::fs::ftruncate(&self.file, (RECORDS_AT + len) as u64)?;
             let records = map(&self.file, RECORDS_AT, len)?;
             // SAFETY: nothing borrows the old mapping: every borrow of it borrows `self`.
-            unsafe { rustix::mm::munmap(self.records.cast(), self.len) }?;
+            unsafe { unmap(self.records, self.len) }?;
             (self.records, self.len) = (records, len);
         }
         (self.bytes_per_thread, self.threads) = (bytes_per_thread, threads);
         for thread in 0..=threads as usize {
             let offset = RECORDS_AT + thread * bytes_per_thread;
             self.word(area::word_of_thread(thread)).store(offset as u64, Ordering::Relaxed);
-            self.recorded(thread as u32).store(0, Ordering::Relaxed);
+            self.recorded(thread as u32).clear();
             self.edges(thread as u32).store(0, Ordering::Relaxed);
         }
         self.word(area::WORD_PART).store(0, Ordering::Relaxed);
@@ -114,9 +162,9 @@ impl Area {
         Ok(())
     }
 
-    /// How many bytes of whole records a thread has.
-    pub fn recorded(&self, thread: u32) -> &AtomicU64 {
-        self.word(area::word_of_thread(thread as usize) + 1)
+    pub fn recorded(&self, thread: u32) -> Recorded<'_> {
+        let first = area::word_of_thread(thread as usize);
+        Recorded::new(self.word(first + 1), self.word(first + area::SEAL_AT))
     }
 
     fn edges(&self, thread: u32) -> &AtomicU64 {
@@ -131,14 +179,25 @@ impl Area {
         passed
     }
 
-    /// As [`Area::recorded`], once the thread has stopped. Ends the process if the number cannot be
-    /// one that a thread wrote.
-    fn recorded_whole(&self, thread: u32) -> usize {
-        let len = self.recorded(thread).load(Ordering::Acquire) as usize;
-        if len > self.bytes_per_thread {
+    /// A thread's records, once it has stopped. Ends the process if they are not what it wrote.
+    fn records(&mut self, thread: u32) -> &[u8] {
+        let len = self.recorded_bytes(thread);
+        // SAFETY: `&mut self`: no thread records now.
+        let bytes = unsafe { self.thread_bytes(thread) };
+        self.unchanged(thread, bytes.get(..len).unwrap_or_default())
+    }
+
+    fn recorded_bytes(&self, thread: u32) -> usize {
+        self.recorded(thread).len.load(Ordering::Acquire) as usize
+    }
+
+    /// These bytes of a thread, if they are all that it has recorded, and as it wrote them.
+    fn unchanged<'b>(&self, thread: u32, bytes: &'b [u8]) -> &'b [u8] {
+        let seal = self.recorded(thread).seal.load(Ordering::Acquire);
+        if bytes.len() != self.recorded_bytes(thread) || !Seal::fits(seal, bytes) {
             crate::fault::end_for(Ended::Damaged);
         }
-        len
+        bytes
     }
 
     /// The memory of one thread's records.
@@ -158,10 +217,7 @@ impl Area {
     /// Appends the round's records to `sink` as frames.
     pub fn write_records(&mut self, sink: &mut Vec<u8>) -> io::Result<()> {
         for thread in 0..=self.threads {
-            let len = self.recorded_whole(thread);
-            // SAFETY: `&mut self`: no thread records now.
-            let bytes = unsafe { self.thread_bytes(thread) };
-            for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
+            for piece in self.records(thread).chunks(RECORDS_BYTES_MAX) {
                 frame::write_records(sink, thread, piece)?;
             }
         }
@@ -173,11 +229,10 @@ impl Area {
     pub fn copy_records(&self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
         for thread in 0..=self.threads {
             let from = RECORDS_AT + thread as usize * self.bytes_per_thread;
-            let len = self.recorded_whole(thread);
-            for at in (0..len).step_by(RECORDS_BYTES_MAX) {
-                let mut bytes = vec![0; (len - at).min(RECORDS_BYTES_MAX)];
-                self.file.read_exact_at(&mut bytes, (from + at) as u64)?;
-                frame::write_records(sink, thread, &bytes)?;
+            let mut bytes = vec![0; self.recorded_bytes(thread).min(self.bytes_per_thread)];
+            self.file.read_exact_at(&mut bytes, from as u64)?;
+            for piece in self.unchanged(thread, &bytes).chunks(RECORDS_BYTES_MAX) {
+                frame::write_records(sink, thread, piece)?;
                 if sink.len() >= RECORDS_BYTES_MAX {
                     pipe.write(sink)?;
                 }
@@ -190,7 +245,7 @@ impl Area {
     /// dead harness's area knows whether its records were sent.
     pub fn begin_part(&self, part: u64) {
         for thread in 0..=self.threads {
-            self.recorded(thread).store(0, Ordering::Relaxed);
+            self.recorded(thread).clear();
         }
         self.word(area::WORD_PART).store(part, Ordering::Release);
     }
@@ -198,40 +253,46 @@ impl Area {
     /// Puts the frames of a finished round into the outbox, which is sent when it is full or old: a
     /// write for each round would cost more than the round. Empties `frames`.
     pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
-        let used = outbox(self.header).len();
-        if used + frames.len() > POST_BYTES || self.posted.elapsed() > POST_TIME {
+        let used = self.posted.0 + frames.len();
+        if used > POST_BYTES || self.sent.elapsed() > POST_TIME {
             self.flush(pipe)?;
             return pipe.write(frames);
         }
         // SAFETY: inside the outbox, which is mapped behind the header and used here alone.
-        unsafe {
-            let outbox = self.header.add(area::HEADER_BYTES + used);
-            std::ptr::copy_nonoverlapping(frames.as_ptr(), outbox, frames.len());
-        }
-        let used = (used + frames.len()) as u64;
-        self.word(area::WORD_OUTBOX).store(used, Ordering::Release);
+        let outbox = unsafe {
+            let outbox = self.header.add(area::HEADER_BYTES);
+            std::ptr::copy_nonoverlapping(frames.as_ptr(), outbox.add(self.posted.0), frames.len());
+            std::slice::from_raw_parts(outbox, used)
+        };
+        self.posted.0 = used;
+        self.posted.1.lengthen(outbox);
+        self.word(area::WORD_OUTBOX).store(used as u64, Ordering::Release);
+        self.word(area::WORD_OUTBOX_SEAL).store(self.posted.1.packed(), Ordering::Release);
         frames.clear();
         Ok(())
     }
 
     /// Sends what is in the outbox.
     pub fn flush(&mut self, pipe: &mut Pipe) -> io::Result<()> {
-        pipe.write_all(outbox(self.header))?;
+        let outbox = outbox(self.header);
+        if outbox.len() != self.posted.0 {
+            crate::fault::end_for(Ended::Damaged);
+        }
+        pipe.write_all(outbox)?;
+        self.posted = Default::default();
+        self.word(area::WORD_OUTBOX_SEAL).store(0, Ordering::Release);
         self.word(area::WORD_OUTBOX).store(0, Ordering::Release);
-        self.posted = Instant::now();
+        self.sent = Instant::now();
         Ok(())
     }
 
     /// Appends the round's records to `sink` as frames; writes to the pipe and frees memory where
     /// there are many.
     pub fn send(&mut self, sink: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
-        let recorded = |thread| self.recorded_whole(thread) as u64;
-        let large = (0..=self.threads).map(recorded).sum::<u64>() > KEPT_BYTES;
+        let recorded = |thread| self.recorded_bytes(thread) as u64;
+        let large = (0..=self.threads).map(recorded).fold(0, u64::saturating_add) > KEPT_BYTES;
         for thread in 0..=self.threads {
-            let len = self.recorded_whole(thread);
-            // SAFETY: `&mut self`: no thread records now.
-            let bytes = unsafe { self.thread_bytes(thread) };
-            for piece in bytes[..len].chunks(RECORDS_BYTES_MAX) {
+            for piece in self.records(thread).chunks(RECORDS_BYTES_MAX) {
                 frame::write_records(sink, thread, piece)?;
                 if sink.len() >= RECORDS_BYTES_MAX {
                     pipe.write(sink)?;
@@ -249,24 +310,38 @@ impl Drop for Area {
     fn drop(&mut self) {
         // SAFETY: nothing borrows an area that is dropped. The header stays, because the signal
         // handler may have its address. An error leaves a mapping until the process ends.
-        let _ = unsafe { rustix::mm::munmap(self.records.cast(), self.len) };
+        let _ = unsafe { unmap(self.records, self.len) };
     }
 }
 
+/// Maps a part of the file between two pages that nobody may touch: a target that writes past
+/// memory of its own faults there.
 fn map(file: &File, offset: usize, len: usize) -> io::Result<*mut u8> {
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    let flags = MapFlags::SHARED | MapFlags::NORESERVE;
+    let (hint, flags) = (std::ptr::null_mut(), MapFlags::PRIVATE | MapFlags::NORESERVE);
     // SAFETY: a new mapping at an address that the kernel chooses.
-    let base = unsafe {
-        rustix::mm::mmap(std::ptr::null_mut(), len, protection, flags, file, offset as u64)
-    }?;
-    Ok(base.cast())
+    let whole =
+        unsafe { rustix::mm::mmap_anonymous(hint, len + 2 * PAGE, ProtFlags::empty(), flags)? };
+    let base = whole.cast::<u8>().wrapping_add(PAGE);
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::SHARED | MapFlags::NORESERVE | MapFlags::FIXED;
+    // SAFETY: replaces pages of the mapping above, which nobody uses yet.
+    unsafe { rustix::mm::mmap(base.cast(), len, protection, flags, file, offset as u64) }?;
+    Ok(base)
+}
+
+/// Removes what [`map`] made.
+///
+/// # Safety
+/// Nothing borrows the memory.
+unsafe fn unmap(base: *mut u8, len: usize) -> io::Result<()> {
+    // SAFETY: the pages that `map` took, unborrowed by the caller's promise.
+    Ok(unsafe { rustix::mm::munmap(base.wrapping_sub(PAGE).cast(), len + 2 * PAGE) }?)
 }
 
 /// Frees the whole pages of a piece of records that has been sent.
 fn give_back(piece: &[u8]) -> io::Result<()> {
-    let start = (piece.as_ptr() as usize).next_multiple_of(4096);
-    let end = (piece.as_ptr() as usize + piece.len()) & !4095;
+    let start = (piece.as_ptr() as usize).next_multiple_of(PAGE);
+    let end = (piece.as_ptr() as usize + piece.len()) & !(PAGE - 1);
     if start < end {
         let pointer = std::ptr::with_exposed_provenance_mut(start);
         // SAFETY: whole pages inside the mapping, holding only bytes that were already sent;
@@ -274,87 +349,4 @@ fn give_back(piece: &[u8]) -> io::Result<()> {
         unsafe { rustix::mm::madvise(pointer, end - start, Advice::LinuxRemove) }?;
     }
     Ok(())
-}
-
-/// Descriptor of the pipe, for [`abandon`]; -1: there is no main program.
-static PIPE: AtomicI32 = AtomicI32::new(-1);
-
-/// Ends the process because the harness cannot go on. May be called on any thread while the target
-/// runs: no frame is half written then, because frames are sent between rounds and their parts.
-pub fn abandon(problem: Problem) -> ! {
-    if PIPE.load(Ordering::Acquire) < 0 {
-        crate::controlled::release();
-        eprintln!("{OWN_FAILURE} {problem}");
-    }
-    send_last(&crate::controlled::growth::problem(problem))
-}
-
-/// Sends what is in the outbox and this frame, and ends the process.
-pub fn send_last(last: &Frame) -> ! {
-    crate::controlled::release();
-    send(last);
-    // SAFETY: ends the process at once: exit handlers of the target could crash or wait.
-    unsafe { libc::_exit(0) }
-}
-
-/// Sends what is in the outbox and this frame. The outbox may be sent again: the reader ignores
-/// rounds that it has seen.
-pub fn send(frame: &Frame) {
-    let header = HEADER.load(Ordering::Acquire);
-    let mut bytes = if header.is_null() { Vec::new() } else { outbox(header).to_vec() };
-    let pipe = PIPE.load(Ordering::Acquire);
-    if pipe >= 0 && frame::write(&mut bytes, frame).is_ok() {
-        // SAFETY: the descriptor is open as long as the process lives (see Pipe::new).
-        let pipe = unsafe { BorrowedFd::borrow_raw(pipe) };
-        let mut rest = &bytes[..];
-        while let Ok(written @ 1..) = rustix::io::write(pipe, rest) {
-            rest = &rest[written..];
-        }
-    }
-}
-
-/// The pipe for frames.
-pub struct Pipe(File);
-
-impl Pipe {
-    /// The pipe to the main program: one in a process, open until the process ends.
-    pub fn new(file: File) -> Pipe {
-        PIPE.store(file.as_raw_fd(), Ordering::Release);
-        Pipe(file)
-    }
-
-    /// A file instead of a pipe, where there is no main program.
-    pub fn into_file(path: &Path) -> io::Result<Pipe> {
-        Ok(Pipe(File::options().write(true).create(true).truncate(true).open(path)?))
-    }
-
-    pub fn descriptor(&self) -> i32 {
-        self.0.as_raw_fd()
-    }
-
-    pub fn file(&self) -> &File {
-        &self.0
-    }
-
-    /// Writes `frames` and empties it.
-    pub fn write(&mut self, frames: &mut Vec<u8>) -> io::Result<()> {
-        self.write_all(frames)?;
-        frames.clear();
-        Ok(())
-    }
-
-    /// A descriptor that is not open, or not for writing, was the target's to close.
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.0.write_all(bytes);
-        if written.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EBADF)) {
-            crate::fault::end_for(Ended::Closed);
-        }
-        written
-    }
-
-    pub fn send(&mut self, frame: &Frame) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        frame::write(&mut bytes, frame)?;
-        self.write(&mut bytes)
-    }
 }

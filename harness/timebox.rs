@@ -1,8 +1,6 @@
 //! Makes one recorded call: opens the box, calls the structure, closes the box, records. No other
 //! code runs while a box is open. It allocates nothing, locks nothing and makes no system call.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::BULK_MAX;
 use interlap::trace::records::{Writer, size_max};
@@ -13,7 +11,8 @@ use crate::disturb;
 use crate::forked;
 use crate::library::{Local, Structure, Target, abi, host};
 use crate::marker::{interlap_op_begin, interlap_op_end};
-use crate::record::abandon;
+use crate::pipe::abandon;
+use crate::record::Recorded;
 
 /// Written behind the room for results, to detect an adapter that writes past it.
 const GUARD: i64 = 0x1eaf_cafe_d00d_5afe;
@@ -58,7 +57,7 @@ impl HostCall {
 pub struct Timebox<'a> {
     call: HostCall,
     writer: Writer<'a>,
-    recorded: &'a AtomicU64,
+    recorded: Recorded<'a>,
     /// Inline, and so on the caller's stack, if they are few: accesses of the stack are not
     /// scheduling points.
     results: SmallVec<[i64; INLINE]>,
@@ -73,7 +72,7 @@ impl<'a> Timebox<'a> {
         thread: u32,
         bulk: u64,
         bytes: &'a mut [u8],
-        recorded: &'a AtomicU64,
+        recorded: Recorded<'a>,
     ) -> Timebox<'a> {
         let room = bulk.clamp(abi::IL_RESULT_ROOM.into(), BULK_MAX) as usize;
         let mut results = SmallVec::from_elem(0, room);
@@ -133,7 +132,7 @@ impl<'a> Timebox<'a> {
         let clock = self.call.clock;
         let start = clock.open_after(self.last);
         self.writer.start(start);
-        self.recorded.store(self.writer.len() as u64, Ordering::Release);
+        self.recorded.reach(self.writer.len());
         self.call.begins(start);
         // SAFETY: structure and local are alive; `call` is the first field of a HostCall that
         // stays in place; arguments and results are valid for the counts given.
@@ -167,7 +166,7 @@ impl<'a> Timebox<'a> {
         let call = &self.call.call;
         if call.status == abi::IL_UNSUPPORTED {
             self.writer.truncate(before);
-            self.recorded.store(before as u64, Ordering::Release);
+            self.recorded.reach(before);
             return Outcome::Unsupported;
         }
         if call.result_count as usize > self.room || self.results[self.room] != GUARD {
@@ -188,7 +187,7 @@ impl<'a> Timebox<'a> {
         }
         let results = &self.results[..call.result_count as usize];
         self.writer.answer(status as u8, end - start, results);
-        self.recorded.store(self.writer.len() as u64, Ordering::Release);
+        self.recorded.complete(self.writer.len(), self.writer.seal());
         self.last = end;
         self.call.made += 1;
         Outcome::Recorded(status)

@@ -8,10 +8,12 @@
 //! word 11 not 0: the process had grown so much that its death may not be the target's fault
 //! word 12 why the harness had to end: a number of `Ended`, or 0
 //! word 13 how many threads were asked for their stacks   14 how many have answered
+//! word 15 checksum of the outbox: a packed [`Seal`]
 //! word 64 + 16t   offset of thread t's records in the file     65 + 16t   bytes recorded so far
 //! word 66 + 16t   raised as thread t goes into the target's enter and leave, and out of them
 //! word 67 + 16t   when asked: 1 it runs, 2 it waits, else the address of the futex it waits for
-//! word 68 + 16t   when asked: addresses in the target's code on its stack, the innermost first
+//! word 68 + 16t   checksum of the complete records so far: a packed [`Seal`]
+//! word 69 + 16t   when asked: addresses in the target's code on its stack, the innermost first
 //! byte 12288     the outbox: frames of finished rounds that are not on the pipe yet
 //! ```
 //! Words are 64-bit little endian. Thread `threads` is the one that drains. The words of different
@@ -22,7 +24,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::records::Reader;
+use super::records::{Reader, Seal};
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Maximum number of threads of a round.
@@ -46,6 +48,7 @@ pub const WORD_GROWN: usize = 11;
 pub const WORD_ENDED: usize = 12;
 pub const WORD_ASKED: usize = 13;
 pub const WORD_ANSWERED: usize = 14;
+pub const WORD_OUTBOX_SEAL: usize = 15;
 const WORD_TABLE: usize = 64;
 /// Two cache lines: some processors fetch them in pairs.
 const WORDS_PER_THREAD: usize = 16;
@@ -59,7 +62,8 @@ pub const fn word_of_thread(thread: usize) -> usize {
 /// Offsets behind the word of a thread.
 pub const EDGES_AT: usize = 2;
 pub const DOES_AT: usize = 3;
-pub const STACK_AT: usize = 4;
+pub const SEAL_AT: usize = 4;
+pub const STACK_AT: usize = 5;
 /// Addresses of a stack at most.
 pub const STACK_MAX: usize = WORDS_PER_THREAD - STACK_AT;
 
@@ -177,10 +181,12 @@ pub struct Snapshot {
     pub ended: Option<Ended>,
     /// The thread that ended itself, for [`Ended::ThreadExit`].
     pub ended_thread: Option<u32>,
-    /// Bytes in the outbox.
-    outbox: u64,
+    /// Bytes in the outbox, and their seal.
+    outbox: (u64, u64),
     /// Offset and length of each thread's records.
     pub records: Vec<(u64, u64)>,
+    /// The seal of each thread's complete records.
+    seals: Vec<u64>,
     /// How often each thread has begun or ended the target's enter and leave.
     edges: Vec<u64>,
     /// Whether all threads that were asked for their stacks have answered.
@@ -221,10 +227,11 @@ impl Snapshot {
             grown: word(WORD_GROWN) != 0,
             ended: Ended::from_word(word(WORD_ENDED)),
             ended_thread: u32::try_from(thread).ok(),
-            outbox: word(WORD_OUTBOX),
+            outbox: (word(WORD_OUTBOX), word(WORD_OUTBOX_SEAL)),
             records: (0..=threads)
                 .map(|t| (word(word_of_thread(t)), word(word_of_thread(t) + 1)))
                 .collect(),
+            seals: (0..=threads).map(|t| word(word_of_thread(t) + SEAL_AT)).collect(),
             edges: (0..=threads).map(|t| word(word_of_thread(t) + EDGES_AT)).collect(),
             is_answered: asked != 0 && word(WORD_ANSWERED) >= asked,
             stacks: (0..=threads).map(stack).filter(has_answered).collect(),
@@ -242,12 +249,21 @@ impl Snapshot {
         Ok(bytes)
     }
 
+    /// Whether the records of a thread, as they were read, are what it wrote. A process that is
+    /// alive may be beginning them anew: that is no change.
+    pub fn is_unchanged(&self, file: &File, thread: usize, records: &[u8]) -> bool {
+        let goes_on = || Snapshot::read(file).is_ok_and(|now| now.progress() != self.progress());
+        Seal::fits(self.seals[thread], records) || goes_on()
+    }
+
     /// The frames of finished rounds that the harness had not written to the pipe when it ended.
-    /// The last frames on the pipe may be among them.
+    /// The last frames on the pipe may be among them. An error if the target changed them.
     pub fn outbox(&self, file: &File) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; (self.outbox as usize).min(OUTBOX_BYTES)];
+        let (len, seal) = self.outbox;
+        let mut bytes = vec![0; (len as usize).min(OUTBOX_BYTES)];
         file.read_exact_at(&mut bytes, HEADER_BYTES as u64)?;
-        Ok(bytes)
+        let fits = Seal::fits(seal, &bytes).then_some(bytes);
+        fits.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "overwritten outbox"))
     }
 
     /// Whether the harness waits until the reader has taken what it sends.

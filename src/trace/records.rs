@@ -27,6 +27,49 @@ pub struct Writer<'a> {
     at: usize,
     /// End of the memory that is in the cache.
     warm: usize,
+    seal: Seal,
+}
+
+/// A checksum of the eight-byte words at the beginning of a thread's records, which are complete
+/// and must never change. It is lengthened with the records.
+#[derive(Clone, Copy, Default)]
+pub struct Seal {
+    words: u64,
+    sum: u64,
+}
+
+impl Seal {
+    /// A multiplier of good bit mixing: 2^64 divided by the golden ratio (Knuth, The Art of
+    /// Computer Programming, volume 3, section 6.4).
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// Goes on to the last whole word of `bytes`, whose beginning it has.
+    #[inline]
+    pub fn lengthen(&mut self, bytes: &[u8]) {
+        let (words, _) = bytes[8 * self.words as usize..].as_chunks::<8>();
+        for word in words {
+            let mixed = (self.sum ^ u64::from_le_bytes(*word)).wrapping_mul(Self::MULTIPLIER);
+            self.sum = mixed.rotate_left(32);
+        }
+        self.words += words.len() as u64;
+    }
+
+    /// As one word of the record area: the number of words, and half of the checksum.
+    #[inline]
+    pub fn packed(self) -> u64 {
+        self.words << 32 | self.sum & u64::from(u32::MAX)
+    }
+
+    /// Whether bytes that begin with those of this seal are unchanged.
+    pub fn fits(packed: u64, bytes: &[u8]) -> bool {
+        let sealed = bytes.get(..8 * (packed >> 32) as usize);
+        let of = |bytes: &[u8]| {
+            let mut seal = Seal::default();
+            seal.lengthen(bytes);
+            seal.packed()
+        };
+        sealed.is_some_and(|bytes| of(bytes) == packed)
+    }
 }
 
 /// Memory brought into the cache at a time.
@@ -35,7 +78,7 @@ const CACHE_LINE: usize = 64;
 
 impl<'a> Writer<'a> {
     pub fn new(bytes: &'a mut [u8]) -> Writer<'a> {
-        Writer { bytes, at: 0, warm: 0 }
+        Writer { bytes, at: 0, warm: 0, seal: Seal::default() }
     }
 
     /// Bytes written so far.
@@ -77,7 +120,14 @@ impl<'a> Writer<'a> {
 
     /// Starts again at the beginning, with memory that is no longer in the cache.
     pub fn rewind(&mut self) {
-        (self.at, self.warm) = (0, 0);
+        (self.at, self.warm, self.seal) = (0, 0, Seal::default());
+    }
+
+    /// The packed [`Seal`] of all records so far. The last must be complete.
+    #[inline]
+    pub fn seal(&mut self) -> u64 {
+        self.seal.lengthen(&self.bytes[..self.at]);
+        self.seal.packed()
     }
 
     /// Discards everything from `len` on.
@@ -401,6 +451,26 @@ mod tests {
                 Err(error) => assert_eq!(error, RecordError::Short),
             }
         }
+    }
+
+    #[test]
+    fn a_seal_notices_any_changed_byte() {
+        let bytes = encode(&sample());
+        let mut seal = Seal::default();
+        for len in 0..=bytes.len() {
+            // However the records grew, up to each of their bytes.
+            seal.lengthen(&bytes[..len]);
+            let mut changed = bytes.clone();
+            for at in 0..bytes.len() {
+                changed[at] ^= 1 << (at % 8);
+                let is_sealed = at < len / 8 * 8;
+                assert_eq!(Seal::fits(seal.packed(), &changed), !is_sealed, "{at} of {len}");
+                changed[at] = bytes[at];
+            }
+            assert!(Seal::fits(seal.packed(), &bytes));
+            assert_eq!(Seal::fits(seal.packed(), &bytes[..len.saturating_sub(8)]), len < 8);
+        }
+        assert!(!Seal::fits(u64::MAX, &bytes), "more bytes than there are");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Targets that crash, exit, hang, throw, fork, print, leak or break the contract: the program
 //! survives them, reports what happened, and keeps what was recorded.
 
+use interlap::core::operation::Op;
 use interlap::finding::Failure;
 use interlap::fuzz::{Ending, Warning};
 use interlap::process::fault::{FaultKind, Hang};
@@ -38,9 +39,8 @@ fn said(what: &Failure, words: &str) -> bool {
 /// Asserts that a run does all of its rounds and finds nothing.
 #[track_caller]
 fn finishes(run: Call, rounds: u64) -> Answer {
-    let answer = run.rounds(rounds).with("--json").expect(0, &[]);
-    let json = answer.json();
-    assert_eq!((&json["rounds"], &json["outcome"]), (&rounds.into(), &"nothing-found".into()));
+    let answer = run.rounds(rounds).finds_nothing();
+    assert_eq!(answer.json()["rounds"], rounds);
     answer
 }
 
@@ -139,20 +139,46 @@ fn harms(code: &str, expected: Ended) {
     }
 }
 
-#[test]
-fn a_target_that_overwrites_the_record_area_is_a_finding() {
-    let code = r#"
-        if (added > 20) {
+/// C++ that does this with `start` and `end` of each mapping of the record area, at the fourth call
+/// that adds.
+fn with_record_area(code: &str) -> String {
+    let walk = r#"
+        if (added == 4) {
             FILE *maps = fopen("/proc/self/maps", "r");
             char line[512];
             while (fgets(line, sizeof line, maps)) {
-                unsigned long start = 0, end = 0;
-                sscanf(line, "%lx-%lx", &start, &end);
-                if (strstr(line, "interlap-records")) memset((void *)start, 0xff, end - start);
+                if (!strstr(line, "interlap-records")) continue;
+                char *start = nullptr, *end = nullptr;
+                sscanf(line, "%p-%p", (void **)&start, (void **)&end);
+                CODE
             }
             fclose(maps);
         }"#;
-    harms(code, Ended::Damaged);
+    walk.replace("CODE", code)
+}
+
+#[test]
+fn a_target_that_overwrites_the_record_area_is_a_finding() {
+    harms(&with_record_area("memset(start, 0xff, end - start);"), Ended::Damaged);
+}
+
+/// All that was recorded can still be read, but a queue would be accused of other values.
+#[test]
+fn a_target_that_changes_a_recorded_value_is_a_finding() {
+    // A record of `enqueue`, its only argument, and some of its stamp.
+    let code = "for (; start + 32 < end; start += 8)
+                    if (start[0] == ENQUEUE && start[1] == 1 && start[8] != 0) start[2] ^= 64;";
+    let code = code.replace("ENQUEUE", &(Op::Enqueue as u8).to_string());
+    harms(&with_record_area(&code), Ended::Damaged);
+}
+
+#[test]
+fn a_target_that_writes_beyond_the_record_area_crashes() {
+    for code in ["*end = 1;", "start[-1] = 1;"] {
+        let text =
+            enqueue(&with_record_area(code)).replace("<cstdlib>", "<cstdlib>\n#include <cstring>");
+        fault(&text, |what| is_of(what, FaultKind::Signal(libc::SIGSEGV)));
+    }
 }
 
 #[test]
@@ -194,7 +220,7 @@ fn a_run_of_a_target_that_has_itself_traced_ends() {
     let tool = Tool::new();
     // A signal would stop the thread for good, and so be a hang.
     let run = tool.fuzz_text("bad.cpp", &text).native().rounds(40).with("--no-disturb");
-    assert_eq!(run.json(0)["rounds"], 40);
+    assert_eq!(run.finds_nothing().json()["rounds"], 40);
 }
 
 #[test]
@@ -312,7 +338,7 @@ fn a_target_may_have_much_static_thread_local_storage() {
     for engine in ["native", "controlled"] {
         let tool = Tool::new();
         let run = tool.fuzz_text("storage.cpp", &text).engine(engine).rounds(20).calls(20);
-        run.expect(0, &[NOTHING_FOUND]);
+        run.finds_nothing();
     }
     // More than is reserved.
     let text = text.replace("own[9000]", "own[300000]");

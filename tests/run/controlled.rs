@@ -1,32 +1,9 @@
-//! The controlled engine: it finds planted bugs, never accuses correct structures, and a seed gives
-//! the same bytes on both carriers.
+//! The controlled engine: it never accuses correct structures, drives any number of threads, and a
+//! seed gives the same bytes on both carriers.
 
-use interlap::report::words::{CONFIRMED, NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
 
 use super::tool::Tool;
-
-/// Each with the number of rounds within which it is found.
-#[test]
-fn twins_are_found_and_confirmed_in_a_fresh_process() {
-    let tool = Tool::new();
-    for twin in [
-        "treiber_aba",
-        "ms_queue_no_recheck",
-        "ms_queue_untagged",
-        "harris_set_marked_contains",
-        "ring_mpmc_early_publish",
-        "ring_spsc_early_publish",
-        "set_undecided_insert",
-        "atomic_register_split_cas",
-        "mutex_map_lost_update",
-        "slot_log_early_tail",
-        "range_set_torn_count",
-        "chase_lev_no_fence",
-    ] {
-        let run = tool.fuzz(twin).controlled().seed(5).rounds(20_000).findings(1);
-        run.expect(1, &[REPRODUCE_WITH, CONFIRMED]);
-    }
-}
 
 #[test]
 fn correct_structures_are_not_accused() {
@@ -77,9 +54,7 @@ fn any_number_of_threads_is_driven() {
     assert!(missing.is_empty(), "{missing:?}");
     for threads in 1..=64 {
         let run = tool.fuzz("ms_queue").native().threads(threads).seed(1).calls(4).rounds(1);
-        // Few calls may not overlap.
-        let json = run.with("--json").run().json();
-        assert_eq!((&json["distinct_findings"], &json["rounds"]), (&0.into(), &1.into()), "{json}");
+        assert_eq!(run.finds_nothing().json()["rounds"], 1);
     }
     let too_many = tool.fuzz("ms_queue").controlled().threads(64).rounds(1);
     too_many.expect(2, &["at most 63", "--engine native"]);

@@ -84,7 +84,7 @@ fn threads_of_the_target_are_controlled() {
 fn stacks_are_as_large_as_those_of_native_threads() {
     clean(&["deep_stack"]);
     let tool = Tool::new();
-    tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).expect(0, &[NOTHING_FOUND]);
+    tool.fuzz(adapter("deep_stack")).native().rounds(20).calls(20).finds_nothing();
 }
 
 /// What the engine cannot control, or has no room for, is no finding.
@@ -97,9 +97,14 @@ fn targets_beyond_the_engine_run_on_native_threads() {
     ] {
         let tool = Tool::new();
         fuzz(&tool, name).rounds(50).expect(2, &["cannot control", why, "--engine native"]);
-        let run = tool.fuzz(adapter(name)).rounds(5).calls(4);
-        run.expect(0, &["going on with native threads", NOTHING_FOUND]);
+        left_to_native_threads(tool.fuzz(adapter(name)).rounds(5).calls(4));
     }
+}
+
+#[track_caller]
+fn left_to_native_threads(run: Call) {
+    let answer = run.finds_nothing();
+    assert!(answer.err.contains("going on with native threads"), "{}", answer.all());
 }
 
 /// As natively; after the exception, code is under control again.
@@ -333,8 +338,7 @@ fn too_much_static_data_is_left_to_native_threads() {
     fuzz(&tool, "large_static")
         .rounds(50)
         .expect(2, &["cannot control: a target with 8 MiB of static data", "--engine native"]);
-    let run = tool.fuzz(adapter("large_static")).rounds(50).calls(20);
-    run.expect(0, &["going on with native threads", NOTHING_FOUND]);
+    left_to_native_threads(tool.fuzz(adapter("large_static")).rounds(50).calls(20));
     assert_eq!(tool.ledger().statistics.rounds, 50);
 }
 
@@ -347,8 +351,7 @@ fn inline_assembly_is_left_to_native_threads() {
         let answer = fuzz(&tool, name).rounds(1000).run();
         let words = ["cannot control: atomic instructions", line, "or use --engine native"];
         answer.expect(2, &words);
-        let run = tool.fuzz(adapter(name)).rounds(40).calls(20);
-        run.expect(0, &["going on with native threads", NOTHING_FOUND]);
+        left_to_native_threads(tool.fuzz(adapter(name)).rounds(40).calls(20));
         assert_eq!(tool.ledger().statistics.rounds, 40);
     }
 }

@@ -26,13 +26,13 @@ fn correct_structures_are_not_accused_in_long_rounds() {
         "locked_range_set",
         "locked_kv",
     ] {
-        // Long enough for several parts.
-        let run = tool.fuzz(target).native().calls(200_000).threads(2).rounds(2);
+        // Long enough for two parts.
+        let run = tool.fuzz(target).native().calls(140_000).threads(2).rounds(1);
         let statistics = run.json(0);
         let rounds = statistics["rounds"].as_u64().expect("a number");
         let undecided = statistics["inconclusive"].as_array().map_or(0, |all| all.len());
         println!("{target}: {rounds} rounds, {undecided} reasons not to decide");
-        assert_eq!((rounds, undecided), (2, 0), "{target}: {statistics}");
+        assert_eq!((rounds, undecided), (1, 0), "{target}: {statistics}");
     }
 }
 
@@ -138,7 +138,7 @@ struct Target {
     long pushes = 0;
     void push(int64_t value) {
         std::lock_guard<std::mutex> guard(mutex);
-        if (++pushes != 400000) values.push_back(value);
+        if (++pushes != 280000) values.push_back(value);
     }
     bool pop(int64_t &value) {
         std::lock_guard<std::mutex> guard(mutex);

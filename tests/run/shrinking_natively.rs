@@ -91,7 +91,7 @@ fn a_crash_of_native_threads_becomes_small() {
 /// It is no bug that a call waits for ever if no other call could wake it.
 #[test]
 fn a_lost_wakeup_of_native_threads_keeps_the_call_that_should_have_woken() {
-    let (_, stored) = found(&Tool::new(), EVENT, "--hang 2s --shrink 10s");
+    let (_, stored) = found(&Tool::new(), EVENT, "--hang 1s --shrink 4s");
     assert!(stored.finding.signature.is_hang(), "{}", stored.finding.signature);
     // So rare that the time may not suffice.
     let size = stored.finding.shrunk.as_ref().map(|shrunk| shrunk.size);

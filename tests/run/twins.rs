@@ -2,7 +2,7 @@
 //! never accused, the broken ones are found. (`chase_lev_no_fence` is left out: it shows only while
 //! two threads really run in parallel, which a machine busy with other tests does not guarantee.)
 
-use interlap::report::words::{NOTHING_FOUND, REPRODUCE_WITH};
+use interlap::report::words::REPRODUCE_WITH;
 
 use super::tool::Tool;
 
@@ -25,7 +25,7 @@ fn correct_structures_are_not_accused() {
         "locked_kv",
         "versioned_store",
     ] {
-        tool.fuzz(target).native().rounds(300).expect(0, &[target, NOTHING_FOUND]);
+        tool.fuzz(target).native().rounds(300).finds_nothing();
     }
 }
 

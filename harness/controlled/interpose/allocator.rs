@@ -96,7 +96,7 @@ extern "C-unwind" fn il_cxx_new_failed(_size: usize) -> *mut u8 {
     let new = match (!found.is_null()).then(|| found.expose_provenance()) {
         // SAFETY: `operator new(size_t)` has this type.
         Some(new) => unsafe { std::mem::transmute::<usize, New>(new) },
-        None => crate::record::abandon("out of memory".to_string().into()),
+        None => crate::pipe::abandon("out of memory".to_string().into()),
     };
     // The exception, too, returns to code under control.
     let _controls = Controls(control::set_controls(false));

@@ -32,7 +32,7 @@ pub fn last_words(signal: i32, address: usize) -> Option<u64> {
     let place = backtrace::here();
     trail::crash(signal, address, place);
     let steps = detect::steps(&engine::counted());
-    crate::record::send(&Frame::Cut(Box::new(steps)));
+    crate::pipe::send(&Frame::Cut(Box::new(steps)));
     (place != 0).then(|| place as u64 - 1)
 }
 

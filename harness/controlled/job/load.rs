@@ -37,7 +37,7 @@ fn callbacks() -> Callbacks {
         livelock: |step| detect::livelock(step),
         deadlock: || detect::deadlock(),
         cannot_control: |what| {
-            crate::record::abandon(Problem::uncontrolled(format!("the target uses {what}")))
+            crate::pipe::abandon(Problem::uncontrolled(format!("the target uses {what}")))
         },
     }
 }

@@ -20,7 +20,8 @@ use crate::controlled::state::buffers::{self, Delay};
 use crate::controlled::state::{globals_snapshot, growth, heap, leaks};
 use crate::controlled::watch::{coverage, detect, libraries, trail, watchdog};
 use crate::library::Target;
-use crate::record::{Area, Pipe};
+use crate::pipe::Pipe;
+use crate::record::Area;
 use crate::scenario;
 use crate::workload::Shape;
 

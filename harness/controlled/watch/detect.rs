@@ -200,7 +200,7 @@ fn fault(kind: DetectedKind, thread: Option<u32>, places: Vec<Place>) -> ! {
     let round = current_round::number();
     let steps = Box::new(steps(&engine::counted()));
     let detected = Detected { kind, round, thread, places, steps };
-    crate::record::send_last(&Frame::Fault(detected))
+    crate::pipe::send_last(&Frame::Fault(detected))
 }
 
 /// What a round has counted, as a part of a frame. Leaks are left to the caller.

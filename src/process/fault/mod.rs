@@ -158,9 +158,13 @@ impl Fault {
             for thread in 0..snapshot.records.len() {
                 let mut reader = Reader::new(thread as u32);
                 let records = snapshot.thread_records(area, thread);
+                let is_unchanged = |records: &Vec<u8>| snapshot.is_unchanged(area, thread, records);
                 let read = records
                     .map_err(|_| RecordError::Short)
-                    .and_then(|records| reader.feed(&records))
+                    .and_then(|records| {
+                        is_unchanged(&records).then_some(()).ok_or(RecordError::Short)?;
+                        reader.feed(&records)
+                    })
                     .and_then(|()| reader.finish());
                 self.complete &= read.is_ok();
                 if matches!(read, Err(RecordError::Short | RecordError::Damaged(_))) {

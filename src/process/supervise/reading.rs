@@ -132,7 +132,9 @@ impl Feed<'_> {
 
     /// Reads the rounds that were finished when the harness ended, but not written to the pipe.
     fn read_outbox(&mut self, area: &File) {
-        let Ok(bytes) = Snapshot::read(area).and_then(|snapshot| snapshot.outbox(area)) else {
+        let Ok(snapshot) = Snapshot::read(area) else { return };
+        let Ok(bytes) = snapshot.outbox(area) else {
+            self.send(Message::Damaged);
             return;
         };
         // If the pipe had only a part of a round, the outbox may have the whole round.

@@ -23,7 +23,7 @@ struct Counter {
     std::atomic<int64_t> value{0};
 
     Counter() {
-        constexpr int most = 600;
+        constexpr int most = 300;
         int before = alive;
         std::thread has([] { assert(use_all(std::make_integer_sequence<int, most>()) == most); });
         has.join();
