@@ -222,6 +222,8 @@ pub enum Warning {
     /// An order explains the first calls of a long round, and the time did not suffice to judge the
     /// last ones.
     Unjudged { round: u64, explained: u64, unjudged: u64 },
+    /// Rounds with more threads than processors take so many times longer for each call.
+    Oversubscribed { processors: u32, times_slower: u64 },
     /// The structure's class has public methods that nothing calls.
     NeverCalled(Vec<String>),
     /// A container puts values in but takes none out, or the reverse.

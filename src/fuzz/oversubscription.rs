@@ -3,9 +3,10 @@
 
 use std::time::Instant;
 
+use super::Warning;
 use crate::trace::records::SIZE_MIN;
 
-/// Least time in oversubscribed rounds before a hint.
+/// Least time in oversubscribed rounds before a warning.
 const SECONDS_MIN: f64 = 5.0;
 /// Least number of rounds with a processor for each thread, for comparison.
 const FITTING_MIN: u64 = 3;
@@ -21,7 +22,7 @@ pub struct CallRates {
     oversubscribed: Sum,
     /// The current round, and when it was first seen.
     seen: (u64, Instant),
-    is_hint_given: bool,
+    is_warned: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -43,7 +44,7 @@ impl CallRates {
             fitting: Sum::default(),
             oversubscribed: Sum::default(),
             seen: (u64::MAX, Instant::now()),
-            is_hint_given: false,
+            is_warned: false,
         }
     }
 
@@ -56,38 +57,32 @@ impl CallRates {
         }
     }
 
-    /// Observes the current round. Returns the hint if such rounds are slow and it was not given
+    /// Observes the current round. Returns the warning if such rounds are slow and it was not given
     /// yet.
-    pub fn observe(&mut self, round: u64, threads: u32, bytes: u64) -> Option<String> {
+    pub fn observe(&mut self, round: u64, threads: u32, bytes: u64) -> Option<Warning> {
         if self.seen.0 != round {
             self.seen = (round, Instant::now());
         }
         let seconds = self.seen.1.elapsed().as_secs_f64();
         // This estimate of the calls is rather too high: most records are longer.
-        let hint = self.hint(threads, bytes / SIZE_MIN as u64, seconds);
-        let hint = hint.filter(|_| !self.is_hint_given);
-        self.is_hint_given |= hint.is_some();
-        hint
+        let times = self.times_slower(threads, bytes / SIZE_MIN as u64, seconds);
+        let times_slower = times.filter(|_| !self.is_warned)? as u64;
+        self.is_warned = true;
+        Some(Warning::Oversubscribed { processors: self.processors, times_slower })
     }
 
-    /// The hint, if it applies when the current round has made `calls` in `seconds`.
-    fn hint(&self, threads: u32, calls: u64, seconds: f64) -> Option<String> {
-        let processors = self.processors;
+    /// How much longer a call takes in such rounds, if it is far longer when the current round has
+    /// made `calls` in `seconds`.
+    fn times_slower(&self, threads: u32, calls: u64, seconds: f64) -> Option<f64> {
         let mut this = Sum::default();
-        if threads > processors {
+        if threads > self.processors {
             this.add(calls.max(1), seconds);
         }
         // All such rounds together, or the current one alone.
         let long = [self.oversubscribed, this].into_iter().filter(|sum| sum.seconds >= SECONDS_MIN);
         let slower = |sum: Sum| sum.seconds_per_call() / self.fitting.seconds_per_call();
         let times = long.map(slower).fold(0.0, f64::max);
-        (self.fitting.rounds >= FITTING_MIN && times >= TIMES_SLOWER).then(|| {
-            format!(
-                "rounds with more threads than processors ({processors}) crawl, each call takes \
-                 {times:.0} times as long as in others: threads that spin wait for one that does \
-                 not run. --threads {processors} does more in the time; so may --engine controlled"
-            )
-        })
+        (self.fitting.rounds >= FITTING_MIN && times >= TIMES_SLOWER).then_some(times)
     }
 }
 
@@ -114,24 +109,27 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_are_slow_for_want_of_processors_give_a_hint() {
-        let hint = rates(5, 1e6).hint(4, 1000, 10.0).expect("a round that continues");
-        assert!(hint.contains(" 10000 times") && hint.contains("--threads 2"), "{hint}");
+    fn rounds_that_are_slow_for_want_of_processors_are_warned_of() {
+        let times = rates(5, 1e6).times_slower(4, 1000, 10.0).expect("a round that continues");
+        assert_eq!(times.round(), 10_000.0);
         let mut mixed = rates(5, 1e6);
         mixed.add(4, 10_000_000, 1e6);
-        assert!(mixed.hint(4, 1000, 10.0).is_some(), "this one, after others that were fast");
+        assert!(
+            mixed.times_slower(4, 1000, 10.0).is_some(),
+            "this one, after others that were fast"
+        );
         let mut ended = rates(5, 1e6);
         ended.add(3, 1000, 100.0);
-        assert!(ended.hint(2, 50, 0.1).is_some(), "a round that is over");
+        assert!(ended.times_slower(2, 50, 0.1).is_some(), "a round that is over");
         assert!(ended.observe(7, 2, 0).is_some() && ended.observe(8, 2, 0).is_none(), "once");
     }
 
     #[test]
-    fn other_rounds_give_no_hint() {
-        assert_eq!(rates(2, 1e6).hint(4, 1000, 10.0), None, "nothing to compare with");
-        assert_eq!(rates(5, 1e6).hint(4, 10, 1.0), None, "too short");
-        assert_eq!(rates(5, 1e6).hint(2, 10, 10.0), None, "a processor for each");
-        assert_eq!(rates(5, 500.0).hint(4, 1000, 10.0), None, "slow anyway");
-        assert_eq!(CallRates::with(2).hint(4, 0, 10.0), None, "nothing known");
+    fn other_rounds_are_not() {
+        assert_eq!(rates(2, 1e6).times_slower(4, 1000, 10.0), None, "nothing to compare with");
+        assert_eq!(rates(5, 1e6).times_slower(4, 10, 1.0), None, "too short");
+        assert_eq!(rates(5, 1e6).times_slower(2, 10, 10.0), None, "a processor for each");
+        assert_eq!(rates(5, 500.0).times_slower(4, 1000, 10.0), None, "slow anyway");
+        assert_eq!(CallRates::with(2).times_slower(4, 0, 10.0), None, "nothing known");
     }
 }

@@ -11,7 +11,8 @@ use crate::exchange::values::Interner;
 use crate::finding::{Failure, PAGE_FILE, SHOWN_MAX, Stored};
 use crate::process::fault::FaultKind;
 use crate::report::words::{
-    self, BREAK_AT_IT_WITH, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH, SHRUNK_TO, UNEXPLAINED,
+    self, BREAK_AT_IT_WITH, CHECKED_AGAINST, CONFIRMED, FINDING, HOW_IT_WENT, REPRODUCE_WITH,
+    SHRUNK_TO, UNEXPLAINED,
 };
 use crate::report::{explanation, interleaving, recording, timeline};
 use crate::trace::frame::TargetInfo;
@@ -94,7 +95,7 @@ pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
         "" => String::new(),
         library => format!(": {library}"),
     };
-    format!("{}{library}, checked against model {model}", plan.target_name())
+    format!("{}{library}, {CHECKED_AGAINST} {model}", plan.target_name())
 }
 
 /// The ruled block: the facts, and what to do next.

@@ -13,6 +13,12 @@ use crate::trace::frame::{Awaited, Deed, DetectedKind, Growth, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
 pub const HARDLY_TESTED: &str = "Hardly anything was tested";
+pub const CHECKED_AGAINST: &str = "checked against model";
+/// Of a process that grew.
+pub const RENEWED: &str = "was started anew";
+/// Of a round whose fault need not be its doing.
+pub const AGAIN_IN_A_FRESH_ONE: &str = "the round is carried out again in a fresh one";
+pub const STOOD_STILL: &str = "stood still for";
 pub const UNEXPLAINED: &str = "No order of the calls explains the answers";
 pub const FINDING: &str = "Finding";
 pub const SHRUNK_TO: &str = "Shrunk to";
@@ -48,6 +54,13 @@ pub fn untested(why: Untested) -> String {
     format!("{HARDLY_TESTED}: {what}; {advice}.")
 }
 
+/// More says only that hardly a call returned.
+const TIMES_MAX: u64 = 1000;
+
+fn whole_seconds(seconds: u64) -> String {
+    if seconds == 0 { "less than 1 s".to_string() } else { format!("{seconds} s") }
+}
+
 /// A warning of a run.
 pub fn warning(warning: &Warning) -> String {
     match warning {
@@ -58,30 +71,40 @@ pub fn warning(warning: &Warning) -> String {
             };
             let what = fault(what);
             format!(
-                "round {round}: {what} {why}, so the round is carried out again in a fresh one; \
-                 only what happens there counts"
+                "round {round}: {what} {why}, so {AGAIN_IN_A_FRESH_ONE}; only what happens there \
+                 counts"
             )
         }
         Warning::Stalled { round, seconds } => format!(
-            "round {round} stood still for {seconds} s, and nothing shows that the target is the \
+            "round {round} {STOOD_STILL} {}, and nothing shows that the target is the \
              cause: none of its code was under way, or its threads were stopped or hardly got a \
-             processor. The round is left out, and the run goes on with a fresh process"
+             processor. The round is left out, and the run goes on with a fresh process",
+            whole_seconds(*seconds)
         ),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
             "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
-             and was started anew, as often as needed: destroy does not give back all that was \
+             and {RENEWED}, as often as needed: destroy does not give back all that was \
              mapped or opened, or the target does that once and for good, which it repeats in \
              each round, because its variables are put back",
             bytes >> 20
         ),
         Warning::Growth(Growth { bytes, rounds, .. }, Engine::Native | Engine::Rr) => format!(
-            "the target's process grew by {} MiB in {rounds} rounds and was started anew: destroy \
+            "the target's process grew by {} MiB in {rounds} rounds and {RENEWED}: destroy \
              or leave may not free everything that create, enter and the calls took",
             bytes >> 20
         ),
         Warning::Unjudged { round, explained, unjudged } => format!(
             "round {round}: an order explains its first {explained} calls; the time was over \
              before the last {unjudged} were judged. `interlap check` of a --trace judges all"
+        ),
+        Warning::Oversubscribed { processors, times_slower } => format!(
+            "rounds with more threads than processors ({processors}) crawl, each call takes {} \
+             times as long as in others: threads that spin wait for one that does not run. \
+             --threads {processors} does more in the time; so may --engine controlled",
+            match times_slower {
+                ..=TIMES_MAX => times_slower.to_string(),
+                _ => format!("over {TIMES_MAX}"),
+            }
         ),
         Warning::NeverCalled(methods) => format!(
             "no operation, so never called: {}(). A class is tested by the methods that \
@@ -136,8 +159,9 @@ pub fn fault(failure: &Failure) -> String {
         FaultKind::Hang => {
             let Hang { seconds, running, waiting } = hang.unwrap_or_default();
             format!(
-                "No progress for {seconds} s while {doing}; {running} of its threads were \
-                 running, {waiting} waiting."
+                "No progress for {} while {doing}; {running} of its threads were running, \
+                 {waiting} waiting.",
+                whole_seconds(seconds)
             )
         }
         FaultKind::OutOfMemory => format!("{who} ran out of memory while {doing}."),
@@ -399,6 +423,17 @@ fn faults(kind: DetectedKind, at: Option<&Memory>) -> String {
 mod tests {
     use super::*;
     use crate::core::operation::Op;
+
+    #[test]
+    fn times_are_those_that_a_reader_believes() {
+        let crawls =
+            |times_slower| warning(&Warning::Oversubscribed { processors: 2, times_slower });
+        assert!(crawls(64).contains(" 64 times"), "{}", crawls(64));
+        assert!(crawls(35_828_731).contains(" over 1000 times"), "{}", crawls(35_828_731));
+        let stalled = |seconds| warning(&Warning::Stalled { round: 7, seconds });
+        assert!(stalled(0).contains("for less than 1 s,"), "{}", stalled(0));
+        assert!(stalled(3).contains("for 3 s,"), "{}", stalled(3));
+    }
 
     fn in_call(thread: u32, deed: Deed) -> FaultPlace {
         let who = Who { thread, when: When::InCall(3) };

@@ -9,14 +9,11 @@ use std::process::Command;
 use interlap::finding::interleaving::Place;
 use interlap::finding::{Failure, Finding, Stored};
 use interlap::process::fault::FaultKind;
-use interlap::report::words::{CONFIRMED, NOTHING_FOUND};
+use interlap::report::words::{AGAIN_IN_A_FRESH_ONE, CONFIRMED, NOTHING_FOUND, RENEWED};
 use interlap::trace::rounds::{Round, read};
 
 use super::adapters;
 use super::tool::{Answer, Tool};
-
-/// The message about a renewed process.
-const RENEWED: &str = "was started anew";
 
 fn queue(code: &str) -> String {
     let includes = "#include <fcntl.h>\n#include <new>\n#include <sys/mman.h>\n";
@@ -128,7 +125,7 @@ fn a_round_that_exhausts_memory_is_still_a_finding() {
 fn a_fault_of_a_grown_process_alone_is_no_finding() {
     let tool = Tool::new();
     let answer = fuzz(&tool, &opens("file >= 96"), "--rounds 300", 256);
-    answer.expect(0, &[NOTHING_FOUND, "only what happens there counts"]);
+    answer.expect(0, &[NOTHING_FOUND, AGAIN_IN_A_FRESH_ONE]);
     let answer = fuzz(&tool, &opens("file >= 40"), "--rounds 300", 256);
     answer.expect(1, &[]).lacks(CONFIRMED);
     let (finding, kind, _) = found(&tool);
@@ -151,7 +148,7 @@ fn a_process_that_is_killed_once_is_no_finding() {
     }
     let text = format!("#include <unistd.h>\n{}", kill(once));
     let answer = fuzz(&tool, &text, "--rounds 300", 256);
-    answer.expect(0, &["was killed", "only what happens there counts", NOTHING_FOUND]);
+    answer.expect(0, &[AGAIN_IN_A_FRESH_ONE, NOTHING_FOUND]);
     assert!(!tool.path("second").exists());
     let text = format!("#include <unistd.h>\n{}", kill("added == 9"));
     let answer = fuzz(&tool, &text, "--rounds 300", 256);

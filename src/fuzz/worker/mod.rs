@@ -240,9 +240,9 @@ impl<'a> Worker<'a> {
         if self.options.plan.engine == Engine::Native
             && self.long_round.is_none()
             && let Some((round, threads, bytes)) = harness.current_round()
-            && let Some(hint) = self.call_rates.observe(round, threads, bytes)
+            && let Some(warning) = self.call_rates.observe(round, threads, bytes)
         {
-            self.send(Message::Warning(Warning::Other(hint)));
+            self.send(Message::Warning(warning));
         }
     }
 

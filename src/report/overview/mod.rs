@@ -52,7 +52,7 @@ pub fn gaps(ledger: &Ledger) -> Vec<Gap> {
 /// The page.
 pub fn render(ledger: &Ledger, found: &[Found]) -> String {
     let sections = sections(ledger, found);
-    let about = format!("{}, checked against model {}", ledger.library, ledger.model);
+    let about = format!("{}, {} {}", ledger.library, words::CHECKED_AGAINST, ledger.model);
     let (kind, heading) = heading(ledger, found);
     page::fill(TEMPLATE, |name| match name {
         "title" => html! {
