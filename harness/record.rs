@@ -95,10 +95,16 @@ pub struct Area {
     len: usize,
     bytes_per_thread: usize,
     threads: u32,
-    /// How many bytes are in the outbox, and their seal.
-    posted: (usize, Seal),
+    posted: Posted,
     /// When the outbox was last sent.
     sent: Instant,
+}
+
+/// What is in the outbox.
+#[derive(Default)]
+struct Posted {
+    bytes: usize,
+    seal: Seal,
 }
 
 // SAFETY: threads reach the area only through `words` (atomics) and `thread_bytes`, whose callers
@@ -114,7 +120,7 @@ impl Area {
         rustix::fs::ftruncate(&file, (RECORDS_AT + len) as u64)?;
         let header = map(&file, 0, RECORDS_AT)?;
         let records = map(&file, RECORDS_AT, len)?;
-        let (posted, sent) = (Default::default(), Instant::now());
+        let (posted, sent) = (Posted::default(), Instant::now());
         let area =
             Area { file, header, records, len, bytes_per_thread: 0, threads: 0, posted, sent };
         HEADER.store(header, Ordering::Release);
@@ -253,7 +259,7 @@ impl Area {
     /// Puts the frames of a finished round into the outbox, which is sent when it is full or old: a
     /// write for each round would cost more than the round. Empties `frames`.
     pub fn post(&mut self, frames: &mut Vec<u8>, pipe: &mut Pipe) -> io::Result<()> {
-        let used = self.posted.0 + frames.len();
+        let used = self.posted.bytes + frames.len();
         if used > POST_BYTES || self.sent.elapsed() > POST_TIME {
             self.flush(pipe)?;
             return pipe.write(frames);
@@ -261,13 +267,14 @@ impl Area {
         // SAFETY: inside the outbox, which is mapped behind the header and used here alone.
         let outbox = unsafe {
             let outbox = self.header.add(area::HEADER_BYTES);
-            std::ptr::copy_nonoverlapping(frames.as_ptr(), outbox.add(self.posted.0), frames.len());
+            let end = outbox.add(self.posted.bytes);
+            std::ptr::copy_nonoverlapping(frames.as_ptr(), end, frames.len());
             std::slice::from_raw_parts(outbox, used)
         };
-        self.posted.0 = used;
-        self.posted.1.lengthen(outbox);
+        self.posted.bytes = used;
+        self.posted.seal.lengthen(outbox);
         self.word(area::WORD_OUTBOX).store(used as u64, Ordering::Release);
-        self.word(area::WORD_OUTBOX_SEAL).store(self.posted.1.packed(), Ordering::Release);
+        self.word(area::WORD_OUTBOX_SEAL).store(self.posted.seal.packed(), Ordering::Release);
         frames.clear();
         Ok(())
     }
@@ -275,11 +282,11 @@ impl Area {
     /// Sends what is in the outbox.
     pub fn flush(&mut self, pipe: &mut Pipe) -> io::Result<()> {
         let outbox = outbox(self.header);
-        if outbox.len() != self.posted.0 {
+        if outbox.len() != self.posted.bytes {
             crate::fault::end_for(Ended::Damaged);
         }
         pipe.write_all(outbox)?;
-        self.posted = Default::default();
+        self.posted = Posted::default();
         self.word(area::WORD_OUTBOX_SEAL).store(0, Ordering::Release);
         self.word(area::WORD_OUTBOX).store(0, Ordering::Release);
         self.sent = Instant::now();

@@ -27,6 +27,7 @@
 //! - `timeline`: Draws operations as timeboxes, a row for each thread, with a legend.
 //! - `triage`: The table of `interlap triage`: a line for each group of findings, with the groups
 //!   of one bug below each other.
+//! - `warnings`: Puts the warnings of a run into words, and why it tested next to nothing.
 //! - `words`: Puts faults and actions of threads into words, for all reports.
 
 pub mod coverage;
@@ -47,4 +48,5 @@ pub mod sarif;
 pub mod text;
 pub mod timeline;
 pub mod triage;
+pub mod warnings;
 pub mod words;

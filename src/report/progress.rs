@@ -11,7 +11,7 @@ use crate::finding::Stored;
 use crate::fuzz::{Observer, Options, Statistics, Warning};
 use crate::model::Spec;
 use crate::report::output::{note, visible};
-use crate::report::{coverage, directory, text, words};
+use crate::report::{coverage, directory, text, warnings};
 use crate::trace::frame::Hello;
 
 const PLAIN_LINE_EVERY: Duration = Duration::from_secs(5);
@@ -166,7 +166,7 @@ impl Observer for Progress {
     }
 
     fn warned(&mut self, warning: &Warning) {
-        self.say(&format!("warning: {}", words::warning(warning)));
+        self.say(&format!("warning: {}", warnings::warning(warning)));
     }
 }
 

@@ -11,7 +11,8 @@ use crate::core::plan::Plan;
 use crate::finding::{Failure, Finding, Stored};
 use crate::fuzz::Statistics;
 use crate::report::explanation::{self, undecided};
-use crate::report::words::{self, UNEXPLAINED};
+use crate::report::warnings;
+use crate::report::words::UNEXPLAINED;
 
 /// Runs with their findings.
 pub struct Results<'a> {
@@ -83,7 +84,7 @@ pub fn not_decided(statistics: &Statistics) -> Ended {
     let line =
         |(why, rounds): (&Undecided, &u64)| format!("{rounds} rounds: {}", undecided::reason(why));
     let reasons = statistics.inconclusive.iter().map(line);
-    let lines = std::iter::once(words::untested(why)).chain(reasons);
+    let lines = std::iter::once(warnings::untested(why)).chain(reasons);
     Ended::NotDecided(lines.collect::<Vec<_>>().join("\n"))
 }
 

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::progress::summary_line;
 use super::results::{Ended, Run, not_decided, run_name};
-use super::words::{self, NOTHING_FOUND};
+use super::warnings;
+use super::words::NOTHING_FOUND;
 use super::{coverage, exercise, overview, triage as listed};
 use crate::campaign::ledger::Ledger;
 use crate::campaign::triage::same_bug;
@@ -73,7 +74,7 @@ pub fn exercised(ledger: &Ledger, has_findings: bool) -> String {
 /// Why the run says next to nothing, if nothing was found.
 fn untested(summary: &Summary) -> Option<String> {
     let why = summary.statistics.untested().filter(|_| summary.outcome() == Outcome::NotDecided);
-    why.map(words::untested)
+    why.map(warnings::untested)
 }
 
 /// Why the run ended, if the findings do not say so.

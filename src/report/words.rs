@@ -1,15 +1,14 @@
 //! Puts faults and actions of threads into words, for all reports. Words that a script or a test
 //! looks for are constants: nothing outside of this room repeats them.
 
-use crate::core::plan::Engine;
 use crate::core::words;
 use crate::finding::interleaving::{Action, Answer, Call, Memory, Place, Row, RowKind, Value};
 use crate::finding::locations::Occurrence;
 use crate::finding::{Failure, FaultPlace};
-use crate::fuzz::{FailedAtLoad, Untested, Warning};
+use crate::fuzz::FailedAtLoad;
 use crate::process::fault::{FaultKind, Hang};
 use crate::trace::area::{Ended, Stage, signal_name};
-use crate::trace::frame::{Awaited, Deed, DetectedKind, Growth, Wait, When, Who};
+use crate::trace::frame::{Awaited, Deed, DetectedKind, Wait, When, Who};
 
 pub const NOTHING_FOUND: &str = "Nothing found";
 pub const HARDLY_TESTED: &str = "Hardly anything was tested";
@@ -28,97 +27,8 @@ pub const BREAK_AT_IT_WITH: &str = "Break at it with";
 pub const HOW_IT_WENT: &str = "How it went";
 pub const STOPPED_INSIDE: &str = "is stopped inside of";
 
-/// Why a run says next to nothing about its target, and what to do.
-pub fn untested(why: Untested) -> String {
-    let (what, advice) = match why {
-        Untested::NoRound => (
-            "no round was over whose calls can overlap".to_string(),
-            "give it more time (--for), or see what holds it up with another --engine",
-        ),
-        Untested::Undecided { rounds, decided } => (
-            format!("{decided} of {rounds} rounds were decided"),
-            "try fewer calls (--calls) or threads (--threads)",
-        ),
-        Untested::NoOverlap { operations, overlapping } => (
-            format!("{overlapping} of {operations} calls overlapped one of another thread"),
-            "try more threads (--threads), more calls (--calls) or another --engine",
-        ),
-        Untested::NothingShared { rounds } => (
-            format!(
-                "in {rounds} rounds no thread was seen to notice another, by an atomic access, a \
-                 lock or a wait"
-            ),
-            "try --engine native, or plain accesses alone with --plain-points",
-        ),
-    };
-    format!("{HARDLY_TESTED}: {what}; {advice}.")
-}
-
-/// More says only that hardly a call returned.
-const TIMES_MAX: u64 = 1000;
-
-fn whole_seconds(seconds: u64) -> String {
+pub(super) fn whole_seconds(seconds: u64) -> String {
     if seconds == 0 { "less than 1 s".to_string() } else { format!("{seconds} s") }
-}
-
-/// A warning of a run.
-pub fn warning(warning: &Warning) -> String {
-    match warning {
-        Warning::Doubtful { round, fault: what, grown } => {
-            let why = match grown {
-                true => "Its process had grown much in the rounds before",
-                false => "Its process was killed, by the kernel for want of memory or by somebody",
-            };
-            let what = fault(what);
-            format!(
-                "round {round}: {what} {why}, so {AGAIN_IN_A_FRESH_ONE}; only what happens there \
-                 counts"
-            )
-        }
-        Warning::Stalled { round, seconds } => format!(
-            "round {round} {STOOD_STILL} {}, and nothing shows that the target is the \
-             cause: none of its code was under way, or its threads were stopped or hardly got a \
-             processor. The round is left out, and the run goes on with a fresh process",
-            whole_seconds(*seconds)
-        ),
-        Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
-            "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
-             and {RENEWED}, as often as needed: destroy does not give back all that was \
-             mapped or opened, or the target does that once and for good, which it repeats in \
-             each round, because its variables are put back",
-            bytes >> 20
-        ),
-        Warning::Growth(Growth { bytes, rounds, .. }, Engine::Native | Engine::Rr) => format!(
-            "the target's process grew by {} MiB in {rounds} rounds and {RENEWED}: destroy \
-             or leave may not free everything that create, enter and the calls took",
-            bytes >> 20
-        ),
-        Warning::Unjudged { round, explained, unjudged } => format!(
-            "round {round}: an order explains its first {explained} calls; the time was over \
-             before the last {unjudged} were judged. `interlap check` of a --trace judges all"
-        ),
-        Warning::Oversubscribed { processors, times_slower } => format!(
-            "rounds with more threads than processors ({processors}) crawl, each call takes {} \
-             times as long as in others: threads that spin wait for one that does not run. \
-             --threads {processors} does more in the time; so may --engine controlled",
-            match times_slower {
-                ..=TIMES_MAX => times_slower.to_string(),
-                _ => format!("over {TIMES_MAX}"),
-            }
-        ),
-        Warning::NeverCalled(methods) => format!(
-            "no operation, so never called: {}(). A class is tested by the methods that \
-             interlap.hpp lists, with these names and parameters",
-            methods.join("(), ")
-        ),
-        Warning::OneSided { offers, lacks } => format!(
-            "the target offers {}, but no {}: many bugs cannot show. If the class has such a \
-             method, give it the name and the parameters listed in interlap.hpp",
-            offers.join(" and "),
-            lacks.join(" or "),
-        ),
-        Warning::Other(words) => words.clone(),
-    }
 }
 
 /// An error with its causes.
@@ -423,17 +333,6 @@ fn faults(kind: DetectedKind, at: Option<&Memory>) -> String {
 mod tests {
     use super::*;
     use crate::core::operation::Op;
-
-    #[test]
-    fn times_are_those_that_a_reader_believes() {
-        let crawls =
-            |times_slower| warning(&Warning::Oversubscribed { processors: 2, times_slower });
-        assert!(crawls(64).contains(" 64 times"), "{}", crawls(64));
-        assert!(crawls(35_828_731).contains(" over 1000 times"), "{}", crawls(35_828_731));
-        let stalled = |seconds| warning(&Warning::Stalled { round: 7, seconds });
-        assert!(stalled(0).contains("for less than 1 s,"), "{}", stalled(0));
-        assert!(stalled(3).contains("for 3 s,"), "{}", stalled(3));
-    }
 
     fn in_call(thread: u32, deed: Deed) -> FaultPlace {
         let who = Who { thread, when: When::InCall(3) };

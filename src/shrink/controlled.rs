@@ -28,6 +28,8 @@ use crate::finding::{Finding, Size, Stored};
 const SCHEDULES: [u64; 4] = [300, 2_000, 10_000, 50_000];
 /// The same for the first candidate, which has all calls, where the recorded schedule does not fit.
 const SCHEDULES_FIRST: u64 = 10_000;
+/// So many schedules without a smaller round are enough if a reader already follows it easily.
+const SCHEDULES_OF_SMALL: u64 = SCHEDULES[1];
 /// Percentage of the time for removing turns of the first schedule.
 const TURNS_PERCENT: u32 = 20;
 /// Percentage of the time of a level for removing calls. The rest is for preemptions.
@@ -119,7 +121,8 @@ pub(super) fn go_on(
     for schedules in SCHEDULES {
         let before = reducer.best.size();
         level(search, &mut reducer, schedules, until)?;
-        let mut stuck = schedules >= SCHEDULES_FIRST && reducer.best.size() == before;
+        let enough = if is_small(before) { SCHEDULES_OF_SMALL } else { SCHEDULES_FIRST };
+        let mut stuck = schedules >= enough && reducer.best.size() == before;
         // Fewer calls may need more preemptions: the ladder keeps the one that is easier to follow.
         ladder.keep(&reducer.best);
         while !search.is_over() && !is_small(ladder.smallest().size()) && idle < SHORT_IDLE_MAX {

@@ -4,8 +4,10 @@ use std::io::Read;
 use std::time::Duration;
 
 use interlap::campaign::ledger::Ledger;
+use interlap::check::{Exhausted, Undecided};
 use interlap::finding::{Circumstance, Failure};
 use interlap::fuzz::Ending;
+use interlap::report::explanation::undecided;
 use interlap::report::words::{
     CHECKED_AGAINST, CONFIRMED, HARDLY_TESTED, NOTHING_FOUND, REPRODUCE_WITH, UNEXPLAINED,
 };
@@ -142,7 +144,9 @@ fn what_is_not_decided_in_time_is_said_to_be_undecided() {
     let file = tool.write("history.jsonl", &history.join("\n"));
     let check = tool.check(file).with("--model register --for");
     assert_eq!(check.clone().arg("1h").json(0)[0]["verdict"], "consistent");
-    assert_eq!(check.arg("0").json(3)[0]["verdict"], "inconclusive");
+    let verdict = &check.arg("0").json(3)[0];
+    let reason = undecided::reason(&Undecided::Exhausted(Exhausted::Deadline));
+    assert_eq!([&verdict["verdict"], &verdict["explanation"]], ["inconclusive", reason.as_str()]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Observer, Options, Statistics, Warning};
 use interlap::model::Spec;
-use interlap::report::{directory, words};
+use interlap::report::{directory, warnings};
 use interlap::trace::area::{
     HEADER_BYTES, MAGIC, OUTBOX_BYTES, Stage, WORD_MAGIC, WORD_OUTBOX, WORD_ROUND, WORD_STAGE,
     WORD_THREADS, WORDS, word_of_thread,
@@ -227,6 +227,6 @@ impl Observer for Ear {
         self.found.push(interlap::report::text::render(stored));
     }
     fn warned(&mut self, warning: &Warning) {
-        self.warnings.push(words::warning(warning));
+        self.warnings.push(warnings::warning(warning));
     }
 }

@@ -1,6 +1,7 @@
 //! Runs of the whole program, on correct adapters and on adapters with every kind of fault.
 
 mod adapters;
+mod bad_adapters;
 mod bad_targets;
 mod bugs;
 mod commands;
@@ -16,6 +17,7 @@ mod exporting_faults;
 mod fake;
 mod fault;
 mod growth;
+mod harmful_targets;
 mod jobs;
 mod long;
 mod memory_model;

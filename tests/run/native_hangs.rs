@@ -109,7 +109,7 @@ fn a_process_that_is_stopped_is_no_hang() {
     );
     let text = text.replace("<cstdlib>", "<cstdlib>\n#include <csignal>\n#include <fcntl.h>");
     let run = tool.fuzz_text("stops.cpp", &text).native().jobs(1).rounds(40).calls(20);
-    let answer = run.with("--hang 1s").finds_nothing();
+    let answer = run.with("--hang 300ms").finds_nothing();
     assert!(answer.err.contains(words::STOOD_STILL), "{}", answer.all());
     assert!(tool.path("stopped").exists(), "{}", answer.all());
 }

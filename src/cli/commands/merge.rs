@@ -21,7 +21,8 @@ use crate::report::debugger;
 use crate::report::directory;
 use crate::report::output::{Output, warning};
 use crate::report::results::Run;
-use crate::report::words::{self, NOTHING_FOUND};
+use crate::report::warnings;
+use crate::report::words::NOTHING_FOUND;
 use crate::report::{run, triage as listed};
 
 pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
@@ -127,7 +128,7 @@ fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Outp
     seen(findings).iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
     match (findings.is_empty(), ledger.statistics.known == findings.len()) {
         (true, _) => match ledger.statistics.untested() {
-            Some(why) => writeln!(out, "{}", words::untested(why)),
+            Some(why) => writeln!(out, "{}", warnings::untested(why)),
             None => writeln!(out, "{NOTHING_FOUND}."),
         },
         (false, true) => writeln!(out, "Nothing new was found."),

@@ -45,8 +45,6 @@ pub use stillness::noticed_after;
 
 /// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// Time between checks of a process that sends nothing.
-const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Time that a process has to answer a signal, and to close its pipe after its end.
 const GRACE: Duration = Duration::from_secs(2);
 /// Time for a recorder to finish its recording after the harness has ended.
@@ -164,7 +162,7 @@ impl Harness {
 
     /// The next event; [`Event::Quiet`] after an interval without any.
     pub fn next_event(&mut self) -> Result<Event> {
-        match self.messages.recv_timeout(CHECK_INTERVAL) {
+        match self.messages.recv_timeout(stillness::INTERVAL) {
             Ok(Message::Hello(hello)) => {
                 self.process = hello.process;
                 Ok(Event::Hello(hello))

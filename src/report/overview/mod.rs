@@ -17,6 +17,7 @@ use maud::{PreEscaped, html};
 
 use super::page;
 use super::progress::summary_line;
+use super::warnings;
 use super::words::{self, NOTHING_FOUND};
 use crate::campaign::ledger::Ledger;
 use crate::fuzz::exercise::{self, ANALYSED_CALLS, ANALYSED_FIRST, ANALYSED_ONE_IN, Gap, Offer};
@@ -91,7 +92,7 @@ fn heading(ledger: &Ledger, found: &[Found]) -> (&'static str, String) {
         1 => ("violation", "One finding".to_string()),
         2.. => ("violation", format!("{} findings", found.len())),
         0 => match ledger.statistics.untested() {
-            Some(why) => ("inconclusive", words::untested(why)),
+            Some(why) => ("inconclusive", warnings::untested(why)),
             None => ("consistent", NOTHING_FOUND.to_string()),
         },
     }

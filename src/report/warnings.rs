@@ -1,0 +1,113 @@
+//! Puts the warnings of a run into words, and why it tested next to nothing.
+
+use super::words::{
+    AGAIN_IN_A_FRESH_ONE, HARDLY_TESTED, RENEWED, STOOD_STILL, fault, whole_seconds,
+};
+use crate::core::plan::Engine;
+use crate::fuzz::{Untested, Warning};
+use crate::trace::frame::Growth;
+
+/// Why a run says next to nothing about its target, and what to do.
+pub fn untested(why: Untested) -> String {
+    let (what, advice) = match why {
+        Untested::NoRound => (
+            "no round was over whose calls can overlap".to_string(),
+            "give it more time (--for), or see what holds it up with another --engine",
+        ),
+        Untested::Undecided { rounds, decided } => (
+            format!("{decided} of {rounds} rounds were decided"),
+            "try fewer calls (--calls) or threads (--threads)",
+        ),
+        Untested::NoOverlap { operations, overlapping } => (
+            format!("{overlapping} of {operations} calls overlapped one of another thread"),
+            "try more threads (--threads), more calls (--calls) or another --engine",
+        ),
+        Untested::NothingShared { rounds } => (
+            format!(
+                "in {rounds} rounds no thread was seen to notice another, by an atomic access, a \
+                 lock or a wait"
+            ),
+            "try --engine native, or plain accesses alone with --plain-points",
+        ),
+    };
+    format!("{HARDLY_TESTED}: {what}; {advice}.")
+}
+
+/// More says only that hardly a call returned.
+const TIMES_MAX: u64 = 1000;
+
+/// A warning of a run.
+pub fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::Doubtful { round, fault: what, grown } => {
+            let why = match grown {
+                true => "Its process had grown much in the rounds before",
+                false => "Its process was killed, by the kernel for want of memory or by somebody",
+            };
+            let what = fault(what);
+            format!(
+                "round {round}: {what} {why}, so {AGAIN_IN_A_FRESH_ONE}; only what happens there \
+                 counts"
+            )
+        }
+        Warning::Stalled { round, seconds } => format!(
+            "round {round} {STOOD_STILL} {}, and nothing shows that the target is the \
+             cause: none of its code was under way, or its threads were stopped or hardly got a \
+             processor. The round is left out, and the run goes on with a fresh process",
+            whole_seconds(*seconds)
+        ),
+        Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
+            "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
+             and {RENEWED}, as often as needed: destroy does not give back all that was \
+             mapped or opened, or the target does that once and for good, which it repeats in \
+             each round, because its variables are put back",
+            bytes >> 20
+        ),
+        Warning::Growth(Growth { bytes, rounds, .. }, Engine::Native | Engine::Rr) => format!(
+            "the target's process grew by {} MiB in {rounds} rounds and {RENEWED}: destroy \
+             or leave may not free everything that create, enter and the calls took",
+            bytes >> 20
+        ),
+        Warning::Unjudged { round, explained, unjudged } => format!(
+            "round {round}: an order explains its first {explained} calls; the time was over \
+             before the last {unjudged} were judged. `interlap check` of a --trace judges all"
+        ),
+        Warning::Oversubscribed { processors, times_slower } => format!(
+            "rounds with more threads than processors ({processors}) crawl, each call takes {} \
+             times as long as in others: threads that spin wait for one that does not run. \
+             --threads {processors} does more in the time; so may --engine controlled",
+            match times_slower {
+                ..=TIMES_MAX => times_slower.to_string(),
+                _ => format!("over {TIMES_MAX}"),
+            }
+        ),
+        Warning::NeverCalled(methods) => format!(
+            "no operation, so never called: {}(). A class is tested by the methods that \
+             interlap.hpp lists, with these names and parameters",
+            methods.join("(), ")
+        ),
+        Warning::OneSided { offers, lacks } => format!(
+            "the target offers {}, but no {}: many bugs cannot show. If the class has such a \
+             method, give it the name and the parameters listed in interlap.hpp",
+            offers.join(" and "),
+            lacks.join(" or "),
+        ),
+        Warning::Other(words) => words.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_that_a_reader_believes() {
+        let crawls =
+            |times_slower| warning(&Warning::Oversubscribed { processors: 2, times_slower });
+        assert!(crawls(64).contains(" 64 times"), "{}", crawls(64));
+        assert!(crawls(35_828_731).contains(" over 1000 times"), "{}", crawls(35_828_731));
+        let stalled = |seconds| warning(&Warning::Stalled { round: 7, seconds });
+        assert!(stalled(0).contains("for less than 1 s,"), "{}", stalled(0));
+        assert!(stalled(3).contains("for 3 s,"), "{}", stalled(3));
+    }
+}
