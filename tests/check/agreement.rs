@@ -30,6 +30,9 @@ fn spec(text: &str) -> Spec {
     text.parse().expect(text)
 }
 
+/// Nearly all calls overlap, so that their order is left open.
+const WIDE: Shape = Shape { threads: (6, 10), operations: (10, 20), ..MEDIUM };
+
 /// How often each verdict occurred.
 #[derive(Default, Debug)]
 pub struct Shares {
@@ -290,7 +293,12 @@ fn no_short_history_is_undecided() {
 
 #[test]
 fn histories_of_medium_length() {
-    compare_medium(20_000);
+    compare_medium(&MEDIUM_MODELS, MEDIUM, 20_000);
+}
+
+#[test]
+fn histories_in_which_many_calls_overlap() {
+    compare_medium(&["range-set"], WIDE, 20_000);
 }
 
 /// The long run: `make test-long`. Every model and option, ten times as often.
@@ -330,36 +338,38 @@ fn a_million_of_each() {
     streams::compare(MILLION);
     transactions::compare("snapshot", MILLION);
     transactions::compare("serializable", MILLION);
-    compare_medium(MILLION / 10);
+    compare_medium(&MEDIUM_MODELS, MEDIUM, MILLION / 10);
+    compare_medium(&["range-set"], WIDE, MILLION / 10);
 }
 
+const MEDIUM_MODELS: [&str; 15] = [
+    "set",
+    "map",
+    "register",
+    "fifo",
+    "fifo:empty=lone",
+    "lifo",
+    "deque",
+    "fifo-per-producer",
+    "fifo-per-producer:empty=strong",
+    "fifo-per-producer:empty=identity",
+    "pool",
+    "priority-queue",
+    "counter",
+    "log",
+    "range-set",
+];
+
 /// The specialised checkers against the general search where enumeration would take too long.
-fn compare_medium(histories: usize) {
+fn compare_medium(specs: &[&str], shape: Shape, histories: usize) {
     let histories = crate::how_many(histories);
     let limits = Limits::default();
-    let texts = [
-        "set",
-        "map",
-        "register",
-        "fifo",
-        "fifo:empty=lone",
-        "lifo",
-        "deque",
-        "fifo-per-producer",
-        "fifo-per-producer:empty=strong",
-        "fifo-per-producer:empty=identity",
-        "pool",
-        "priority-queue",
-        "counter",
-        "log",
-        "range-set",
-    ];
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in specs.iter().enumerate() {
         let spec = spec(text);
         let mut random = Random::new(100 + at as u64);
         let mut shares = Shares::default();
         for _ in 0..histories {
-            let history = history(Shape { kind: spec.kind, ..MEDIUM }, &mut random);
+            let history = history(Shape { kind: spec.kind, ..shape }, &mut random);
             let explained = match search(&history, &spec, &limits) {
                 Verdict::Consistent => true,
                 Verdict::Violation(_) => false,

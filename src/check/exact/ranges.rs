@@ -4,12 +4,16 @@
 //! What a set holds depends on which changes have taken effect, not on their order (Lee and Mathur,
 //! "anagram-agnostic" types). So all configurations share one base, the changes that have returned,
 //! and each is but a mask of the open operations that have taken effect. A read takes effect in a
-//! configuration as soon as its answer is right there. When an operation returns, the
-//! configurations in which it has not taken effect go on to those in which it has, by changes that
-//! matter to it or to a read that still waits; others can wait, since they commute.
+//! configuration as soon as its answer is right there. Changes commute, so they take effect only
+//! where an operation needs them: when it returns, or to make the answer of a read right that waits
+//! and that they would make wrong. Each such step is as small as possible: a key changes once or
+//! not at all, and no fewer keys would do.
 //!
-//! A configuration is dropped if another has fewer changes and no fewer reads: what is between them
-//! alternates on each key, so the other can still get there.
+//! Two rules leave few configurations, and lose none that could go on where these cannot:
+//! - Of the open changes of a key in one direction, the one that returns first takes effect first:
+//!   in any order that has it later, the two can trade places.
+//! - A configuration is dropped if another has fewer changes and no fewer reads: what is between
+//!   them alternates on each key, so the other can still get there.
 //!
 //! On 24 operations of 3 threads it is 2.1 times as fast as the general search (bench `checking`).
 
@@ -24,11 +28,12 @@ use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::bounds;
-use rustc_hash::FxHashSet;
 
 /// An open operation. Keys are by their place among all keys.
 struct OpenOperation {
     id: OperationId,
+    /// When it returns.
+    end: u64,
     want: Want,
     /// How many of its keys the base holds; those of a change: its own.
     base: i64,
@@ -41,6 +46,18 @@ enum Want {
     Read { from: usize, to: usize, count: Bound, present: Present },
 }
 
+impl Want {
+    /// Whether it matters to this operation if the key is held.
+    fn is_about(&self, key: usize) -> bool {
+        match self {
+            Want::Change { key: own, .. } => *own == key,
+            Want::Read { from, to, present, .. } => {
+                (*from..*to).contains(&key) || present.contains(&key)
+            }
+        }
+    }
+}
+
 /// The keys of a list that was answered, by their places.
 type Present = SmallVec<[usize; 4]>;
 
@@ -50,11 +67,6 @@ enum Bound {
     AtMost(i64),
     Never,
 }
-
-/// Up to so many configurations are looked through one by one.
-const LINEAR_MAX: usize = 16;
-/// More configurations than this are not compared with each other.
-const DOMINATED_MAX: usize = 128;
 
 struct Sets<'a> {
     limits: &'a Limits,
@@ -68,10 +80,10 @@ struct Sets<'a> {
     /// The open operations that change the set.
     changes: u64,
     configurations: Few<u64>,
+    /// On the way to them: those in which the operation that returns has taken effect, and those
+    /// in which it has not.
     reached: Few<u64>,
     visited: Few<u64>,
-    /// What was reached or visited, where that is much.
-    seen: FxHashSet<u64>,
     steps: u64,
 }
 
@@ -163,7 +175,7 @@ impl Sets<'_> {
         }
     }
 
-    fn call(&mut self, id: OperationId, want: Want) -> Result<usize, Exhausted> {
+    fn call(&mut self, id: OperationId, end: u64, want: Want) -> Result<usize, Exhausted> {
         let place = (!self.used).trailing_zeros() as usize;
         if place >= OPEN_MAX {
             return Err(Exhausted::Open);
@@ -176,7 +188,7 @@ impl Sets<'_> {
         if self.open.len() <= place {
             self.open.resize_with(place + 1, || None);
         }
-        self.open[place] = Some(OpenOperation { id, want, base });
+        self.open[place] = Some(OpenOperation { id, end, want, base });
         let bit = 1 << place;
         self.used |= bit;
         if changes {
@@ -218,11 +230,7 @@ impl Sets<'_> {
             }
         }
         self.configurations.iter_mut().for_each(|mask| *mask &= !bit);
-        if self.configurations.len() > 1 {
-            self.configurations.sort_unstable();
-            self.configurations.dedup();
-            self.drop_dominated();
-        }
+        self.drop_dominated();
         Ok(true)
     }
 
@@ -231,80 +239,172 @@ impl Sets<'_> {
         let bit = 1 << place;
         self.reached.clear();
         self.visited.clear();
-        self.seen.clear();
         for &mask in &self.configurations {
-            if mask & bit != 0 {
-                self.reached.push(mask);
-            } else {
-                self.visited.push(mask);
-            }
+            if mask & bit != 0 { self.reached.push(mask) } else { self.visited.push(mask) }
         }
+        let concerned = self.concerned(place);
+        // Also where others return at the same time.
+        self.open[place].as_mut().expect("it was called").end = 0;
         let mut at = 0;
         while at < self.visited.len() {
+            // The fewest changes first: they show that others are not needed.
+            let changed = |place: &usize| (self.visited[*place] & self.changes).count_ones();
+            let next = (at..self.visited.len()).min_by_key(changed).expect("some are left");
+            self.visited.swap(at, next);
             let from = self.visited[at];
-            at += 1;
-            for change in bits(self.changes & !from) {
-                if !self.matters(from, change, place) || !self.is_legal(from, change) {
-                    continue;
+            if !self.is_dominated(from, &self.visited[..at]) {
+                for wanted in bits(concerned & !from) {
+                    self.satisfy(from, wanted, bit)?;
                 }
-                let mut to = from | 1 << change;
-                for read in bits(self.used & !self.changes & !to) {
-                    to |= u64::from(self.is_legal(to, read)) << read;
-                }
-                if !self.is_new(to) {
-                    continue;
-                }
-                if to & bit != 0 { self.reached.push(to) } else { self.visited.push(to) }
             }
-            self.steps += 1;
-            limit(
-                self.limits,
-                self.steps,
-                self.visited.len() + self.reached.len(),
-                4 * size_of::<u64>(),
-            )?;
+            at += 1;
         }
-        self.reached.sort_unstable();
-        self.reached.dedup();
         Ok(())
     }
 
-    /// Whether a configuration was neither reached nor visited yet.
-    fn is_new(&mut self, mask: u64) -> bool {
-        if self.visited.len() + self.reached.len() <= LINEAR_MAX {
-            return !self.visited.contains(&mask) && !self.reached.contains(&mask);
-        }
-        if self.seen.is_empty() {
-            self.seen.extend(self.visited.iter().chain(&self.reached));
-        }
-        self.seen.insert(mask)
-    }
-
-    /// Whether `change` makes a difference to the operation at `place`, or to a read that waits.
-    fn matters(&self, mask: u64, change: usize, place: usize) -> bool {
-        let Want::Change { key, .. } = self.open(change).want else { return false };
-        if let Want::Change { key: other, .. } = self.open(place).want
-            && key == other
-        {
-            return true;
-        }
-        bits(self.used & !self.changes & !mask).any(|read| match &self.open(read).want {
-            Want::Read { from, to, present, .. } => {
-                (*from..*to).contains(&key) || present.contains(&key)
+    /// The operation at `place`, and the reads whose answer may become wrong, by changes that may
+    /// take effect for any of these.
+    fn concerned(&self, place: usize) -> u64 {
+        let (reads, mut concerned, mut looked_at) = (self.used & !self.changes, 1 << place, 0);
+        while let Some(one) = bits(concerned & !looked_at).next() {
+            looked_at |= 1 << one;
+            for change in bits(self.changes) {
+                let Want::Change { key, .. } = self.open(change).want else { continue };
+                if self.open(one).want.is_about(key) {
+                    let about = |read: &usize| self.open(*read).want.is_about(key);
+                    bits(reads).filter(about).for_each(|read| concerned |= 1 << read);
+                }
             }
-            Want::Change { .. } => false,
-        })
+        }
+        concerned
     }
 
+    /// Goes on from `from` by the fewest changes with which the operation at `wanted` can take
+    /// effect. `returns` is the bit of the operation that returns.
+    fn satisfy(&mut self, from: u64, wanted: usize, returns: u64) -> Result<(), Exhausted> {
+        let next = self.next_changes(from, wanted);
+        let Some((first, choices, count)) = self.needed(from, wanted, &next) else {
+            return Ok(());
+        };
+        if choices.len() < count {
+            return Ok(());
+        }
+        // All choices of so many, as a number in which the last place counts fastest.
+        let mut chosen: Few<usize> = (0..count).collect();
+        loop {
+            let more = chosen.iter().fold(0, |mask, at| mask | choices[*at]);
+            self.arrive(from | first | more, wanted, returns)?;
+            let room = |at: usize| choices.len() - (count - at);
+            let Some(at) = (0..count).rev().find(|at| chosen[*at] < room(*at)) else { break };
+            let next = chosen[at] + 1;
+            chosen[at..].iter_mut().zip(next..).for_each(|(place, next)| *place = next);
+        }
+        Ok(())
+    }
+
+    /// Of each key that the operation at `wanted` is about: the open change that can take effect
+    /// next, if any.
+    fn next_changes(&self, from: u64, wanted: usize) -> Few<usize> {
+        let mut next = Few::<usize>::new();
+        for change in bits(self.changes & !from) {
+            let Want::Change { key, .. } = self.open(change).want else { continue };
+            if !self.open(wanted).want.is_about(key) || !self.is_legal(from, change) {
+                continue;
+            }
+            let same = |other: &&mut usize| self.open(**other).want.is_about(key);
+            match next.iter_mut().find(same) {
+                Some(other) if self.open(change).end < self.open(*other).end => *other = change,
+                Some(_) => {}
+                None => next.push(change),
+            }
+        }
+        next
+    }
+
+    /// What must take effect for the operation at `wanted`, as bits: all of the first, and so many
+    /// of the others. None where nothing open is enough.
+    fn needed(&self, from: u64, wanted: usize, next: &[usize]) -> Option<(u64, Few<u64>, usize)> {
+        let change = |place: usize| match self.open(place).want {
+            Want::Change { key, by } => (key, by),
+            Want::Read { .. } => unreachable!("reads change nothing"),
+        };
+        match &self.open(wanted).want {
+            Want::Change { .. } if self.is_legal(from, wanted) => Some((0, Few::new(), 0)),
+            Want::Change { .. } => Some((1 << next.first()?, Few::new(), 0)),
+            Want::Read { from: low, to: high, count, present } => {
+                let mut first = 0;
+                for key in present {
+                    if self.held[*key] + self.added(from, *key, key + 1) == 1 {
+                        continue;
+                    }
+                    first |= 1 << next.iter().find(|place| change(**place).0 == *key)?;
+                }
+                let here = self.open(wanted).base + self.added(from | first, *low, *high);
+                let missing = match count {
+                    Bound::Exactly(count) => count - here,
+                    Bound::AtMost(most) => (most - here).min(0),
+                    Bound::Never => return None,
+                };
+                let is_choice = |place: &&usize| {
+                    let (key, by) = change(**place);
+                    let is_free = (*low..*high).contains(&key) && !present.contains(&key);
+                    is_free && by == missing.signum()
+                };
+                let choices = next.iter().filter(is_choice).map(|place| 1 << place).collect();
+                Some((first, choices, missing.unsigned_abs() as usize))
+            }
+        }
+    }
+
+    /// Notes the configuration `to`, in which the operation at `wanted` can take effect.
+    fn arrive(&mut self, to: u64, wanted: usize, returns: u64) -> Result<(), Exhausted> {
+        let mut to = self.with_reads(to);
+        if self.changes & 1 << wanted != 0 {
+            to = self.with_reads(to | 1 << wanted);
+        }
+        debug_assert!(to & 1 << wanted != 0);
+        self.steps += 1;
+        let held = self.visited.len() + self.reached.len();
+        limit(self.limits, self.steps, held, 4 * size_of::<u64>())?;
+        if to & returns == 0 {
+            if !self.is_dominated(to, &self.visited) {
+                self.visited.push(to);
+            }
+        } else if !self.is_dominated(to, &[]) {
+            self.reached.push(to);
+        }
+        Ok(())
+    }
+
+    /// With the reads whose answer is right in it.
+    fn with_reads(&self, mut mask: u64) -> u64 {
+        for read in bits(self.used & !self.changes & !mask) {
+            mask |= u64::from(self.is_legal(mask, read)) << read;
+        }
+        mask
+    }
+
+    /// Whether one of `others`, or one that was reached, can go on in all ways in which `mask` can.
+    fn is_dominated(&self, mask: u64, others: &[u64]) -> bool {
+        let changes = self.changes;
+        let as_good = |other: u64| other & changes & !mask == 0 && mask & !changes & !other == 0;
+        self.reached.iter().chain(others).any(|other| as_good(*other))
+    }
+
+    /// Leaves one of equal configurations, and none that another makes superfluous.
     fn drop_dominated(&mut self) {
-        if self.configurations.len() > DOMINATED_MAX {
+        if self.configurations.len() < 2 {
             return;
         }
-        let changes = self.changes;
-        let all = std::mem::take(&mut self.configurations);
-        let better = |a: u64, b: u64| a != b && a & changes & !b == 0 && b & !changes & !a == 0;
-        let kept = all.iter().copied().filter(|b| !all.iter().any(|a| better(*a, *b)));
-        self.configurations.extend(kept);
+        let mut all = std::mem::take(&mut self.configurations);
+        all.sort_unstable_by_key(|mask| ((mask & self.changes).count_ones(), *mask));
+        self.reached.clear();
+        for mask in all {
+            if !self.is_dominated(mask, &[]) {
+                self.reached.push(mask);
+            }
+        }
+        std::mem::swap(&mut self.configurations, &mut self.reached);
     }
 }
 
@@ -330,7 +430,6 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
         configurations: smallvec![0],
         reached: Few::new(),
         visited: Few::new(),
-        seen: FxHashSet::default(),
         steps: 0,
     };
     let mut places: Few<usize> = smallvec![0; history.threads.len()];
@@ -339,7 +438,7 @@ fn walk(history: &History, limits: &Limits) -> Result<Option<Witness>, Exhausted
         if !event.returns {
             let want = want(&history.threads[thread], event.operation, &sets.index);
             if let Some(want) = want {
-                places[thread] = sets.call(event.id, want)?;
+                places[thread] = sets.call(event.id, event.operation.end, want)?;
             }
         } else if !sets.settle(places[thread])? {
             return Ok(Some(unexplained(&sets, places[thread])));
