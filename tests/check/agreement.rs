@@ -26,12 +26,12 @@ pub const SMALL: Shape = Shape {
 const MEDIUM: Shape =
     Shape { threads: (3, 5), operations: (10, 20), pending: 6, corruptions: 2, ..SMALL };
 
+/// Most calls overlap many others, so that their order is left open.
+const WIDE: Shape = Shape { threads: (6, 10), operations: (10, 20), ..MEDIUM };
+
 fn spec(text: &str) -> Spec {
     text.parse().expect(text)
 }
-
-/// Nearly all calls overlap, so that their order is left open.
-const WIDE: Shape = Shape { threads: (6, 10), operations: (10, 20), ..MEDIUM };
 
 /// How often each verdict occurred.
 #[derive(Default, Debug)]

@@ -82,8 +82,7 @@ fn transactions_that_never_conflict_are_found() {
 mod timing {
     use super::*;
 
-    const RULES: [&str; 6] =
-        ["taken-twice of", "from-nowhere of", "lost of", "fifo-order of", "hang", "empty"];
+    const RULES: [&str; 4] = ["taken-twice of", "from-nowhere of", "lost of", "fifo-order of"];
 
     #[test]
     #[ignore = "goes by the clock: make test-timing"]
@@ -101,7 +100,7 @@ mod timing {
     #[test]
     #[ignore = "goes by the clock: make test-timing"]
     fn a_michael_scott_queue_without_tags_is_found() {
-        found("ms_queue_untagged", &RULES);
+        found("ms_queue_untagged", &[&RULES[..], &["hang", "empty"]].concat());
     }
 
     #[test]
