@@ -6,6 +6,7 @@ mod brute;
 mod corrupt;
 mod deadline;
 mod machine;
+mod many_clients;
 mod never_quiescent;
 mod online;
 mod parallel;

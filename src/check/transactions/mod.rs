@@ -14,6 +14,9 @@
 //!   operations are instants of transactions.
 //! - `store`: Stores of keys and values, as sequential objects whose operations are instants of
 //!   transactions.
+//! - `timestamp_order`: Explains transactions under snapshot isolation by the order of their
+//!   timestamps, without a search: what most stores do takes no other order, however many
+//!   transactions overlap.
 //! - `transaction`: Makes transactions out of operations: what each read, changed and came to, or
 //!   why the operations make none.
 
@@ -25,6 +28,7 @@ mod orders;
 mod prune_transactions;
 mod stamped;
 mod store;
+mod timestamp_order;
 mod transaction;
 
 pub use checker::{check, check_so_far};

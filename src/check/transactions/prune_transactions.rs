@@ -18,7 +18,7 @@ use std::fmt::Debug;
 use super::checker::{points, serial};
 use super::content::{HasContent, Instants, StoreContent};
 use super::transaction::{Outcome, Transaction};
-use super::{stamped, store, transaction};
+use super::{stamped, store, timestamp_order, transaction};
 use crate::check::search::journal;
 use crate::check::search::journal::Cut;
 use crate::check::undecided::Undecided;
@@ -62,7 +62,11 @@ pub fn prune(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Op
         (true, false) => ahead.latest(&serial(transactions), &store::Serial { transactions }),
         (true, true) => ahead.latest(&serial(transactions), &stamped::Serial { transactions }),
         (false, false) => ahead.latest(&points(transactions), &store::Isolated { transactions }),
-        (false, true) => ahead.latest(&points(transactions), &stamped::Isolated::new(transactions)),
+        (false, true) => {
+            let model = stamped::Isolated::new(transactions);
+            let by_timestamps = ahead.latest_by_timestamps(transactions, &model);
+            by_timestamps.or_else(|| ahead.latest(&points(transactions), &model))
+        }
     }?;
     // Where nothing had a timestamp, a read of the past may come before any of it.
     let unstamped = kind == Kind::Serializable && !stamped;
@@ -135,6 +139,19 @@ impl Ahead<'_> {
         // together.
         let is_whole = followed.is_ok_and(|witness| witness.is_none());
         found.filter(|_| is_whole || self.instants.is_none())
+    }
+
+    /// The same without a search, where the order of the timestamps explains all transactions.
+    fn latest_by_timestamps(
+        &self,
+        transactions: &[&Transaction],
+        model: &stamped::Isolated,
+    ) -> Option<Checkpoint> {
+        let Instant { end: last, committed, .. } = *self.instants?.last()?;
+        let left = timestamp_order::content_at(transactions, last)?;
+        let is_whole = timestamp_order::explains(transactions, model, self.limits);
+        let fates = FxHashMap::default();
+        is_whole.then_some(Checkpoint { last, left, committed, fates })
     }
 }
 
