@@ -9,9 +9,9 @@ use interlap::core::history::History;
 use interlap::model::{Kind, Spec};
 
 use super::agreement::SMALL;
+use super::isolation;
 use super::random::{Random, Shape, history};
 use super::streams_online::feed;
-use super::transactions;
 
 /// Histories of each model. Of most kinds one in a few needs a search.
 const HISTORIES: usize = 200;
@@ -71,7 +71,7 @@ fn every_search_looks_at_the_deadline() {
         compare(text, |_, random| history(shape, random));
     }
     for text in ["snapshot", "serializable"] {
-        compare(text, |_, random| transactions::random_history(random, 0));
+        compare(text, |_, random| isolation::random_history(random, 0));
     }
 }
 

@@ -5,6 +5,7 @@ pub mod allocations;
 mod brute;
 mod corrupt;
 mod deadline;
+mod isolation;
 mod machine;
 mod many_clients;
 mod never_quiescent;

@@ -8,12 +8,12 @@ use interlap::core::history::{History, NEVER, OperationId};
 use interlap::core::operation::{Op, Status};
 use interlap::model::{Kind, Spec};
 
+use super::isolation::random_history;
 use super::online::until;
 use super::random::Random;
 use super::store;
 use super::streams_online::feed;
 use super::transactions::CERTAIN;
-use super::transactions::random_history;
 
 /// Maximum number of transactions whose every order is tried.
 const ENUMERATED_MAX: usize = 7;
