@@ -38,6 +38,10 @@ pub struct Simulation<'a> {
     /// If begins and commits answer timestamps, the number of commits so far: how many commits old
     /// a snapshot may be.
     stamped: Option<usize>,
+    /// Whether a thread goes on for a while before another does, as natively where threads are more
+    /// than processors: the others are stopped in the middle of calls.
+    bursts: bool,
+    keys: usize,
     random: &'a mut Random,
     /// After each commit: the committed values, and the changed keys.
     versions: Vec<(Values, Vec<i64>)>,
@@ -58,6 +62,8 @@ impl<'a> Simulation<'a> {
         Simulation {
             store,
             stamped,
+            bursts: false,
+            keys: 2,
             random,
             versions: vec![(Values::new(), Vec::new())],
             running: vec![None; threads],
@@ -66,6 +72,12 @@ impl<'a> Simulation<'a> {
             clock: 0,
             value: 0,
         }
+    }
+
+    /// As of fifty native threads on a few processors.
+    pub fn of_many(random: &'a mut Random, oldest: usize) -> Simulation<'a> {
+        let few = Simulation::new(50, Store::Snapshot, Some(oldest), random);
+        Simulation { bursts: true, keys: 16, ..few }
     }
 
     fn committed(&self) -> &Values {
@@ -89,7 +101,7 @@ impl<'a> Simulation<'a> {
             return Some((op, Vec::new()));
         }
         running.left -= 1;
-        let key = self.random.below(2) as i64;
+        let key = self.random.below(self.keys) as i64;
         Some(match self.random.below(10) {
             0..=4 => (Op::StoreRead, vec![key]),
             5 => (Op::StoreRemove, vec![key]),
@@ -193,9 +205,11 @@ impl<'a> Simulation<'a> {
         let threads = self.running.len();
         // A call, and its answer if it has taken effect.
         let mut calls: Vec<Option<(Record, bool)>> = vec![None; threads];
-        let mut idle = 0;
+        let (mut idle, mut thread) = (0, 0);
         while idle < 50 * threads {
-            let thread = self.random.below(threads);
+            if idle > 0 || !self.bursts || self.random.percent(5) {
+                thread = self.random.below(threads);
+            }
             idle += 1;
             match calls[thread].take() {
                 None => {

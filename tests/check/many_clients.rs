@@ -5,7 +5,7 @@ use interlap::core::history::{Entry, History};
 use interlap::core::operation::{Op, Status};
 use interlap::model::Spec;
 
-use super::isolation::{Simulation, Store};
+use super::isolation::Simulation;
 use super::random::{Random, written};
 
 fn snapshot() -> Spec {
@@ -21,8 +21,8 @@ fn few_steps() -> Limits {
 fn snapshots_of_many_clients_are_decided_without_a_search() {
     let mut random = Random::new(5);
     for _ in 0..20 {
-        let records = Simulation::new(50, Store::Snapshot, Some(2), &mut random).run(2_000);
-        let verdict = check(&written(&records), &snapshot(), &few_steps());
+        let history = written(&Simulation::of_many(&mut random, 2).run(2_000));
+        let verdict = check(&history, &snapshot(), &few_steps());
         assert_eq!(verdict, Verdict::Consistent);
     }
 }
@@ -30,7 +30,7 @@ fn snapshots_of_many_clients_are_decided_without_a_search() {
 #[test]
 fn snapshots_of_many_clients_are_pruned_and_a_stale_read_is_found() {
     let mut random = Random::new(6);
-    let mut store = Simulation::new(50, Store::Snapshot, Some(0), &mut random);
+    let mut store = Simulation::of_many(&mut random, 0);
     let mut online = Online::new(snapshot(), few_steps()).at_rest();
     for parts in 1..=60 {
         online.append(written(&store.run(150 * parts))).expect("in order");
