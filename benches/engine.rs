@@ -10,7 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
-use interlap::core::time::TimeLimit;
+use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};

@@ -10,7 +10,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Plan, Shard, WARM_UP_ROUNDS};
-use interlap::core::time::TimeLimit;
+use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Observer, Options, Statistics, Warning};

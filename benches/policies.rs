@@ -11,7 +11,7 @@ use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
 use interlap::core::plan::{Engine, Plan, Shard, WARM_UP_ROUNDS};
-use interlap::core::time::TimeLimit;
+use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{self, Ending, Observer, Options, Statistics, Warning};

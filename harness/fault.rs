@@ -209,7 +209,7 @@ pub fn limit(memory_mib_max: u64) {
 }
 
 /// Anonymous memory of this process in bytes.
-pub fn resident_bytes() -> u64 {
+pub fn anonymous_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let mut pages = statm.split_whitespace().skip(1).map(|word| word.parse().unwrap_or(0));
     let (resident, shared): (u64, u64) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));

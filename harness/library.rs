@@ -1,6 +1,6 @@
 //! Loads a target, a shared library that follows `ffi/interlap.h`. Gives safe handles on it, on a
-//! structure and on a thread's local state, each released when dropped. The generated bindings and
-//! every call into C stay in this file and in [`crate::timebox`].
+//! structure and on a thread's local state, each released when dropped. Every call into C stays in
+//! this file, in [`crate::timebox`] and in `interpose::gate`.
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;

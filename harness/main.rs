@@ -292,7 +292,7 @@ impl Memory {
         }
         self.checked = Instant::now();
         let (now, rounds) =
-            (fault::resident_bytes(), (round - self.round_first) / self.round_step + 1);
+            (fault::anonymous_bytes(), (round - self.round_first) / self.round_step + 1);
         let (bytes_first, rounds_first) = *self.first.get_or_insert((now, rounds));
         let bytes = now.saturating_sub(bytes_first);
         let grown = bytes > self.growth_bytes_max;

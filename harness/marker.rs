@@ -6,11 +6,9 @@
 //!
 //! - `rdi`: `thread`, the number of the calling thread in its round; the one after the last drains;
 //! - `rsi`: `op`, the number of the call among those that its thread recorded in this round, from
-//!   0:
-//!   so `thread` and `op` identify an operation of the history;
+//!   0: so `thread` and `op` identify an operation of the history;
 //! - `rdx`: `stamp`, the opening or closing stamp, as recorded. It tells rounds of one process
-//!   apart,
-//!   except those of the controlled engine, whose steps begin anew with each round.
+//!   apart, except those of the controlled engine, whose steps begin anew with each round.
 //!
 //! A box is opened before `interlap_op_begin` and closed before `interlap_op_end`: they can make it
 //! wider, never narrower. An adapter that narrows its box (`il_box_open`, `il_box_close`) passes a

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::controlled::core::access::{AccessEvent, Class, Effect, Listener, Made, Whose};
 use crate::controlled::core::engine;
 use crate::controlled::core::points::Points;
-use crate::controlled::state::buffers::StoreBuffers;
 use crate::controlled::state::heap::HeapChecks;
+use crate::controlled::state::store_buffers::StoreBuffers;
 use crate::controlled::watch::coverage::Coverage;
 use crate::controlled::watch::trail::Trail;
 

@@ -37,7 +37,8 @@ pub enum OfValues {
         value: i64,
         addition: OperationId,
     },
-    /// So were these, and no order removes all that was added.
+    /// These were never removed, although the structure was emptied at the end: no order removes
+    /// all that was added.
     AllLost(Vec<i64>),
     /// At every instant of an "empty" answer one of these was inside.
     EmptyWhileFull {
@@ -143,7 +144,8 @@ pub enum OfSearch {
         /// What it should have answered, in one order or another.
         expected: Vec<Expected>,
     },
-    /// Of so many operations on a key of a set, which was absent at first or whatever it was.
+    /// Of so many operations on a key of a set. `was_absent`: the key was absent at first;
+    /// otherwise it does not matter whether it was.
     OfSet { failed: OperationId, key: i64, count: usize, was_absent: bool },
     /// The counter was at least this, with so many additions under way.
     OfCounter { failed: OperationId, least: i64, under_way: usize },

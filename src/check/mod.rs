@@ -1,10 +1,10 @@
 //! Decides whether some order of a history's operations, respecting their timeboxes, explains every
 //! answer under a model: [`check`] takes a history and a model and returns a [`Verdict`].
 //!
-//! The rooms, each of which names only those before it:
+//! Its parts:
 //!
 //! - `data/`: What all checkers share: the events of a history in the order of time, numbers for
-//!   values, collections that are fast while they are small, and words for operations.
+//!   values, collections that are fast while they are small, and the witnesses of several checkers.
 //! - `decide`: Chooses the checker for a history: one row for each kind of model.
 //! - `evidence/`: Shows a verdict to people.
 //! - `exact/`: The specialised checkers, one file a structure, and their helpers.
@@ -33,7 +33,8 @@ mod transactions;
 mod undecided;
 mod verdict;
 
-pub use data::events::{Events, HistoryEvent, Overlap, overlap};
+pub use data::events::{Events, HistoryEvent};
+pub use data::overlap::{Overlap, overlap};
 pub use decide::{by_search as search, check};
 pub use evidence::order::{Order, order};
 pub use evidence::partials::{Effect, Partial, Partials, partials};

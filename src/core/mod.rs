@@ -13,7 +13,7 @@
 //! - `plan`: Plans: everything that determines a run, as one value.
 //! - `random`: Reproducible random numbers: a seed gives the same draws in every build and machine.
 //! - `scenario`: Makes a scenario, which lists calls, from a recorded history.
-//! - `time`: How long work may take, as one value that all its parts look at.
+//! - `time_limit`: How long work may take, as one value that all its parts look at.
 //! - `tsc`: Decides whether this machine's time stamp counter can stamp timeboxes.
 //! - `words`: Calls and their answers in words, as people write them: "dequeue() -> 7".
 
@@ -28,6 +28,6 @@ pub mod outcome;
 pub mod plan;
 pub mod random;
 pub mod scenario;
-pub mod time;
+pub mod time_limit;
 pub mod tsc;
 pub mod words;

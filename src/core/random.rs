@@ -70,7 +70,8 @@ pub fn mix(mut z: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// After a change here every recorded seed replays something else: bump the plan version.
+    /// After a change here every recorded seed replays something else: raise the versions of traces
+    /// and findings.
     #[test]
     fn the_stream_of_a_seed_never_changes() {
         let mut random = Random::derived(1, &[2, 3]);

@@ -54,6 +54,13 @@ pub enum Format {
     S2,
 }
 
+impl Format {
+    /// Whether histories can be written in it. The others hold what only their own tool knows.
+    pub fn is_written(self) -> bool {
+        !matches!(self, Format::Trace | Format::Omnilink)
+    }
+}
+
 /// A history of another tool.
 #[derive(Debug)]
 pub struct Imported {

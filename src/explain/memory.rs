@@ -5,13 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::binary::members::{Pointee, Types};
 use crate::finding::interleaving::{Container, Memory as Name, Value};
-use crate::trace::trail::{Act, Event};
+use crate::trace::trail::{Act, Event, NEW_BLOCK_BYTE};
 
 /// Bits of an address; those above are a tag.
 const ADDRESS_BITS: u32 = 48;
-
-/// The byte with which the harness's heap fills new blocks.
-const JUNK: u8 = 0xa5;
 
 struct Block {
     number: usize,
@@ -83,7 +80,7 @@ impl<'a> Memory<'a> {
                     self.known.insert(self.count, Pointee::one(of));
                 }
             }
-            Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Buffer
+            Act::Store | Act::Write | Act::ReadModifyWrite | Act::CompareExchange | Act::Buffer
                 if event.size == 8 =>
             {
                 let points_to = self.member(event.address).and_then(|member| member.points_to);
@@ -195,7 +192,7 @@ impl<'a> Memory<'a> {
     /// Whether the value is what the heap fills new blocks with.
     pub fn is_junk(&self, value: u64, size: u32) -> bool {
         let bytes = value.to_le_bytes();
-        bytes[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == JUNK)
+        bytes[..size.clamp(1, 8) as usize].iter().all(|byte| *byte == NEW_BLOCK_BYTE)
     }
 
     /// A value in memory: a pointer into a block, perhaps with a tag, else a number.

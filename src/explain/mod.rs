@@ -235,10 +235,10 @@ fn action(event: &Event, memory: &Memory) -> Action {
         Act::Store | Act::Write => Action::Sets { at, to: value(after), from: from() },
         Act::Buffer => Action::Buffers { at, to: value(after), from: from() },
         Act::Drain => Action::Drains { at, to: value(after) },
-        Act::Exchange | Act::Swap => {
+        Act::ReadModifyWrite | Act::CompareExchange => {
             Action::Exchanges { at, from: value(before), to: value(after) }
         }
-        Act::FailedSwap => {
+        Act::FailedCompareExchange => {
             Action::FailsToExchange { at, found: value(before), expected: value(after) }
         }
         Act::Fence => Action::Fence,

@@ -145,10 +145,15 @@ impl Known {
 
 pub fn changes_memory(event: &Event) -> bool {
     match event.act {
-        Act::Store | Act::Write | Act::Exchange | Act::Swap | Act::Drain | Act::Free => true,
+        Act::Store
+        | Act::Write
+        | Act::ReadModifyWrite
+        | Act::CompareExchange
+        | Act::Drain
+        | Act::Free => true,
         // Memory changes when the store is drained.
         Act::Buffer => false,
-        Act::Load | Act::Read | Act::FailedSwap | Act::Fence | Act::Allocate => false,
+        Act::Load | Act::Read | Act::FailedCompareExchange | Act::Fence | Act::Allocate => false,
         Act::Acquire | Act::Release | Act::Block | Act::Wake | Act::Crash => false,
     }
 }

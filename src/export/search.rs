@@ -172,7 +172,9 @@ fn schedules(material: &Material) -> Vec<Schedule> {
         matches!(&stored.finding.what, Failure::Fault { kind, .. } if *kind == livelock);
     let ends = match is_livelock {
         true => vec![
-            builder.last_new(|event| !matches!(event.act, Act::Load | Act::Read | Act::FailedSwap)),
+            builder.last_new(|event| {
+                !matches!(event.act, Act::Load | Act::Read | Act::FailedCompareExchange)
+            }),
             builder.last_new(|_| true),
         ],
         false => vec![usize::MAX],

@@ -44,8 +44,8 @@ impl Point {
         Some(match act {
             Act::Load => Point::Load,
             Act::Store | Act::Buffer => Point::Store,
-            Act::Exchange => Point::Exchange,
-            Act::Swap | Act::FailedSwap => Point::Swap,
+            Act::ReadModifyWrite => Point::Exchange,
+            Act::CompareExchange | Act::FailedCompareExchange => Point::Swap,
             Act::Fence => Point::Fence,
             Act::Read => Point::Read,
             Act::Write => Point::Write,
@@ -368,8 +368,8 @@ mod tests {
         let trail = [
             event(2, 0, Act::Load, 0x100),
             event(3, 1, Act::Load, 0x100),
-            event(4, 1, Act::Swap, 0x100),
-            event(5, 0, Act::FailedSwap, 0x100),
+            event(4, 1, Act::CompareExchange, 0x100),
+            event(5, 0, Act::FailedCompareExchange, 0x100),
             event(6, 0, Act::Load, 0x100),
             event(7, 1, Act::Load, 0x100),
         ];

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cross_engine::SMALLER;
 use super::interleaving::Interleaving;
-use super::trust::Made;
+use super::trust::LocalOrigin;
 use super::{FINDING_VERSION, Finding};
 use crate::core::files;
 use crate::core::history::{History, OperationId};
@@ -49,7 +49,7 @@ pub struct Stored {
     /// What its threads did, if `explain` found out.
     pub interleaving: Option<Interleaving>,
     /// Whether it was made here, and so may be run: see [`super::trust`].
-    pub made: Option<Made>,
+    pub made: Option<LocalOrigin>,
 }
 
 impl Stored {
@@ -133,7 +133,7 @@ impl Stored {
         let output = fs::read_to_string(directory.join(OUTPUT_FILE)).unwrap_or_default();
         let interleaving = files::read(&directory.join(INTERLEAVING_FILE)).ok();
         let interleaving = interleaving.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let (hello, made) = (trace.hello, Made::from_mark(directory, &bytes));
+        let (hello, made) = (trace.hello, LocalOrigin::from_mark(directory, &bytes));
         // Without a slash at its end, because reports append names to it.
         let directory = directory.components().collect();
         Ok(Stored { finding, hello, round, output, directory, interleaving, made })

@@ -89,9 +89,9 @@ impl Key {
     }
 }
 
-/// Of a finding that was made here: what its mark is made of, besides `finding.json`.
+/// Shows that a finding was made here: what its mark is made of, besides `finding.json`.
 #[derive(Clone, Copy)]
-pub struct Made {
+pub struct LocalOrigin {
     key: Key,
     /// The hash of its recording by rr.
     recording: Option<Hash>,
@@ -100,20 +100,20 @@ pub struct Made {
 /// The file of the mark in a finding's directory.
 const MARK_FILE: &str = "mark.txt";
 
-impl Made {
-    pub fn with(key: Key) -> Made {
-        Made { key, recording: None }
+impl LocalOrigin {
+    pub fn with(key: Key) -> LocalOrigin {
+        LocalOrigin { key, recording: None }
     }
 
     /// Whether the mark in this directory is that of `finding`, the content of its `finding.json`.
-    pub(super) fn from_mark(directory: &Path, finding: &[u8]) -> Option<Made> {
+    pub(super) fn from_mark(directory: &Path, finding: &[u8]) -> Option<LocalOrigin> {
         let mark = files::read(&directory.join(MARK_FILE)).ok()?;
         let mark = String::from_utf8(mark).ok()?;
         let mut hashes = mark.split_whitespace().map(Hash::from_hex);
         let mark = hashes.next()?.ok()?;
         let recording = hashes.next().and_then(Result::ok);
         let key = Key::read(&Key::path()?).ok()?;
-        (key.mark(finding, recording) == mark).then_some(Made { key, recording })
+        (key.mark(finding, recording) == mark).then_some(LocalOrigin { key, recording })
     }
 }
 
@@ -129,14 +129,14 @@ impl Stored {
     /// Notes the recording that was just made.
     pub fn note_recording(&mut self) {
         let recording = hash_of(&self.recording()).ok();
-        self.made = self.made.map(|made| Made { recording, ..made });
+        self.made = self.made.map(|made| LocalOrigin { recording, ..made });
     }
 
     /// Marks the directory, in which `finding` is the content of `finding.json`; a finding that was
     /// not made here gets no mark.
     pub(super) fn mark(&self, finding: &[u8]) -> io::Result<()> {
         let path = self.directory.join(MARK_FILE);
-        let Some(Made { key, recording }) = self.made else {
+        let Some(LocalOrigin { key, recording }) = self.made else {
             return match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),

@@ -21,7 +21,7 @@ use crate::core::plan::{Engine, PlainPoints};
 use crate::finding::Stored;
 use crate::finding::known::Classification;
 use crate::finding::signature::Signature;
-use crate::finding::trust::Made;
+use crate::finding::trust::LocalOrigin;
 use crate::model::Spec;
 use crate::process::rr::recording::Recording;
 use crate::trace::frame::{Growth, Hello};
@@ -97,7 +97,7 @@ impl<'a> Collector<'a> {
             self.end_if_over();
             if self.ticked.elapsed() >= TICK {
                 self.tick();
-                self.leave_unseen()?;
+                self.fail_if_unseen()?;
             }
         }
         self.finish()
@@ -131,7 +131,7 @@ impl<'a> Collector<'a> {
             Message::Counts(counts) => {
                 self.counting.add(*counts);
                 if self.counting.is_blind() {
-                    self.refuse_blindness()?;
+                    self.fail_if_blind()?;
                 }
             }
             Message::Round(round) => {
@@ -189,7 +189,7 @@ impl<'a> Collector<'a> {
         finding.after_rounds = self.counting.statistics.rounds;
         finding.after_seconds = self.counting.statistics.elapsed.as_secs_f64();
         let directory = self.options.directory.join(&finding.name);
-        let (interleaving, made) = (None, self.options.key.map(Made::with));
+        let (interleaving, made) = (None, self.options.key.map(LocalOrigin::with));
         let mut stored = Stored { finding, hello, round, output, directory, interleaving, made };
         if let Some(first) = first {
             self.end_if_sequential(is_alone && self.findings[first].finding.known.is_none());
@@ -268,7 +268,7 @@ impl<'a> Collector<'a> {
     fn explain(&self, stored: &mut Stored) {
         let Some((_, model)) = &self.hello else { return };
         let history = &stored.round.history;
-        let limits = Limits { deadline: self.options.time.last(), ..Limits::default() };
+        let limits = Limits { deadline: self.options.time.end_of_grace(), ..Limits::default() };
         stored
             .finding
             .add_partials(|witness| check::partials(history, model, witness, &limits).ok());
@@ -300,7 +300,7 @@ impl<'a> Collector<'a> {
     fn confirm(&mut self, stored: &mut Stored) {
         let pointless = self.options.plan.engine != Engine::Controlled
             || self.options.wanted.is_some()
-            || self.options.time.is_past()
+            || self.options.time.is_grace_over()
             || self.options.stop.load(Ordering::Relaxed);
         if pointless {
             return;
@@ -310,7 +310,7 @@ impl<'a> Collector<'a> {
                 let same = |s: &Sighting| s.finding.signature == stored.finding.signature;
                 let is_same = seen.iter().any(same);
                 // A rerun that was cut short says nothing.
-                let is_whole = is_same || !self.options.time.is_past();
+                let is_whole = is_same || !self.options.time.is_grace_over();
                 stored.finding.confirmed = is_whole.then_some(is_same);
             }
             Err(error) => {
@@ -339,8 +339,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn refuse_blindness(&self) -> Result<()> {
-        match self.shows_what_is_shared() {
+    fn fail_if_blind(&self) -> Result<()> {
+        match self.counts_all_that_is_shared() {
             true => bail!(Uncontrolled::Blind),
             false => Ok(()),
         }
@@ -348,13 +348,13 @@ impl<'a> Collector<'a> {
 
     /// Whether what is shared shows in the counts. A target may share memory by plain accesses
     /// alone, which are not counted, if these are scheduling points.
-    fn shows_what_is_shared(&self) -> bool {
+    fn counts_all_that_is_shared(&self) -> bool {
         self.options.plan.control.plain_points != PlainPoints::All
     }
 
     /// Ends the run with an error if the engine sees nothing that threads share, or almost no
     /// access of a target with prebuilt libraries: native threads may find more.
-    fn leave_unseen(&self) -> Result<()> {
+    fn fail_if_unseen(&self) -> Result<()> {
         let Some((hello, _)) = &self.hello else { return Ok(()) };
         let elapsed = self.started.elapsed();
         let is_time = self.options.leave_after.is_some_and(|after| elapsed >= after);
@@ -363,7 +363,7 @@ impl<'a> Collector<'a> {
         }
         let statistics = &self.counting.statistics;
         if hello.unhooked.is_empty() {
-            let is_so = self.shows_what_is_shared() && self.counting.shared_nothing();
+            let is_so = self.counts_all_that_is_shared() && self.counting.shared_nothing();
             let rounds = statistics.rounds;
             return match is_so {
                 true => bail!(Uncontrolled::NothingShared { rounds, elapsed }),
@@ -392,7 +392,7 @@ impl<'a> Collector<'a> {
     fn finish(mut self) -> Result<Summary> {
         // Even if the run was too short to be sure: it says nothing about the target.
         if self.findings.is_empty() && self.counting.saw_nothing() {
-            self.refuse_blindness()?;
+            self.fail_if_blind()?;
         }
         // Shorter sightings have replaced confirmed ones.
         for mut stored in std::mem::take(&mut self.findings) {

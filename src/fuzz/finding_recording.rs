@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, Stored};
 use crate::process::rr::Rr;
@@ -33,7 +33,7 @@ pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
 pub fn locate(stored: &mut Stored, _: Trusted, time: &TimeLimit, stop: &AtomicBool) {
     let recorder = &stored.finding.plan.recorder;
     let time_max = (Duration::from_millis(recorder.milliseconds) * PASS_TIMES).max(PASS_MIN);
-    let time_max = time.left().map_or(time_max, |left| left.min(time_max));
+    let time_max = time.remaining_with_grace().map_or(time_max, |left| left.min(time_max));
     let (rr, recording) = (Rr::new(recorder), stored.recording());
     let last = matches!(stored.finding.what, Failure::Fault { .. });
     let wanted = Wanted { round: stored.finding.round, calls: &stored.boxes(), last };

@@ -1,6 +1,6 @@
 //! Runs a plan: jobs in parallel, each a thread with a harness process ([`worker`]), and a
-//! collector of their findings ([`collect`]). Nothing is printed or written here: an [`Observer`]
-//! saves findings and shows progress.
+//! collector of their findings ([`collect`]). Nothing is printed here: an [`Observer`] saves
+//! findings and shows progress.
 //!
 //! - `adapter_lint`: Warns about methods of an adapter that are never called, and about containers
 //!   that can add values but not remove them, or the reverse: the author may have misnamed a
@@ -58,7 +58,7 @@ use tempfile::TempDir;
 
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, Plan, Shard};
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::known::KnownIssues;
 use crate::finding::signature::Signature;
 use crate::finding::trust::{Key, Trusted};
@@ -147,15 +147,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Found, if some finding is not known; not decided, if hardly anything was tested.
     pub fn outcome(&self) -> Outcome {
-        if self.findings.iter().any(|stored| stored.finding.known.is_none()) {
-            Outcome::Found
-        } else if self.statistics.untested().is_some() {
-            Outcome::NotDecided
-        } else {
-            Outcome::NothingFound
-        }
+        let is_new = |stored: &Stored| stored.finding.known.is_none();
+        self.statistics.outcome(self.findings.iter().any(is_new))
     }
 }
 

@@ -64,7 +64,7 @@ pub fn search(
             }
             _ => take(None),
         };
-        wanted && !options.time.is_past() && !options.stop.load(Ordering::Relaxed)
+        wanted && !options.time.is_grace_over() && !options.stop.load(Ordering::Relaxed)
     };
     Worker::new(options, rounds, &scratch, &mut send).run()?;
     Ok(searched)

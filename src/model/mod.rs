@@ -49,7 +49,7 @@ pub use sequence::{Relaxed, Sequence};
 pub use stream::{Stream, StreamState};
 pub use text::{Text, TextCell, Texts};
 
-/// The sequential object of a model.
+/// The kinds of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {

@@ -127,7 +127,7 @@ impl<'a, T: Trial> Reducer<'a, T> {
         }
     }
 
-    /// Always true.
+    /// Goes on from `shown`. True, as callers answer whether they found something better.
     fn adopt(&mut self, shown: Shown) -> bool {
         self.best = shown;
         self.best_replaced();

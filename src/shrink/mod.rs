@@ -45,7 +45,7 @@ use anyhow::Result;
 use crate::core::measured::Measured;
 use crate::core::plan::Engine;
 use crate::core::scenario;
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::{Finding, Shrunk, Size, Stored};
 use crate::fuzz::Options;
 use search::{Search, Shown};
@@ -79,7 +79,7 @@ pub fn time_for(stored: &Stored, options: &Options, budget: Duration) -> TimeLim
     let hangs = stored.finding.signature.is_hang();
     let waits = if hangs { options.hang_max * HANGS_AT_THE_END } else { Duration::ZERO };
     let search = budget * SEARCH_PERCENT / 100;
-    TimeLimit::from_now(search).and_then(budget - search + waits)
+    TimeLimit::from_now(search).with_more_grace(budget - search + waits)
 }
 
 /// Shrinks a finding in the time of `options`, which are for its plan; calls `report` after every

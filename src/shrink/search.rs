@@ -262,7 +262,7 @@ impl Search {
 
     /// From now on it may go on as long as what is under way at the end: for the last run.
     pub fn finish(&self) {
-        self.until.set(self.options.time.last().unwrap_or_else(Instant::now));
+        self.until.set(self.options.time.end_of_grace().unwrap_or_else(Instant::now));
     }
 
     /// Whether time is up, or the user stopped the run.

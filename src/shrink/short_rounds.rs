@@ -4,15 +4,13 @@
 
 use anyhow::Result;
 
-use super::search::{Search, Shown};
+use super::search::{ROUND_FIRST, Search, Shown};
 use crate::core::plan::{Control, Plan};
 
 /// Most threads, and calls of each, in the order of the search.
 const SHAPES: [(u32, u64); 4] = [(2, 2), (2, 3), (3, 2), (3, 3)];
 /// Rounds of each shape before the next shape.
 const ROUNDS: u64 = 20_000;
-/// The rounds before this are not used: the first ones make one call at a time.
-const ROUND_FIRST: u64 = 1 << 10;
 
 pub(super) struct ShortRounds {
     /// Without scenarios, so that calls are drawn.

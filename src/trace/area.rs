@@ -28,7 +28,7 @@ use super::records::{Reader, Seal};
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"interlap");
 /// Maximum number of threads of a round.
-pub const THREADS_MAX: usize = 64;
+pub const THREADS_MAX: usize = crate::schedule::THREADS_MAX;
 pub const HEADER_BYTES: usize = 12288;
 /// Bytes for frames behind the header.
 pub const OUTBOX_BYTES: usize = 1 << 20;

@@ -10,6 +10,10 @@ pub const AROUND_MAX: usize = 4;
 /// Of a longer trail, so many of the first events are kept; the others are the last ones.
 pub const EVENTS_FIRST: usize = EVENTS_MAX / 2;
 
+/// The byte with which the harness fills a new block of the heap. What an earlier round left there
+/// would make a round depend on it.
+pub const NEW_BLOCK_BYTE: u8 = 0xa5;
+
 /// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
@@ -17,10 +21,13 @@ pub enum Act {
     Load,
     Store,
     /// A read-modify-write other than a compare-exchange.
-    Exchange,
-    /// A compare-exchange. A failed one changes nothing.
-    Swap,
-    FailedSwap,
+    #[serde(rename = "Exchange")]
+    ReadModifyWrite,
+    /// A failed one changes nothing.
+    #[serde(rename = "Swap")]
+    CompareExchange,
+    #[serde(rename = "FailedSwap")]
+    FailedCompareExchange,
     Fence,
     /// A plain read.
     Read,
@@ -49,9 +56,9 @@ impl Act {
     pub const ALL: [Act; 17] = [
         Act::Load,
         Act::Store,
-        Act::Exchange,
-        Act::Swap,
-        Act::FailedSwap,
+        Act::ReadModifyWrite,
+        Act::CompareExchange,
+        Act::FailedCompareExchange,
         Act::Fence,
         Act::Read,
         Act::Write,

@@ -74,7 +74,7 @@ fn an_operation_that_a_format_cannot_express_is_an_error() {
     tool.write("stack.jsonl", &queue.replace("enqueue", "push"));
     tool.call("convert stack.jsonl --model lifo --to edn")
         .expect(2, &["stack.jsonl: 'push' of a stack has no form in this format"]);
-    convert("trace").expect(2, &["only a run of interlap has a trace"]);
+    convert("trace").expect(2, &["possible values: jsonl, events, edn, jepsen-log, s2"]);
     convert("events -o /nowhere/x").expect(2, &["cannot write /nowhere/x"]);
     convert("jsonl --round 3").expect(2, &["queue.jsonl: no round 3 in it"]);
     convert("jsonl").expect(0, &["\"model\":\"fifo\"", "\"args\":[7]"]);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use interlap::core::operation::{Op, Status};
 use interlap::core::plan::{Clock, Engine, Plan, Shard};
-use interlap::core::time::TimeLimit;
+use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Observer, Options, Statistics, Warning};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use interlap::core::plan::{Plan, Shard};
 use interlap::core::scenario;
-use interlap::core::time::TimeLimit;
+use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
 use interlap::fuzz::{Options, Sighting, rerun};

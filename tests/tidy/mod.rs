@@ -240,7 +240,8 @@ fn function_length(lines: &[&str]) -> Option<usize> {
     let first = lines.first()?;
     let code = first.trim_start();
     let words = code.split_once("fn ").map(|(before, _)| before)?;
-    let modifiers = ["pub", "pub(crate)", "pub(super)", "const", "unsafe", "extern", "\"C\""];
+    let modifiers =
+        ["pub", "pub(crate)", "pub(super)", "const", "unsafe", "extern", "\"C\"", "\"C-unwind\""];
     if !words.split_whitespace().all(|word| modifiers.contains(&word)) {
         return None;
     }

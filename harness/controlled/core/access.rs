@@ -1,5 +1,5 @@
 //! One access of the target, as sources report it to listeners. The sources are in `interpose` and
-//! `state::buffers`; `accesses` lists the listeners.
+//! `state::store_buffers`; `accesses` lists the listeners.
 
 use interlap::schedule::Access;
 use interlap::trace::trail::Act;

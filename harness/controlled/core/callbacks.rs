@@ -29,7 +29,7 @@ pub struct Callbacks {
     /// Which thread holds what another waits for, where that is known.
     pub holder: fn(Wait, usize) -> Option<usize>,
     /// Report a fault that the engine has noticed, and end the process.
-    pub livelock: fn(u64) -> !,
+    pub livelock: fn() -> !,
     pub deadlock: fn() -> !,
     /// Ends the process: the target uses something that the engine cannot control.
     pub cannot_control: fn(&str) -> !,

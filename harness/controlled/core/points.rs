@@ -114,7 +114,7 @@ pub(super) fn take_step(step: u64, pending: Pending, mut yields: bool, between_c
     if (idle_steps > e.steps_max.get() || busy_steps > e.steps_max.get() * BUSY_FACTOR)
         && !makes_progress(step, idle_steps.max(busy_steps))
     {
-        (callbacks().livelock)(step);
+        (callbacks().livelock)();
     }
     if now() >= e.deadline_next.get() {
         wakeups::expire();

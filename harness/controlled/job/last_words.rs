@@ -4,7 +4,7 @@ use interlap::trace::frame::Frame;
 
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::interpose::allocator;
-use crate::controlled::watch::{backtrace, detect, trail};
+use crate::controlled::watch::{backtrace, fault_report, trail};
 use crate::forked::is_forked;
 
 /// Leaves control for good.
@@ -31,7 +31,7 @@ pub fn last_words(signal: i32, address: usize) -> Option<u64> {
     }
     let place = backtrace::here();
     trail::crash(signal, address, place);
-    let steps = detect::steps(&engine::counted());
+    let steps = fault_report::steps(&engine::counted());
     crate::pipe::send(&Frame::Cut(Box::new(steps)));
     (place != 0).then(|| place as u64 - 1)
 }

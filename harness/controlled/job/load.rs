@@ -14,7 +14,7 @@ use crate::controlled::core::callbacks::{self, Callbacks};
 use crate::controlled::core::{control, engine, layout};
 use crate::controlled::interpose::{environment, gate};
 use crate::controlled::state::{globals_snapshot, heap};
-use crate::controlled::watch::{backtrace, detect, libraries};
+use crate::controlled::watch::{backtrace, fault_report, libraries};
 use crate::library::Target;
 
 /// More than enough for a backtrace, and to send what a round has counted.
@@ -34,8 +34,8 @@ fn callbacks() -> Callbacks {
         live_blocks: || heap::live().0,
         here: backtrace::here,
         holder: environment::holder,
-        livelock: |step| detect::livelock(step),
-        deadlock: || detect::deadlock(),
+        livelock: || fault_report::livelock(),
+        deadlock: || fault_report::deadlock(),
         cannot_control: |what| {
             crate::pipe::abandon(Problem::uncontrolled(format!("the target uses {what}")))
         },

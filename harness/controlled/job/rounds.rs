@@ -16,9 +16,9 @@ use crate::controlled::accesses;
 use crate::controlled::core::engine::RoundSettings;
 use crate::controlled::core::{current_round, points};
 use crate::controlled::interpose::environment;
-use crate::controlled::state::buffers::{self, Delay};
+use crate::controlled::state::store_buffers::{self, Delay};
 use crate::controlled::state::{globals_snapshot, growth, heap, leaks};
-use crate::controlled::watch::{coverage, detect, libraries, trail, watchdog};
+use crate::controlled::watch::{coverage, fault_report, libraries, trail, watchdog};
 use crate::library::Target;
 use crate::pipe::Pipe;
 use crate::record::Area;
@@ -155,7 +155,7 @@ fn prepare(job: &Job, shape: &Shape, spec: &Spec) -> RoundSettings {
     environment::reset(part(OF_WAKES));
     trail::begin(control.trail);
     let delay = delay_of(control.memory_model, part(OF_MEMORY));
-    buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
+    store_buffers::begin(delay.filter(|_| !shape.sequential && libraries::are_all_instrumented()));
     points::set_plain_points(plain_points);
     coverage::begin(part(OF_WAKES));
     accesses::round_begins();
@@ -204,7 +204,7 @@ fn write_round(
         0 => leaks::lost(),
         _ => (0, 0),
     };
-    let steps = Steps { leaked_blocks, leaked_bytes, ..detect::steps(&done.counted) };
+    let steps = Steps { leaked_blocks, leaked_bytes, ..fault_report::steps(&done.counted) };
     let (round, drained, steps) = (shape.round, done.drained, Some(Box::new(steps)));
     let end = RoundEnd { round, drained, fault: None, steps };
     interlap::trace::frame::write(frames, &Frame::End(end))

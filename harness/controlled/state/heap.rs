@@ -1,19 +1,20 @@
 //! The target's heap: an arena at a fixed address, emptied for each round, so that addresses depend
 //! only on the round's earlier calls. Each 16 bytes have a byte of shadow that says whether they
 //! are allocated. So a use after free, a double free, a bad free and an access out of bounds are
-//! detected here at once; `watch::detect` reports them.
+//! detected here at once; `watch::fault_report` reports them.
 
 use std::cell::Cell;
 use std::ptr;
 
 use interlap::schedule::THREADS_MAX;
+use interlap::trace::trail::NEW_BLOCK_BYTE;
 
 use crate::controlled::core::access::{AccessEvent, Class, Listener};
 use crate::controlled::core::control;
 use crate::controlled::core::layout::{
     self, ARENA, ARENA_BYTES, GRANULE, SHADOW, STORAGE, STORAGE_BYTES,
 };
-use crate::controlled::watch::{backtrace, detect};
+use crate::controlled::watch::{backtrace, fault_report};
 
 /// States in the shadow: unused in this round (or a block's head), allocated, freed. hooks.h has
 /// the same numbers.
@@ -22,10 +23,6 @@ const ALLOCATED: u8 = 1;
 const FREED: u8 = 2;
 /// Plus n: the first n of the 16 bytes are allocated.
 const PARTLY: u8 = 0x10;
-
-/// The bytes of a new block. The contents left by an earlier round would make this one depend on
-/// it.
-const JUNK: u8 = 0xa5;
 
 /// The limit where there is no arena: rr may map other memory at its addresses.
 const NO_ARENA: usize = 0;
@@ -44,8 +41,8 @@ struct Head {
     /// Bytes of the block, a multiple of 16.
     room: usize,
     /// The block's allocation and its free.
-    allocated: detect::HeapAct,
-    freed: detect::HeapAct,
+    allocated: fault_report::HeapAct,
+    freed: fault_report::HeapAct,
     /// In a freed block, the next free one of its class; in an allocated one, [`REACHED`] or 0.
     next: usize,
     magic: u64,
@@ -189,8 +186,8 @@ pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     let new = Head {
         size,
         room,
-        allocated: detect::HeapAct::now(place),
-        freed: detect::HeapAct::default(),
+        allocated: fault_report::HeapAct::now(place),
+        freed: fault_report::HeapAct::default(),
         next: 0,
         magic: BLOCK_MAGIC,
     };
@@ -200,7 +197,7 @@ pub fn allocate(size: usize, alignment: usize, place: usize) -> Option<usize> {
     HEAP.live_bytes.set(HEAP.live_bytes.get() + size as u64);
     let pointer: *mut u8 = ptr::with_exposed_provenance_mut(block);
     // SAFETY: a block of `room` bytes that belongs to nobody yet.
-    unsafe { ptr::write_bytes(pointer, JUNK, room) };
+    unsafe { ptr::write_bytes(pointer, NEW_BLOCK_BYTE, room) };
     Some(block)
 }
 
@@ -259,7 +256,7 @@ pub fn release(address: usize, place: usize) {
     }
     HEAP.live_blocks.set(HEAP.live_blocks.get().saturating_sub(1));
     HEAP.live_bytes.set(HEAP.live_bytes.get().saturating_sub(freed.size as u64));
-    freed.freed = detect::HeapAct::now(place);
+    freed.freed = fault_report::HeapAct::now(place);
     freed.magic = FREED_MAGIC;
     mark(address, freed.room, FREED);
     let (_, class) = room_of(freed.room);
@@ -280,8 +277,8 @@ fn check_free(address: usize, caller: usize) {
     let magic = if start { head(address).magic } else { 0 };
     match (magic, shadow(address)) {
         (BLOCK_MAGIC, shadow) if is_allocated(shadow) => {}
-        (FREED_MAGIC, FREED) => detect::double_free(address, head(address).freed, caller),
-        _ => detect::bad_free(address, caller),
+        (FREED_MAGIC, FREED) => fault_report::double_free(address, head(address).freed, caller),
+        _ => fault_report::bad_free(address, caller),
     }
 }
 
@@ -319,13 +316,15 @@ pub fn bad_access(event: AccessEvent) -> ! {
         place => place,
     };
     match freed_block(address).or_else(|| freed_block(address + size - 1)) {
-        Some(block) => detect::use_after_free(address, block, head(block).freed, writes, place),
+        Some(block) => {
+            fault_report::use_after_free(address, block, head(block).freed, writes, place)
+        }
         None => {
             // The first byte may be good and the last one bad.
             let wrong = if is_bad(address, 1) { address } else { address + size - 1 };
             let near = block_before(wrong);
             let near = near.map(|block| (block, head(block).size, head(block).allocated));
-            detect::out_of_bounds(wrong, near, writes, place)
+            fault_report::out_of_bounds(wrong, near, writes, place)
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The target's memory, and what a round leaves in it.
 //!
 //! - `heap`: the arena of the target's blocks; checks of accesses to it
-//! - `buffers`: store buffers, in the rounds that have them
+//! - `store_buffers`: store buffers, in the rounds that have them
 //! - `globals_snapshot`: the target's variables, restored for each round
 //! - `leaks`: blocks that a round lost
 //! - `growth`: ends a process before what it keeps between rounds exhausts anything
 
-pub mod buffers;
 pub mod globals_snapshot;
 pub mod growth;
 pub mod heap;
 pub mod leaks;
+pub mod store_buffers;

@@ -1,6 +1,6 @@
 //! Observes the target while it runs. Nothing here changes a schedule.
 //!
-//! - `detect`: reports faults, which other files detect
+//! - `fault_report`: reports faults, which other files detect
 //! - `trail`: records the events of a round, where the plan asks for them
 //! - `coverage`: pairs of places that wrote and read the same memory
 //! - `watchdog`: notices a thread that computes without end
@@ -9,7 +9,7 @@
 
 pub mod backtrace;
 pub mod coverage;
-pub mod detect;
+pub mod fault_report;
 pub mod libraries;
 pub mod trail;
 pub mod watchdog;

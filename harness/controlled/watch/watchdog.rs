@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use libc::{c_int, pthread_t};
 
-use super::{backtrace, detect};
+use super::{backtrace, fault_report};
 use crate::controlled::core::{control, current_round, engine};
 use crate::stacks::{self, SIGNAL};
 
@@ -111,7 +111,7 @@ extern "C" fn on_tick(_signal: c_int, info: *mut libc::siginfo_t, context: *mut 
             // Only a thread that cannot run meanwhile could end the wait.
             engine::cannot_control("a system call that waits in the kernel and that has no hook");
         }
-        detect::hang();
+        fault_report::hang();
     }
     STUCK_TICKS.store(TICKS, Relaxed);
     if let Some(watched) = WATCHED.get() {

@@ -1,11 +1,11 @@
 //! Makes the command lines that compile and link an adapter, and the key of their result.
-//! The compiler's flags are put together here; `flags` only parses those of users.
+//! The compiler's flags are put together here; `user_flags` only parses those of users.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::flags::{self, Flag};
+use super::user_flags::{self, Flag};
 use super::{Compiler, Error, Flavour, Language, Request};
 use crate::adapter::head::Head;
 
@@ -69,7 +69,7 @@ impl Commands {
         let folder = request.source.parent().unwrap_or(Path::new("/"));
         let own = Flag::parse(&head.flags).into_iter().map(|flag| flag.anchored(folder));
         let flags: Vec<Flag> = own.chain(Flag::parse(&request.flags)).collect();
-        if let Some((flag, why)) = flags::unsupported(&flags) {
+        if let Some((flag, why)) = user_flags::unsupported(&flags) {
             return Err(Error::UnsupportedFlag { flag: flag.to_string(), why });
         }
         let mut include_dirs = request.include_dirs.clone();

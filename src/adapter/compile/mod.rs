@@ -6,19 +6,19 @@
 //!   result.
 //! - `compiler`: Finds the C and C++ compilers, their versions and their header folders.
 //! - `error`: The errors of compiling an adapter, each with advice and the compiler's own messages.
-//! - `flags`: Parses the compiler and linker flags of users, and makes their paths absolute.
 //! - `libatomic`: Detects whether a compiled target needs libatomic, GCC's library of atomics.
 //! - `record`: Records the inputs of a compiled library, to decide whether it is still up to date.
 //! - `stored_flags`: Decides which flags of a stored plan are ordinary: those that say how a target
 //!   is compiled and linked.
+//! - `user_flags`: Parses the compiler and linker flags of users, and makes their paths absolute.
 
 mod command;
 mod compiler;
 mod error;
-mod flags;
 mod libatomic;
 mod record;
 mod stored_flags;
+mod user_flags;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -34,10 +34,10 @@ use command::Commands;
 pub use command::WRAPPED;
 pub use compiler::{Compiler, Language};
 pub use error::Error;
-pub use flags::words as flag_words;
 pub use libatomic::needs_libatomic;
 use record::Record;
 pub use stored_flags::unusual_flag;
+pub use user_flags::words as flag_words;
 
 /// The two ways to build a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

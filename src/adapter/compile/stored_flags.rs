@@ -1,7 +1,7 @@
 //! Decides which flags of a stored plan are ordinary: those that say how a target is compiled and
 //! linked. Others may load code into the compiler, start programs or write files.
 
-use super::flags::Flag;
+use super::user_flags::Flag;
 use crate::core::plan::Build;
 
 /// The first flag of the plan that is not ordinary.

@@ -1,14 +1,16 @@
 //! What all checkers share: the events of a history in the order of time, numbers for values,
-//! collections that are fast while they are small, and words for operations.
+//! collections that are fast while they are small, and the witnesses of several checkers.
 //!
-//! - `earliest`: Finds which of several threads has the earliest event due: a tournament over the
-//!   time at which each goes on.
+//! - `bits`: Lists the bits that are set in a mask.
+//! - `earliest`: Finds the thread with the earliest event: by a scan, or by a heap where there are
+//!   many threads.
 //! - `empty_answers`: Says which "empty" answers a model promises to be true: all, those of
 //!   removals that overlap no other removal, or none (see [`Empty`]).
 //! - `events`: Lists the invocations and responses of a history in the order of time.
 //! - `filter`: Finds the items of a slice that pass a test, in order.
 //! - `merged`: Lists the operations of all threads in the order of their invocations, or of their
 //!   responses.
+//! - `overlap`: Counts the operations of a history that overlap one of another thread.
 //! - `prefix`: The history as it was known at some time: without later calls, and without the
 //!   answers of the calls under way then.
 //! - `scope`: Says which histories a model can judge at all: a foreign operation and a history that
@@ -19,11 +21,13 @@
 //! - `witnesses`: Makes the witnesses that several checkers share, and finds the operations that
 //!   moved a value.
 
+pub mod bits;
 pub mod earliest;
 pub mod empty_answers;
 pub mod events;
 pub mod filter;
 pub mod merged;
+pub mod overlap;
 pub mod prefix;
 pub mod scope;
 pub mod small;

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::key_part::{self, KeyPart};
-use super::region::{Graph, Near, NearStep, NotShown, Region, past_limits, window};
+use super::region::{Graph, Near, NearStep, NotShown, Region, Window, past_limits, window};
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
@@ -120,7 +120,7 @@ fn before(
     events: &[HistoryEvent],
     limits: &Limits,
 ) -> Result<Partials, NotShown> {
-    let (begin, end, settled) = window(history, events);
+    let Window { begin, end, settled } = window(history, events);
     // What is forgotten may be part of what is wrong, where calls without an answer excuse it.
     match near(history, spec, (begin, end), settled, limits) {
         Err(why) if !matches!(why, NotShown::Earlier(_)) => {
@@ -235,16 +235,16 @@ impl<'a, M: Expect<Call<'a>>> Found<'_, 'a, M> {
         let more = partials.len().saturating_sub(KEPT_MAX);
         partials.truncate(KEPT_MAX);
         let mut near: Vec<OperationId> =
-            self.steps.iter().map(|step| self.region.name(step.id)).collect();
+            self.steps.iter().map(|step| self.region.original_id(step.id)).collect();
         near.dedup();
         let last = self.steps.iter().filter(|step| step.end != NEVER).max_by_key(|step| step.end);
-        let last = last.map_or(near[0], |step| self.region.name(step.id));
+        let last = last.map_or(near[0], |step| self.region.original_id(step.id));
         Partials { failed: last, last, near, partials, more, key: None }
     }
 
     /// The way to a node from which nothing leads on.
     fn partial(&self, end: usize) -> Partial {
-        let name = |at: usize| self.region.name(self.steps[at].id);
+        let name = |at: usize| self.region.original_id(self.steps[at].id);
         let (mut steps, mut at) = (Vec::new(), end);
         while let Some((parent, step)) = self.graph.nodes[at].parent {
             steps.push(Effect { operation: name(step), state: self.state(at) });

@@ -10,9 +10,10 @@ use std::collections::HashMap;
 use crate::check::data::empty_answers;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::small::Few;
-use crate::check::search::frontier::{Exhausted, Frontier, Search};
+use crate::check::search::frontier::{Frontier, Search};
 use crate::check::search::position::Position;
 use crate::check::search::steps::{Step, Steps};
+use crate::check::undecided::Exhausted;
 use crate::check::undecided::Undecided;
 use crate::check::verdict::Limits;
 use crate::core::history::{History, NEVER, OperationId};
@@ -28,8 +29,8 @@ const STEPS_MAX: usize = 64;
 const STEPS_MIN: u64 = 100_000;
 const STEPS_EACH: u64 = 8;
 
-/// What may be spent on each search for the first such return, and on the states before those
-/// operations; it ends where `outer` ends.
+/// Limits of the searches up to the failure: for the first response that no order explains, and for
+/// the states before the operations near it. They end where `outer` ends.
 pub fn past_limits(history: &History, outer: &Limits) -> Limits {
     let limits = Limits {
         configurations_max: 1 << 12,
@@ -74,9 +75,16 @@ impl From<Exhausted> for NotShown {
     }
 }
 
-/// What is near the last of `events`, a return: what was under way between two times. The third is
-/// that before which all that came had ended before them.
-pub fn window(history: &History, events: &[HistoryEvent]) -> (u64, u64, u64) {
+/// The operations under way between two times are near a failure.
+pub struct Window {
+    pub begin: u64,
+    pub end: u64,
+    /// What ended before this had ended before any operation of the window was called.
+    pub settled: u64,
+}
+
+/// What is near the last of `events`, a return.
+pub fn window(history: &History, events: &[HistoryEvent]) -> Window {
     let end = events.last().expect("a return").time;
     // Operations are near that return in the last events, or not yet.
     let called = history.ids().map(|id| history.operation(id)).filter(|o| o.start <= end);
@@ -89,10 +97,10 @@ pub fn window(history: &History, events: &[HistoryEvent]) -> (u64, u64, u64) {
     let begin = events.get(first).map_or(0, |event| event.time);
     let under_way = history.ids().map(|id| history.operation(id)).filter(|o| o.end >= begin);
     let settled = under_way.map(|o| o.start).min().unwrap_or(begin).min(begin);
-    (begin, end, settled)
+    Window { begin, end, settled }
 }
 
-/// Operations of the shortened history by their names in the whole one.
+/// Operations of the shortened history by their ids in the whole one.
 pub struct Region {
     pub places: Vec<Vec<u32>>,
     /// What returned before this is not near.
@@ -102,7 +110,7 @@ pub struct Region {
 }
 
 impl Region {
-    pub fn name(&self, id: OperationId) -> OperationId {
+    pub fn original_id(&self, id: OperationId) -> OperationId {
         let index = self.places[id.thread as usize][id.index as usize];
         OperationId { thread: id.thread, index }
     }
@@ -152,7 +160,7 @@ impl<'a> Near<'a, '_> {
                 // Of the rest, which is near, every order is looked at.
                 let is_past = event.time < begin;
                 if is_past && !position.respond(&mut search, id)? {
-                    return Err(NotShown::Earlier(self.region.name(id)));
+                    return Err(NotShown::Earlier(self.region.original_id(id)));
                 }
                 continue;
             }

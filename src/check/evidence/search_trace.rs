@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use super::key_part::{KeyPart, key_of};
 use super::partials::Partials;
-use super::region::{Graph, NEAR_MAX, Near, NearStep, NotShown, Region, past_limits, window};
+use super::region::{
+    Graph, NEAR_MAX, Near, NearStep, NotShown, Region, Window, past_limits, window,
+};
 use super::shown_state;
 use crate::check::data::events::{Events, HistoryEvent};
 use crate::check::data::prefix::until;
@@ -134,7 +136,7 @@ fn near_failure(
     let mut events: Vec<HistoryEvent> = Events::new(&known).take_while(|e| e.time <= end).collect();
     let at = events.iter().rposition(|event| event.returns && event.id == last);
     events.truncate(at.ok_or(NotShown::NoFailure)? + 1);
-    let (begin, end, settled) = window(&known, &events);
+    let Window { begin, end, settled } = window(&known, &events);
     trace(&known, spec, (begin, end), settled, limits)
         .or_else(|_| trace(&known, spec, (begin, end), 0, limits))
 }
@@ -227,7 +229,7 @@ fn trace_steps(steps: &[NearStep], region: &Region) -> Vec<TraceStep> {
     let step = |(at, step): (usize, &NearStep)| {
         let same = |other: &&NearStep| other.id == step.id;
         TraceStep {
-            operation: region.name(step.id),
+            operation: region.original_id(step.id),
             part: steps[..at].iter().filter(same).count(),
             parts: steps.iter().filter(same).count(),
             after: (0..steps.len()).filter(|other| step.after >> other & 1 == 1).collect(),

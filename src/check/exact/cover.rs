@@ -60,8 +60,8 @@ impl Inside {
     }
 }
 
-/// Few values that together cover the box from `start` to `end`, out of those that `among` says
-/// yes to, given the thread that adds them.
+/// A few values of which one was inside at every instant from `start` to `end`. Only those count
+/// for which `among` holds, given the thread that adds the value and the value.
 pub fn covering(
     history: &History,
     values: &Values,

@@ -6,11 +6,11 @@ use crate::check::data::small::Small;
 use crate::core::history::{History, NEVER, Operation, OperationId};
 use crate::core::operation::Status;
 
-/// Names of operations; few of them where a history is short.
-pub type Names = Small<OperationId>;
+/// OperationIds of operations; few of them where a history is short.
+pub type OperationIds = Small<OperationId>;
 
-pub fn empty_answers(history: &History) -> Names {
-    let mut lone = Names::new();
+pub fn empty_answers(history: &History) -> OperationIds {
+    let mut lone = OperationIds::new();
     // The last removal called, and its end if it may be one; the latest end of all before it.
     let (mut last, mut until, mut busy) = (None, NEVER, None);
     for Turn { id, operation, .. } in merged::by_call(history, |o| o.op.removes()) {

@@ -16,7 +16,7 @@
 //! (fifo; a pool 12 times).
 
 use super::cover::{Inside, covering};
-use super::empty_lone::Names;
+use super::empty_lone::OperationIds;
 use super::removals::{Broken, Removals, Taken};
 use super::{bulk_order, empty_lone, removals};
 use crate::check::data::merged::Turn;
@@ -36,7 +36,7 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
     removals::lost(history, values, &table)?;
     let lone = match spec.empty {
         Empty::Lone if any_empty => empty_lone::empty_answers(history),
-        _ => Names::new(),
+        _ => OperationIds::new(),
     };
     let mut pass = Pass::new(history, spec, values, &table);
     let mut lone = lone.iter().peekable();

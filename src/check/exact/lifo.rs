@@ -131,8 +131,8 @@ impl Timeline {
     }
 }
 
-/// Takes away value after value that can be; what remains are the ones that cannot, by their place
-/// among those that came in.
+/// Removes every value whose push and pop both fit at instants that no other value covers, until
+/// there is none. Returns the places of the rest.
 fn decrease(timeline: &Timeline, live: Small<Ranks>) -> Vec<usize> {
     if timeline.len() <= u64::BITS as usize {
         decrease_few(timeline, &live)

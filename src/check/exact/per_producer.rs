@@ -10,7 +10,7 @@
 //! On 24 operations of 3 threads it is 12 times as fast as the general search (bench `checking`).
 
 use super::cover::{Inside, covering};
-use super::empty_lone::Names;
+use super::empty_lone::OperationIds;
 use super::removals::{Broken, Removals, Taken};
 use super::{bulk_order, empty_count, empty_lone, removals};
 use crate::check::data::filter::passing;
@@ -34,7 +34,7 @@ pub fn judge(history: &History, spec: &Spec, values: &Values) -> Result<(), Brok
     let lone = if any_empty && matches!(spec.empty, Empty::Lone | Empty::Count) {
         empty_lone::empty_answers(history)
     } else {
-        Names::new()
+        OperationIds::new()
     };
     for producer in 0..history.threads.len() {
         order(history, values, &table, producer, &lone)?;

@@ -20,10 +20,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::keys::{Index, Sums};
+use crate::check::data::bits::bits;
 use crate::check::data::events::Events;
 use crate::check::data::small::{Few, Small};
 use crate::check::explanation::{Explanation, OfSearch};
-use crate::check::search::frontier::{Exhausted, OPEN_MAX, limit};
+use crate::check::search::frontier::limit;
+use crate::check::undecided::{Exhausted, OPEN_MAX};
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
@@ -131,7 +133,7 @@ fn want(thread: &Thread, operation: &Operation, index: &Index) -> Option<Want> {
         (Op::SetRangeList, _) => Bound::Never,
         (Op::SetSelect, Status::Failed) => {
             (from, to) = (0, index.len());
-            // Nobody is the key above fewer than no others.
+            // None where at most so many keys are in the set; a negative number says nothing.
             Bound::AtMost(if args[0] < 0 { i64::MAX } else { args[0] })
         }
         (Op::SetSelect, _) => Bound::Exactly(args[0]),
@@ -144,15 +146,6 @@ fn want(thread: &Thread, operation: &Operation, index: &Index) -> Option<Want> {
     Some(match present.filter(|_| inside) {
         Some(present) => Want::Read { from, to, count, present },
         None => Want::Read { from, to, count: Bound::Never, present: Present::new() },
-    })
-}
-
-/// The places of the bits of a mask.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
     })
 }
 

@@ -44,6 +44,7 @@ pub struct Removals {
     pub any_bulk: bool,
 }
 
+/// When each value was removed. Fails where one was never added, or was removed twice.
 pub fn removals(history: &History, values: &Values) -> Result<Removals, Broken> {
     let mut kept = Small::from_elem(Taken { start: NEVER, end: NEVER }, values.len());
     let table = &mut kept[..];
@@ -116,8 +117,8 @@ pub fn lost(history: &History, values: &Values, table: &[Taken]) -> Result<(), B
     Ok(())
 }
 
-/// The values that `history` hands out are all its own, none comes twice and none is lost; their
-/// order is another matter.
+/// Fails where a removed value was never added, a value was removed twice, or one was lost. The
+/// order does not matter.
 pub fn judge(history: &History, values: &Values) -> Result<(), Broken> {
     let table = removals(history, values)?.table;
     lost(history, values, &table)

@@ -39,31 +39,30 @@ impl StandIn {
     }
 }
 
-/// Which operations go, and which are replaced. Most of a long history goes, so that this is a byte
-/// for each.
-pub(super) struct Fates {
+/// Which operations are dropped, and which are replaced. A byte for each, because most are dropped.
+pub(super) struct Dropped {
     /// By thread and operation.
-    goes: Vec<Vec<bool>>,
+    dropped: Vec<Vec<bool>>,
     /// Those that become others.
     pub stand_ins: FxHashMap<OperationId, StandIn>,
 }
 
-impl Fates {
+impl Dropped {
     /// All stay as they are.
-    pub fn new(history: &History) -> Fates {
+    pub fn new(history: &History) -> Dropped {
         let lengths = history.threads.iter().map(|thread| thread.operations().len());
-        Fates {
-            goes: lengths.map(|length| vec![false; length]).collect(),
+        Dropped {
+            dropped: lengths.map(|length| vec![false; length]).collect(),
             stand_ins: FxHashMap::default(),
         }
     }
 
-    pub fn set(&mut self, id: OperationId, goes: bool) {
-        self.goes[id.thread as usize][id.index as usize] = goes;
+    pub fn set(&mut self, id: OperationId, is_dropped: bool) {
+        self.dropped[id.thread as usize][id.index as usize] = is_dropped;
     }
 
-    pub fn goes(&self, id: OperationId) -> bool {
-        self.goes[id.thread as usize][id.index as usize]
+    pub fn is_dropped(&self, id: OperationId) -> bool {
+        self.dropped[id.thread as usize][id.index as usize]
     }
 }
 
@@ -71,11 +70,11 @@ impl Fates {
 /// that each operation left had in its thread. What is to come ends and what is under way starts no
 /// earlier than `settled`.
 pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
-    let mut fates = Fates::new(history);
+    let mut dropped = Dropped::new(history);
     match spec.kind {
         Kind::Deque if !deque::is_owned(history) => {}
         Kind::Fifo | Kind::FifoPerProducer | Kind::Pool | Kind::PriorityQueue | Kind::Deque => {
-            values(history, spec, settled, &mut fates);
+            values(history, spec, settled, &mut dropped);
         }
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => {
             let mut parts: FxHashMap<i64, Vec<OperationId>> = FxHashMap::default();
@@ -87,25 +86,25 @@ pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<
                 parts.entry(key).or_default().push(id);
             }
             for part in parts.into_values() {
-                before_an_instant(history, spec.kind, part, settled, &mut fates);
+                before_an_instant(history, spec.kind, part, settled, &mut dropped);
             }
         }
         Kind::Counter | Kind::Log | Kind::RangeSet | Kind::Lifo | Kind::FifoRelaxed => {
-            before_an_instant(history, spec.kind, history.ids().collect(), settled, &mut fates);
+            before_an_instant(history, spec.kind, history.ids().collect(), settled, &mut dropped);
         }
         Kind::Snapshot | Kind::Serializable => {}
     }
-    kept(history, &fates)
+    kept(history, &dropped)
 }
 
 /// What remains, and the place that each operation had in its thread.
-pub(super) fn kept(history: &History, fates: &Fates) -> (History, Vec<Vec<u32>>) {
+pub(super) fn kept(history: &History, dropped: &Dropped) -> (History, Vec<Vec<u32>>) {
     let threads = history.threads.iter().map(|thread| Thread::new(thread.client)).collect();
     let mut rest = History { threads, ..history.without_threads() };
     let mut places = vec![Vec::new(); history.threads.len()];
-    for id in history.ids().filter(|id| !fates.goes(*id)) {
+    for id in history.ids().filter(|id| !dropped.is_dropped(*id)) {
         let entry = history.entry(id);
-        let entry = match fates.stand_ins.get(&id) {
+        let entry = match dropped.stand_ins.get(&id) {
             Some(StandIn { op, args, when }) => {
                 let end = if *when == When::AtItsStart { entry.start } else { entry.end };
                 Entry { op: *op, args, results: &[], status: Status::Ok, end, ..entry }
@@ -129,7 +128,7 @@ fn moved(history: &History, id: OperationId) -> &[i64] {
 }
 
 /// Values that came and went, and answers that moved none.
-fn values(history: &History, spec: &Spec, settled: u64, fates: &mut Fates) {
+fn values(history: &History, spec: &Spec, settled: u64, dropped: &mut Dropped) {
     let over = over(history, spec, settled);
     let mut ends: FxHashMap<i64, (u8, u8)> = FxHashMap::default();
     for id in history.ids().filter(|id| history.operation(*id).end < over) {
@@ -162,7 +161,7 @@ fn values(history: &History, spec: &Spec, settled: u64, fates: &mut Fates) {
         history.operation(*id).end < over
             && moved(history, *id).iter().all(|value| ends.contains_key(value))
     };
-    history.ids().filter(goes).for_each(|id| fates.set(id, true));
+    history.ids().filter(goes).for_each(|id| dropped.set(id, true));
 }
 
 /// What ended before this overlaps nothing that ends at `settled` or later; nor an "empty" answer
@@ -193,7 +192,7 @@ fn before_an_instant(
     kind: Kind,
     mut part: Vec<OperationId>,
     settled: u64,
-    fates: &mut Fates,
+    dropped: &mut Dropped,
 ) {
     part.sort_unstable_by_key(|id| (history.operation(*id).start, *id));
     // Of these only that they are empty is certain.
@@ -215,10 +214,10 @@ fn before_an_instant(
     }
     for at in instants.into_iter().rev().take(INSTANTS_MAX) {
         if let Some(kept) = replacements(history, kind, &part[..at]) {
-            part[..at].iter().for_each(|id| fates.set(*id, true));
+            part[..at].iter().for_each(|id| dropped.set(*id, true));
             for (id, stand) in kept {
-                fates.set(id, false);
-                fates.stand_ins.extend(stand.map(|stand| (id, stand)));
+                dropped.set(id, false);
+                dropped.stand_ins.extend(stand.map(|stand| (id, stand)));
             }
             return;
         }

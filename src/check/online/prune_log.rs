@@ -9,7 +9,7 @@
 //! all of them do; likewise of those that had responded before `settled`. A read that shows the
 //! position of an append without an answer says more, and stays.
 
-use super::prune::{Fates, kept};
+use super::prune::{Dropped, kept};
 use crate::check::exact::log::is_exact;
 use crate::core::history::{History, OperationId};
 use crate::core::operation::{Op, Status};
@@ -35,11 +35,11 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
         }
     }
     let mut shown: FxHashSet<i64> = FxHashSet::default();
-    let mut fates = Fates::new(history);
+    let mut dropped = Dropped::new(history);
     let mut looks: Vec<(u64, LogPosition, OperationId)> = Vec::new();
     for (id, operation) in all() {
         if operation.status.is_open() {
-            fates.set(id, operation.op.only_reads());
+            dropped.set(id, operation.op.only_reads());
             continue;
         }
         let value = history.results(id).first().copied();
@@ -52,26 +52,26 @@ pub fn prune(history: &History, settled: u64) -> Option<History> {
                 looks.push((operation.end, (history.args(id)[0], 2), id));
             }
             // Nothing to come can have to come after what was called before.
-            (Op::LogRead, _) => fates.set(id, operation.start < settled),
-            _ => fates.set(id, true),
+            (Op::LogRead, _) => dropped.set(id, operation.start < settled),
+            _ => dropped.set(id, true),
         }
     }
     looks.sort_unstable();
     let goes = |(end, _, id): &&(u64, LogPosition, OperationId)| {
         *end < settled && history.operation(*id).op != Op::LogAppend
     };
-    looks.iter().filter(goes).for_each(|(_, _, id)| fates.set(*id, true));
+    looks.iter().filter(goes).for_each(|(_, _, id)| dropped.set(*id, true));
     times.sort_unstable();
     let mut next = times.into_iter().peekable();
     let mut furthest: Option<(LogPosition, OperationId)> = None;
     for (end, place, id) in looks {
         while next.next_if(|time| *time <= end).is_some() {
-            furthest.iter().for_each(|(_, id)| fates.set(*id, false));
+            furthest.iter().for_each(|(_, id)| dropped.set(*id, false));
         }
         furthest = furthest.max(Some((place, id)));
     }
     if next.next().is_some() {
-        furthest.iter().for_each(|(_, id)| fates.set(*id, false));
+        furthest.iter().for_each(|(_, id)| dropped.set(*id, false));
     }
-    Some(kept(history, &fates).0)
+    Some(kept(history, &dropped).0)
 }

@@ -24,7 +24,7 @@
 //! Whether a value is past or later is open where the box of its pop contains `settled`. What
 //! covers as one that is past, and stands in the way as one that is later, is right either way.
 
-use super::prune::{Fates, over};
+use super::prune::{Dropped, over};
 use crate::check::data::empty_answers::{OpenRemovals, must_be_true};
 use crate::check::data::events::Events;
 use crate::core::history::{History, NEVER, OperationId};
@@ -32,7 +32,7 @@ use crate::core::operation::Status;
 use crate::model::{Empty, Spec, added};
 use rustc_hash::FxHashMap;
 
-/// Passes over what is left. What a further one could still forget can wait.
+/// Passes over what is left. What a further one could drop is left to the next prune.
 const PASSES_MAX: usize = 16;
 
 /// Number of an event that does not happen.
@@ -60,7 +60,7 @@ struct Past {
 }
 
 struct Stack {
-    fates: Fates,
+    dropped: Dropped,
     /// Events before `settled`.
     limit: usize,
     past: Vec<Past>,
@@ -88,7 +88,7 @@ pub fn prune(history: &History, spec: &Spec, settled: u64) -> Option<History> {
             break;
         }
     }
-    Some(super::prune::kept(history, &stack.fates).0)
+    Some(super::prune::kept(history, &stack.dropped).0)
 }
 
 impl Stack {
@@ -97,7 +97,7 @@ impl Stack {
         let over = if spec.empty == Empty::Lone { over(history, spec, settled) } else { NEVER };
         let may_go = |id: OperationId| history.operation(id).end < over;
         let mut stack = Stack {
-            fates: Fates::new(history),
+            dropped: Dropped::new(history),
             limit: 0,
             past: Vec::new(),
             empties: Vec::new(),
@@ -160,7 +160,7 @@ impl Stack {
             let is_judged = !removes || must_be_true(spec, removals.returns(id.thread));
             match operation.status {
                 Status::Empty if is_judged => self.empties.push((timed, may_go(id))),
-                Status::Empty | Status::Full => self.fates.set(id, may_go(id)),
+                Status::Empty | Status::Full => self.dropped.set(id, may_go(id)),
                 _ => self.note(history, &mut values, timed)?,
             }
         }
@@ -203,8 +203,8 @@ impl Stack {
             return None;
         }
         if pop.call < push.ends && may_go(pop.id) {
-            self.fates.set(push.id, true);
-            self.fates.set(pop.id, true);
+            self.dropped.set(push.id, true);
+            self.dropped.set(pop.id, true);
             return Some(());
         }
         if pop.ends < limit {
@@ -229,7 +229,7 @@ impl Stack {
         }
     }
 
-    /// Forgets what can be; whether that was something.
+    /// Drops what it can. Returns whether it dropped anything.
     fn pass(&mut self) -> bool {
         let before = self.empties.len() + self.past.len();
         let empties = std::mem::take(&mut self.empties);
@@ -237,7 +237,7 @@ impl Stack {
             let ends = answer.ends.min(self.limit).min(self.first_call);
             let has_room = (answer.call..ends).any(|at| self.covers[at] == 0);
             if has_room && may_go {
-                self.fates.set(answer.id, true);
+                self.dropped.set(answer.id, true);
             } else {
                 self.empties.push((answer, may_go));
             }
@@ -246,8 +246,8 @@ impl Stack {
         let past = std::mem::take(&mut self.past);
         for value in past {
             if value.may_go && self.has_room(&value, &found_empty) {
-                self.fates.set(value.push.id, true);
-                self.fates.set(value.pop.id, true);
+                self.dropped.set(value.push.id, true);
+                self.dropped.set(value.pop.id, true);
                 self.covers[value.push.ends..value.pop.call].iter_mut().for_each(|c| *c -= 1);
             } else {
                 self.past.push(value);

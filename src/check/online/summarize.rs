@@ -5,7 +5,7 @@
 //! operation that is over, at the start of its timebox, so that all of them come before the rest.
 
 use super::checkpoint::{Checkpoint, Timed, latest};
-use super::prune::{Fates, StandIn, When, kept};
+use super::prune::{Dropped, StandIn, When, kept};
 use crate::check::data::empty_answers;
 use crate::check::data::small::Few;
 use crate::check::data::values::Values;
@@ -35,7 +35,7 @@ struct Summary<'a> {
     values: Option<&'a Values>,
     settled: u64,
     limits: Limits,
-    fates: Fates,
+    dropped: Dropped,
 }
 
 /// `history` without what cannot matter to operations that end at `settled` or later; none if all
@@ -46,8 +46,8 @@ pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) 
     let limits = Limits { steps_max, ..limits.clone() };
     let is_line = matches!(spec.kind, Kind::Deque | Kind::FifoRelaxed);
     let values = if is_line { Values::from_history(history).ok() } else { None };
-    let (values, fates) = (values.as_ref(), Fates::new(history));
-    let mut task = Summary { history, spec, values, settled, limits, fates };
+    let (values, dropped) = (values.as_ref(), Dropped::new(history));
+    let mut task = Summary { history, spec, values, settled, limits, dropped };
     match spec.kind {
         Kind::Set | Kind::Map | Kind::Register | Kind::Kv => task.keys(),
         Kind::Counter => {
@@ -63,7 +63,7 @@ pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) 
         Kind::FifoRelaxed => task.container(&Relaxed { k: spec.k as usize }, Op::Enqueue),
         _ => return None,
     }
-    let rest = kept(history, &task.fates).0;
+    let rest = kept(history, &task.dropped).0;
     (rest.len() < history.len()).then_some(rest)
 }
 
@@ -120,7 +120,7 @@ impl<'a> Summary<'a> {
         };
         let operations: Vec<Timed> = part.iter().map(timed).collect();
         // Of a read without an answer nothing will ever be known.
-        mute.into_iter().for_each(|id| self.fates.set(id, true));
+        mute.into_iter().for_each(|id| self.dropped.set(id, true));
         self.replace(&operations, model, |_| true, holds);
     }
 
@@ -149,13 +149,13 @@ impl<'a> Summary<'a> {
         let puts = holds(&left.state);
         for (at, operation) in operations.iter().enumerate() {
             if operation.start <= left.last && !left.waiting.contains(&at) {
-                self.fates.set(operation.id, true);
+                self.dropped.set(operation.id, true);
             }
         }
         let free = &starts[before(left.next) - puts.len()..];
         for ((op, args), (_, id)) in puts.into_iter().zip(free) {
-            self.fates.set(*id, false);
-            self.fates.stand_ins.insert(*id, StandIn { op, args, when: When::AtItsStart });
+            self.dropped.set(*id, false);
+            self.dropped.stand_ins.insert(*id, StandIn { op, args, when: When::AtItsStart });
         }
         Some(left)
     }
@@ -194,19 +194,20 @@ impl<'a> Summary<'a> {
         for id in history.ids() {
             let operation = history.operation(id);
             if operation.op.adds() {
-                let goes = self.fates.goes(id) || operation.status == Status::Full;
-                self.fates.set(id, goes);
+                let goes = self.dropped.is_dropped(id) || operation.status == Status::Full;
+                self.dropped.set(id, goes);
                 continue;
             }
-            let goes = self.fates.goes(id) || operation.end <= last || not_promised.contains(&id);
+            let goes =
+                self.dropped.is_dropped(id) || operation.end <= last || not_promised.contains(&id);
             if !goes || operation.start > last {
                 continue;
             }
-            self.fates.set(id, true);
+            self.dropped.set(id, true);
             if is_excusable && operation.end > last {
-                self.fates.set(id, false);
+                self.dropped.set(id, false);
                 let nothing = StandIn { op: Op::DequeueBulk, args: vec![0], when: When::Within };
-                self.fates.stand_ins.insert(id, nothing);
+                self.dropped.stand_ins.insert(id, nothing);
             }
         }
     }

@@ -301,7 +301,7 @@ impl Online {
         matches!(self.spec.kind, Kind::Snapshot | Kind::Serializable)
     }
 
-    /// The verdict on what is known, which what is to come leaves a violation if it is one.
+    /// The verdict on the operations so far: a violation stays one, whatever comes later.
     fn judged(&self, history: &History, limits: &Limits) -> Verdict {
         match self.is_of_transactions() {
             true => transactions::check_so_far(history, &self.spec, limits),
@@ -404,8 +404,8 @@ impl Online {
         }
     }
 
-    /// The earliest return since the last look after which no order explains what is known; of all
-    /// of it no order explains what `whole` says.
+    /// The violation at the earliest return since the last look, by bisection; `whole`, the witness
+    /// of all that is known, where no earlier one is decided.
     fn earliest(&self, whole: Witness) -> OnlineViolation {
         let all = self.known(|_| true);
         let steps_max = self.limits.steps_max.min(EARLIER_STEPS_MAX);

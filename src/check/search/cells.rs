@@ -11,11 +11,13 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::frontier::{Exhausted, OPEN_MAX, limit};
+use super::frontier::limit;
 use super::keyed::unexplained;
 use super::parallel::{Failed, Share};
 use super::steps::call_of;
+use crate::check::data::bits::bits;
 use crate::check::data::events::Events;
+use crate::check::undecided::{Exhausted, OPEN_MAX};
 use crate::check::verdict::Limits;
 use crate::core::history::{History, OperationId};
 use crate::model::{Cell, Effect, key};
@@ -78,8 +80,8 @@ impl Keys {
     }
 }
 
-/// Configurations that were met, without those that another one makes needless: of the same cell,
-/// of which as much has taken effect, but of the calls that never have to no more.
+/// Visited configurations, without those that another one dominates: with the same cell and the
+/// same calls that must take effect, and a part of those that need not.
 #[derive(Default)]
 struct Met {
     all: SmallVec<[Configuration; LINEAR_MAX]>,
@@ -94,20 +96,20 @@ impl Met {
     }
 
     fn insert(&mut self, new: Configuration, optional: u64) {
-        let is_needless = match self.all.len() {
+        let is_dominated = match self.all.len() {
             ..LINEAR_MAX => self.all.iter().any(|other| {
                 other.held == new.held
                     && (other.done ^ new.done) & !optional == 0
                     && other.done & !new.done == 0
             }),
-            _ => self.is_needless(new, optional),
+            _ => self.is_dominated(new, optional),
         };
-        if !is_needless {
+        if !is_dominated {
             self.all.push(new);
         }
     }
 
-    fn is_needless(&mut self, new: Configuration, optional: u64) -> bool {
+    fn is_dominated(&mut self, new: Configuration, optional: u64) -> bool {
         let key = |one: &Configuration| (one.done & !optional, one.held);
         if self.index.is_empty() {
             for one in &self.all {
@@ -121,15 +123,6 @@ impl Met {
         others.push(new.done & optional);
         false
     }
-}
-
-/// The places of the bits of a mask.
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
-    })
 }
 
 /// What the calls under way do, and room to work in.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::{SmallVec, smallvec};
 
 use crate::check::data::small::Few;
-pub use crate::check::undecided::{Exhausted, OPEN_MAX};
+use crate::check::undecided::{Exhausted, OPEN_MAX};
 use crate::check::verdict::Limits;
 use crate::model::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -60,7 +60,8 @@ pub struct Frontier<O, S> {
 pub struct Search<'l, O: Debug, M: Model<O>> {
     pub model: &'l M,
     limits: &'l Limits,
-    /// Another search's part of the answer that makes this one's needless: see [`Search::unless`].
+    /// The lowest part that was found violated so far, and this search's part: see
+    /// [`Search::stop_below`].
     decided: Option<(&'l AtomicUsize, usize)>,
     steps: u64,
     /// What the copies of large states took, in steps.
@@ -169,8 +170,8 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         }
     }
 
-    /// Gives up as soon as `lowest` is below `own`: the answer is another search's then.
-    pub fn unless(mut self, lowest: &'l AtomicUsize, own: usize) -> Self {
+    /// Gives up as soon as `lowest`, the lowest part that was found violated, is below `own`.
+    pub fn stop_below(mut self, lowest: &'l AtomicUsize, own: usize) -> Self {
         self.decided = Some((lowest, own));
         self
     }

@@ -2,7 +2,7 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::frontier::{Exhausted, Search};
+use super::frontier::Search;
 use super::minimize_witness;
 use super::position::Position;
 use super::producer_choices::ProducerChoices;
@@ -15,6 +15,7 @@ use crate::check::data::small::Few;
 use crate::check::data::values::{Values, added_by, taken_by};
 use crate::check::data::witnesses::UNEXPLAINED;
 use crate::check::explanation::{Explanation, OfSearch, OfValues};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{Entry, History, Operation, OperationId, Thread};
 use crate::core::operation::Status;
@@ -37,7 +38,7 @@ const PART_LIMITS: Limits = Limits {
 /// Decides any history. `values` is none where some value was added twice.
 pub fn check(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limits) -> Verdict {
     let by_range = spec.kind == Kind::FifoPerProducer && values.is_some();
-    let alike = if by_range { None } else { untaken_alike(history, spec) };
+    let alike = if by_range { None } else { with_untaken_values_merged(history, spec) };
     match search(alike.as_ref().unwrap_or(history), spec, values, limits) {
         // In its own values.
         Verdict::Violation(Witness { rule: "lost", .. }) => Verdict::Violation(left_over(history)),
@@ -66,7 +67,7 @@ fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limi
 
 /// The history with one value in place of all that no removal answered: no answer tells these
 /// apart, so neither need the states of a queue, stack or deque. None where it would be the same.
-fn untaken_alike(history: &History, spec: &Spec) -> Option<History> {
+fn with_untaken_values_merged(history: &History, spec: &Spec) -> Option<History> {
     use Kind::{Deque, Fifo, FifoPerProducer, FifoRelaxed, Lifo, Pool};
     if !matches!(spec.kind, Deque | Fifo | FifoPerProducer | FifoRelaxed | Lifo | Pool) {
         return None;

@@ -11,10 +11,11 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::frontier::{Exhausted, Frontier, Search};
+use super::frontier::{Frontier, Search};
 use super::position::Position;
 use super::steps::previous;
 use crate::check::explanation::{Explanation, OfSearch, States};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{NEVER, OperationId};
 use crate::core::journal::Journal;
@@ -42,7 +43,7 @@ where
             if at >= parts.len() || lowest.load(Ordering::Relaxed) < at {
                 break;
             }
-            let search = Search::new(model, &limits).unless(&lowest, at);
+            let search = Search::new(model, &limits).stop_below(&lowest, at);
             let verdict = match walk(journal, &parts[at], search, |_| {}) {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {

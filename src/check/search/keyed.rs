@@ -3,7 +3,7 @@
 //! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 //! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
 
-use super::frontier::{Exhausted, Search};
+use super::frontier::Search;
 use super::parallel::{Failed, Share};
 use super::position::Position;
 use super::steps::call_of;
@@ -11,6 +11,7 @@ use super::strings::Strings;
 use super::{cells, parallel, text_witness};
 use crate::check::data::events::Events;
 use crate::check::explanation::{Explanation, OfSearch};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId};
 use crate::core::operation::Op;

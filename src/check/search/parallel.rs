@@ -7,8 +7,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::frontier::Exhausted;
 use crate::check::data::events::HistoryEvent;
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, NEVER};
 

@@ -4,8 +4,9 @@
 
 use std::fmt::Debug;
 
-use super::frontier::{Configuration, Exhausted, Frontier, Search};
+use super::frontier::{Configuration, Frontier, Search};
 use crate::check::data::small::Few;
+use crate::check::undecided::Exhausted;
 use crate::model::Model;
 
 /// `I` names operations.

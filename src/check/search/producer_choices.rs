@@ -94,7 +94,8 @@ impl<'a> ProducerChoices<'a> {
         if !self.has_one_order() {
             return state.queues[producer as usize].push_back((value, producer));
         }
-        // What is taken no more, behind as many as can be taken, or by nobody.
+        // No removal takes the value: so many are before it, or no answer has it. Such values are
+        // all the same, so that they share states.
         let is_behind = state.taken + state.queues[0].len() >= self.removed_max;
         let is_unseen = is_behind || !self.any_open && !self.answered.contains(&value);
         state.queues[0].push_back(if is_unseen { UNSEEN } else { (value, producer) });

@@ -1,6 +1,6 @@
-//! Names what transactions did wrong (Berenson et al. 1995; Adya 1999), with the fewest
-//! transactions that show it. [`certain`] finds violations by themselves; [`named`] only names what
-//! the search has refused.
+//! Names what transactions did wrong, with the fewest transactions that show it. The names are
+//! those of Berenson et al. (1995) and Adya (1999). [`certain`] finds violations by themselves;
+//! [`named`] only names what the search has refused.
 
 use super::checker::{explained, witness};
 use super::in_flight::first_under_way;
@@ -200,7 +200,8 @@ pub fn named(
     all.sort_by_key(|(t, _)| t.start);
     let is_long = count > CUT_DOWN_MAX;
     let sizes = [CUT_DOWN_MAX / 16, CUT_DOWN_MAX].into_iter().filter(|_| is_long);
-    let last: Vec<Vec<Transaction>> = sizes.map(|size| last_alone(&all, size)).collect();
+    let last: Vec<Vec<Transaction>> =
+        sizes.map(|size| last_without_outside_reads(&all, size)).collect();
     for last in &last {
         let of_all = all[count - last.len()..].iter().map(|(t, _)| *t);
         let last: Vec<Asked> = of_all.zip(last).collect();
@@ -232,9 +233,9 @@ fn without_some(all: &mut Vec<Asked>, refused: &dyn Fn(&[Asked]) -> bool) -> boo
     all.len() < count
 }
 
-/// The last `size` of these, without what they may have found that others left behind: refused
-/// like that, they are for nobody's want.
-fn last_alone(all: &[Asked], size: usize) -> Vec<Transaction> {
+/// The last `size` of these, without the reads whose value one of the others may have written: if
+/// they are refused even so, it is not for want of the others.
+fn last_without_outside_reads(all: &[Asked], size: usize) -> Vec<Transaction> {
     let (others, last) = all.split_at(all.len() - size);
     let others = others.iter().filter(|(t, _)| t.may_commit());
     let left: FxHashSet<Found> =

@@ -20,7 +20,7 @@
 //! A transaction whose commit has no answer may have committed, at any later time, or not. One
 //! that never came to its commit did not commit.
 
-use super::in_flight::Early;
+use super::in_flight::WithInFlight;
 use super::stamped::{Stamp, stamp};
 use super::store::{Isolated, Point, Serial};
 use super::transaction::{Outcome, Transaction};
@@ -96,7 +96,7 @@ fn lacks_timestamp(transactions: &[&Transaction]) -> bool {
 pub(super) fn explained(kind: Kind, transactions: &[&Transaction], limits: &Limits) -> Verdict {
     let stamped = transactions.iter().any(|transaction| transaction.is_stamped());
     if transactions.iter().any(|transaction| transaction.outcome == Outcome::UnderWay) {
-        return journal::check(&serial(transactions), &Early::new(transactions), limits);
+        return journal::check(&serial(transactions), &WithInFlight::new(transactions), limits);
     }
     match (kind == Kind::Serializable, stamped) {
         (true, false) => journal::check(&serial(transactions), &Serial { transactions }, limits),
@@ -173,9 +173,10 @@ impl Seen {
         Seen { commits, over: all.then_some(over) }
     }
 
-    /// Who reads at this timestamp does so after this instant. Where nothing with a later one was
-    /// over when it was begun, and nothing is without, it happened no earlier than that: whatever
-    /// else has a later timestamp and came before can as well have come right after it.
+    /// The earliest instant at which the transaction, which reads at this timestamp, can take
+    /// effect: the latest begin of the commits that it sees. It is the transaction's own begin, if
+    /// later, where all have timestamps and none with a later one was over by then: any of these
+    /// that took effect before can as well come right after it.
     fn start(&self, transaction: &Transaction, at: i64) -> u64 {
         let behind = self.commits.partition_point(|(commit, _)| *commit <= at);
         let seen = self.commits[..behind].last().map_or(0, |(_, start)| *start);

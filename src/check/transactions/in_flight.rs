@@ -12,7 +12,7 @@ use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
 /// An operation is a transaction's number.
-pub struct Early<'a> {
+pub struct WithInFlight<'a> {
     transactions: &'a [&'a Transaction],
     /// When the first of those under way was begun.
     begun: u64,
@@ -29,9 +29,9 @@ pub struct Store {
     read: i64,
 }
 
-impl<'a> Early<'a> {
-    pub fn new(transactions: &'a [&'a Transaction]) -> Early<'a> {
-        Early { transactions, begun: first_under_way(transactions.iter().copied()) }
+impl<'a> WithInFlight<'a> {
+    pub fn new(transactions: &'a [&'a Transaction]) -> WithInFlight<'a> {
+        WithInFlight { transactions, begun: first_under_way(transactions.iter().copied()) }
     }
 }
 
@@ -41,7 +41,7 @@ pub fn first_under_way<'a>(transactions: impl Iterator<Item = &'a Transaction>) 
     under_way.map(|transaction| transaction.start).min().unwrap_or(u64::MAX)
 }
 
-impl Model<usize> for Early<'_> {
+impl Model<usize> for WithInFlight<'_> {
     type State = Store;
 
     fn init(&self) -> Store {

@@ -1,6 +1,6 @@
 //! The checker of transactions under snapshot isolation, and of serializable ones.
 //!
-//! - `anomaly`: Names what transactions did wrong (Berenson et al.
+//! - `anomaly`: Names what transactions did wrong, with the fewest transactions that show it.
 //! - `checker`: Checks transactions under snapshot isolation, and transactions that must be
 //!   serializable.
 //! - `content`: What a store holds at a checkpoint, and the transactions that leave the same.

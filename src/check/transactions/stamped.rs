@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::content::{HasContent, StoreContent};
-use super::store::{Point, meet};
+use super::store::{Point, write_same_key};
 use super::transaction::{Outcome, Transaction};
 use crate::model::Model;
 
@@ -142,8 +142,9 @@ impl Model<Point> for Isolated<'_> {
             }
             Point::Commit(number) => {
                 let transaction = self.transactions[number];
-                let loses =
-                    |other: usize| other != number && meet(self.transactions[other], transaction);
+                let loses = |other: usize| {
+                    other != number && write_same_key(self.transactions[other], transaction)
+                };
                 let lost = store.running.iter().any(|other| loses(*other) && certain(*other));
                 if lost || !store.running.contains(&number) {
                     return;

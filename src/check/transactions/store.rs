@@ -111,13 +111,13 @@ impl Isolated<'_> {
         transaction.outcome != Outcome::Aborted && !transaction.writes.is_empty()
     }
 
-    fn meet(&self, one: usize, other: usize) -> bool {
-        meet(self.transactions[one], self.transactions[other])
+    fn write_same_key(&self, one: usize, other: usize) -> bool {
+        write_same_key(self.transactions[one], self.transactions[other])
     }
 }
 
 /// Whether both change one key.
-pub fn meet(one: &Transaction, other: &Transaction) -> bool {
+pub fn write_same_key(one: &Transaction, other: &Transaction) -> bool {
     one.writes.keys().any(|key| other.writes.contains_key(key))
 }
 
@@ -145,7 +145,7 @@ impl Model<Point> for Isolated<'_> {
                 if !store.running.contains(&number) {
                     return;
                 }
-                let loser = |other: &usize| *other != number && self.meet(*other, number);
+                let loser = |other: &usize| *other != number && self.write_same_key(*other, number);
                 let certain = |other: &usize| {
                     matches!(self.transactions[*other].outcome, Outcome::Committed { .. })
                 };

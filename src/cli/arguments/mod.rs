@@ -11,7 +11,8 @@ mod triage;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::core::plan::{
     BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, MemoryModel, PlainPoints, Shard,
@@ -364,7 +365,7 @@ pub struct Convert {
     #[command(flatten)]
     pub source: Source,
     /// Format to write
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = written_format())]
     pub to: HistoryFormat,
     /// File to write, instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -425,6 +426,14 @@ pub struct New {
 
 fn spec(text: &str) -> Result<Spec, String> {
     text.parse()
+}
+
+/// A format that can be written, too.
+fn written_format() -> impl TypedValueParser<Value = HistoryFormat> {
+    let written = HistoryFormat::value_variants().iter().filter(|format| format.is_written());
+    let names = written.filter_map(HistoryFormat::to_possible_value);
+    let parse = |name: String| HistoryFormat::from_str(&name, false).expect("one of these names");
+    PossibleValuesParser::new(names).map(parse)
 }
 
 /// An integer, or none for `nil`.

@@ -33,7 +33,7 @@ Exit status: 0 if all findings are known or there are none, 1 if one is new, 2 f
 #[command(next_help_heading = "Known issues and continuous integration")]
 pub struct Ci {
     /// File of known issues (TOML; example in `interlap triage --help`): a finding that matches one
-    /// gets its name and counts neither for the exit status nor for --findings
+    /// gets its name and does not count for the exit status
     #[arg(long, value_name = "FILE")]
     pub known: Option<PathBuf>,
     /// Write JUnit XML; -: to standard output, and nothing else

@@ -60,7 +60,8 @@ impl Adapters {
         Ok(compiled.library)
     }
 
-    /// The request that compiles the plan's adapter for its engine.
+    /// The request that compiles the plan's adapter for its engine. A finding's plan has flags that
+    /// can run code, so it must be trusted.
     pub fn request(&self, plan: &Plan, _: Trusted) -> Result<Request> {
         let build = &plan.build;
         let adapter = self.find(&build.adapter)?;

@@ -14,7 +14,7 @@ use crate::check::{self, Limits, NotShown, Partials, Verdict, Witness};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
 use crate::core::outcome::Outcome;
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::SHOWN_WHOLE;
 use crate::model::Spec;
 use crate::report::explanation::{partials, undecided};

@@ -17,7 +17,7 @@ use crate::core::files;
 use crate::core::machine::Machine;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::export::{Build, Execution, FILE, Material, TrialResult, Versions, Written, search};
 use crate::finding::Stored;
 use crate::finding::trust::Trusted;

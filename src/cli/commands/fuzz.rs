@@ -19,7 +19,7 @@ use crate::core::outcome::Outcome;
 use crate::core::plan::{
     Build, Control, Engine, Plan, Recorder, Shard, WARM_UP_ROUNDS, WHOLE_CALLS_MAX,
 };
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::Finding;
 use crate::finding::Stored;
 use crate::finding::known;

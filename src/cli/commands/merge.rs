@@ -75,7 +75,7 @@ pub fn run(args: &arguments::Merge, out: &mut Output) -> Result<Outcome> {
             args.html.iter().for_each(|path| overview::print_path(path, out));
         }
     }
-    Ok(if known == findings.len() { Outcome::NothingFound } else { Outcome::Found })
+    Ok(ledger.statistics.outcome(known < findings.len()))
 }
 
 /// Writes a finding that was read from elsewhere into this directory.

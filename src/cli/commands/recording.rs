@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::fuzz::chosen_rr;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::fuzz;

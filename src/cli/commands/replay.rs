@@ -13,7 +13,7 @@ use crate::cli::arguments;
 use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::Engine;
-use crate::core::time::TimeLimit;
+use crate::core::time_limit::TimeLimit;
 use crate::exchange::jsonl;
 use crate::exchange::values::Interner;
 use crate::finding::trust::Trusted;

@@ -88,10 +88,9 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     }
 }
 
-/// Shrinks the findings of a run, for at most `budget` each, in all no longer than that for each of
-/// them, and prints them. One that cannot be
-/// shrunk stays as it is, and so does a recording. Those in `left`, which were not printed when
-/// they were found, are printed in any case.
+/// Shrinks the findings of a run, together for at most `budget` times their number, and prints
+/// them. One that cannot be shrunk stays as it is, and so does a recording. Those in `left`, which
+/// were not printed when they were found, are printed in any case.
 pub fn findings(
     summary: &mut Summary,
     options: &Options,
@@ -166,7 +165,7 @@ fn smaller(
 /// `options` are those of a run of its plan, except the listed calls.
 pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
     let (history, model) = (&shrunk.round.history, shrunk.finding.model.parse::<Spec>());
-    let limits = Limits { deadline: options.time.last(), ..Limits::default() };
+    let limits = Limits { deadline: options.time.end_of_grace(), ..Limits::default() };
     let partials =
         |witness: &[OperationId]| check::partials(history, &model.ok()?, witness, &limits).ok();
     shrunk.finding.add_partials(partials);

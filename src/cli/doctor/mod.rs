@@ -20,7 +20,7 @@ use crate::process::rr::Rr;
 /// Whether the machine has what the topic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Availability {
     Yes,
     No,
     /// Neither good nor bad.
@@ -30,14 +30,14 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fact {
     pub topic: &'static str,
-    pub ok: Verdict,
+    pub ok: Availability,
     pub says: String,
     /// What to do, or the consequence.
     pub advice: Option<String>,
 }
 
 impl Fact {
-    fn new(topic: &'static str, ok: Verdict, says: impl Into<String>) -> Fact {
+    fn new(topic: &'static str, ok: Availability, says: impl Into<String>) -> Fact {
         Fact { topic, ok, says: says.into(), advice: None }
     }
 
@@ -50,9 +50,9 @@ impl Fact {
 pub fn table(facts: &[Fact]) -> String {
     let rows = facts.iter().flat_map(|fact| {
         let ok = match fact.ok {
-            Verdict::Yes => "yes",
-            Verdict::No => "no",
-            Verdict::Note => "-",
+            Availability::Yes => "yes",
+            Availability::No => "no",
+            Availability::Note => "-",
         };
         let first = [ok.to_string(), fact.topic.to_string(), fact.says.clone()];
         let advice = fact.advice.iter().map(|text| [String::new(), String::new(), text.clone()]);
@@ -92,12 +92,12 @@ mod tests {
             assert!(topics.contains(&topic), "{topic} in {topics:?}");
         }
         let compiler = facts.iter().find(|fact| fact.topic == "C++").expect("a fact");
-        assert_eq!(compiler.ok, Verdict::Yes, "{compiler:?}");
+        assert_eq!(compiler.ok, Availability::Yes, "{compiler:?}");
     }
 
     #[test]
     fn a_fact_is_a_line_and_its_advice_another() {
-        let fact = Fact::new("gdb", Verdict::No, "not found").advise("apt-get install gdb");
+        let fact = Fact::new("gdb", Availability::No, "not found").advise("apt-get install gdb");
         let expected = "no  gdb  not found\n         apt-get install gdb\n";
         assert_eq!(table(std::slice::from_ref(&fact)), expected);
         let json = serde_json::to_value(&fact).expect("serialise");

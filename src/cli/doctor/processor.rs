@@ -1,7 +1,7 @@
 //! Examines the processor: its model, its clock for stamps, thread-local storage for fibers, and
 //! performance counters for rr.
 
-use super::{Fact, Verdict, read};
+use super::{Availability, Fact, read};
 use crate::core::machine::field;
 use crate::core::tsc;
 
@@ -29,7 +29,7 @@ fn model(cpuinfo: &str) -> Fact {
     let model = field(cpuinfo, "model name").unwrap_or("unknown model");
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let says = format!("{model}, {cores} usable here, {}", std::env::consts::ARCH);
-    let fact = Fact::new("processor", Verdict::Note, says);
+    let fact = Fact::new("processor", Availability::Note, says);
     match cores {
         1 => fact
             .advise("threads never run at the same instant; a machine with more cores finds more"),
@@ -39,8 +39,8 @@ fn model(cpuinfo: &str) -> Fact {
 
 fn stamps(refusal: Option<String>) -> Fact {
     match refusal {
-        None => Fact::new("TSC", Verdict::Yes, "constant and nonstop: stamps operations"),
-        Some(reason) => Fact::new("TSC", Verdict::No, reason).advise(
+        None => Fact::new("TSC", Availability::Yes, "constant and nonstop: stamps operations"),
+        Some(reason) => Fact::new("TSC", Availability::No, reason).advise(
             "CLOCK_MONOTONIC stamps operations instead: correct, but slower, so boxes are wider \
              and fewer bugs show",
         ),
@@ -60,19 +60,21 @@ fn fsgsbase(cpuinfo: &str, auxv: &[u8]) -> Fact {
         .filter(|(kind, _)| *kind == AT_HWCAP2)
         .any(|(_, value)| value & HWCAP2_FSGSBASE != 0);
     match (has_flag(cpuinfo, "fsgsbase"), is_allowed) {
-        (_, true) => {
-            Fact::new("FSGSBASE", Verdict::Yes, "fibers can have thread-local storage of their own")
-        }
+        (_, true) => Fact::new(
+            "FSGSBASE",
+            Availability::Yes,
+            "fibers can have thread-local storage of their own",
+        ),
         (true, false) => {
-            Fact::new("FSGSBASE", Verdict::No, "the kernel does not allow it (Linux 5.9 does)")
+            Fact::new("FSGSBASE", Availability::No, "the kernel does not allow it (Linux 5.9 does)")
         }
-        (false, false) => Fact::new("FSGSBASE", Verdict::No, "not available"),
+        (false, false) => Fact::new("FSGSBASE", Availability::No, "not available"),
     }
 }
 
 fn counters(paranoid: Option<&str>, has_unit: bool, is_root: bool) -> Fact {
     let level = paranoid.and_then(|text| text.trim().parse::<i32>().ok());
-    let no = |says: String| Fact::new("counters", Verdict::No, says);
+    let no = |says: String| Fact::new("counters", Availability::No, says);
     match level {
         _ if !has_unit => no("the kernel shows no performance counters".to_string()).advise(
             "rr cannot record here; in a virtual machine, turn on its performance counters (vPMU)",
@@ -84,7 +86,7 @@ fn counters(paranoid: Option<&str>, has_unit: bool, is_root: bool) -> Fact {
         }
         Some(level) => {
             let says = format!("open to rr (perf_event_paranoid is {level})");
-            Fact::new("counters", Verdict::Yes, says)
+            Fact::new("counters", Availability::Yes, says)
         }
     }
 }
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_refused_clock_comes_with_what_is_used_instead() {
-        assert_eq!(stamps(None).ok, Verdict::Yes);
+        assert_eq!(stamps(None).ok, Availability::Yes);
         let fact = stamps(Some("it stops".to_string()));
         assert!(fact.says.contains("stops"));
         assert!(fact.advice.is_some_and(|advice| advice.contains("CLOCK_MONOTONIC")));
@@ -109,18 +111,18 @@ mod tests {
         let entry = |kind: u64, value: u64| [kind.to_ne_bytes(), value.to_ne_bytes()].concat();
         let allowed = [entry(16, 0), entry(AT_HWCAP2, 2), entry(0, 0)].concat();
         let denied = [entry(16, 2), entry(AT_HWCAP2, 0)].concat();
-        assert_eq!(fsgsbase(GOOD, &allowed).ok, Verdict::Yes);
+        assert_eq!(fsgsbase(GOOD, &allowed).ok, Availability::Yes);
         assert!(fsgsbase(GOOD, &denied).says.contains("5.9"));
-        assert_eq!(fsgsbase("", &[]).ok, Verdict::No);
+        assert_eq!(fsgsbase("", &[]).ok, Availability::No);
     }
 
     #[test]
     fn counters_need_a_unit_and_permission() {
-        assert_eq!(counters(Some("1"), true, false).ok, Verdict::Yes);
-        assert_eq!(counters(Some("2"), true, true).ok, Verdict::Yes);
+        assert_eq!(counters(Some("1"), true, false).ok, Availability::Yes);
+        assert_eq!(counters(Some("2"), true, true).ok, Availability::Yes);
         let closed = counters(Some("2"), true, false);
         assert!(closed.advice.is_some_and(|advice| advice.contains("perf_event_paranoid=1")));
-        assert_eq!(counters(Some("-1"), false, true).ok, Verdict::No);
-        assert_eq!(counters(None, true, true).ok, Verdict::No);
+        assert_eq!(counters(Some("-1"), false, true).ok, Availability::No);
+        assert_eq!(counters(None, true, true).ok, Availability::No);
     }
 }

@@ -3,26 +3,26 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Fact, Verdict};
+use super::{Availability, Fact};
 use crate::adapter::compile::{Language, Toolchain};
 use crate::process::rr::{Rr, probe};
 
 /// The program, its Debian package, and the verdict and the consequence if it is missing.
-const PROGRAMS: [(&str, &str, Verdict, &str); 3] = [
-    ("g++", "g++", Verdict::Note, "not needed where another compiler is"),
-    ("clang++", "clang", Verdict::Note, "not needed where another compiler is"),
-    ("gdb", "gdb", Verdict::No, "`interlap replay --gdb` needs it"),
+const PROGRAMS: [(&str, &str, Availability, &str); 3] = [
+    ("g++", "g++", Availability::Note, "not needed where another compiler is"),
+    ("clang++", "clang", Availability::Note, "not needed where another compiler is"),
+    ("gdb", "gdb", Availability::No, "`interlap replay --gdb` needs it"),
 ];
 
 pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
     let chosen = [("C++", Language::Cpp), ("C", Language::C)].map(|(topic, language)| {
         match toolchain.compiler(language) {
-            Ok(compiler) => Fact::new(topic, Verdict::Yes, compiler.identity()),
-            Err(error) => Fact::new(topic, Verdict::No, error.to_string()),
+            Ok(compiler) => Fact::new(topic, Availability::Yes, compiler.identity()),
+            Err(error) => Fact::new(topic, Availability::No, error.to_string()),
         }
     });
     let others = PROGRAMS.map(|(name, package, absent, loss)| match version(name) {
-        Some(version) => Fact::new(name, Verdict::Yes, version),
+        Some(version) => Fact::new(name, Availability::Yes, version),
         None => missing(name, package, absent, loss),
     });
     chosen.into_iter().chain(others).collect()
@@ -31,16 +31,17 @@ pub(super) fn facts(toolchain: &Toolchain) -> Vec<Fact> {
 /// Whether rr records here, or its message if not.
 pub(super) fn recorder(rr: &Rr) -> Fact {
     match probe::probe(rr) {
-        Ok(version) => Fact::new("rr", Verdict::Yes, format!("{version}: records here")),
+        Ok(version) => Fact::new("rr", Availability::Yes, format!("{version}: records here")),
         Err(refusal) => {
             let says = refusal.says.lines().next().unwrap_or_default();
             let advice = format!("for `--engine rr`. {}", refusal.advice);
-            Fact::new("rr", Verdict::Note, format!("cannot record here: {says}")).advise(advice)
+            Fact::new("rr", Availability::Note, format!("cannot record here: {says}"))
+                .advise(advice)
         }
     }
 }
 
-fn missing(name: &'static str, package: &str, absent: Verdict, loss: &str) -> Fact {
+fn missing(name: &'static str, package: &str, absent: Availability, loss: &str) -> Fact {
     let advice = format!("{loss}; apt-get install {package}");
     Fact::new(name, absent, "not found").advise(advice)
 }
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn a_program_that_is_missing_says_what_to_install() {
         assert_eq!(version("interlap-no-such-program"), None);
-        let fact = missing("gdb", "gdb", Verdict::No, "`interlap replay --op` needs it");
+        let fact = missing("gdb", "gdb", Availability::No, "`interlap replay --op` needs it");
         assert_eq!(
             fact.advice.as_deref(),
             Some("`interlap replay --op` needs it; apt-get install gdb")

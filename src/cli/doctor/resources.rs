@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Fact, Verdict, read};
+use super::{Availability, Fact, read};
 
 /// Memory for a long round: 16 M calls, at 32 bytes each, and their values.
 const MEMORY_BYTES: u64 = 1 << 30;
@@ -26,19 +26,21 @@ fn aslr(text: Option<&str>) -> Fact {
         Some(_) => "on: addresses differ from run to run",
         None => "unknown",
     };
-    Fact::new("ASLR", Verdict::Note, says)
+    Fact::new("ASLR", Availability::Note, says)
 }
 
 fn memory(meminfo: &str) -> Fact {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kibibytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
     match kibibytes.map(|kibibytes| kibibytes * 1024) {
-        None => Fact::new("memory", Verdict::Note, "unknown"),
+        None => Fact::new("memory", Availability::Note, "unknown"),
         Some(bytes) if bytes < MEMORY_BYTES => {
-            Fact::new("memory", Verdict::No, format!("{} available", gibibytes(bytes)))
+            Fact::new("memory", Availability::No, format!("{} available", gibibytes(bytes)))
                 .advise("use fewer calls a round, or free some memory")
         }
-        Some(bytes) => Fact::new("memory", Verdict::Yes, format!("{} available", gibibytes(bytes))),
+        Some(bytes) => {
+            Fact::new("memory", Availability::Yes, format!("{} available", gibibytes(bytes)))
+        }
     }
 }
 
@@ -47,15 +49,15 @@ fn disk(topic: &'static str, variable: &str, folder: &Path) -> Fact {
     let bytes = match rustix::fs::statvfs(folder) {
         Ok(statistics) => statistics.f_bavail.saturating_mul(statistics.f_frsize),
         Err(error) => {
-            return Fact::new(topic, Verdict::No, format!("{shown}: {error}"))
+            return Fact::new(topic, Availability::No, format!("{shown}: {error}"))
                 .advise(format!("set {variable} to a folder that can be written"));
         }
     };
     let says = format!("{} free in {shown}", gibibytes(bytes));
     match bytes < DISK_BYTES {
-        true => Fact::new(topic, Verdict::No, says)
+        true => Fact::new(topic, Availability::No, says)
             .advise(format!("free some space, or set {variable} to a folder on another disk")),
-        false => Fact::new(topic, Verdict::Yes, says),
+        false => Fact::new(topic, Availability::Yes, says),
     }
 }
 
@@ -71,15 +73,15 @@ mod tests {
     fn memory_is_what_is_available() {
         let text = "MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable:   24024932 kB\n";
         let fact = memory(text);
-        assert_eq!((fact.ok, fact.says.as_str()), (Verdict::Yes, "22.9 GiB available"));
-        assert_eq!(memory("MemAvailable: 1024 kB").ok, Verdict::No);
-        assert_eq!(memory("").ok, Verdict::Note);
+        assert_eq!((fact.ok, fact.says.as_str()), (Availability::Yes, "22.9 GiB available"));
+        assert_eq!(memory("MemAvailable: 1024 kB").ok, Availability::No);
+        assert_eq!(memory("").ok, Availability::Note);
     }
 
     #[test]
     fn a_folder_that_is_not_there_names_its_variable() {
         let fact = disk("cache", "INTERLAP_CACHE", Path::new("/nonexistent"));
-        assert_eq!(fact.ok, Verdict::No);
+        assert_eq!(fact.ok, Availability::No);
         assert!(fact.advice.is_some_and(|advice| advice.contains("INTERLAP_CACHE")));
     }
 

@@ -28,7 +28,8 @@ pub struct Offer {
 pub struct Gap {
     /// A sentence without its full stop: "remove never answered false".
     pub never: String,
-    /// Options of `interlap fuzz` that may make it happen; empty: a longer run may.
+    /// Options of `interlap fuzz` that may make it happen, or what the adapter lacks; empty: a
+    /// longer run may.
     #[serde(rename = "try")]
     pub try_: String,
 }
@@ -59,6 +60,12 @@ pub fn gaps(exercise: &Exercise, offer: &Offer) -> Vec<Gap> {
         return vec![gap("no round was over in which calls may overlap", "--for 60s")];
     }
     let mut gaps = Vec::new();
+    if offer.operations.iter().all(|op| says_nothing_held(*op)) {
+        gaps.push(gap(
+            "no answer said what it held, so a lost value cannot have shown",
+            "an adapter with a method that removes or reads",
+        ));
+    }
     let called = |op: &&Op| exercise.calls(**op) > 0;
     for op in offer.operations.iter().filter(|op| !called(op)) {
         let is_left_out = offer.left_out.iter().any(|name| name == op.name());
@@ -96,6 +103,14 @@ fn size(exercise: &Exercise, ops: &[Op], offer: &Offer, gaps: &mut Vec<Gap>) {
         format!("it never held more than {held} elements, so it may never have grown"),
         format!("{keys}--calls {} {}", HELD_MANY * 2, weights(&adds)),
     ));
+}
+
+/// Whether no answer of the operation depends on what the structure holds.
+fn says_nothing_held(op: Op) -> bool {
+    use Op::*;
+    op.adds()
+        || matches!(op, MapPut | RegisterWrite | CounterAdd | KvPut | KvAppend)
+        || matches!(op, StoreBegin | StoreWrite | StoreRemove | StoreCommit | StoreAbort)
 }
 
 /// Whether the operation adds an element.
@@ -317,6 +332,28 @@ mod tests {
         assert_eq!(gaps.len(), 7, "{gaps:#?}");
         let (all, missing) = pairs_of_answers(&exercise);
         assert_eq!((all, missing), (3, vec![(remove.answer, remove.answer)]));
+    }
+
+    #[test]
+    fn a_loss_that_no_operation_can_show_is_listed() {
+        let plan = Plan::new("x", 1);
+        let exercise = Exercise { rounds: 1, depths: vec![5, 9], ..Exercise::default() };
+        let is_listed = |operations: &[Op]| {
+            let codes: Vec<u32> = operations.iter().map(|op| *op as u32).collect();
+            let gaps = never(&exercise, &Offer::new(&codes, 0, [&plan].into_iter()));
+            gaps[0].0.starts_with("no answer said what it held")
+        };
+        use Op::*;
+        for [adds, shows] in [
+            [Enqueue, Dequeue],
+            [Push, Pop],
+            [MapPut, MapGet],
+            [CounterAdd, CounterRead],
+            [KvAppend, KvGet],
+            [StoreWrite, StoreRead],
+        ] {
+            assert!(is_listed(&[adds]) && !is_listed(&[adds, shows]), "{adds:?}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exercise::Exercise;
 use crate::check::Undecided;
+use crate::core::outcome::Outcome;
 
 pub use counting::Counting;
 pub use coverage::{Coverage, Grown, Policy};
@@ -116,6 +117,15 @@ impl Statistics {
             Some(Untested::NothingShared { rounds })
         } else {
             None
+        }
+    }
+
+    /// Found, if some finding is not known; not decided, if hardly anything was tested.
+    pub fn outcome(&self, is_any_new: bool) -> Outcome {
+        match self.untested() {
+            _ if is_any_new => Outcome::Found,
+            Some(_) => Outcome::NotDecided,
+            None => Outcome::NothingFound,
         }
     }
 

@@ -418,7 +418,7 @@ impl<'a> Worker<'a> {
             configurations_max: CONFIGURATIONS_MAX,
             steps_max: STEPS_MAX,
             cancelled: Some(Arc::clone(&self.options.stop)),
-            deadline: self.options.time.last(),
+            deadline: self.options.time.end_of_grace(),
             ..Limits::default()
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::stillness::{HOPELESS_FACTOR, State, Stillness, Thread, Verdict};
+use super::hang_decision::{HOPELESS_FACTOR, HangDecision, State, Stillness, Thread};
 use super::{Event, GRACE, HELLO_MAX, Harness, threads};
 use crate::core::plan::Engine;
 use crate::process::fault::{FaultKind, Hang};
@@ -57,15 +57,17 @@ impl Harness {
         self.looked = Instant::now();
         let patience = if snapshot.is_some() { self.hang_max } else { HELLO_MAX };
         let is_in_target = || snapshot.as_ref().is_none_or(|now| self.is_in_target(now));
-        match self.stillness.verdict(patience, is_in_target) {
-            Verdict::Unsure => Ok(Event::Quiet),
-            Verdict::Hopeless => self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs()),
-            Verdict::Hangs if self.memory.is_filling() => {
+        match self.stillness.decide(patience, is_in_target) {
+            HangDecision::Unsure => Ok(Event::Quiet),
+            HangDecision::Hopeless => {
+                self.give_up(snapshot, (patience * HOPELESS_FACTOR).as_secs())
+            }
+            HangDecision::Hangs if self.memory.is_filling() => {
                 // It will end by itself, as what it is.
                 self.wait_anew();
                 Ok(Event::Quiet)
             }
-            Verdict::Hangs => {
+            HangDecision::Hangs => {
                 let controlled = self.engine == Engine::Controlled && snapshot.is_some();
                 if controlled && !self.had_time_to_answer() {
                     return Ok(Event::Quiet);

@@ -2,8 +2,8 @@
 
 use crate::core::plan::Plan;
 
-/// A process that stopped making progress when it had taken nearly all of its memory is out of it,
-/// whatever it does about that: so many parts of [`FULL_OF`].
+/// A process is out of memory if it has taken this part of its limit, of [`FULL_OF`], and most of
+/// that since it last made progress.
 const FULL: u64 = 7;
 const FULL_OF: u64 = 8;
 

@@ -2,19 +2,19 @@
 //! With a recorder, the child process is the recorder: it starts the harness, and ends as the
 //! harness did, a little later.
 //!
+//! - `hang_decision`: Decides whether a process that makes no progress hangs, from what its threads
+//!   did meanwhile.
 //! - `hang`: Notices that a harness makes no progress, asks where it hangs, and ends it.
 //! - `memory`: Watches how much memory a process takes while it makes no progress: a leak is no
 //!   hang.
 //! - `reading`: Decodes the pipe of a supervised harness on a thread of its own and sends whole
 //!   rounds.
-//! - `stillness`: Decides whether a process that makes no progress hangs, from what its threads did
-//!   meanwhile.
 //! - `threads`: Reads what the threads of a process do from `/proc`.
 
 mod hang;
+mod hang_decision;
 mod memory;
 mod reading;
-mod stillness;
 mod threads;
 
 use std::collections::VecDeque;
@@ -37,11 +37,11 @@ use crate::core::plan::{Engine, Job, OWN_FAILURE};
 use crate::trace::area::{Ended, Progress, Snapshot, Stage};
 use crate::trace::frame::{Bye, Hello, Problem, Steps};
 use crate::trace::rounds::{Part, Round};
+use hang_decision::Stillness;
 use memory::MemoryWatch;
 use reading::{Message, Pipes, read_frames};
-use stillness::Stillness;
 
-pub use stillness::noticed_after;
+pub use hang_decision::noticed_after;
 
 /// Bytes of the target's output that are kept: the last ones.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -162,7 +162,7 @@ impl Harness {
 
     /// The next event; [`Event::Quiet`] after an interval without any.
     pub fn next_event(&mut self) -> Result<Event> {
-        match self.messages.recv_timeout(stillness::INTERVAL) {
+        match self.messages.recv_timeout(hang_decision::INTERVAL) {
             Ok(Message::Hello(hello)) => {
                 self.process = hello.process;
                 Ok(Event::Hello(hello))

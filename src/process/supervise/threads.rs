@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stillness::{State, Thread};
+use super::hang_decision::{State, Thread};
 
 /// The threads of the process; none if it is gone.
 pub fn of(process: u32) -> Vec<Thread> {

@@ -109,7 +109,7 @@ pub struct Interleaved {
     /// The client's number in the history.
     pub thread: u32,
     pub operation: Option<OperationId>,
-    /// "store 7 to head", "compare-exchange of tail failed", ...
+    /// "head = 7, was 0", "tail is #2, not #1: not changed", ...
     pub what: String,
     pub file: Option<String>,
     pub line: Option<u32>,

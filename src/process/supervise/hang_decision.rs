@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// So much longer must the picture stay the same, as a part of the patience, before it counts.
+/// A hang counts after the patience and this part of it: the second look.
 const SECOND_LOOK_PART: u32 = 4;
 
-/// Processor time of a thread that can run counts so many times: a quarter of the patience is
-/// enough, as of the controlled engine's, because a busy machine cannot be the cause.
+/// The weight of a thread's processor time: one that ran for a quarter of the time that it could
+/// run was not starved. The controlled engine, too, takes a quarter of the patience.
 const PROCESSOR_FACTOR: u32 = 4;
 
 /// A process is given up after so many times the patience, whatever it waits for.
@@ -47,7 +47,7 @@ pub struct Thread {
 
 /// What to think of a process that makes no progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HangDecision {
     /// It may still be starved, stopped or slow.
     Unsure,
     /// The target is what holds it up.
@@ -103,13 +103,13 @@ impl Stillness {
     }
 
     /// `is_in_target`: whether code of the target is under way.
-    pub fn verdict(&self, patience: Duration, is_in_target: impl FnOnce() -> bool) -> Verdict {
+    pub fn decide(&self, patience: Duration, is_in_target: impl FnOnce() -> bool) -> HangDecision {
         if self.counted() >= noticed_after(patience) && is_in_target() {
-            Verdict::Hangs
+            HangDecision::Hangs
         } else if self.elapsed >= patience * HOPELESS_FACTOR {
-            Verdict::Hopeless
+            HangDecision::Hopeless
         } else {
-            Verdict::Unsure
+            HangDecision::Unsure
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     type Habit = (State, f64);
 
     /// The verdict after so many seconds, in which threads had these habits.
-    fn after(seconds: u64, in_target: bool, threads: &[Habit]) -> Verdict {
+    fn after(seconds: u64, in_target: bool, threads: &[Habit]) -> HangDecision {
         let mut stillness = Stillness::default();
         let looks = seconds * 1000 / INTERVAL.as_millis() as u64;
         for look in 0..=looks as u32 {
@@ -136,7 +136,7 @@ mod tests {
             let threads: Vec<Thread> = threads.iter().enumerate().map(thread).collect();
             stillness.look(since, &threads);
         }
-        stillness.verdict(PATIENCE, || in_target)
+        stillness.decide(PATIENCE, || in_target)
     }
 
     const ASLEEP: Habit = (State::Sleeps, 0.0);
@@ -147,14 +147,14 @@ mod tests {
     #[test]
     fn threads_that_sleep_or_run_in_the_target_hang() {
         for threads in [&[ASLEEP, ASLEEP][..], &[SPINS], &[SPINS, ASLEEP]] {
-            assert_eq!(after(13, true, threads), Verdict::Hangs, "{threads:?}");
+            assert_eq!(after(13, true, threads), HangDecision::Hangs, "{threads:?}");
         }
     }
 
     #[test]
     fn a_hang_is_confirmed_by_a_second_look() {
         for (seconds, verdict) in
-            [(11, Verdict::Unsure), (12, Verdict::Unsure), (13, Verdict::Hangs)]
+            [(11, HangDecision::Unsure), (12, HangDecision::Unsure), (13, HangDecision::Hangs)]
         {
             assert_eq!(after(seconds, true, &[ASLEEP]), verdict, "{seconds} s");
         }
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn nobody_is_accused_while_no_code_of_the_target_is_under_way() {
         for threads in [&[ASLEEP][..], &[SPINS, SPINS], &[SPINS, STARVED]] {
-            assert_eq!(after(100, false, threads), Verdict::Unsure, "{threads:?}");
-            assert_eq!(after(120, false, threads), Verdict::Hopeless, "{threads:?}");
+            assert_eq!(after(100, false, threads), HangDecision::Unsure, "{threads:?}");
+            assert_eq!(after(120, false, threads), HangDecision::Hopeless, "{threads:?}");
         }
     }
 
@@ -173,8 +173,8 @@ mod tests {
     fn a_thread_that_gets_no_processor_proves_nothing() {
         // The second thread waits for the first one, which holds the lock.
         for threads in [&[STARVED][..], &[STARVED, ASLEEP], &[STARVED, SPINS], &[STOPPED, ASLEEP]] {
-            assert_eq!(after(100, true, threads), Verdict::Unsure, "{threads:?}");
-            assert_eq!(after(120, true, threads), Verdict::Hopeless, "{threads:?}");
+            assert_eq!(after(100, true, threads), HangDecision::Unsure, "{threads:?}");
+            assert_eq!(after(120, true, threads), HangDecision::Hopeless, "{threads:?}");
         }
     }
 
@@ -182,8 +182,8 @@ mod tests {
     fn a_thread_that_spins_on_a_busy_machine_hangs_later() {
         // One processor for ten: four tenths of the time count.
         let share = (State::Runnable, 0.1);
-        assert_eq!(after(30, true, &[share]), Verdict::Unsure);
-        assert_eq!(after(32, true, &[share]), Verdict::Hangs);
+        assert_eq!(after(30, true, &[share]), HangDecision::Unsure);
+        assert_eq!(after(32, true, &[share]), HangDecision::Hangs);
     }
 
     /// Such as that of a person who stops interlap and lets it go on later, or of a busy machine
@@ -195,7 +195,7 @@ mod tests {
             let mut stillness = Stillness::default();
             (0..looks).for_each(|_| stillness.look(Duration::from_millis(since), &[sleeper]));
             let patience = Duration::from_millis(patience);
-            assert_eq!(stillness.verdict(patience, || true), Verdict::Unsure, "{since} ms");
+            assert_eq!(stillness.decide(patience, || true), HangDecision::Unsure, "{since} ms");
         }
     }
 }

@@ -130,7 +130,7 @@ pub fn out_of_bounds(
 
 /// A round that does not end. Where some code has no hooks, what threads wait for may change
 /// unseen.
-pub fn livelock(_step: u64) -> ! {
+pub fn livelock() -> ! {
     control::set_controls(false);
     if let Some(unseen) = libraries::unseen() {
         engine::cannot_control(&format!(

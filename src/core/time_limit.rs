@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What is under way when the time is over may take so much longer: to be judged and made sure of.
-/// With the writing that follows, it ends within the two seconds that users are promised.
+/// Work that has begun when the time is over may take so much longer. With the writing that
+/// follows, it ends within the two seconds that users are promised.
 const GRACE: Duration = Duration::from_millis(1500);
 
 /// The time of some work, counted from when it begins. Clones begin together.
@@ -33,8 +33,8 @@ impl TimeLimit {
         time
     }
 
-    /// As this one, but what is under way at the end has so much longer.
-    pub fn and_then(self, more: Duration) -> TimeLimit {
+    /// As this one, but work that has begun may take so much longer.
+    pub fn with_more_grace(self, more: Duration) -> TimeLimit {
         TimeLimit { grace: self.grace + more, ..self }
     }
 
@@ -47,17 +47,17 @@ impl TimeLimit {
         self.begun.get_or_init(Instant::now);
     }
 
-    /// When it is over; none before it has begun.
+    /// When it is over, and nothing more may be begun; none before it has begun.
     pub fn end(&self) -> Option<Instant> {
         self.begun.get()?.checked_add(self.most?)
     }
 
-    /// When what is under way at the end must be over, too.
-    pub fn last(&self) -> Option<Instant> {
+    /// When work that has begun must be over, too.
+    pub fn end_of_grace(&self) -> Option<Instant> {
         self.end()?.checked_add(self.grace)
     }
 
-    /// What is left until nothing more may be begun.
+    /// The time until [`TimeLimit::end`].
     pub fn remaining(&self) -> Duration {
         let left = |end: Instant| end.saturating_duration_since(Instant::now());
         self.end().map_or(Duration::MAX, left)
@@ -69,12 +69,12 @@ impl TimeLimit {
     }
 
     /// Whether nothing may go on.
-    pub fn is_past(&self) -> bool {
-        self.last().is_some_and(|last| Instant::now() >= last)
+    pub fn is_grace_over(&self) -> bool {
+        self.end_of_grace().is_some_and(|end| Instant::now() >= end)
     }
 
-    /// What is left until nothing may go on; none: for ever.
-    pub fn left(&self) -> Option<Duration> {
-        self.last().map(|last| last.saturating_duration_since(Instant::now()))
+    /// The time until [`TimeLimit::end_of_grace`]; none: for ever.
+    pub fn remaining_with_grace(&self) -> Option<Duration> {
+        self.end_of_grace().map(|end| end.saturating_duration_since(Instant::now()))
     }
 }
