@@ -3,6 +3,7 @@
 //! then seldom run at the same instant.
 
 use std::sync::mpsc::{Sender, channel};
+use std::time::Instant;
 
 use super::exercise::Counter;
 use crate::check::{self, Limits, Overlap, Verdict};
@@ -42,22 +43,20 @@ impl CheckThread {
         CheckThread { work }
     }
 
-    pub fn check(
+    /// Does some work on this thread, and waits for it; none if it is not done at `end`. Beside a
+    /// load the thread may get hardly any processor time, so that it sees late that time is over.
+    pub fn run<T: Send + 'static>(
         &self,
-        round: Round,
-        model: Spec,
-        limits: Limits,
-        counter: Box<Counter>,
-    ) -> CheckedRound {
-        self.run(move || check_round(round, &model, &limits, counter))
-    }
-
-    /// Does some work on this thread, and waits for it.
-    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        end: Option<Instant>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let (outbox, done) = channel();
         let work = Box::new(move || drop(outbox.send(work())));
         self.work.send(work).expect("the thread lives until this is dropped");
-        done.recv().expect("all work is done")
+        match end {
+            None => Some(done.recv().expect("all work is done")),
+            Some(end) => done.recv_timeout(end.saturating_duration_since(Instant::now())).ok(),
+        }
     }
 }
 
@@ -91,4 +90,19 @@ fn in_one_thread(history: &History) -> Option<History> {
         one.threads[0].push(history.entry(id)).ok()?;
     }
     Some(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_takes_too_long_is_not_waited_for() {
+        let (thread, now) = (CheckThread::start(), Instant::now());
+        assert_eq!(thread.run(None, || 7), Some(7));
+        let (go_on, wait) = channel::<()>();
+        assert_eq!(thread.run(Some(now), move || wait.recv()), None);
+        drop(go_on);
+        assert_eq!(thread.run(None, || 8), Some(8));
+    }
 }

@@ -36,6 +36,17 @@ pub struct OnlineResult {
 }
 
 impl OnlineResult {
+    /// Of a check that was not done in time.
+    pub fn late() -> OnlineResult {
+        OnlineResult {
+            verdict: Verdict::Inconclusive(Exhausted::Deadline.into()),
+            history: History::default(),
+            circumstance: None,
+            returned: 0,
+            explained: 0,
+        }
+    }
+
     /// The last calls, which the time did not suffice to judge, where an order explains all before
     /// them and those are more. Otherwise the round is not decided.
     pub fn unjudged(&self) -> Option<u64> {

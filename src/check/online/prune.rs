@@ -66,9 +66,8 @@ impl Dropped {
     }
 }
 
-/// `history` without what cannot matter to operations that end at `settled` or later, and the place
-/// that each operation left had in its thread. What is to come ends and what is under way starts no
-/// earlier than `settled`.
+/// By the [contract](super) of every prune; with the place that each operation left had in its
+/// thread.
 pub fn prune(history: &History, spec: &Spec, settled: u64) -> (History, Vec<Vec<u32>>) {
     let mut dropped = Dropped::new(history);
     match spec.kind {

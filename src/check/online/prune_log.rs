@@ -18,8 +18,7 @@ use rustc_hash::FxHashSet;
 /// How far on: the position, and whether it is that of the tail, an append or a read.
 type LogPosition = (i64, u8);
 
-/// `history` without what cannot matter to operations that end at `settled` or later; none where
-/// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
+/// By the [contract](super) of every prune.
 pub fn prune(history: &History, settled: u64) -> Option<History> {
     if !is_exact(history) {
         return None;

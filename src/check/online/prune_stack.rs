@@ -75,8 +75,7 @@ struct Stack {
     first_call: usize,
 }
 
-/// `history` without what cannot matter to operations that end at `settled` or later; none where
-/// this cannot tell. What is to come ends and what is under way starts no earlier than `settled`.
+/// By the [contract](super) of every prune.
 pub fn prune(history: &History, spec: &Spec, settled: u64) -> Option<History> {
     let is_open = |o: &crate::core::history::Operation| o.status.is_open() && o.op.removes();
     if history.threads.iter().any(|thread| thread.operations().iter().any(is_open)) {

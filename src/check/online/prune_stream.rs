@@ -28,8 +28,7 @@ struct Checkpoint {
     stand: u64,
 }
 
-/// `history` without what cannot matter to operations that end at `settled` or later; none if all
-/// of it can. What is to come ends and what is under way starts no earlier than `settled`.
+/// By the [contract](super) of every prune.
 pub fn prune(history: &History, settled: u64, limits: &Limits) -> Option<History> {
     let (mut journal, mut threads) = (Journal::default(), Vec::new());
     for id in history.ids() {

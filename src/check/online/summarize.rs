@@ -38,9 +38,7 @@ struct Summary<'a> {
     dropped: Dropped,
 }
 
-/// `history` without what cannot matter to operations that end at `settled` or later; none if all
-/// of it can, or if that is not certain. What is to come ends and what is under way starts no
-/// earlier than `settled`.
+/// By the [contract](super) of every prune.
 pub fn summarize(history: &History, spec: &Spec, settled: u64, limits: &Limits) -> Option<History> {
     let steps_max = limits.steps_max.min(STEPS_MIN + STEPS_EACH * history.len() as u64);
     let limits = Limits { steps_max, ..limits.clone() };

@@ -83,13 +83,13 @@ pub struct Online {
     returned: u64,
     /// Calls that had returned at the last look after which an order explained them all.
     explained: u64,
-    /// When those returned that came after the last look, in any order.
-    fresh: Vec<u64>,
+    /// When those calls returned that came after the last look, in any order.
+    unchecked: Vec<u64>,
     /// Operations that the last look left.
     held: usize,
     held_max: usize,
     /// Operations that the last summary left.
-    searched: usize,
+    summarized: usize,
     /// Of transactions with timestamps: what reads at an earlier one cannot be judged any more.
     floor: i64,
     found: Option<OnlineViolation>,
@@ -111,10 +111,10 @@ impl Online {
             now: 0,
             returned: 0,
             explained: 0,
-            fresh: Vec::new(),
+            unchecked: Vec::new(),
             held: 0,
             held_max: 0,
-            searched: 0,
+            summarized: 0,
             floor: i64::MIN,
             found: None,
             given_up: None,
@@ -138,7 +138,7 @@ impl Online {
     /// Looks now, which is best where no call is under way: most can be forgotten then. Leaves it
     /// to a later time while there is less to see than is held, as where little can be forgotten.
     pub fn look_at_rest(&mut self) -> Option<&OnlineViolation> {
-        let due = self.fresh.len() >= self.held.max(1);
+        let due = self.unchecked.len() >= self.held.max(1);
         if due && self.found.is_none() && self.given_up.is_none() {
             self.look();
         }
@@ -189,11 +189,11 @@ impl Online {
         self.window.threads[thread].push(entry)?;
         self.open.swap_remove(at);
         self.returned += 1;
-        self.fresh.push(time);
+        self.unchecked.push(time);
         if self.found.is_some() || self.given_up.is_some() {
             self.window = History::default();
             self.reopen_threads();
-        } else if self.fresh.len() >= self.next_look() {
+        } else if self.unchecked.len() >= self.next_look() {
             self.look();
         }
         Ok(self.found.as_ref())
@@ -216,7 +216,7 @@ impl Online {
         }
         self.now = operations().map(|operation| operation.end).max().unwrap_or(self.now);
         self.returned += history.len() as u64;
-        self.fresh.extend(operations().map(|operation| operation.end));
+        self.unchecked.extend(operations().map(|operation| operation.end));
         if self.found.is_some() || self.given_up.is_some() {
             return Ok(());
         }
@@ -245,7 +245,7 @@ impl Online {
         if let Some(why) = self.given_up {
             return (Verdict::Inconclusive(why), History::default());
         }
-        if self.found.is_none() && !self.fresh.is_empty() {
+        if self.found.is_none() && !self.unchecked.is_empty() {
             self.look();
         }
         if let Some(found) = self.found {
@@ -339,10 +339,10 @@ impl Online {
         } else if let Verdict::Violation(witness) =
             self.judged(self.known(|_| true).as_ref(), &self.limits)
         {
-            self.fresh.sort_unstable();
+            self.unchecked.sort_unstable();
             self.found = Some(self.earliest(witness));
         }
-        self.fresh.clear();
+        self.unchecked.clear();
         self.held = self.window.len();
     }
 
@@ -375,10 +375,10 @@ impl Online {
         let rest = match spec.kind {
             Kind::Lifo => prune_stack::prune(window, spec, settled),
             Kind::Log => prune_log::prune(window, settled),
-            _ if window.len() < 2 * self.searched + SEARCHED_MIN => None,
+            _ if window.len() < 2 * self.summarized + SEARCHED_MIN => None,
             _ => {
                 let rest = summarize::summarize(window, spec, settled, &self.limits);
-                self.searched = rest.as_ref().map_or(window.len(), History::len);
+                self.summarized = rest.as_ref().map_or(window.len(), History::len);
                 rest
             }
         };
@@ -411,10 +411,10 @@ impl Online {
         let steps_max = self.limits.steps_max.min(EARLIER_STEPS_MAX);
         let limits = Limits { steps_max, ..self.limits.clone() };
         let judged = |at: usize| {
-            let history = until(&all, self.fresh[at]);
+            let history = until(&all, self.unchecked[at]);
             (self.judged(&history, &limits), history)
         };
-        let (mut good, mut bad) = (0, self.fresh.len() - 1);
+        let (mut good, mut bad) = (0, self.unchecked.len() - 1);
         while good < bad {
             let middle = (good + bad) / 2;
             match judged(middle).0 {
@@ -422,8 +422,8 @@ impl Online {
                 _ => good = middle + 1,
             }
         }
-        let time = self.fresh[bad];
-        let later = self.fresh.iter().filter(|other| **other > time).count();
+        let time = self.unchecked[bad];
+        let later = self.unchecked.iter().filter(|other| **other > time).count();
         let returned = self.returned - later as u64;
         if let (Verdict::Violation(witness), history) = judged(bad) {
             return OnlineViolation { witness, history, time, returned };

@@ -1,5 +1,5 @@
 //! Prunes a history of transactions in an online check: replaces what came before a checkpoint by
-//! one transaction that writes the same. The contract is that of `online::prune`.
+//! one transaction that writes the same.
 //!
 //! A checkpoint is a time at which the search has one configuration left. Calls that had not taken
 //! effect then stay, after the transaction that stands in. Of a transaction whose snapshot was
@@ -47,8 +47,7 @@ struct Instant {
     committed: i64,
 }
 
-/// `history` without what cannot matter to what begins at `settled` or later, nor to transactions
-/// under way; none if all of it can.
+/// By the [contract](crate::check::online) of every prune; transactions under way stay.
 pub fn prune(history: &History, kind: Kind, settled: u64, limits: &Limits) -> Option<Pruned> {
     let transactions = transaction::all(history).ok()?;
     let under_way = transactions.iter().filter(|t| transaction::is_under_way(history, t));

@@ -39,6 +39,13 @@ impl JobCounts {
         *rounds += 1;
     }
 
+    /// A round that was counted was not decided. Of the warm-up that does not matter.
+    pub fn count_undecided(&mut self, sequential: bool, reason: Undecided) {
+        if !sequential {
+            *self.inconclusive.entry(reason).or_default() += 1;
+        }
+    }
+
     /// Adds the controlled engine's counts of a round. A process sends each pair once, so those of
     /// the warm-up count, too.
     pub fn add_steps(&mut self, steps: &Steps, sequential: bool) {

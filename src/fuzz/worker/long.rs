@@ -32,7 +32,8 @@ impl Worker<'_> {
         };
         let before = online.overlap;
         let mut counter = self.counts.counter.take().unwrap_or_default();
-        let (online, found, counter) = self.run_check(move || {
+        let start = part.start.clone();
+        let checked = self.run_check(move || {
             let RoundStart { round, threads, .. } = part.start;
             if part.number == 0 {
                 counter.begin(round, threads);
@@ -41,6 +42,10 @@ impl Worker<'_> {
             let found = online.take(part);
             (online, found, counter)
         });
+        let Some((online, found, counter)) = checked else {
+            self.send_result(start, OnlineResult::late(), harness.output());
+            return Ok(true);
+        };
         self.counts.counter = Some(counter);
         self.counts.overlap.operations += online.overlap.operations - before.operations;
         self.counts.overlap.overlapping += online.overlap.overlapping - before.overlapping;
@@ -48,13 +53,12 @@ impl Worker<'_> {
             self.long_round = Some(online);
             return Ok(false);
         }
-        let start = online.start.clone();
         let drained = end.as_ref().is_some_and(|end| end.drained);
         if end.is_none() {
             self.end_trace(&online, History::default());
         }
         let result = self.run_check(move || online.finish(drained));
-        self.send_result(start, result, harness.output());
+        self.send_result(start, result.unwrap_or_else(OnlineResult::late), harness.output());
         Ok(found && end.is_none())
     }
 
@@ -105,7 +109,7 @@ impl Worker<'_> {
         self.counts.overlap.operations += overlap.operations;
         self.counts.overlap.overlapping += overlap.overlapping;
         self.end_trace(&online, rest.clone().unwrap_or_default());
-        self.run_check(move || online.end(rest))
+        self.run_check(move || online.end(rest)).unwrap_or_else(OnlineResult::late)
     }
 
     /// Counts a long round, and sends its violation.
@@ -121,7 +125,7 @@ impl Worker<'_> {
         let witness = match verdict {
             Verdict::Consistent => return,
             Verdict::Inconclusive(reason) => {
-                *self.counts.inconclusive.entry(reason).or_default() += 1;
+                self.counts.count_undecided(start.sequential, reason);
                 return;
             }
             Verdict::Violation(witness) => witness,
@@ -146,11 +150,14 @@ impl Worker<'_> {
         self.send(Message::Part(Box::new(part)));
     }
 
-    /// Does some work on the check thread, if there is one.
-    fn run_check<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+    /// Does some work on the check thread, if there is one; none if it is not done in time.
+    pub(super) fn run_check<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         match &self.check_thread {
-            Some(thread) => thread.run(work),
-            None => work(),
+            Some(thread) => thread.run(self.options.time.end_of_grace(), work),
+            None => Some(work()),
         }
     }
 }

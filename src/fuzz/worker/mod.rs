@@ -18,7 +18,7 @@ use super::oversubscription::CallRates;
 use super::statistics::JobCounts;
 use super::{FailedAtLoad, Options, Uncontrolled, Warning};
 use crate::binary::symbols::SourceLines;
-use crate::check::{self, Limits, Verdict};
+use crate::check::{self, Exhausted, Limits, Verdict};
 use crate::core::history::History;
 use crate::core::operation::Op;
 use crate::core::plan::{Engine, Job};
@@ -310,36 +310,36 @@ impl<'a> Worker<'a> {
     fn check(&mut self, round: Round, harness: &mut Harness) -> Result<()> {
         let (hello, model) = self.hello.as_ref().context("a harness says hello first")?;
         let counter = self.counts.counter.take().unwrap_or_default();
-        let checked = match &self.check_thread {
-            Some(thread) => thread.check(round, *model, self.limits(), counter),
-            None => check_round(round, model, &self.limits(), counter),
-        };
-        let CheckedRound { mut round, overlap, verdict, alone, counter } = checked;
+        let (is_warm_up, model, limits) = (round.start.sequential, *model, self.limits());
+        let checked = self.run_check(move || check_round(round, &model, &limits, counter));
         let counts = &mut self.counts;
+        counts.count_round(is_warm_up);
+        let Some(CheckedRound { mut round, overlap, verdict, alone, counter }) = checked else {
+            counts.count_undecided(is_warm_up, Exhausted::Deadline.into());
+            return Ok(());
+        };
         counts.counter = Some(counter);
-        counts.count_round(round.start.sequential);
-        if !round.start.sequential {
+        if !is_warm_up {
             counts.overlap.operations += overlap.operations;
             counts.overlap.overlapping += overlap.overlapping;
         }
         let rate = calls_per_second(&round.start, &round.history, hello);
         counts.calls_per_second_max = counts.calls_per_second_max.max(rate);
-        if self.options.plan.engine == Engine::Native && !round.start.sequential {
+        if self.options.plan.engine == Engine::Native && !is_warm_up {
             self.call_rates.add(round.start.threads, overlap.operations as u64, rate);
         }
         if let Some(steps) = &round.end.steps {
-            counts.add_steps(steps, round.start.sequential);
+            counts.add_steps(steps, is_warm_up);
         }
         let witness = match verdict {
             Verdict::Consistent => return Ok(()),
-            Verdict::Inconclusive(_) if round.start.sequential => return Ok(()),
             Verdict::Inconclusive(reason) => {
-                *counts.inconclusive.entry(reason).or_default() += 1;
+                counts.count_undecided(is_warm_up, reason);
                 return Ok(());
             }
             Verdict::Violation(witness) => witness,
         };
-        counts.violations += u64::from(!round.start.sequential);
+        counts.violations += u64::from(!is_warm_up);
         let sequential = alone.is_some();
         let circumstance = sequential.then_some(Circumstance::NoOverlap);
         if let Some(history) = alone {
