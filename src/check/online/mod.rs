@@ -1,9 +1,9 @@
 //! Checks a history while it happens, and prunes what it need not hold.
 //!
-//! Every prune has one contract. It takes a history and a time, `settled`: no call that is under way
-//! was invoked before it, and no response before it is still to come. It returns the history without
-//! the operations that no later response can contradict; none where there are none, or where it
-//! cannot tell.
+//! Every prune has one contract. It takes a history and a time, `settled`: no call that is under
+//! way was invoked before it, and no response before it is still to come. It returns the history
+//! without the operations that no later response can contradict; none where there are none, or
+//! where it cannot tell.
 //!
 //! - `checkpoint`: Finds a checkpoint: a time before which a history can be replaced by the state
 //!   that it left.

@@ -134,7 +134,8 @@ store (transactions)";
 
 #[derive(Args, Debug)]
 pub struct Fuzz {
-    /// Name of a bundled target (see `interlap targets`), or an adapter's source (.c, .cpp)
+    /// Name of a bundled target (see `interlap targets`), or an adapter's source (.c, .cc,
+    /// .cpp, .cxx)
     pub target: String,
     #[command(flatten)]
     pub build: Build,
@@ -211,8 +212,8 @@ pub struct Workload {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX as i64))]
     pub threads: u32,
     /// Calls of each thread in each round; if not given, short rounds and long batches mixed. The
-    /// native engine checks a round of more than 262,144 calls while it runs, in parts of that
-    /// many, and ends it at the first response that no order explains
+    /// native engine checks a round of more than 262,144 calls (fewer with bulk calls) while it
+    /// runs, in parts of that many, and ends it at the first response that no order explains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CALLS_MAX))]
     pub calls: Option<u64>,
     /// Most keys of a set or map
@@ -245,7 +246,7 @@ pub struct Workload {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Controlled engine")]
 pub struct Control {
-    /// Scheduling policy, as in walk:5, pct:3, pos; another in each round if not given
+    /// Scheduling policy, as in walk:5, pct:3, pos; drawn for each round if not given
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
     /// What carries the threads; thread: slower, for debuggers, with the same schedules
