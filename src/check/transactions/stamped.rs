@@ -110,6 +110,41 @@ impl<'a> Isolated<'a> {
         let transaction = self.transactions[number];
         transaction.may_commit() && !transaction.writes.is_empty()
     }
+
+    /// Whether the instant may come next; if so, `store` is then as it leaves it.
+    pub fn take_effect(&self, store: &mut Store, point: &Point) -> bool {
+        let certain =
+            |number: usize| matches!(self.transactions[number].outcome, Outcome::Committed { .. });
+        match *point {
+            Point::Snapshot(number) => {
+                let transaction = self.transactions[number];
+                if !reads_right(transaction, &store.versions) {
+                    return false;
+                }
+                if !self.may_change(number) {
+                    return true;
+                }
+                if self.is_late(transaction, &store.versions) {
+                    return !certain(number);
+                }
+                let at = store.running.partition_point(|other| *other < number);
+                store.running.insert(at, number);
+            }
+            Point::Commit(number) => {
+                let transaction = self.transactions[number];
+                let loses = |other: usize| {
+                    other != number && write_same_key(self.transactions[other], transaction)
+                };
+                let lost = store.running.iter().any(|other| loses(*other) && certain(*other));
+                if lost || !store.running.contains(&number) {
+                    return false;
+                }
+                store.running.retain(|other| *other != number && !loses(*other));
+                write(transaction, &mut store.versions, self.floors[number]);
+            }
+        }
+        true
+    }
 }
 
 impl Model<Point> for Isolated<'_> {
@@ -120,40 +155,10 @@ impl Model<Point> for Isolated<'_> {
     }
 
     fn step(&self, store: &Store, point: &Point, next: &mut Vec<Store>) {
-        let certain =
-            |number: usize| matches!(self.transactions[number].outcome, Outcome::Committed { .. });
         let mut after = store.clone();
-        match *point {
-            Point::Snapshot(number) => {
-                let transaction = self.transactions[number];
-                if !reads_right(transaction, &store.versions) {
-                    return;
-                }
-                if self.may_change(number) {
-                    match self.is_late(transaction, &store.versions) {
-                        true if certain(number) => return,
-                        true => {}
-                        false => {
-                            let at = after.running.partition_point(|other| *other < number);
-                            after.running.insert(at, number);
-                        }
-                    }
-                }
-            }
-            Point::Commit(number) => {
-                let transaction = self.transactions[number];
-                let loses = |other: usize| {
-                    other != number && write_same_key(self.transactions[other], transaction)
-                };
-                let lost = store.running.iter().any(|other| loses(*other) && certain(*other));
-                if lost || !store.running.contains(&number) {
-                    return;
-                }
-                after.running.retain(|other| *other != number && !loses(*other));
-                write(transaction, &mut after.versions, self.floors[number]);
-            }
+        if self.take_effect(&mut after, point) {
+            next.push(after);
         }
-        next.push(after);
     }
 
     fn reads(&self, point: &Point) -> bool {

@@ -24,12 +24,8 @@ type At = (u64, usize, bool, usize);
 /// answer count as not committed. No where the limits end it.
 pub fn explains(transactions: &[&Transaction], model: &Isolated, limits: &Limits) -> bool {
     let Some(order) = order(transactions) else { return false };
-    let (mut store, mut next) = (model.init(), Vec::new());
-    order.iter().all(|point| {
-        model.step(&store, point, &mut next);
-        let is_explained = next.pop().map(|after| store = after).is_some();
-        is_explained && limits.go_on().is_ok()
-    })
+    let mut store = model.init();
+    order.iter().all(|point| model.take_effect(&mut store, point) && limits.go_on().is_ok())
 }
 
 /// The instants of the transactions, if the commits fit into their boxes.
