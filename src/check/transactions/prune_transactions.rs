@@ -147,10 +147,8 @@ impl Ahead<'_> {
         model: &stamped::Isolated,
     ) -> Option<Checkpoint> {
         let Instant { end: last, committed, .. } = *self.instants?.last()?;
-        let left = timestamp_order::content_at(transactions, last)?;
-        let is_whole = timestamp_order::explains(transactions, model, self.limits);
-        let fates = FxHashMap::default();
-        is_whole.then_some(Checkpoint { last, left, committed, fates })
+        let left = timestamp_order::content_at(last, transactions, model, self.limits)?;
+        Some(Checkpoint { last, left, committed, fates: FxHashMap::default() })
     }
 }
 

@@ -13,7 +13,7 @@ fn reads_right(transaction: &Transaction, committed: &Committed) -> bool {
     transaction.reads.iter().all(|(key, read)| committed.get(key).copied() == *read)
 }
 
-pub fn write(transaction: &Transaction, committed: &mut Committed) {
+fn write(transaction: &Transaction, committed: &mut Committed) {
     for (&key, written) in &transaction.writes {
         match written {
             Some(value) => drop(committed.insert(key, *value)),

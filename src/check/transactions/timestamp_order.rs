@@ -5,33 +5,54 @@
 //! snapshot is taken right after the last commit that its read timestamp shows. The sequential
 //! object then says whether the order explains every answer; another order may, where it does not.
 
-use std::collections::BTreeMap;
-
-use super::anomaly::end as over;
-use super::content::StoreContent;
+use super::content::{HasContent, StoreContent};
 use super::stamped::Isolated;
-use super::store::{Point, write};
+use super::store::Point;
 use super::transaction::{Outcome, Transaction};
 use crate::check::verdict::Limits;
 use crate::core::history::NEVER;
 use crate::model::Model;
 
-/// When an instant is, how many commits come before it, and which it is. Of one time, a snapshot
-/// comes before the commit that it does not show.
-type At = (u64, usize, bool, usize);
-
 /// Whether the order of the timestamps explains these transactions. Those whose commit has no
 /// answer count as not committed. No where the limits end it.
 pub fn explains(transactions: &[&Transaction], model: &Isolated, limits: &Limits) -> bool {
-    let Some(order) = order(transactions) else { return false };
-    let mut store = model.init();
-    order.iter().all(|point| model.take_effect(&mut store, point) && limits.go_on().is_ok())
+    content_at(NEVER, transactions, model, limits).is_some()
 }
 
-/// The instants of the transactions, if the commits fit into their boxes.
-fn order(transactions: &[&Transaction]) -> Option<Vec<Point>> {
+/// What is committed at `time`, when no transaction is under way, if the order of the timestamps
+/// [explains](explains) all transactions.
+///
+/// Every other order that explains them leaves the same. Of two commits that change one key, the
+/// later one's snapshot comes after the earlier commit, and ends before the later commit is called:
+/// so their boxes allow one order only.
+pub fn content_at(
+    time: u64,
+    transactions: &[&Transaction],
+    model: &Isolated,
+    limits: &Limits,
+) -> Option<StoreContent> {
+    let (mut store, mut content) = (model.init(), None);
+    for (at, .., point) in order(transactions)? {
+        if at > time && content.is_none() {
+            content = Some(store.content());
+        }
+        if !model.take_effect(&mut store, &point) || limits.go_on().is_err() {
+            return None;
+        }
+    }
+    content.or_else(|| Some(store.content()))
+}
+
+/// When an instant is, how many commits come before it, whether it is one, and which it is.
+type At = (u64, usize, bool, Point);
+
+/// The instants of the transactions in their order, if the commits fit into their boxes.
+fn order(transactions: &[&Transaction]) -> Option<Vec<At>> {
     let commits = commits(transactions)?;
-    let commit = |(place, (_, at, number)): (usize, &Commit)| (*at, place, true, *number);
+    let commit = |(place, commit): (usize, &Commit)| {
+        let (_, at, number) = *commit;
+        (at, place, true, Point::Commit(number))
+    };
     let mut order: Vec<At> = commits.iter().enumerate().map(commit).collect();
     for (number, transaction) in transactions.iter().enumerate() {
         if transaction.snapshot_end == NEVER {
@@ -41,14 +62,11 @@ fn order(transactions: &[&Transaction]) -> Option<Vec<Point>> {
         let shown = commits.partition_point(|(stamp, ..)| *stamp <= reads);
         let last = commits[..shown].last().map_or(0, |(_, at, _)| *at);
         let at = last.max(transaction.start).min(transaction.snapshot_end);
-        order.push((at, shown, false, number));
+        order.push((at, shown, false, Point::Snapshot(number)));
     }
-    order.sort_unstable();
-    let point = |(_, _, commits, number): &At| match commits {
-        true => Point::Commit(*number),
-        false => Point::Snapshot(*number),
-    };
-    Some(order.iter().map(point).collect())
+    // Of one time, a snapshot comes before the commits that it does not show.
+    order.sort_by_key(|(at, before, is_commit, _)| (*at, *before, *is_commit));
+    Some(order)
 }
 
 /// A commit's timestamp, when it takes effect, and whose it is.
@@ -75,29 +93,4 @@ fn commits(transactions: &[&Transaction]) -> Option<Vec<Commit>> {
         }
     }
     Some(commits)
-}
-
-/// What is committed at `end`, where no transaction is under way: by key, what the latest timestamp
-/// wrote. None where that may depend on the order of the commits.
-///
-/// Of two that change one key, the earlier timestamp commits first if its transaction reads before
-/// that timestamp: such a one does not see the later one, and could not commit after it.
-pub fn content_at(transactions: &[&Transaction], end: u64) -> Option<StoreContent> {
-    let begun: Vec<&Transaction> =
-        transactions.iter().filter(|t| t.start <= end).copied().collect();
-    let commits = commits(&begun)?;
-    let begins = |(.., number): &Commit| begun[*number].start;
-    let mut values = BTreeMap::new();
-    for (place, (stamp, _, number)) in commits.iter().enumerate() {
-        let (transaction, later) = (begun[*number], &commits[place + 1..]);
-        let is_first = match transaction.read_at {
-            Some(read) => read < *stamp && later.first().is_none_or(|next| next.0 > *stamp),
-            None => place == 0 && later.iter().all(|next| begins(next) > over(transaction)),
-        };
-        if !is_first {
-            return None;
-        }
-        write(transaction, &mut values);
-    }
-    Some(StoreContent::new(values))
 }
