@@ -9,7 +9,7 @@ use std::time::Duration;
 use interlap::adapter::cache::Cache;
 use interlap::adapter::compile::{Flavour, Request, Toolchain};
 use interlap::adapter::sources::Sources;
-use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard};
+use interlap::core::plan::{Carrier, Engine, Job, Plan, Shard, WARM_UP_ROUNDS};
 use interlap::core::time_limit::TimeLimit;
 use interlap::finding::Stored;
 use interlap::finding::trust::Trusted;
@@ -160,7 +160,7 @@ impl Bench {
         let summary = fuzz::fuzz(&options, &mut Quiet).expect("it runs");
         let cpu = own_cpu_seconds() + children_cpu_seconds() - before;
         let statistics = summary.statistics;
-        assert_eq!(statistics.rounds, CHECKED_ROUNDS);
+        assert_eq!(statistics.rounds + WARM_UP_ROUNDS, CHECKED_ROUNDS);
         assert!(statistics.inconclusive.is_empty(), "all are decided");
         let rounds = CHECKED_ROUNDS as f64;
         (rounds / statistics.elapsed.as_secs_f64(), rounds / cpu)
