@@ -1,10 +1,11 @@
 //! A queue to which some value was added twice, as a sequential object that knows the producer of
 //! each value: the order of bulk results and the promise of `empty=count` are about producers.
 //!
-//! Where each producer has a queue, a removal chooses the producers of its values when it is called,
-//! since the counts behind an "empty" answer are those of calls. From then on both promises are
-//! rules of the object: no two choices need to be compared, and those that came to the same queues
-//! are one state. A queue of one order has the producer of the first value decide, when it is taken.
+//! Where each producer has a queue, a removal chooses the producers of its values when it is
+//! called, since the counts behind an "empty" answer are those of calls. From then on both promises
+//! are rules of the object: no two choices need to be compared, and those that came to the same
+//! queues are one state. A queue of one order has the producer of the first value decide, when it
+//! is taken.
 
 use std::collections::VecDeque;
 
