@@ -2,7 +2,7 @@
 //! On few processors the checker would otherwise compete with the target's threads, which would
 //! then seldom run at the same instant.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
 use super::exercise::Counter;
@@ -53,9 +53,10 @@ impl CheckThread {
         let (outbox, done) = channel();
         let work = Box::new(move || drop(outbox.send(work())));
         self.work.send(work).expect("the thread lives until this is dropped");
-        match end {
-            None => Some(done.recv().expect("all work is done")),
-            Some(end) => done.recv_timeout(end.saturating_duration_since(Instant::now())).ok(),
+        let Some(end) = end else { return Some(done.recv().expect("all work is done")) };
+        match done.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Timeout) => None,
+            answer => Some(answer.expect("all work is done")),
         }
     }
 }
