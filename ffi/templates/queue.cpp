@@ -2,7 +2,8 @@
 //
 // Guarantee: linearizable FIFO queue.
 // Source: (say which document promises it)
-// Flags to compile or link with go on a line of their own, after "interlap:".
+// Flags to compile or link with go on a line of their own, after "interlap:"; sources of the
+// library that are to be compiled along, after "interlap: source".
 //
 //     interlap fuzz NAME.cpp                  look for calls that no order explains
 #include <interlap.hpp>

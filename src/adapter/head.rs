@@ -12,6 +12,7 @@ use serde::Serialize;
 /// // Native: yes
 /// // Engine: native
 /// // interlap: -lcds -std=c++20
+/// // interlap: source ../src/hp.cpp
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Head {
@@ -28,7 +29,7 @@ pub struct Head {
     /// Whether its code can be instrumented. `Engine: native` says that it cannot: the code that
     /// matters is precompiled, or the behaviour is that of the processor.
     pub hookable: bool,
-    /// `interlap:`, flags for the compiler and the linker.
+    /// `interlap:`, flags for the compiler and the linker, and sources of the library.
     pub flags: Vec<String>,
     /// `static constexpr auto model = "..."`, by text search.
     pub model: Option<String>,
@@ -86,14 +87,26 @@ impl Head {
                     _ => None,
                 };
             }
-            // With unbalanced quotes the words stay as they are, and the compiler reports them.
-            Key::Flags if starts => self.flags.extend(
-                shlex::split(text)
-                    .unwrap_or_else(|| text.split_whitespace().map(str::to_string).collect()),
-            ),
+            Key::Flags if starts => self.flags.extend(flags(text)),
             Key::Native | Key::Engine | Key::Flags | Key::Other => {}
         }
     }
+}
+
+/// The flags of a line; `source` marks those that are sources of the library, for people. With
+/// unbalanced quotes the words stay as they are, and the compiler reports them.
+fn flags(text: &str) -> Vec<String> {
+    let text = text.strip_prefix("source ").unwrap_or(text);
+    shlex::split(text).unwrap_or_else(|| text.split_whitespace().map(str::to_string).collect())
+}
+
+/// The number of the line of this text that has such a flag, from 1.
+pub fn line_of_flag(text: &str, is_it: impl Fn(&str) -> bool) -> Option<usize> {
+    let has = |line: &str| match split_key(without_mark(without_mark(line, "//"), "*")) {
+        (Some(Key::Flags), rest) => flags(rest).iter().any(|flag| is_it(flag)),
+        _ => false,
+    };
+    Some(text.lines().position(has)? + 1)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -178,6 +191,7 @@ mod tests {
         // Engine: native\n\
         // interlap: -lcds '-DNAME=two words'\n\
         // interlap: -std=c++20\n\
+        // interlap: source ../src/a.cpp b.c\n\
         #include <interlap.hpp>\n\
         // Bug: not part of the head\n\
         struct Q { static constexpr auto model = \"fifo:empty=lone\"; };\n";
@@ -191,7 +205,9 @@ mod tests {
         assert_eq!(head.bug.as_deref(), Some("the tail moves first."));
         assert!(!head.hookable);
         assert_eq!(head.native, Some(false));
-        assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20"]);
+        assert_eq!(head.flags, ["-lcds", "-DNAME=two words", "-std=c++20", "../src/a.cpp", "b.c"]);
+        assert_eq!(line_of_flag(TEXT, |flag| flag == "b.c"), Some(14));
+        assert_eq!(line_of_flag(TEXT, |flag| flag == "c.c"), None);
         assert_eq!(head.model.as_deref(), Some("fifo:empty=lone"));
     }
 

@@ -66,16 +66,32 @@ pub struct Material<'a> {
     /// None if a rerun did not show it.
     pub execution: Option<&'a Execution>,
     source: Source,
-    language: Language,
+    /// What is compiled besides the program: the adapter first, then sources of the library.
+    units: Vec<Unit>,
     /// More flags for the compiler and the linker.
     flags: Vec<String>,
     link_flags: Vec<String>,
     /// Flags for code that calls hooks.
     hooks: Vec<&'static str>,
-    compiler: String,
     /// The headers of the contract.
     contract: Vec<Written>,
     title: String,
+}
+
+/// A source that becomes an object of the program.
+struct Unit {
+    source: String,
+    object: String,
+    language: Language,
+    compiler: String,
+}
+
+impl Unit {
+    fn new(source: &Path, object: String) -> Result<Unit> {
+        let language = Language::from_path(source)?;
+        let (source, compiler) = (source.display().to_string(), compiler(language));
+        Ok(Unit { source, object, language, compiler })
+    }
 }
 
 /// How the adapter is compiled.
@@ -132,21 +148,23 @@ impl<'a> Material<'a> {
                 controlled_command(stored)
             );
         }
-        let language = Language::from_path(&build.adapter)?;
         let source = Source::read(&build.adapter)?;
         let contract = ["interlap.h", "interlap.hpp"].map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;
             Ok((Path::new(CONTRACT).join(name), text))
         });
-        let (flags, link_flags) = split_flags(&build, &source);
+        let (flags, link_flags, library) = split_flags(&build, &source);
+        let mut units = vec![Unit::new(&source.adapter(), "adapter.o".to_string())?];
+        for (at, path) in library.iter().enumerate() {
+            units.push(Unit::new(Path::new(path), format!("library{}.o", at + 1))?);
+        }
         Ok(Material {
             stored,
             execution,
-            language,
+            units,
             flags,
             link_flags,
             hooks: build.hooks,
-            compiler: compiler(language),
             contract: contract.into_iter().collect::<Result<_>>()?,
             title: issue::title(stored),
             source,
@@ -179,27 +197,45 @@ impl<'a> Material<'a> {
             of_all.push("-fsanitize=address");
         }
         let include = format!("-I{CONTRACT}");
-        let adapter = self.source.adapter().display().to_string();
-        let mut words = vec![&self.compiler[..]];
-        if !self.flags.iter().any(|flag| flag.starts_with("-std=")) {
-            words.push(if self.language == Language::C { "-std=gnu11" } else { "-std=c++17" });
-        }
-        words.extend(of_all.iter());
-        if is_scheduled {
-            words.extend(self.hooks.iter());
-        }
-        words.extend(self.flags.iter().map(String::as_str));
-        words.extend([&include[..], "-c", &adapter, "-o", "adapter.o"]);
-        let mut own = vec![&self.compiler[..]];
+        let mut hooked = of_all.clone();
+        hooked.extend(self.hooks.iter().filter(|_| is_scheduled));
+        let mut steps: Vec<Vec<&str>> =
+            self.units.iter().map(|unit| self.compiled(unit, &hooked, &include)).collect();
+        let is_cpp = |unit: &&Unit| unit.language == Language::Cpp;
+        let linker = &self.units.iter().find(is_cpp).unwrap_or(&self.units[0]).compiler[..];
+        let mut own = vec![linker];
         own.extend(of_all.iter());
         own.extend(is_scheduled.then_some("-mcx16"));
         own.extend([&include[..], "-x", "c", "-c", FILE, "-o", "reproducer.o"]);
-        let mut link = vec![&self.compiler[..]];
+        let mut link = vec![linker];
         link.extend(of_all[2..].iter());
         link.extend(is_scheduled.then_some(WRAPPED));
-        link.extend(["adapter.o", "reproducer.o", "-o", "reproducer"]);
+        link.extend(self.units.iter().map(|unit| &unit.object[..]));
+        link.extend(["reproducer.o", "-o", "reproducer"]);
         link.extend(self.link_flags.iter().map(String::as_str));
-        [words, own, link].map(|words| readme::shell(&words)).join(" && ")
+        steps.extend([own, link]);
+        steps.iter().map(|words| readme::shell(words)).collect::<Vec<_>>().join(" && ")
+    }
+
+    fn compiled<'b>(
+        &'b self,
+        unit: &'b Unit,
+        of_all: &[&'b str],
+        include: &'b str,
+    ) -> Vec<&'b str> {
+        let mut words = vec![&unit.compiler[..]];
+        let is_of_other = |flag: &&String| match flag.strip_prefix("-std=") {
+            Some(name) => name.contains("++") != (unit.language == Language::Cpp),
+            None => false,
+        };
+        let flags: Vec<&String> = self.flags.iter().filter(|flag| !is_of_other(flag)).collect();
+        if !flags.iter().any(|flag| flag.starts_with("-std=")) {
+            words.push(if unit.language == Language::C { "-std=gnu11" } else { "-std=c++17" });
+        }
+        words.extend(of_all.iter());
+        words.extend(flags.iter().map(|flag| flag.as_str()));
+        words.extend([include, "-c", &unit.source, "-o", &unit.object]);
+        words
     }
 
     /// Whether a process may survive the fault: a misuse of memory.
@@ -231,9 +267,10 @@ fn controlled_command(stored: &Stored) -> String {
     Plan { engine, scenarios: Vec::new(), ..stored.finding.plan.clone() }.to_string()
 }
 
-/// Splits the adapter's flags into those of the compiler and those of the linker.
-fn split_flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
-    let (mut compile, mut link): (Vec<String>, Vec<String>) = Default::default();
+/// Splits the adapter's flags into those of the compiler, those of the linker, and sources of the
+/// library.
+fn split_flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let [mut compile, mut link, mut sources]: [Vec<String>; 3] = Default::default();
     let folder = build.adapter.parent().unwrap_or(Path::new("."));
     let beside = source.includes_from(folder).then(|| folder.to_path_buf());
     for dir in build.include_dirs.iter().chain(&beside) {
@@ -255,6 +292,10 @@ fn split_flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
             link.push(format!("-Wl,-rpath,{dir}"));
         }
         let is_file = !word.starts_with('-');
+        if is_file && Language::from_path(Path::new(&word)).is_ok() {
+            sources.push(word);
+            continue;
+        }
         let of_linker = ["-l", "-L", "-Wl,"].iter().any(|prefix| word.starts_with(prefix));
         if is_file || of_linker { link.push(word) } else { compile.push(word) }
     }
@@ -263,7 +304,7 @@ fn split_flags(build: &Build, source: &Source) -> (Vec<String>, Vec<String>) {
     if build.needs_libatomic && !link.contains(&atomics) {
         link.push(atomics);
     }
-    (compile, link)
+    (compile, link, sources)
 }
 
 /// `g++`, or `gcc` for C; if it is missing, the compiler of the environment.

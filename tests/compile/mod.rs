@@ -302,6 +302,48 @@ fn the_first_comment_of_an_adapter_sets_flags_and_the_request_overrides_them() {
 }
 
 #[test]
+fn sources_of_the_library_are_compiled_along() {
+    let place = Place::new();
+    place.write("src/part.h", "#define PART \"first part\"\n");
+    // Valid C, and no C++.
+    let part =
+        "#include \"part.h\"\nconst char *part(void) { int class = 1; return PART + !class; }";
+    place.write("src/part.c", part);
+    place.write("src/other.cpp", "auto other() { static thread_local int x; return x += NUMBER; }");
+    let head = "// A queue.\n// interlap: source ../src/part.c ../src/other.cpp\n\
+                // interlap: -std=c++20 -DNUMBER=1\n";
+    let declared = "extern \"C\" const char *part(void);\nauto other() -> int;\n";
+    let text = CPP.replace("near.hpp", "../near.hpp");
+    let text = text.replace("target.library = NEAR", "other(), target.library = part()");
+    place.write("adapters/q.cpp", &format!("{head}{declared}{text}"));
+    let request = place.request("adapters/q.cpp");
+    let first = place.compile(&request);
+    assert_eq!(first.warnings, "");
+    assert!(contains(&first.library, "first part"));
+    assert!(place.compile(&request).cached);
+    place.write("src/part.h", "#define PART \"other part\"\n");
+    let second = place.compile(&request);
+    assert!(!second.cached && contains(&second.library, "other part"));
+    let hooked = place.compile(&Request { flavour: Flavour::Hooked, ..request.clone() });
+    assert!(contains(&hooked.library, "__tsan_read4"), "the hooks of the controlled engine");
+    // On the command line, too.
+    place.write("adapters/q.cpp", &format!("{declared}{text}"));
+    let path = |name: &str| place.path(name).display().to_string();
+    let flags = [path("src/part.c"), path("src/other.cpp"), "-DNUMBER=2".into()];
+    let by_flags = place.compile(&Request { flags: flags.into(), ..request.clone() });
+    assert!(contains(&by_flags.library, "other part"));
+    // What is missing is named, with the line.
+    place.write("adapters/q.cpp", &format!("// A queue.\n// interlap: source ../no.cpp\n{text}"));
+    let error = place.error(&request).to_string();
+    assert!(error.contains("q.cpp:2: no file ") && error.contains("no.cpp;"), "{error}");
+    let error = place.error(&flagged(&request, &["gone.a"])).to_string();
+    assert!(error.contains("q.cpp:2: "), "{error}");
+    place.write("adapters/q.cpp", &text);
+    let error = place.error(&flagged(&request, &["gone.a"])).to_string();
+    assert!(error.contains("--cflag: no file ") && error.contains("gone.a;"), "{error}");
+}
+
+#[test]
 fn warnings_are_shown_again_from_the_cache() {
     let place = Place::new();
     place.write("q.cpp", &format!("{CPP}static int unused() {{ return 1; }}\n"));

@@ -237,11 +237,22 @@ INTERLAP_TARGET(Register)
     assert_eq!(compiled_and_run(&export).status.code(), Some(1));
 }
 
-/// A counter in C.
-const COUNTER: &str = "#include <interlap.h>
-#include <stdatomic.h>
+/// The library of a counter, as a source.
+const TINY: &str = "#include <stdatomic.h>
+#include <stdint.h>
+int64_t tiny_add(_Atomic int64_t *value, int64_t amount) {
+    int64_t before = atomic_load(value);
+    if (amount != 0) atomic_store(value, before + amount);
+    return before;
+}
+";
+
+/// Its adapter in C.
+const COUNTER: &str = "// interlap: source tiny.c
+#include <interlap.h>
 #include <stdlib.h>
 struct counter { _Atomic int64_t value; };
+int64_t tiny_add(_Atomic int64_t *value, int64_t amount);
 static void *create(const il_config *config) {
     (void)config;
     return calloc(1, sizeof(struct counter));
@@ -250,11 +261,7 @@ static void destroy(void *structure) { free(structure); }
 static void call(void *structure, void *local, il_call *c) {
     struct counter *counter = structure;
     (void)local;
-    int64_t before = atomic_load(&counter->value);
-    if (c->op == IL_COUNTER_ADD) {
-        atomic_store(&counter->value, before + c->args[0]);
-    }
-    c->results[0] = before;
+    c->results[0] = tiny_add(&counter->value, c->op == IL_COUNTER_ADD ? c->args[0] : 0);
     c->result_count = 1;
 }
 static const il_operation operations[] = {{IL_COUNTER_ADD, 0}, {IL_COUNTER_READ, 0}};
@@ -265,12 +272,14 @@ const il_target *interlap_target(void) { return &target; }
 ";
 
 #[test]
-fn an_adapter_in_c_becomes_a_program_in_c() {
+fn an_adapter_in_c_with_a_source_of_its_library_becomes_a_program_in_c() {
     let tool = Tool::new();
+    tool.adapter("tiny.c", TINY);
     let adapter = tool.adapter("counter.c", COUNTER);
     let finding = shrunk(&tool, adapter.to_str().expect("UTF-8"), &[]);
     let answer = tool.run(&["export", finding.to_str().expect("UTF-8")]);
-    answer.expect(1, &["reproduces in "]);
+    // The source has hooks, so that the schedule can be followed in it.
+    answer.expect(1, &["reproduces in every run"]);
     let output = compiled_and_run(&finding.join("export"));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     let report = std::fs::read_to_string(finding.join("export/report.md")).expect("the report");

@@ -7,18 +7,24 @@ use std::process::Command;
 
 use super::user_flags::{self, Flag};
 use super::{Compiler, Error, Flavour, Language, Request};
-use crate::adapter::head::Head;
 
 /// Part of the key: changed when libraries of older versions must not be used.
 const FORMAT: &str = "interlap library 1";
 
 /// The arguments of one adapter's compilation, without the names of temporary files.
-pub(super) struct Commands {
-    source: PathBuf,
-    compile: Vec<OsString>,
+pub(super) struct Commands<'a> {
+    /// What is compiled: the adapter first, then the sources of the library.
+    pub(super) units: Vec<Unit<'a>>,
     link: Vec<OsString>,
     /// The folders searched for headers before the compiler's own.
     include_dirs: Vec<PathBuf>,
+}
+
+/// One source, which becomes one object.
+pub(super) struct Unit<'a> {
+    source: PathBuf,
+    pub(super) compiler: &'a Compiler,
+    arguments: Vec<OsString>,
 }
 
 /// `-fno-plt`, because hooks are called so often that jumps through a table cost time. No builtin
@@ -57,47 +63,59 @@ impl Flavour {
     }
 }
 
-impl Commands {
-    /// `request` is anchored. Later flags win: first the defaults, then the adapter's own flags,
-    /// then the request's.
+impl<'a> Commands<'a> {
+    /// `request` is anchored, its flags are all that hold. Later flags win: the defaults come
+    /// first, then the adapter's own flags, then the user's.
     pub(super) fn new(
         request: &Request,
-        head: &Head,
-        compiler: &Compiler,
+        compiler: impl Fn(Language) -> Result<&'a Compiler, Error>,
         ffi: &Path,
-    ) -> Result<Commands, Error> {
+    ) -> Result<Commands<'a>, Error> {
         let folder = request.source.parent().unwrap_or(Path::new("/"));
-        let own = Flag::parse(&head.flags).into_iter().map(|flag| flag.anchored(folder));
-        let flags: Vec<Flag> = own.chain(Flag::parse(&request.flags)).collect();
+        let flags = Flag::parse(&request.flags);
         if let Some((flag, why)) = user_flags::unsupported(&flags) {
             return Err(Error::UnsupportedFlag { flag: flag.to_string(), why });
         }
         let mut include_dirs = request.include_dirs.clone();
         include_dirs.extend(flags.iter().filter_map(Flag::include_dir).map(Path::to_path_buf));
         include_dirs.extend([folder.to_path_buf(), ffi.to_path_buf()]);
-        Ok(Commands {
-            compile: compile(request, &flags, compiler, [folder, ffi]),
-            link: link(request, &flags),
-            source: request.source.clone(),
-            include_dirs,
-        })
+        let unit = |source: &Path| -> Result<Unit<'a>, Error> {
+            let compiler = compiler(Language::from_path(source)?)?;
+            let mut arguments = compile(request, &flags, compiler, [folder, ffi]);
+            // Warnings about the library are for its authors.
+            arguments.extend((source != request.source).then_some("-w".into()));
+            Ok(Unit { source: source.to_path_buf(), compiler, arguments })
+        };
+        let along = flags.iter().filter_map(Flag::source);
+        let mut units: Vec<Unit> = Vec::new();
+        for source in std::iter::once(&*request.source).chain(along) {
+            if !units.iter().any(|unit| unit.source == source) {
+                units.push(unit(source)?);
+            }
+        }
+        Ok(Commands { units, link: link(request, &flags), include_dirs })
     }
 
     /// The folder in which the commands run. Their paths are absolute, except those inside flags
     /// such as `-Wl,--version-script=x`, which are relative to this folder.
     pub(super) fn folder(&self) -> &Path {
-        self.source.parent().unwrap_or(Path::new("/"))
+        self.units[0].source.parent().unwrap_or(Path::new("/"))
     }
 
-    pub(super) fn compile(&self, object: &Path, depfile: &Path) -> Vec<OsString> {
-        let mut arguments = self.compile.clone();
-        arguments.extend(["-c".into(), self.source.clone().into(), "-o".into(), object.into()]);
-        arguments.extend(["-MD".into(), "-MF".into(), depfile.into()]);
-        arguments
+    /// The compiler that links: the one for C++, if anything is C++.
+    pub(super) fn linker(&self) -> &'a Compiler {
+        let cpp = self.units.iter().find(|unit| unit.compiler.language == Language::Cpp);
+        cpp.unwrap_or(&self.units[0]).compiler
     }
 
-    pub(super) fn link(&self, object: &Path, library: &Path, depfile: &Path) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec![object.into(), "-o".into(), library.into()];
+    pub(super) fn link(
+        &self,
+        objects: &[PathBuf],
+        library: &Path,
+        depfile: &Path,
+    ) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = objects.iter().map(OsString::from).collect();
+        arguments.extend(["-o".into(), library.into()]);
         arguments.extend(self.link.iter().cloned());
         // Not `-Wl,`: the path may hold a comma.
         let mut dependency_file = OsString::from("--dependency-file=");
@@ -106,42 +124,65 @@ impl Commands {
         arguments
     }
 
-    /// Both steps as one line, which users can paste into a shell to see the same errors.
-    pub(super) fn one_line(&self, compiler: &Compiler) -> String {
-        let mut command = compiler.command();
-        command.args(&self.compile).arg(&self.source).args(&self.link).args(["-o", "/dev/null"]);
+    /// All steps as one line, which users can paste into a shell to see the same errors.
+    pub(super) fn one_line(&self) -> String {
+        let mut command = self.linker().command();
+        command.args(&self.units[0].arguments);
+        for unit in &self.units {
+            command.args(["-x", unit.compiler.language.option()]).arg(&unit.source);
+        }
+        command.args(["-x", "none"]).args(&self.link).args(["-o", "/dev/null"]);
         shell_line(&command)
     }
 
     /// The folders searched for headers, in order.
-    pub(super) fn search_path(&self, compiler: &Compiler) -> Vec<PathBuf> {
-        self.include_dirs.iter().chain(compiler.include_dirs()).cloned().collect()
+    pub(super) fn search_path(&self) -> Vec<PathBuf> {
+        self.include_dirs.iter().chain(self.units[0].compiler.include_dirs()).cloned().collect()
     }
 
-    /// The key of the result of these commands for the source `text`, as long as no header changes.
-    /// It is the file's stem, for people, and a hash.
-    pub(super) fn key(&self, text: &[u8], compiler: &Compiler, flavour: Flavour) -> String {
+    /// The key of the result of these commands for an adapter with this `text`, as long as no other
+    /// file changes. It is the file's stem, for people, and a hash.
+    pub(super) fn key(&self, text: &[u8], flavour: Flavour) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        for part in [FORMAT, flavour.name(), &compiler.identity(), compiler.environment()] {
-            add(part.as_bytes());
-        }
-        add(self.source.as_os_str().as_encoded_bytes());
+        add(FORMAT.as_bytes());
+        add(flavour.name().as_bytes());
         add(text);
         // With the lengths, a word that moves from one list to another changes the key.
-        let own = compiler.command();
-        let own: Vec<OsString> = own.get_args().map(OsString::from).collect();
-        let include_dirs = compiler.include_dirs().iter().map(|dir| dir.clone().into()).collect();
-        for list in [&own, &include_dirs, &self.compile, &self.link] {
+        let mut add_list = |list: &[OsString]| {
             add(&(list.len() as u64).to_le_bytes());
             list.iter().for_each(|word| add(word.as_encoded_bytes()));
+        };
+        for Unit { source, compiler, arguments } in &self.units {
+            add_list(&[source.into(), compiler.identity().into(), compiler.environment().into()]);
+            let own = compiler.command();
+            add_list(&own.get_args().map(OsString::from).collect::<Vec<_>>());
+            add_list(&compiler.include_dirs().iter().map(OsString::from).collect::<Vec<_>>());
+            add_list(arguments);
         }
-        let stem = self.source.file_stem().unwrap_or_default().to_string_lossy();
+        add_list(&self.link);
+        let stem = self.units[0].source.file_stem().unwrap_or_default().to_string_lossy();
         let stem: String = stem.chars().take(48).collect();
         format!("{stem}-{}", &hasher.finalize().to_hex()[..16])
+    }
+}
+
+impl Unit<'_> {
+    pub(super) fn compile(&self, object: &Path, depfile: &Path) -> Vec<OsString> {
+        let mut arguments = self.arguments.clone();
+        arguments.extend(["-c".into(), self.source.clone().into(), "-o".into(), object.into()]);
+        arguments.extend(["-MD".into(), "-MF".into(), depfile.into()]);
+        arguments
+    }
+
+    /// The step that compiles it, as one line.
+    pub(super) fn one_line(&self) -> String {
+        let mut command = self.compiler.command();
+        command.args(&self.arguments).arg("-c").arg(&self.source).args(["-o", "/dev/null"]);
+        shell_line(&command)
     }
 }
 
@@ -170,7 +211,9 @@ fn compile(
     }
     let own = compiler.command();
     let own_standard = own.get_args().any(|word| word.to_string_lossy().starts_with("-std="));
-    if !own_standard && !flags.iter().any(Flag::is_standard) {
+    let is_of_other = |flag: &Flag| flag.standard().is_some_and(|of| of != compiler.language);
+    let is_standard = |flag: &Flag| flag.is_standard() && !is_of_other(flag);
+    if !own_standard && !flags.iter().any(is_standard) {
         add(match compiler.language {
             // With exceptions, a thread that ends early runs its cleanup handlers.
             Language::C => &["-std=gnu11", "-fexceptions"],
@@ -179,7 +222,8 @@ fn compile(
     }
     let include = |dir: &Path| [OsString::from("-I"), dir.into()];
     arguments.extend(request.include_dirs.iter().flat_map(|dir| include(dir)));
-    let of_compiler = flags.iter().filter(|flag| !flag.is_of_linker()).cloned();
+    let of_compiler =
+        flags.iter().filter(|flag| !flag.is_of_linker() && !is_of_other(flag)).cloned();
     arguments.extend(of_compiler.flat_map(Flag::words).map(OsString::from));
     arguments.extend(last_dirs.into_iter().flat_map(include));
     if request.flavour == Flavour::Hooked {
@@ -222,7 +266,7 @@ pub(super) fn hooks(clang: bool) -> Vec<&'static str> {
 fn link(request: &Request, flags: &[Flag]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-shared".into(), "-pthread".into()];
     arguments.extend(request.flavour.flags().1.iter().map(OsString::from));
-    for flag in flags {
+    for flag in flags.iter().filter(|flag| flag.source().is_none()) {
         arguments.extend(flag.clone().words().into_iter().map(OsString::from));
         // A shared library that -L finds when linking must also be found when loading.
         if let Flag::Path("-L", dir) = flag {

@@ -32,7 +32,7 @@ impl Language {
         }
     }
 
-    fn option(self) -> &'static str {
+    pub(super) fn option(self) -> &'static str {
         match self {
             Language::C => "c",
             Language::Cpp => "c++",

@@ -16,6 +16,11 @@ pub enum Error {
     NoCompiler { language: Language, program: PathBuf, reason: String },
     #[error("{}: not a C or C++ source (.c, .cc, .cpp, .cxx)", path.display())]
     NotASource { path: PathBuf },
+    #[error(
+        "{place}: no file {}; a path in the head of an adapter is from the adapter's folder, \
+         a path of the command line from the current one", path.display()
+    )]
+    MissingFile { path: PathBuf, place: String },
     #[error("{flag} cannot be used with interlap: {why}; leave it out")]
     UnsupportedFlag { flag: String, why: &'static str },
     #[error("{output}\nheader {header} not found; {}", packages::advice_for_header(header))]

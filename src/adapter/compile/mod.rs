@@ -20,6 +20,7 @@ mod record;
 mod stored_flags;
 mod user_flags;
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -28,7 +29,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cache, IoError};
-use super::head::Head;
+use super::head::{self, Head};
 use super::sources::{Sources, Tree};
 use command::Commands;
 pub use command::WRAPPED;
@@ -63,7 +64,8 @@ pub struct Request {
     /// `-l`
     #[serde(default)]
     pub libraries: Vec<String>,
-    /// `--cflag`: flags for the compiler or the linker, passed on as they are.
+    /// `--cflag`: flags for the compiler or the linker, passed on as they are, and sources of the
+    /// library, which are compiled as the adapter is.
     #[serde(default)]
     pub flags: Vec<String>,
 }
@@ -79,6 +81,12 @@ impl Request {
             libraries: self.libraries.clone(),
             flags: command::anchored(&self.flags, folder),
         }
+    }
+
+    /// All flags: those in the adapter's head, with paths from its folder, then the user's.
+    pub fn all_flags(&self, head: &Head) -> Vec<String> {
+        let folder = self.source.parent().unwrap_or(Path::new("/"));
+        [command::anchored(&head.flags, folder), self.flags.clone()].concat()
     }
 }
 
@@ -137,7 +145,7 @@ impl Toolchain {
     /// The folders in which headers are searched, in order.
     pub fn search_path(&self, request: &Request) -> Result<Vec<PathBuf>, Error> {
         let job = self.prepare(request)?;
-        Ok(job.commands.search_path(job.compiler))
+        Ok(job.commands.search_path())
     }
 
     /// Compiles and links, or takes the library from the cache. Relative paths are taken from the
@@ -152,7 +160,12 @@ impl Toolchain {
             Some((library, record)) => (library, record.warnings),
             None => job.run()?,
         };
-        Ok(Compiled { library, cached, compiler: job.compiler.identity(), warnings })
+        Ok(Compiled {
+            library,
+            cached,
+            compiler: job.commands.units[0].compiler.identity(),
+            warnings,
+        })
     }
 
     fn prepare(&self, request: &Request) -> Result<Job<'_>, Error> {
@@ -160,20 +173,33 @@ impl Toolchain {
         let request = request.anchored(&here);
         let source = fs::canonicalize(&request.source).map_err(IoError::at(&request.source))?;
         let text = fs::read(&source).map_err(IoError::at(&source))?;
-        let compiler = self.compiler(Language::from_path(&source)?)?;
-        let head = Head::parse(&String::from_utf8_lossy(&text));
         let request = Request { source, ..request };
-        let commands = Commands::new(&request, &head, compiler, &self.tree.ffi())?;
-        let key = commands.key(&text, compiler, request.flavour);
-        Ok(Job { cache: &self.cache, compiler, commands, key })
+        let own = String::from_utf8_lossy(&text);
+        let request = Request { flags: request.all_flags(&Head::parse(&own)), ..request };
+        require_files(&request, &own)?;
+        let compiler = |language| self.compiler(language);
+        let commands = Commands::new(&request, compiler, &self.tree.ffi())?;
+        let key = commands.key(&text, request.flavour);
+        Ok(Job { cache: &self.cache, commands, key })
     }
+}
+
+/// Fails if a source, an object or an archive that flags name is not there.
+fn require_files(request: &Request, text: &str) -> Result<(), Error> {
+    let folder = request.source.parent().unwrap_or(Path::new("/"));
+    let Some(path) = user_flags::missing_file(&request.flags) else { return Ok(()) };
+    let line = head::line_of_flag(text, |word| folder.join(word) == path);
+    let place = match line {
+        Some(line) => format!("{}:{line}", request.source.display()),
+        None => "--cflag".to_string(),
+    };
+    Err(Error::MissingFile { path, place })
 }
 
 /// One compilation, to be looked up or done.
 struct Job<'a> {
     cache: &'a Cache,
-    compiler: &'a Compiler,
-    commands: Commands,
+    commands: Commands<'a>,
     key: String,
 }
 
@@ -182,15 +208,23 @@ impl Job<'_> {
         let start = SystemTime::now();
         let folder = self.cache.temporary()?;
         let file = |name: &str| folder.path().join(name);
-        let (object, library) = (file("object.o"), file("library.so"));
-        let depfiles = [file("object.d"), file("library.d")];
-        let mut warnings = self.step(self.commands.compile(&object, &depfiles[0]))?;
-        warnings += &self.step(self.commands.link(&object, &library, &depfiles[1]))?;
+        let library = file("library.so");
+        let (mut objects, mut depfiles) = (Vec::new(), vec![file("library.d")]);
+        let mut warnings = String::new();
+        for (at, unit) in self.commands.units.iter().enumerate() {
+            let (object, depfile) = (file(&format!("{at}.o")), file(&format!("{at}.d")));
+            let arguments = unit.compile(&object, &depfile);
+            warnings += &self.step(unit.compiler, arguments, || unit.one_line())?;
+            objects.push(object);
+            depfiles.push(depfile);
+        }
+        let link = self.commands.link(&objects, &library, &depfiles[0]);
+        warnings += &self.step(self.commands.linker(), link, || self.commands.one_line())?;
         let mut record = Record::new(&library, warnings)?;
         for depfile in &depfiles {
             record.add_inputs(depfile, folder.path())?;
         }
-        record.add_shadows(&self.commands.search_path(self.compiler));
+        record.add_shadows(&self.commands.search_path());
         let path = record.library_path(self.cache, &self.key);
         // Synced before it is renamed: a crash of the machine must not leave an empty file under
         // its final name.
@@ -204,16 +238,21 @@ impl Job<'_> {
         Ok((path, record.warnings))
     }
 
-    /// Runs the compiler. Returns its output.
-    fn step(&self, arguments: Vec<std::ffi::OsString>) -> Result<String, Error> {
-        let mut command = self.compiler.command();
+    /// Runs the compiler. Returns its output. An error has the step `by_hand`.
+    fn step(
+        &self,
+        compiler: &Compiler,
+        arguments: Vec<OsString>,
+        by_hand: impl Fn() -> String,
+    ) -> Result<String, Error> {
+        let mut command = compiler.command();
         command.args(arguments).current_dir(self.commands.folder());
-        let output = command.output().map_err(IoError::at(self.compiler.path()))?;
+        let output = command.output().map_err(IoError::at(compiler.path()))?;
         let mut printed = String::from_utf8_lossy(&output.stderr).into_owned();
         printed += &String::from_utf8_lossy(&output.stdout);
         if output.status.success() {
             return Ok(printed);
         }
-        Err(error::diagnose(printed, self.commands.one_line(self.compiler), output.status))
+        Err(error::diagnose(printed, by_hand(), output.status))
     }
 }

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Language;
+
 /// Flags that are followed by a path, in the same word or the next.
 const PATH_FLAGS: [&str; 7] =
     ["-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L"];
@@ -48,7 +50,7 @@ pub(super) enum Flag {
     Valued(String, String),
     /// One word that begins with a dash.
     Word(String),
-    /// An input of the linker: an object or an archive.
+    /// A source of the library, or an input of the linker: an object or an archive.
     File(PathBuf),
 }
 
@@ -124,10 +126,37 @@ impl Flag {
         }
     }
 
+    /// The source of the library that it names.
+    pub(super) fn source(&self) -> Option<&Path> {
+        match self {
+            Flag::File(path) => Language::from_path(path).is_ok().then_some(path),
+            _ => None,
+        }
+    }
+
+    /// The language whose standard it chooses, if it is the standard of one alone.
+    pub(super) fn standard(&self) -> Option<Language> {
+        match self {
+            Flag::Word(word) => word.strip_prefix("-std=").map(|name| match name.contains("++") {
+                true => Language::Cpp,
+                false => Language::C,
+            }),
+            _ => None,
+        }
+    }
+
     /// Whether it chooses the language standard.
     pub(super) fn is_standard(&self) -> bool {
         matches!(self, Flag::Word(word) if word.starts_with("-std=") || word == "-ansi")
     }
+}
+
+/// The first file among the flags that is not there.
+pub(super) fn missing_file(flags: &[String]) -> Option<PathBuf> {
+    Flag::parse(flags).into_iter().find_map(|flag| match flag {
+        Flag::File(path) if !path.is_file() => Some(path),
+        _ => None,
+    })
 }
 
 /// Flags that build another tool into the target, and why they are refused.

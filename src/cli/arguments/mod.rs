@@ -189,8 +189,8 @@ pub struct Build {
     /// Library to link with
     #[arg(short = 'l', long = "link", value_name = "LIB")]
     pub libraries: Vec<String>,
-    /// Compiler flag; a value that holds several, such as "$(pkg-config --cflags --libs NAME)", is
-    /// split at spaces as a shell does
+    /// Compiler flag, or a source of the library to compile along; a value that holds several
+    /// flags, such as "$(pkg-config --cflags --libs NAME)", is split at spaces as a shell does
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     pub flags: Vec<String>,
 }

@@ -70,7 +70,7 @@ impl Adapters {
             flavour: flavour_for(plan.engine, &adapter.head),
             include_dirs: build.include_dirs.clone(),
             libraries: build.libraries.clone(),
-            flags: [adapter.head.flags, build.flags.clone()].concat(),
+            flags: build.flags.clone(),
         })
     }
 }

@@ -128,8 +128,6 @@ fn request(adapters: &Adapters, stored: &Stored) -> Result<Request> {
     let adapter = adapters.find(&build.adapter).with_context(|| {
         format!("{} cannot be exported without its adapter's source", stored.finding.name)
     })?;
-    let folder = adapter.source.parent().unwrap_or(Path::new("/"));
-    let own = Request { flags: adapter.head.flags.clone(), ..Request::default() };
     let here = std::env::current_dir().context("cannot find the current directory")?;
     let request = Request {
         source: adapter.source.clone(),
@@ -139,7 +137,7 @@ fn request(adapters: &Adapters, stored: &Stored) -> Result<Request> {
         ..Request::default()
     };
     let request = request.anchored(&here);
-    Ok(Request { flags: [own.anchored(folder).flags, request.flags.clone()].concat(), ..request })
+    Ok(Request { flags: request.all_flags(&adapter.head), ..request })
 }
 
 fn build(

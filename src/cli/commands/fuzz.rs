@@ -12,7 +12,7 @@ use super::adapters::{Adapters, harness_program};
 use super::ci::{self, Reports};
 use super::{overview, print_json, shrink, stop_flag, trust};
 use crate::adapter::catalog::Origin;
-use crate::adapter::compile;
+use crate::adapter::compile::{self, Request};
 use crate::campaign::ledger::Ledger;
 use crate::cli::arguments;
 use crate::core::outcome::Outcome;
@@ -191,7 +191,7 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
             adapter: name,
             include_dirs: args.build.include_dirs.iter().map(absolute).collect::<Result<_>>()?,
             libraries: args.build.libraries.clone(),
-            flags: args.build.flags.iter().flat_map(|flag| compile::flag_words(flag)).collect(),
+            flags: flags(&args.build.flags)?,
         },
         engine: Engine::Native,
         model: workload.model.map(|model| model.to_string()),
@@ -221,6 +221,13 @@ fn plan(args: &arguments::Fuzz, adapters: &Adapters) -> Result<Plan> {
     };
     let engine = workload.engine.engine(&adapter.name, &adapter.head, &plan)?;
     Ok(Plan { engine, ..plan })
+}
+
+/// The flags of the command line, with absolute paths.
+fn flags(given: &[String]) -> Result<Vec<String>> {
+    let here = std::env::current_dir().context("cannot find the current directory")?;
+    let flags = given.iter().flat_map(|flag| compile::flag_words(flag)).collect();
+    Ok(Request { flags, ..Request::default() }.anchored(&here).flags)
 }
 
 fn recorder(args: &arguments::Recorder) -> Result<Recorder> {

@@ -9,7 +9,7 @@ use super::fuzz::chosen_rr;
 use super::print_json;
 use crate::adapter::availability::{MissingHeader, missing_headers};
 use crate::adapter::catalog::{Adapter, Origin};
-use crate::adapter::compile::{Flavour, Request};
+use crate::adapter::compile::Request;
 use crate::adapter::scaffold;
 use crate::cli::arguments;
 use crate::cli::arguments::{Format, New};
@@ -32,13 +32,7 @@ pub fn targets(format: Format, out: &mut Output) -> Result<Outcome> {
     let adapters = Adapters::open()?;
     let mut listed = Vec::new();
     for adapter in adapters.catalog().bundled() {
-        let request = Request {
-            source: adapter.source.clone(),
-            flavour: Flavour::Plain,
-            include_dirs: Vec::new(),
-            libraries: Vec::new(),
-            flags: adapter.head.flags.clone(),
-        };
+        let request = Request { source: adapter.source.clone(), ..Request::default() };
         let missing = missing_headers(adapters.toolchain(), &request)?;
         listed.push(Listed { adapter, missing });
     }

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use super::adapters::Adapters;
 use super::{page, print_json};
 use crate::adapter::availability::{installed, packages_in_use};
-use crate::adapter::compile::Language;
+use crate::adapter::compile::{Language, Request};
 use crate::campaign::ledger::{Circumstances, LEDGER_FILE, Ledger};
 use crate::cli::arguments;
 use crate::core::machine::Machine;
@@ -62,6 +62,8 @@ struct Built {
 
 fn built(plan: &Plan, adapters: &Adapters) -> Result<Built> {
     let (request, toolchain) = (adapters.request(plan, Trusted::by_user())?, adapters.toolchain());
+    let flags = request.all_flags(&adapters.find(&plan.build.adapter)?.head);
+    let request = Request { flags, ..request };
     let compiler = toolchain.compiler(Language::from_path(&request.source)?)?.identity();
     let packages = installed(&packages_in_use(toolchain, &request)?);
     Ok(Built { compiler, flags: request.flags, packages })
