@@ -7,7 +7,8 @@
  * structure, calls it from many threads, takes a timebox (start and end stamp) around every call,
  * and decides whether some order of the calls explains every answer under the target's model.
  *
- * From C++, include interlap.hpp instead: a class with the right methods is then a target.
+ * From C++, include interlap.hpp instead: a class with the right methods is then a target. From C,
+ * include interlap_c.h: a macro makes a target of the right functions.
  *
  * The life of a structure, called a round:
  *

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::cache::IoError;
+use super::compile::Language;
 use super::sources::Sources;
 
 /// The word in the templates that stands for the adapter's name.
@@ -35,22 +36,40 @@ pub enum ScaffoldError {
 
 /// The families that have a template.
 fn family_names() -> String {
-    Sources::EMBEDDED.templates().collect::<Vec<_>>().join(", ")
+    Sources::EMBEDDED.templates(extension(Language::Cpp)).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes `NAME.cpp` in `directory` from the family's template. Returns its path.
-pub fn new_adapter(family: &str, name: &str, directory: &Path) -> Result<PathBuf, ScaffoldError> {
-    match Sources::EMBEDDED.template(family) {
-        Some(template) => write(template, name, directory),
+/// Writes `NAME.cpp` or `NAME.c` in `directory` from the family's template. Returns its path.
+pub fn new_adapter(
+    language: Language,
+    family: &str,
+    name: &str,
+    directory: &Path,
+) -> Result<PathBuf, ScaffoldError> {
+    let extension = extension(language);
+    match Sources::EMBEDDED.template(family, extension) {
+        Some(template) => write(template, name, extension, directory),
         None => Err(ScaffoldError::UnknownFamily { family: family.to_string() }),
     }
 }
 
-fn write(template: &str, name: &str, directory: &Path) -> Result<PathBuf, ScaffoldError> {
+fn extension(language: Language) -> &'static str {
+    match language {
+        Language::C => "c",
+        Language::Cpp => "cpp",
+    }
+}
+
+fn write(
+    template: &str,
+    name: &str,
+    extension: &str,
+    directory: &Path,
+) -> Result<PathBuf, ScaffoldError> {
     if !is_name(name) {
         return Err(ScaffoldError::BadName { name: name.to_string() });
     }
-    let path = directory.join(format!("{name}.cpp"));
+    let path = directory.join(format!("{name}.{extension}"));
     let mut file = match std::fs::File::create_new(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Err(ScaffoldError::Exists { path });
@@ -94,7 +113,7 @@ mod tests {
     #[test]
     fn the_template_is_filled_in() {
         let folder = tempfile::tempdir().expect("temp folder");
-        let path = write(TEMPLATE, "my_queue", folder.path()).expect("written");
+        let path = write(TEMPLATE, "my_queue", "cpp", folder.path()).expect("written");
         assert_eq!(path, folder.path().join("my_queue.cpp"));
         let text = std::fs::read_to_string(path).expect("read");
         let expected = "// my_queue: a queue.\nstruct my_queue {}; // FILENAME, NAMES\n\
@@ -107,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("q.cpp");
         std::fs::write(&path, "mine").expect("write");
-        let error = write(TEMPLATE, "q", folder.path()).expect_err("exists");
+        let error = write(TEMPLATE, "q", "cpp", folder.path()).expect_err("exists");
         assert!(matches!(error, ScaffoldError::Exists { .. }), "{error}");
         assert_eq!(std::fs::read_to_string(path).expect("read"), "mine");
     }
@@ -116,7 +135,7 @@ mod tests {
     fn invalid_names_are_refused() {
         let folder = tempfile::tempdir().expect("temp folder");
         for name in ["", "1st", "a-b", "../q", "a b", "new", "größe"] {
-            let error = write(TEMPLATE, name, folder.path()).expect_err(name);
+            let error = write(TEMPLATE, name, "cpp", folder.path()).expect_err(name);
             assert!(matches!(error, ScaffoldError::BadName { .. }), "{error}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("folder").count(), 0);
@@ -124,10 +143,17 @@ mod tests {
 
     #[test]
     fn an_unknown_family_lists_the_known() {
-        let error = new_adapter("heap", "q", Path::new(".")).expect_err("unknown");
+        let error = new_adapter(Language::C, "heap", "q", Path::new(".")).expect_err("unknown");
         let message = error.to_string();
         for family in ["queue", "range-set", "counter", "log", "priority-queue"] {
             assert!(message.contains(family), "no {family} in: {message}");
         }
+    }
+
+    #[test]
+    fn every_family_has_a_template_in_c_and_in_cpp() {
+        let of = |extension| Sources::EMBEDDED.templates(extension).collect::<Vec<_>>();
+        assert_eq!(of("c"), of("cpp"));
+        assert!(of("c").len() >= 12);
     }
 }

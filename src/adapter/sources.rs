@@ -47,14 +47,15 @@ impl Sources {
         adapters
     }
 
-    /// The names of the families that have a template.
-    pub fn templates(self) -> impl Iterator<Item = &'static str> {
-        self.files.iter().filter_map(|(path, _)| template_name(path))
+    /// The names of the families that have a template with this extension.
+    pub fn templates(self, extension: &str) -> impl Iterator<Item = &'static str> {
+        self.files.iter().filter_map(move |(path, _)| template_name(path, extension))
     }
 
-    /// The text of `ffi/templates/FAMILY.cpp`.
-    pub fn template(self, family: &str) -> Option<&'static str> {
-        self.files.iter().find(|(path, _)| template_name(path) == Some(family)).map(|file| file.1)
+    /// The text of `ffi/templates/FAMILY.EXTENSION`.
+    pub fn template(self, family: &str, extension: &str) -> Option<&'static str> {
+        let is_it = |path| template_name(path, extension) == Some(family);
+        self.files.iter().find(|(path, _)| is_it(path)).map(|file| file.1)
     }
 
     /// Writes the files to the cache, unless they are there, undamaged. The name of the folder is a
@@ -87,8 +88,8 @@ impl Sources {
     }
 }
 
-fn template_name(path: &'static str) -> Option<&'static str> {
-    path.strip_prefix("ffi/templates/")?.strip_suffix(".cpp")
+fn template_name(path: &'static str, extension: &str) -> Option<&'static str> {
+    path.strip_prefix("ffi/templates/")?.strip_suffix(extension)?.strip_suffix('.')
 }
 
 fn bundled(&(path, text): &(&'static str, &'static str)) -> Option<Bundled> {
@@ -104,7 +105,7 @@ fn bundled(&(path, text): &(&'static str, &'static str)) -> Option<Bundled> {
 }
 
 impl Tree {
-    /// The folder of `interlap.h` and `interlap.hpp`.
+    /// The folder of `interlap.h`, `interlap.hpp` and `interlap_c.h`.
     pub fn ffi(&self) -> PathBuf {
         self.root.join("ffi")
     }

@@ -141,9 +141,10 @@ impl Frame {
         cxx || ["/lib/gcc/", "/lib/clang/"].iter().any(|part| file.contains(part))
     }
 
-    /// Whether it is in interlap.hpp, which calls the adapter's methods.
+    /// Whether it calls the adapter's methods: it is in interlap.hpp, or what a macro of
+    /// interlap_c.h makes of a line of the adapter.
     fn is_interlaps(&self) -> bool {
-        self.file.ends_with("interlap.hpp")
+        self.file.ends_with("interlap.hpp") || self.symbol == "interlap_calls"
     }
 }
 
@@ -159,6 +160,7 @@ fn choose(frames: &[Frame]) -> Option<Source> {
     let from = match (frames.get(at + 1), frames.get(at + 2)) {
         // The caller is the adapter's method, which is the operation itself.
         (_, Some(outer)) if outer.is_interlaps() => None,
+        (Some(caller), _) if caller.is_interlaps() => None,
         (Some(caller), _) => (caller.file == *file).then_some(caller.line),
         (None, _) => None,
     };
@@ -166,11 +168,11 @@ fn choose(frames: &[Frame]) -> Option<Source> {
     Some(Source { function, file, line: *line, within, from, is_own })
 }
 
-/// The first of these frames, from the inside out, unless it is in the adapter, which interlap.hpp
+/// The first of these frames, from the inside out, unless it is in the adapter, which interlap
 /// calls: the adapter calls the library and is no wrapper inside it.
 fn inlined_into(outer: Vec<&Frame>) -> Option<(PathBuf, u32)> {
     let first = outer.first().filter(|frame| !frame.is_interlaps())?;
-    let next = outer.iter().find(|frame| frame.file != first.file);
+    let next = outer.iter().find(|frame| frame.file != first.file || frame.is_interlaps());
     (!next.is_some_and(|next| next.is_interlaps())).then(|| (first.file.clone(), first.line))
 }
 
@@ -240,7 +242,8 @@ extern \"C\" long run() { return stack.pop() + 1; }
         let frame = |text: &&str| {
             let (file, line) = text.rsplit_once(':').expect("a line");
             let line = line.parse().expect("a number");
-            Frame { symbol: "f".to_string(), file: PathBuf::from(file), line }
+            let (symbol, file) = file.split_once('@').unwrap_or(("f", file));
+            Frame { symbol: symbol.to_string(), file: PathBuf::from(file), line }
         };
         lines.iter().map(frame).collect()
     }
@@ -258,6 +261,8 @@ extern \"C\" long run() { return stack.pop() + 1; }
         assert_eq!(frames(&ours), Some("/l/list.h:4".to_string()));
         assert_eq!(frames(&["/l/list.h:4", "/me/adapter.cpp:5", "/il/interlap.hpp:6"]), None);
         assert_eq!(frames(&["/l/list.h:4", "/il/interlap.hpp:6"]), None);
+        let in_c = ["/l/list.h:4", "/me/adapter.c:5", "interlap_calls@/me/adapter.c:9"];
+        assert_eq!(frames(&in_c), None);
         assert_eq!(frames(&["/l/list.h:4"]), None);
         // A constructor that a header of the compiler calls.
         let construct = "/usr/include/c++/12/bits/stl_construct.h:119";
@@ -278,6 +283,11 @@ extern \"C\" long run() { return stack.pop() + 1; }
         assert_eq!(from(&["/me/a.cpp:2", "/me/a.cpp:30", "/il/interlap.hpp:6"]), None);
         let helper = ["/me/a.cpp:2", "/me/a.cpp:9", "/me/a.cpp:30", "/il/interlap.hpp:6"];
         assert_eq!(from(&helper), Some(9));
+        // In C, a line of the adapter itself does.
+        let caller = "interlap_calls@/me/a.c:50";
+        assert_eq!(from(&["/me/a.c:30", caller]), None);
+        assert_eq!(from(&["/me/a.c:2", "/me/a.c:30", caller]), None);
+        assert_eq!(from(&["/me/a.c:2", "/me/a.c:9", "/me/a.c:30", caller]), Some(9));
         assert_eq!(from(&["/l/list.h:2"]), None);
     }
 }

@@ -104,7 +104,7 @@ pub struct Build {
     pub needs_libatomic: bool,
     /// Flags for code that calls hooks.
     pub hooks: Vec<&'static str>,
-    /// The directory of interlap.h and interlap.hpp.
+    /// The directory of interlap.h and the headers that make it easier to use.
     pub contract: PathBuf,
 }
 
@@ -149,7 +149,11 @@ impl<'a> Material<'a> {
             );
         }
         let source = Source::read(&build.adapter)?;
-        let contract = ["interlap.h", "interlap.hpp"].map(|name| -> Result<Written> {
+        let of_language = match Language::from_path(&build.adapter)? {
+            Language::C => "interlap_c.h",
+            Language::Cpp => "interlap.hpp",
+        };
+        let contract = ["interlap.h", of_language].map(|name| -> Result<Written> {
             let text = std::fs::read_to_string(build.contract.join(name))?;
             Ok((Path::new(CONTRACT).join(name), text))
         });

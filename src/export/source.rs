@@ -79,7 +79,7 @@ fn header_beside(line: &str, file: &Path) -> Option<PathBuf> {
 }
 
 fn is_contract(name: &str) -> bool {
-    matches!(name.rsplit('/').next(), Some("interlap.h" | "interlap.hpp"))
+    matches!(name.rsplit('/').next(), Some("interlap.h" | "interlap.hpp" | "interlap_c.h"))
 }
 
 #[cfg(test)]

@@ -171,9 +171,10 @@ impl Place {
         self.within.as_deref()
     }
 
-    /// Whether it lies in interlap's own header, which calls the target.
+    /// Whether it lies in a header of interlap, which calls the target.
     pub fn is_of_interlap(&self) -> bool {
-        self.in_library().file.file_name().is_some_and(|name| name == "interlap.hpp")
+        let name = self.in_library().file.file_name();
+        name.is_some_and(|name| name == "interlap.hpp" || name == "interlap_c.h")
     }
 
     /// The line that people look for: the library's line that calls a wrapper, or the line itself.

@@ -39,7 +39,7 @@ impl Place {
     fn toolchain_in(folder: &Path) -> Toolchain {
         let cache = Cache::at(folder.join("the cache")).expect("cache");
         let toolchain = Toolchain::new(cache, Sources::EMBEDDED).expect("toolchain");
-        for header in ["interlap.h", "interlap.hpp"] {
+        for header in ["interlap.h", "interlap.hpp", "interlap_c.h"] {
             settle(&toolchain.tree().ffi().join(header));
         }
         toolchain
@@ -277,6 +277,31 @@ fn paths_may_have_spaces_and_make_characters() {
     assert!(place.compile(&request).cached);
     place.write("a $ #b/near.hpp", "#define NEAR \"two\"\n");
     assert!(contains(&place.compile(&request).library, "two"));
+}
+
+#[test]
+fn templates_in_c_of_every_family_compile() {
+    let place = Place::new();
+    for family in Sources::EMBEDDED.templates("c") {
+        let template = Sources::EMBEDDED.template(family, "c").expect("listed");
+        place.write(&format!("{family}.c"), template);
+        let compiled = place.compile(&place.request(&format!("{family}.c")));
+        assert_eq!(compiled.warnings, "", "{family}");
+    }
+    // A function with other parameters, and a name that is none.
+    let template = Sources::EMBEDDED.template("stack", "c").expect("there");
+    for (right, wrong, word) in [
+        (
+            "push(struct stack *stack, int64_t value)",
+            "push(struct stack *s, int *v)",
+            "incompatible",
+        ),
+        (".pop = pop", ".popp = pop", "no member named"),
+    ] {
+        place.write("wrong.c", &template.replace(right, wrong));
+        let error = place.error(&place.request("wrong.c")).to_string();
+        assert!(error.contains(word), "{error}");
+    }
 }
 
 #[test]

@@ -200,6 +200,18 @@ fn new_adapters_of_every_family_run_at_once() {
     }
 }
 
+/// `compile::` compiles those of the other families.
+#[test]
+fn new_adapters_in_c_run_at_once() {
+    let tool = Tool::new();
+    for family in ["kv", "store"] {
+        let name = format!("my_{family}");
+        tool.call("new --c").arg(family).arg(&name).expect(0, &[&format!("{name}.c")]);
+        tool.fuzz(&format!("{name}.c")).rounds(60).expect(0, &[NOTHING_FOUND]);
+    }
+    assert_eq!(ledger(&tool).statistics.rounds, 60);
+}
+
 #[test]
 fn every_bundled_target_is_listed_with_its_guarantee() {
     let answer = Tool::new().call("targets --json").expect(0, &[]);

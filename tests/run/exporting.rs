@@ -249,26 +249,15 @@ int64_t tiny_add(_Atomic int64_t *value, int64_t amount) {
 
 /// Its adapter in C.
 const COUNTER: &str = "// interlap: source tiny.c
-#include <interlap.h>
-#include <stdlib.h>
-struct counter { _Atomic int64_t value; };
-int64_t tiny_add(_Atomic int64_t *value, int64_t amount);
-static void *create(const il_config *config) {
-    (void)config;
-    return calloc(1, sizeof(struct counter));
-}
-static void destroy(void *structure) { free(structure); }
-static void call(void *structure, void *local, il_call *c) {
-    struct counter *counter = structure;
-    (void)local;
-    c->results[0] = tiny_add(&counter->value, c->op == IL_COUNTER_ADD ? c->args[0] : 0);
-    c->result_count = 1;
-}
-static const il_operation operations[] = {{IL_COUNTER_ADD, 0}, {IL_COUNTER_READ, 0}};
-static const il_target target = {.abi_version = IL_ABI_VERSION, .struct_size = sizeof(il_target),
-    .library = \"a counter\", .version = \"1.2\", .model = \"counter\", .operations = operations,
-    .operation_count = 2, .create = create, .destroy = destroy, .call = call};
-const il_target *interlap_target(void) { return &target; }
+#include <interlap_c.h>
+typedef _Atomic int64_t counter;
+int64_t tiny_add(counter *value, int64_t amount);
+static counter *create(void) { return calloc(1, sizeof(counter)); }
+static void destroy(counter *it) { free((void *)it); }
+static void add(counter *it, int64_t amount, int64_t *before) { *before = tiny_add(it, amount); }
+static int64_t get(counter *it) { return tiny_add(it, 0); }
+INTERLAP_COUNTER(counter, .create = create, .destroy = destroy, .add = add, .read = get,
+                 .library = \"a counter\", .version = \"1.2\")
 ";
 
 #[test]

@@ -129,6 +129,7 @@ Examples:
 const NEW_EXAMPLES: &str = "\
 Examples:
   interlap new queue my_queue       writes my_queue.cpp; then: interlap fuzz my_queue.cpp
+  interlap new --c queue my_queue   writes my_queue.c, for headers that do not compile as C++
 Families: queue, stack, deque, set, range-set, map, register, priority-queue, counter, log, kv,
 store (transactions)";
 
@@ -418,8 +419,11 @@ pub struct New {
     /// Kind of structure: queue, stack, deque, set, range-set, map, register, priority-queue,
     /// counter, log, kv, store (transactions)
     pub family: String,
-    /// Name of the target; the file is NAME.cpp
+    /// Name of the target; the file is NAME.cpp, with --c NAME.c
     pub name: String,
+    /// Write it in C
+    #[arg(long)]
+    pub c: bool,
     /// Directory to write it in
     #[arg(long, default_value = ".")]
     pub dir: PathBuf,

@@ -9,7 +9,7 @@ use super::fuzz::chosen_rr;
 use super::print_json;
 use crate::adapter::availability::{MissingHeader, missing_headers};
 use crate::adapter::catalog::{Adapter, Origin};
-use crate::adapter::compile::Request;
+use crate::adapter::compile::{Language, Request};
 use crate::adapter::scaffold;
 use crate::cli::arguments;
 use crate::cli::arguments::{Format, New};
@@ -80,7 +80,8 @@ fn rows(target: &Listed) -> Vec<[String; 3]> {
 }
 
 pub fn new(args: &New, out: &mut Output) -> Result<Outcome> {
-    let path = scaffold::new_adapter(&args.family, &args.name, &args.dir)?;
+    let language = if args.c { Language::C } else { Language::Cpp };
+    let path = scaffold::new_adapter(language, &args.family, &args.name, &args.dir)?;
     let path = path.display();
     writeln!(out, "Wrote {path}. It runs as it is:\n\n  interlap fuzz {path}\n");
     writeln!(out, "Then put your structure in the place of the one in it.");
