@@ -82,6 +82,8 @@ deps:
 	oldest=$$(printf '%s\n%s\n' "$$have" $(RUST_MIN) | sort -V | head -n1); \
 	if [ "$$oldest" != $(RUST_MIN) ]; then \
 	  echo "interlap needs Rust $(RUST_MIN) or newer (found: $${have:-none}). Run:"; \
+	  command -v curl >/dev/null || \
+	    echo "  apt-get install -y --no-install-recommends curl ca-certificates   # as root"; \
 	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y && . ~/.cargo/env"; \
 	  exit 1; \
 	fi

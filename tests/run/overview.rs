@@ -245,9 +245,8 @@ fn an_interrupted_run_has_its_page() {
     assert!(lines.by_ref().any(|line| line.is_ok_and(|line| line.contains(CHECKED_AGAINST))));
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(tool.read("run.html"), "what was there", "until the run is over");
-    let pid = run.id().to_string();
-    let kill = std::process::Command::new("kill").args(["-INT", &pid]).status();
-    assert!(kill.expect("kill starts").success());
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
     lines.for_each(drop);
     let answer = Answer::from_output(run.wait_with_output().expect("it ends"));
     assert!(answer.all().contains("run.html: the page of this run"), "{}", answer.all());

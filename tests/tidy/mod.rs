@@ -203,6 +203,21 @@ fn only_the_harness_is_unsafe() {
     }
 }
 
+/// Programs that the smallest Debian has, or that come with a package of the Makefile.
+const PROGRAMS: [&str; 10] =
+    ["c++", "cc", "cp", "dpkg-query", "g++", "gdb", "node", "setarch", "sh", "sleep"];
+
+#[test]
+fn only_programs_that_are_there_are_started() {
+    for (path, text) in rust_sources() {
+        for program in text.split("Command::new(\"").skip(1).filter_map(|rest| rest.split_once('"'))
+        {
+            let is_empty = program.0.is_empty();
+            assert!(is_empty || PROGRAMS.contains(&program.0), "{path:?}: {}", program.0);
+        }
+    }
+}
+
 #[test]
 fn functions_files_and_lines_are_short() {
     let mut wrong = Vec::new();
