@@ -51,7 +51,7 @@ impl Samples {
 
 /// Prints the figures of a target that offers an operation without arguments, as JSON.
 pub fn run(library: &Path) -> Result<(), String> {
-    let target = Target::load(library)?;
+    let target = Target::load(library).map_err(|problem| problem.to_string())?;
     let (clock, info) = Clock::choose(plan::Clock::Auto);
     let structure = target.create(Path::new("/nonexistent"), 0, 1, 0)?;
     let local = structure.enter(0);

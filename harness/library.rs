@@ -8,7 +8,7 @@ use std::ptr;
 
 use interlap::core::operation::Op;
 use interlap::model::Spec;
-use interlap::trace::frame::TargetInfo;
+use interlap::trace::frame::{Problem, ProblemKind, TargetInfo};
 
 #[allow(non_camel_case_types, non_upper_case_globals, dead_code)]
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
@@ -54,15 +54,20 @@ pub struct Functions {
 }
 
 /// The loader's message, with a remedy where there is one.
-fn explain(error: &dyn std::error::Error) -> String {
+fn explain(error: &dyn std::error::Error) -> Problem {
     let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    if let Some((_, symbol)) = text.split_once("undefined symbol: ") {
+        let what = symbol.split([',', ' ']).next().unwrap_or(symbol).to_string();
+        return Problem { kind: ProblemKind::Undefined, what };
+    }
     match lacks_static_storage(&text) {
         true => format!(
-            "{text}; set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=262144 in the environment, \
-             or a larger number"
+            "cannot be loaded: {text}; set GLIBC_TUNABLES=glibc.rtld.optional_static_tls=262144 in \
+             the environment, or a larger number"
         ),
-        false => text,
+        false => format!("cannot be loaded: {text}"),
     }
+    .into()
 }
 
 /// Whether a library could not be loaded because it needs static thread-local storage, of which a
@@ -70,6 +75,9 @@ fn explain(error: &dyn std::error::Error) -> String {
 pub fn lacks_static_storage(problem: &str) -> bool {
     problem.contains("static TLS block")
 }
+
+const NO_TARGET: &str = "does not export interlap_target(); end the adapter with \
+                         INTERLAP_TARGET(Class), or in C with a macro of interlap_c.h";
 
 /// A loaded target. Never unloaded: threads may have destructors of it yet to run.
 pub struct Target {
@@ -80,23 +88,22 @@ pub struct Target {
 
 impl Target {
     /// Loads a library and checks its description.
-    pub fn load(path: &Path) -> Result<Target, String> {
+    pub fn load(path: &Path) -> Result<Target, Problem> {
         use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
         // SAFETY: loading runs the library's constructors, which is what the user asked for; a
         // crash in them is caught like any other crash of the target.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|error| format!("cannot be loaded: {}", explain(&error)))?;
+            .map_err(|error| explain(&error))?;
         type Entry = unsafe extern "C" fn() -> *const abi::il_target;
         // SAFETY: the symbol has this type by the contract of interlap.h.
-        let entry: Symbol<Entry> = unsafe { library.get(b"interlap_target\0") }.map_err(
-            |_| "does not export interlap_target(); end the adapter with INTERLAP_TARGET(Class)",
-        )?;
+        let entry: Symbol<Entry> =
+            unsafe { library.get(b"interlap_target\0") }.map_err(|_| NO_TARGET.to_string())?;
         // SAFETY: interlap_target takes nothing and returns a pointer.
         let description = unsafe { entry() };
         std::mem::forget(library);
         // SAFETY: non-null as checked inside; it points to a description that lives as long as
         // the library, which is never unloaded.
-        unsafe { Target::check(description) }
+        Ok(unsafe { Target::check(description) }?)
     }
 
     /// # Safety

@@ -26,17 +26,18 @@ const LIBRARY_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A file or folder could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}{}", path.display(), advice(source))]
+#[error("{}: {cause}{}", path.display(), advice(cause))]
 pub struct IoError {
     pub path: PathBuf,
-    pub source: io::Error,
+    /// Part of the message, so that it is not the error's source, too: it would be printed twice.
+    pub cause: io::Error,
 }
 
 impl IoError {
     /// For `map_err`: adds the path, which the system's error lacks.
     pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> IoError {
         let path = path.into();
-        move |source| IoError { path, source }
+        move |cause| IoError { path, cause }
     }
 }
 
@@ -106,7 +107,7 @@ impl Cache {
         let metadata = fs::symlink_metadata(&root).map_err(IoError::at(&root))?;
         if metadata.uid() != user || !metadata.is_dir() || metadata.mode() & 0o022 != 0 {
             let reason = "belongs to somebody else or can be written by others";
-            return Err(IoError { path: root, source: io::Error::other(reason) });
+            return Err(IoError { path: root, cause: io::Error::other(reason) });
         }
         Cache::at(root)
     }
@@ -189,6 +190,12 @@ fn is_of_library(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_systems_error_is_said_once() {
+        let error = anyhow::Error::from(IoError::at("a.cpp")(io::Error::other("gone")));
+        assert_eq!(format!("{error:#}"), "a.cpp: gone");
+    }
 
     fn located(variables: &[(&str, &Path)]) -> Result<Cache, IoError> {
         Cache::from_environment(|name| {

@@ -40,6 +40,8 @@ pub enum FindError {
          to start from", path.display()
     )]
     NotASource { path: PathBuf },
+    #[error("no file {}; `interlap new` writes an adapter to start from", path.display())]
+    NoFile { path: PathBuf },
     #[error(transparent)]
     Io(#[from] IoError),
 }
@@ -107,6 +109,9 @@ impl Catalog {
 
 fn user_adapter(path: &Path) -> Result<Adapter, FindError> {
     Language::from_path(path).map_err(|_| FindError::NotASource { path: path.to_path_buf() })?;
+    if !path.exists() {
+        return Err(FindError::NoFile { path: path.to_path_buf() });
+    }
     let text = fs::read(path).map_err(IoError::at(path))?;
     let source = fs::canonicalize(path).map_err(IoError::at(path))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -177,7 +182,7 @@ mod tests {
         let path = folder.path().join("mine.cc");
         let name = path.to_str().expect("UTF-8");
         let error = catalog.find(name).expect_err("not yet there");
-        assert!(matches!(error, FindError::Io(_)), "{error}");
+        assert!(matches!(error, FindError::NoFile { .. }), "{error}");
         fs::write(&path, "// My own.\nstatic constexpr auto model = \"lifo\";").expect("write");
         let found = catalog.find(name).expect("there");
         assert_eq!((found.name.as_str(), found.origin), ("mine", Origin::User));

@@ -11,6 +11,6 @@
 
 pub mod debug_file;
 pub mod members;
-mod names;
+pub mod names;
 pub mod symbols;
 pub mod uninstrumented;

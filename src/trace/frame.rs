@@ -207,6 +207,8 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The adapter broke its contract or cannot be used.
     Adapter,
+    /// The adapter's library cannot be loaded: nothing defines the symbol that `what` is.
+    Undefined,
     /// The controlled engine cannot control this target; the native engine may run it.
     Uncontrolled,
 }
@@ -229,6 +231,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.kind {
             ProblemKind::Adapter => f.write_str(&self.what),
+            ProblemKind::Undefined => write!(f, "undefined symbol: {}", self.what),
             ProblemKind::Uncontrolled => write!(f, "cannot control: {}", self.what),
         }
     }

@@ -30,6 +30,15 @@ fn an_adapter_without_the_symbol_is_refused() {
     Tool::new().fuzz_text("none.cpp", &text).within("5s").expect(2, &["INTERLAP_TARGET(Class)"]);
 }
 
+/// Under the controlled engine the loader notices, which knows one mangled name.
+#[test]
+fn a_forgotten_library_is_hinted_at() {
+    let text = QUEUE.replace("struct Queue {", "namespace hp { void pass(int); }\nstruct Queue {");
+    let text = text.replace("/*ENQUEUE*/", "hp::pass(1);");
+    let words = ["nothing defines hp::pass;", "pass -l NAME", "// interlap: source"];
+    Tool::new().fuzz_text("forgotten.cpp", &text).within("5s").expect(2, &words);
+}
+
 #[test]
 fn an_unknown_model_is_refused_with_the_known_ones() {
     let text = member("static constexpr auto model = \"bag\";");

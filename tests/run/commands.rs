@@ -242,7 +242,7 @@ fn doctor_describes_the_clock() {
 fn mistakes_on_the_command_line_are_explained() {
     let tool = Tool::new();
     tool.fuzz("moodycaml").expect(2, &["did you mean moodycamel"]);
-    tool.fuzz("absent.cpp").expect(2, &["absent.cpp"]);
+    tool.fuzz("absent.cpp").expect(2, &["no file absent.cpp; `interlap new` writes"]);
     tool.fuzz("ring_spsc").within("soon").expect(2, &["30s, 10m or 2h"]);
     tool.fuzz("ring_spsc").with("--weight pop=1").within("1s").expect(2, &["no operation 'pop'"]);
     tool.replay("nowhere").expect(2, &["name a directory that `interlap fuzz` wrote"]);

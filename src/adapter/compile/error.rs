@@ -57,14 +57,26 @@ pub(super) fn diagnose(output: String, command: String, status: ExitStatus) -> E
     Error::Failed { output, command, status }
 }
 
-/// The advice for undefined symbols: their names do not say which library is missing.
-fn advice(output: &str) -> &'static str {
-    match ["undefined reference to", "undefined symbol"].iter().any(|mark| output.contains(mark)) {
-        true => {
-            "\na library is missing: pass -l NAME, or write a line `// interlap: -lNAME` into \
-             the comment at the top of the adapter"
+/// What to do about undefined symbols: their names do not say which library is missing.
+pub const MISSING_DEFINITION: &str = "\
+    a library is missing: pass -l NAME, or write a line `// interlap: -lNAME` into the comment at \
+    the top of the adapter; or have its sources compiled along, by a line \
+    `// interlap: source ../src/NAME.cpp`";
+
+/// What to do about an archive or an object that cannot be part of a shared library.
+const NOT_PIC: &str = "\
+    what is linked here becomes a shared library, so that an archive or an object must be compiled \
+    with -fPIC. Compile it so, or link the library's .so, or have its sources compiled along, with \
+    hooks of the controlled engine, by a line `// interlap: source ../src/NAME.cpp`";
+
+fn advice(output: &str) -> String {
+    let says = |mark: &str| output.contains(mark);
+    match () {
+        _ if says("recompile with -fPIC") => format!("\n{NOT_PIC}"),
+        _ if says("undefined reference to") || says("undefined symbol") => {
+            format!("\n{MISSING_DEFINITION}")
         }
-        false => "",
+        _ => String::new(),
     }
 }
 
@@ -151,6 +163,11 @@ mod tests {
         assert!(error.to_string().starts_with("q.cpp:1: error: no\n"));
         assert!(error.to_string().ends_with("g++ 'a b.cpp'"), "{error}");
         let error = diagnosed("q.cpp:3: undefined reference to `cds_init'");
-        assert!(error.to_string().contains("// interlap: -lNAME"), "{error}");
+        assert!(error.to_string().ends_with(MISSING_DEFINITION), "{error}");
+        let error = diagnosed(
+            "/usr/bin/ld: x.a(x.o): relocation R_X86_64_32 against `.rodata' can not be used when \
+             making a shared object; recompile with -fPIC",
+        );
+        assert!(error.to_string().ends_with(NOT_PIC), "{error}");
     }
 }

@@ -17,6 +17,8 @@ use super::online_round::OnlineRound;
 use super::oversubscription::CallRates;
 use super::statistics::JobCounts;
 use super::{FailedAtLoad, Options, Uncontrolled, Warning};
+use crate::adapter::compile::MISSING_DEFINITION;
+use crate::binary::names;
 use crate::binary::symbols::SourceLines;
 use crate::check::{self, Exhausted, Limits, Verdict};
 use crate::core::history::History;
@@ -215,6 +217,11 @@ impl<'a> Worker<'a> {
                     ProblemKind::Adapter => {
                         bail!("adapter {}: {problem}", self.options.plan.build.adapter)
                     }
+                    ProblemKind::Undefined => bail!(
+                        "adapter {}: nothing defines {}; {MISSING_DEFINITION}",
+                        self.options.plan.build.adapter,
+                        names::readable(&problem.what)
+                    ),
                 },
                 Event::Bye(Bye { next_round, grown }) => {
                     if let Some(growth) = grown {
