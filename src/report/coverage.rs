@@ -6,13 +6,18 @@ use crate::fuzz::{Coverage, Grown};
 
 const HEAD: [&str; 5] = ["policy", "rounds", "findings", "schedules", "in last 10 s"];
 
-/// ", 1200 schedules (+30/10 s), 80 pairs (+0/10 s)", for the end of a line.
+/// ", 1200 schedules (+30/10 s), 80 pairs (+0/10 s)", for the end of a line. No pairs are not worth
+/// a word.
 pub fn in_line(coverage: &Coverage) -> String {
     let grown = |Grown { total, recent }: Grown, name: &str| {
         let recent = recent.map(|n| format!(" (+{}/10 s)", short(n as f64))).unwrap_or_default();
         format!(", {} {name}{recent}", short(total as f64))
     };
-    grown(coverage.schedules, "schedules") + &grown(coverage.pairs, "pairs")
+    let pairs = match coverage.pairs.total {
+        0 => String::new(),
+        _ => grown(coverage.pairs, "pairs"),
+    };
+    grown(coverage.schedules, "schedules") + &pairs
 }
 
 /// A line for each policy, and one for all.
@@ -85,6 +90,8 @@ mod tests {
             waits: 0,
         };
         assert_eq!(in_line(&coverage), ", 900 schedules (+0/10 s), 40 pairs (+0/10 s)");
+        let none = Coverage { pairs: Grown::default(), ..coverage.clone() };
+        assert_eq!(in_line(&none), ", 900 schedules (+0/10 s)");
         let expected = "
   policy  rounds  findings  schedules  in last 10 s
   pct:3     2000         3        900             0

@@ -26,6 +26,17 @@ pub struct Progress {
     /// Which findings get one line now, because the caller reports them later.
     is_deferred: fn(&Stored) -> bool,
     deferred: Vec<String>,
+    telling: Telling,
+}
+
+/// How much findings are told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Telling {
+    /// Whole reports.
+    Whole,
+    /// The next one with its picture, those after it in a few lines.
+    First,
+    FewLines,
 }
 
 impl Progress {
@@ -41,7 +52,12 @@ impl Progress {
         bar.set_style(style.expect("a fixed template that is right"));
         let (last_line, is_deferred) = (Instant::now(), (|_| false) as fn(&Stored) -> bool);
         let deferred = Vec::new();
-        Progress { bar, plain, quiet, last_line, duration_max, is_deferred, deferred }
+        let telling = Telling::Whole;
+        Progress { bar, plain, quiet, last_line, duration_max, is_deferred, deferred, telling }
+    }
+
+    pub fn telling(self, telling: Telling) -> Progress {
+        Progress { telling, ..self }
     }
 
     /// Prints only a line for findings that the caller reports later.
@@ -53,16 +69,25 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// The names of the findings that got only a line.
-    pub fn deferred(self) -> Vec<String> {
-        self.deferred
+    /// The names of the findings that got only a line, and how they are to be told.
+    pub fn deferred(self) -> (Vec<String>, Telling) {
+        (self.deferred, self.telling)
     }
 
-    /// Prints the whole report of a finding.
+    /// Tells of a finding.
     pub fn report(&mut self, stored: &Stored) {
-        if !self.quiet {
-            self.say(&format!("\n{}", text::render(stored)));
+        if self.quiet {
+            return;
         }
+        let words = match self.telling {
+            Telling::Whole => text::render(stored),
+            Telling::First => text::brief(stored),
+            Telling::FewLines => text::in_few_lines(stored),
+        };
+        if self.telling == Telling::First {
+            self.telling = Telling::FewLines;
+        }
+        self.say(&format!("\n{words}"));
     }
 
     /// Prints a line of progress, not too often.

@@ -22,13 +22,13 @@ use crate::fuzz::{Ending, Point, Statistics, Summary};
 use crate::report::explanation::undecided;
 use crate::trace::frame::TargetInfo;
 
-/// The run in a few lines.
-pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
+/// The run in a few lines; if it is to be whole, with a table of the policies.
+pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan, is_whole: bool) -> String {
     let mut text = match untested(summary) {
         Some(why) => format!("{why}\n"),
         None => String::new(),
     };
-    text += &numbers(ledger, !summary.findings.is_empty());
+    text += &numbers(ledger, !summary.findings.is_empty(), is_whole);
     let mut line = |words: String| writeln!(text, "{words}").expect("writing to a string");
     for (reason, rounds) in &summary.statistics.inconclusive {
         line(format!("not decided in {rounds} rounds: {}", undecided::reason(reason)));
@@ -49,11 +49,13 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan) -> String {
 
 /// The numbers of one or several runs: rounds, coverage, and what was exercised. What was not
 /// exercised is listed only if nothing was found.
-pub fn numbers(ledger: &Ledger, has_findings: bool) -> String {
+pub fn numbers(ledger: &Ledger, has_findings: bool, with_policies: bool) -> String {
     let statistics = &ledger.statistics;
     let mut text = format!("{}\n", summary_line(statistics));
     if let Some(covered) = &statistics.coverage {
-        text += &format!("{}\n", coverage::table(covered).trim_end());
+        if with_policies {
+            text += &format!("{}\n", coverage::table(covered).trim_end());
+        }
         coverage::remarks(covered).iter().for_each(|remark| text += &format!("{remark}\n"));
     }
     text + &exercised(ledger, has_findings)

@@ -20,16 +20,62 @@ use crate::trace::frame::TargetInfo;
 const RULE: &str =
     "════════════════════════════════════════════════════════════════════════════════";
 
+/// Most rows of the table in a brief report.
+const BRIEF_ROWS_MAX: usize = 14;
+
 /// The whole report.
 pub fn render(stored: &Stored) -> String {
     let finding = &stored.finding;
-    let (target, plan) = (&stored.hello.target, &finding.plan);
+    let subject = subject(&finding.plan, &stored.hello.target, &finding.model);
+    let partials = match &finding.what {
+        Failure::Violation { partials: Some(partials), .. } => {
+            let history = &stored.round.history;
+            explanation::partials::text(partials, history, &Interner::default()) + "\n"
+        }
+        _ => String::new(),
+    };
+    let table = table(stored, interleaving::ROWS_MAX, "`interlap explain --all` has all");
+    format!("{subject}\n{}{partials}{table}{}", verdict(stored), block(stored))
+}
+
+/// The report of the first finding of a run: the verdict, the picture, a short table, and where the
+/// rest is.
+pub fn brief(stored: &Stored) -> String {
+    let directory = quoted(&stored.directory.display().to_string());
+    let mut facts = about(stored);
+    facts.push(("Whole report".into(), format!("interlap show {directory}")));
+    let facts: Vec<_> = facts.into_iter().map(|(name, value)| [name, value]).collect();
+    let table = table(stored, BRIEF_ROWS_MAX, "the whole report has more");
+    let verdict = verdict(stored);
+    format!("{}{table}{}", verdict.trim_start(), columns::table(&facts, 0..0, ""))
+}
+
+/// A finding after the first one of a run, in a few lines.
+pub fn in_few_lines(stored: &Stored) -> String {
+    let finding = &stored.finding;
+    let directory = quoted(&stored.directory.display().to_string());
+    let what = match &finding.what {
+        Failure::Violation { .. } => explanation::of_finding(stored),
+        Failure::Fault { .. } => words::fault(&finding.what),
+    };
+    let size = finding.shrunk.as_ref().map(|shrunk| format!(" In {}.", shrunk.size));
+    let doubt = match finding.confirmed {
+        Some(false) => " NOT reproduced in a fresh process.",
+        _ => "",
+    };
+    let size = size.unwrap_or_default();
+    let words = wrap(&format!("{}: {}. {what}{size}{doubt}", finding.name, finding.signature));
+    format!("{words}\n  interlap show {directory}")
+}
+
+/// What was found, and the picture.
+fn verdict(stored: &Stored) -> String {
+    let finding = &stored.finding;
     let mut text = String::new();
     let mut line = |words: String| {
         text.push_str(&words);
         text.push('\n');
     };
-    line(subject(plan, target, &finding.model));
     if finding.confirmed == Some(false) {
         line(String::new());
         line(wrap(&format!(
@@ -41,15 +87,11 @@ pub fn render(stored: &Stored) -> String {
     }
     line(String::new());
     match &finding.what {
-        Failure::Violation { rule, partials, .. } => {
+        Failure::Violation { rule, .. } => {
             line(format!("{UNEXPLAINED} ({rule})."));
             line(wrap(&explanation::of_finding(stored)));
             line(String::new());
             line(picture(stored));
-            if let Some(partials) = partials {
-                let history = &stored.round.history;
-                line(explanation::partials::text(partials, history, &Interner::default()));
-            }
         }
         Failure::Fault { message, .. } => {
             line(wrap(&words::fault(&finding.what)));
@@ -64,25 +106,26 @@ pub fn render(stored: &Stored) -> String {
             }
         }
     }
-    if let Some(table) = &stored.interleaving {
-        let drain = stored.round.history.drain;
-        let all = "`interlap explain --all` has all";
-        text += &format!("{HOW_IT_WENT} (what other threads can notice; {all}):\n\n");
-        text += &interleaving::key(table);
-        text += &interleaving::draw(table, drain, false, interleaving::ROWS_MAX);
-        text.push('\n');
-    }
-    text + &block(stored)
+    text
 }
 
-/// One line for a finding that is reported in full once it is shrunk.
+/// What the threads did in at most so many rows, and who has the others.
+fn table(stored: &Stored, rows_max: usize, others: &str) -> String {
+    let Some(table) = &stored.interleaving else { return String::new() };
+    let mut text = format!("{HOW_IT_WENT} (what other threads can notice; {others}):\n\n");
+    text += &interleaving::key(table);
+    text += &interleaving::draw(table, stored.round.history.drain, false, rows_max);
+    text + "\n"
+}
+
+/// One line for a finding that is reported once it is shrunk.
 pub fn one_line(stored: &Stored) -> String {
     let (finding, round) = (&stored.finding, &stored.round);
     let (calls, threads) = (round.history.len(), round.start.threads);
     let directory = quoted(&stored.directory.display().to_string());
     format!(
-        "found after {}: {}, in {calls} calls of {threads} threads; reported in full once \
-         it is smaller (as it is: interlap show {directory})",
+        "found after {}: {}, in {calls} calls of {threads} threads; reported once it is smaller \
+         (as it is: interlap show {directory})",
         time(finding.after_seconds),
         finding.signature
     )
@@ -111,8 +154,11 @@ fn block(stored: &Stored) -> String {
 /// The facts of a finding and what to do next, as names and values. A value without a name
 /// continues the one before.
 pub fn facts(stored: &Stored) -> Vec<(String, String)> {
+    [about(stored), what_next(stored)].concat()
+}
+
+fn about(stored: &Stored) -> Vec<(String, String)> {
     let finding = &stored.finding;
-    let directory = quoted(&stored.directory.display().to_string());
     let round = &stored.round.start;
     let (threads, operations) = (round.threads, stored.round.history.len());
     let mut facts = Vec::new();
@@ -141,6 +187,14 @@ pub fn facts(stored: &Stored) -> Vec<(String, String)> {
         row("Confirmed", format!("Shown {measured}:"));
         row("", measured.certainty());
     }
+    facts
+}
+
+fn what_next(stored: &Stored) -> Vec<(String, String)> {
+    let finding = &stored.finding;
+    let directory = quoted(&stored.directory.display().to_string());
+    let mut facts = Vec::new();
+    let mut row = |name: &str, value: String| facts.push((name.to_string(), value));
     let again = match finding.plan.engine {
         Engine::Controlled => "that round alone, the same each time",
         Engine::Rr => "the recording, the same each time",

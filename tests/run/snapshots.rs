@@ -2,6 +2,8 @@
 //! snapshots` writes them anew: review the changes.
 
 use expect_test::expect_file;
+use interlap::finding::Stored;
+use interlap::report::text;
 
 use super::tool::{Tool, read};
 
@@ -73,6 +75,9 @@ fn the_report_of_a_violation() {
     ] {
         expected.assert_eq(&printed(&tool, &line));
     }
+    let stored = Stored::load(&tool.path(&finding)).expect("a finding");
+    let told = [text::brief(&stored), text::in_few_lines(&stored)].join("\n\n");
+    expect_file!["../data/snapshots/brief.txt"].assert_eq(&words(&tool, &told));
     printed(&tool, &format!("export {finding} --no-try"));
     let export = tool.path(&finding).join("export");
     for (file, expected) in [
@@ -81,6 +86,22 @@ fn the_report_of_a_violation() {
     ] {
         expected.assert_eq(&words(&tool, &read(export.join(file))));
     }
+}
+
+/// A register with a second bug: of two calls at once, one read fails.
+#[test]
+fn a_run_shows_its_first_finding_and_tells_of_the_others_in_a_few_lines() {
+    let tool = Tool::new();
+    let fails = "if (inside++ > 0) throw 1; int64_t now = word.load(); inside--; return now;";
+    let adapter = REGISTER.replace("return word.load();", fails);
+    let adapter = adapter.replace("word{0};", "word{0}; std::atomic<int> inside{0};");
+    let run = tool.fuzz_text("register.cpp", &adapter).controlled().rounds(2000).jobs(1);
+    let run = run.findings(2).briefly();
+    let answer = run.expect(1, &[]);
+    let count = |words: &str| answer.err.matches(words).count();
+    let (pictures, commands) = (count("Time runs to the right"), count("interlap show "));
+    assert_eq!((pictures, commands), (1, 2), "{}", answer.all());
+    assert!(!answer.all().contains("policy"), "{}", answer.all());
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Tool {
 pub struct Call<'a> {
     tool: &'a Tool,
     args: Vec<OsString>,
+    /// Whether `fuzz` prints what it prints by default, and not all.
+    is_brief: bool,
 }
 
 /// Exit status and output of a call, and the findings' directories below its `--out`.
@@ -89,7 +91,7 @@ impl Tool {
 
     /// Any command line; spaces separate its words.
     pub fn call(&self, line: &str) -> Call<'_> {
-        Call { tool: self, args: Vec::new() }.with(line)
+        Call { tool: self, args: Vec::new(), is_brief: false }.with(line)
     }
 
     commands!(fuzz check replay shrink explain export show);
@@ -204,6 +206,10 @@ impl Call<'_> {
         self.args(["--shrink", time])
     }
 
+    pub fn briefly(self) -> Self {
+        Call { is_brief: true, ..self }
+    }
+
     pub fn out(self, folder: impl AsRef<OsStr>) -> Self {
         self.arg("--out").arg(folder)
     }
@@ -220,6 +226,9 @@ impl Call<'_> {
             if fuzzes && !self.args.iter().any(|arg| arg == option) {
                 command.args([option, value]);
             }
+        }
+        if fuzzes && !self.is_brief {
+            command.arg("--verbose");
         }
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
         command.current_dir(self.tool.dir.path());

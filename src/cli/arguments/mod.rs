@@ -165,13 +165,18 @@ pub struct Fuzz {
     /// File for the history of every round, for `interlap check`
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Time to minimize each finding, on top of --for: fewer calls and, with the controlled engine,
-    /// fewer preemptions; a recording of rr with the other engines; 0: do not minimize
+    /// Time to minimize all findings together, on top of --for: fewer calls and, with the
+    /// controlled engine, fewer preemptions; a recording of rr with the other engines; 0: do not
+    /// minimize
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub shrink: Duration,
     /// Write a page of the run for a browser: what was exercised, what was not, how counts grew
     #[arg(long, value_name = "PAGE")]
     pub html: Option<PathBuf>,
+    /// Print the whole report of every finding, and what each scheduling policy did. Without it the
+    /// first finding is shown, the others come in a few lines
+    #[arg(short, long)]
+    pub verbose: bool,
     // Options with a heading come last: what follows them would stand under it.
     #[command(flatten)]
     pub control: Control,

@@ -30,7 +30,7 @@ use crate::fuzz::{self, Options, Summary};
 use crate::process::rr::{Rr, probe};
 use crate::report::directory;
 use crate::report::output::{Output, note, warning};
-use crate::report::progress::Progress;
+use crate::report::progress::{Progress, Telling};
 use crate::report::run;
 use crate::report::triage as listed;
 use crate::report::words;
@@ -56,20 +56,19 @@ fn find(
     let (adapters, began) = (Adapters::open()?, SystemTime::now());
     let (plan, stop) = (plan(args, &adapters)?, stop_flag()?);
     check_rr(&plan)?;
-    let attempt =
-        |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Vec<String>)> {
-            let leave_after =
-                args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
-            let options = options(args, plan, &adapters, &stop)?;
-            let left = args.run.duration.saturating_sub(spent.unwrap_or_default());
-            let (known, time) = (known.clone(), TimeLimit::of(left));
-            let options = Options { known, time, leave_after, ..options };
-            let (summary, left) = carry_out(args, &options)?;
-            Ok((options, summary, left))
-        };
+    let attempt = |plan: Plan, spent: Option<Duration>| -> Result<(Options, Summary, Left)> {
+        let leave_after =
+            args.workload.engine.leave_after(args.run.duration).filter(|_| spent.is_none());
+        let options = options(args, plan, &adapters, &stop)?;
+        let left = args.run.duration.saturating_sub(spent.unwrap_or_default());
+        let (known, time) = (known.clone(), TimeLimit::of(left));
+        let options = Options { known, time, leave_after, ..options };
+        let (summary, left) = carry_out(args, &options)?;
+        Ok((options, summary, left))
+    };
     let (options, mut summary, left) =
         args.workload.engine.run(plan, attempt, |why| warning!("{why}"))?;
-    shrink::findings(&mut summary, &options, args.shrink, &left, args.run.format.json);
+    shrink::findings(&mut summary, &options, args.shrink, left, args.run.format.json);
     mark_known(&mut summary, known);
     let mut ledger = Ledger::new(&summary, &options.plan, options.shard, options.jobs);
     let about = overview::circumstances(&summary, &options.plan, &adapters, began);
@@ -86,7 +85,7 @@ fn find(
     if args.run.format.json {
         print_json(out, &run::Json::new(&summary, &options.plan, &ledger))?;
     } else if !reports.take_stdout() {
-        write!(out, "{}", run::summary(&summary, &ledger, &options.plan));
+        write!(out, "{}", run::summary(&summary, &ledger, &options.plan, args.verbose));
         let seen = known::count_issues(summary.findings.iter().map(|stored| &stored.finding));
         let unseen = known.unseen(options.plan.target_name(), &seen);
         seen.iter().for_each(|known| writeln!(out, "{}", listed::issue_line(known)));
@@ -159,13 +158,17 @@ fn options(
     })
 }
 
-/// Runs the plan. Returns the summary, and the names of the findings still to be printed in full.
-fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Vec<String>)> {
+/// The names of the findings that are still to be told, and how.
+type Left = (Vec<String>, Telling);
+
+/// Runs the plan.
+fn carry_out(args: &arguments::Fuzz, options: &Options) -> Result<(Summary, Left)> {
     fuzz::check_directory(&options.directory)?;
     if !args.run.format.json {
         note!("{}", options.plan);
     }
-    let mut progress = Progress::new(options.time.most(), args.run.format.json);
+    let telling = if args.verbose { Telling::Whole } else { Telling::First };
+    let mut progress = Progress::new(options.time.most(), args.run.format.json).telling(telling);
     // A finding that is shrunk is printed after that.
     if !args.shrink.is_zero() {
         progress = progress.deferring(is_worthwhile);

@@ -117,7 +117,7 @@ fn keep(findings: &mut BTreeMap<Signature, Stored>, mut stored: Stored) {
 
 fn print(ledger: &Ledger, findings: &BTreeMap<Signature, Stored>, out: &mut Output) {
     let runs = ledger.parts.len();
-    let numbers = run::numbers(ledger, !findings.is_empty());
+    let numbers = run::numbers(ledger, !findings.is_empty(), true);
     write!(out, "{}, {runs} runs. {numbers}", ledger.target);
     let new = findings.values().filter(|stored| stored.finding.known.is_none());
     for (stored, first) in listed::pair_with_first(new.collect()) {

@@ -131,7 +131,7 @@ pub fn show(args: &arguments::Show, out: &mut Output) -> Result<Outcome> {
         writeln!(out, "{}: opens in any browser", path.display());
         return Ok(Outcome::NothingFound);
     }
-    write!(out, "{}. {}", ledger.target, run::numbers(&ledger, false));
+    write!(out, "{}. {}", ledger.target, run::numbers(&ledger, false, true));
     for stored in &findings {
         writeln!(out, "{}: {}", stored.directory.display(), stored.finding.signature);
     }

@@ -14,6 +14,7 @@ use super::{cross_engine, explain, print_json, stop_flag, trust};
 use crate::check::{self, Limits};
 use crate::cli::arguments;
 use crate::core::history::OperationId;
+use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{Engine, quoted};
 use crate::finding::{Finding, Stored};
@@ -21,7 +22,7 @@ use crate::fuzz::{Observer, Options, Summary, Warning};
 use crate::model::Spec;
 use crate::report::directory;
 use crate::report::output::Output;
-use crate::report::progress::Progress;
+use crate::report::progress::{Progress, Telling};
 use crate::report::text;
 use crate::shrink;
 
@@ -73,11 +74,11 @@ fn load(directory: &Path) -> Result<Stored> {
 }
 
 fn not_seen_again(stored: &Stored, budget: Duration) -> String {
-    let (name, seconds) = (&stored.finding.name, budget.as_secs_f64());
+    let (name, seconds) = (&stored.finding.name, time(budget.as_secs_f64()));
     match stored.finding.plan.engine {
         Engine::Native => format!(
             "{name} was not shrunk: neither its calls nor short rounds of its plan showed it \
-             often enough in {seconds} s to be counted. Nothing was changed; try longer: \
+             often enough in {seconds} to be counted. Nothing was changed; try longer: \
              interlap shrink {} --for 5m",
             quoted(&stored.directory.display().to_string())
         ),
@@ -88,20 +89,28 @@ fn not_seen_again(stored: &Stored, budget: Duration) -> String {
     }
 }
 
-/// Shrinks the findings of a run, together for at most `budget` times their number, and prints
-/// them. One that cannot be shrunk stays as it is, and so does a recording. Those in `left`, which
-/// were not printed when they were found, are printed in any case.
+/// The next finding's share of the time that is left for so many: what one does not need is for
+/// those after it.
+fn share(left: Duration, findings: usize) -> Duration {
+    left / findings.max(1) as u32
+}
+
+/// Shrinks the findings of a run, together for at most `budget`, and tells of them. One that cannot
+/// be shrunk stays as it is, and so does a recording. Those in `left`, which were not told of when
+/// they were found, are told of in any case.
 pub fn findings(
     summary: &mut Summary,
     options: &Options,
     budget: Duration,
-    left: &[String],
+    (left, telling): (Vec<String>, Telling),
     json: bool,
 ) {
     if budget.is_zero() {
         return;
     }
-    let (mut progress, begun, mut granted) = (Progress::new(None, json), Instant::now(), budget);
+    let (mut progress, begun) = (Progress::new(None, json).telling(telling), Instant::now());
+    let worthwhile = |stored: &&Stored| shrink::is_worthwhile(stored);
+    let mut to_come = summary.findings.iter().filter(worthwhile).count();
     let stopped = || options.stop.load(Ordering::Relaxed);
     for stored in &mut summary.findings {
         let is_left = left.contains(&stored.finding.name);
@@ -111,9 +120,8 @@ pub fn findings(
             }
             continue;
         }
-        // What the last run of one took longer is taken from the next.
-        let left = budget.min(granted.saturating_sub(begun.elapsed()));
-        granted += budget;
+        let left = share(budget.saturating_sub(begun.elapsed()), to_come);
+        to_come -= 1;
         let is_recording = stored.finding.plan.engine == Engine::Rr;
         let done = match is_recording {
             true => cross_engine::search(stored, options, left, &mut progress),
@@ -174,4 +182,22 @@ pub fn complete(shrunk: &mut Stored, options: &Options) -> Result<()> {
         explain::add(shrunk, options).ok();
     }
     directory::write_with_script(shrunk, &options.library, &options.harness)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_share_one_budget() {
+        let (mut left, mut granted) = (Duration::from_secs(10), Duration::ZERO);
+        for to_come in (1..=5).rev() {
+            let share = share(left, to_come);
+            assert_eq!(share, Duration::from_secs(2));
+            (left, granted) = (left - share, granted + share);
+        }
+        assert_eq!(granted, Duration::from_secs(10));
+        // What one does not need is for those after it.
+        assert_eq!(share(Duration::from_secs(9), 2), Duration::from_millis(4500));
+    }
 }
