@@ -45,7 +45,7 @@ fn planted(stored: &Stored) -> BTreeSet<u32> {
 #[test]
 fn two_bugs_of_one_structure_are_never_grouped() {
     let tool = Tool::new();
-    let run = tool.fuzz_text("two.cpp", TWO_BUGS).rounds(600).jobs(1).findings(5).shrinking("8s");
+    let run = tool.fuzz_text("two.cpp", TWO_BUGS).rounds(600).jobs(1).findings(5).shrinking("40s");
     let answer = run.expect(1, &[]);
     let load = |directory: &PathBuf| Stored::load(directory).expect("a finding");
     let all: Vec<Stored> = answer.findings.iter().map(load).collect();

@@ -207,7 +207,7 @@ fn new_adapters_in_c_run_at_once() {
     for family in ["kv", "store"] {
         let name = format!("my_{family}");
         tool.call("new --c").arg(family).arg(&name).expect(0, &[&format!("{name}.c")]);
-        tool.fuzz(&format!("{name}.c")).rounds(60).expect(0, &[NOTHING_FOUND]);
+        tool.fuzz(format!("{name}.c")).rounds(60).expect(0, &[NOTHING_FOUND]);
     }
     assert_eq!(ledger(&tool).statistics.rounds, 60);
 }

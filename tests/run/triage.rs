@@ -247,7 +247,7 @@ fn shrunk_violations_are_known_by_their_lines() {
     // Without shrinking the lines are unknown, and the finding counts as new.
     run.clone().out("a").shrinking("0").expect(1, &[]);
     assert_eq!(known_and_new(&tool.path("a")).1, 1);
-    let run = run.out("b").shrinking("10s").with("--sarif s.sarif");
+    let run = run.out("b").shrinking("60s").with("--sarif s.sarif");
     let json = run.json(0);
     assert_eq!(json["known"][0]["name"], "split", "{json}");
     assert_eq!(json["rounds"], 150, "{json}");
