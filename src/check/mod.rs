@@ -48,5 +48,5 @@ pub use explanation::{
 };
 pub use online::window::{Online, OnlineViolation};
 pub use sequential::sequential;
-pub use undecided::{Exhausted, OPEN_MAX, Undecided};
+pub use undecided::{Exhausted, Undecided};
 pub use verdict::{Explains, Limits, Verdict, Witness};

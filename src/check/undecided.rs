@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::core::operation::Op;
 use crate::model::Kind;
 
-/// Steps that may be open at once: one bit each.
-pub const OPEN_MAX: usize = 64;
-
 /// Why a check decided nothing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,8 +46,8 @@ pub enum Undecided {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhausted {
-    /// More steps were open at once than a search can follow: [`OPEN_MAX`].
-    Open,
+    /// So many steps may be open at once, and more were.
+    Open(usize),
     Configurations(usize),
     Steps(u64),
     /// Bytes.

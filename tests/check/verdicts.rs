@@ -220,8 +220,8 @@ fn limits_make_a_check_inconclusive() {
         Verdict::Inconclusive(reason) => reason,
         verdict => panic!("{verdict:?}"),
     };
-    let open = reason(&many_open(65), &Limits::default());
-    assert_eq!(open, Undecided::Exhausted(Exhausted::Open));
+    let open = reason(&many_open(1025), &Limits::default());
+    assert_eq!(open, Undecided::Exhausted(Exhausted::Open(1024)));
     let few = Limits { configurations_max: 10, ..Limits::default() };
     assert_eq!(reason(&many_open(20), &few), Exhausted::Configurations(10).into());
     let short = Limits { steps_max: 5, ..Limits::default() };
@@ -252,7 +252,7 @@ fn add(client: u32, values: &[i64], timebox: (u64, u64)) -> Line<'_> {
 }
 
 fn take(client: u32, values: &[i64], timebox: (u64, u64)) -> Line<'_> {
-    (client, Op::DequeueBulk, &[9], OK, values, timebox)
+    (client, Op::DequeueBulk, &[100], OK, values, timebox)
 }
 
 /// What the model promises of producers holds if it does with some choice of who added which.
@@ -329,6 +329,37 @@ fn bulk_calls_of_a_pool_are_decided_whatever_their_size() {
         let verdict = verdict(&[&lines[..], &[open]].concat());
         assert_eq!(verdict == Verdict::Consistent, is_good, "{verdict:?}");
         assert!(!matches!(verdict, Verdict::Inconclusive(_)), "{verdict:?}");
+    }
+}
+
+/// More steps are open at once than a word has bits.
+#[test]
+fn many_open_steps_are_decided() {
+    let is_good = |lines: &[Line], spec: &str| {
+        let spec = spec.parse::<Spec>().expect(spec);
+        match check(&history(lines), &spec, &Limits::default()) {
+            Verdict::Inconclusive(why) => panic!("{spec}: {why:?}"),
+            verdict => verdict == Verdict::Consistent,
+        }
+    };
+    let keys: Vec<i64> = (0..200).collect();
+    let write = |(client, key)| {
+        (client, Op::RegisterWrite, std::slice::from_ref(key), Status::Pending, &[][..], (1, NEVER))
+    };
+    let mut lines: Vec<Line> = (0..).zip(&keys).map(write).collect();
+    for (time, value) in (2..).step_by(2).zip([&[150][..], &[70], &[199]]) {
+        lines.push((300, Op::RegisterRead, &[], OK, value, (time, time + 1)));
+    }
+    assert!(is_good(&lines, "register"));
+    // One write of 150 explains no second one.
+    lines.push((300, Op::RegisterRead, &[], OK, &[150], (20, 21)));
+    assert!(!is_good(&lines, "register"));
+
+    let equal = [7; 70];
+    for spec in ["fifo", "fifo:bulk=run", "fifo-per-producer", "fifo-per-producer:bulk=run"] {
+        let all = [add(1, &equal, (1, 10)), take(2, &equal[..68], (2, 11))];
+        assert!(is_good(&[all[0], all[1], take(3, &equal[..2], (2, 11))], spec), "{spec}");
+        assert!(!is_good(&[all[0], all[1], take(3, &equal[..3], (2, 11))], spec), "{spec}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all checkers share: the events of a history in the order of time, numbers for values,
 //! collections that are fast while they are small, and the witnesses of several checkers.
 //!
-//! - `bits`: Lists the bits that are set in a mask.
+//! - `bits`: Sets of small numbers, a bit each: the places of open steps.
 //! - `earliest`: Finds the thread with the earliest event: by a scan, or by a heap where there are
 //!   many threads.
 //! - `empty_answers`: Says which "empty" answers a model promises to be true: all, those of

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::region::NotShown;
 use super::shown_state;
+use crate::check::data::bits::{Places, WORD};
 use crate::check::data::empty_answers;
 use crate::check::data::scope::refuse;
 use crate::check::data::values::{Values, added_by, taken_by};
@@ -87,7 +88,7 @@ struct Boxed<'a> {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ThreadPosition {
     index: u32,
-    done: u64,
+    done: Places<1>,
 }
 
 /// A configuration on the way, with what is still to be tried from it.
@@ -103,6 +104,9 @@ impl<'a> Task<'a> for Seek<'a, '_> {
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Self::Output {
         let threads = self.threads();
+        if threads.iter().flatten().any(|operation| operation.steps.len() > WORD) {
+            return Err(NotShown::TooManySteps);
+        }
         let mut way = DepthFirst {
             object,
             threads: &threads,
@@ -189,7 +193,7 @@ struct DepthFirst<'w, 'a, M: Model<Call<'a>>> {
 
 impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
     fn find(&mut self, operations: usize) -> Result<Vec<Taken>, NotShown> {
-        let none = vec![ThreadPosition { index: 0, done: 0 }; self.threads.len()];
+        let none = vec![ThreadPosition { index: 0, done: Places::EMPTY }; self.threads.len()];
         let first = Choices { places: none, state: self.object.init(), left: Vec::new() };
         let mut path: Vec<(Choices<M::State>, Taken, usize)> = Vec::new();
         path.push((self.look(first), (0, 0, 0, 0), 0));
@@ -234,9 +238,9 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let place = &mut places[thread];
         let at = place.index as usize;
         let operation = &self.threads[thread][at];
-        place.done |= 1 << step;
-        if place.done.count_ones() as usize == operation.steps.len() {
-            *place = ThreadPosition { index: place.index + 1, done: 0 };
+        place.done.insert(step);
+        if place.done.len() == operation.steps.len() {
+            *place = ThreadPosition { index: place.index + 1, done: Places::EMPTY };
         }
         let mut next = Vec::new();
         self.object.step(&choices.state, &operation.steps[step].call, &mut next);
@@ -258,7 +262,7 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let open = || {
             let each = self.threads.iter().zip(&choices.places).enumerate();
             each.filter_map(|(at, (thread, place))| {
-                thread.get(place.index as usize).map(|next| (at, place.done, next))
+                thread.get(place.index as usize).map(|next| (at, &place.done, next))
             })
         };
         let Some(due) = open().min_by_key(|(_, _, next)| next.end) else { return choices };
@@ -266,7 +270,7 @@ impl<'a, M: Model<Call<'a>>> DepthFirst<'_, 'a, M> {
         let (mut left, mut next) = (Vec::new(), Vec::new());
         for (thread, done, operation) in open().filter(|(_, _, next)| next.start <= due.end) {
             for (at, step) in operation.steps.iter().enumerate() {
-                if done >> at & 1 == 1 || step.after & !done != 0 {
+                if done.contains(at) || step.before.is_some_and(|before| !done.contains(before)) {
                     continue;
                 }
                 self.object.step(&choices.state, &step.call, &mut next);

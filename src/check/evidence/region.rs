@@ -120,8 +120,8 @@ impl Region {
 pub struct NearStep<'a> {
     pub id: OperationId,
     pub call: Call<'a>,
-    /// The steps that, by their places, must come before.
-    pub after: u64,
+    /// The place of the step that must come before.
+    pub before: Option<usize>,
     pub start: u64,
     pub end: u64,
 }
@@ -135,19 +135,19 @@ pub struct Near<'a, 'b> {
     pub limits: &'b Limits,
 }
 
-/// The configurations before the steps that are near, those steps, and the bit of each in the
-/// configurations; none of what was called later.
+/// The configurations before the steps that are near, those steps, and the place of each in
+/// the frontier; none of what was called later.
 pub struct Past<'a, S> {
     pub steps: Vec<NearStep<'a>>,
     frontier: Frontier<Call<'a>, S>,
-    bits: Vec<u64>,
+    places: Vec<Option<usize>>,
 }
 
 impl<'a> Near<'a, '_> {
     pub fn past<M: Model<Call<'a>>>(&self, object: &M) -> Result<Past<'a, M::State>, NotShown> {
         let mut search = Search::new(object, self.limits);
         let mut position = Position::new(object.init());
-        let (mut steps, mut bits): (Vec<NearStep>, Vec<u64>) = (Vec::new(), Vec::new());
+        let (mut steps, mut places): (Vec<NearStep>, Vec<_>) = (Vec::new(), Vec::new());
         let (not_promised, mut parts) =
             (empty_answers::not_promised(self.history, self.spec), Few::new());
         let Region { begin, end, .. } = *self.region;
@@ -167,21 +167,23 @@ impl<'a> Near<'a, '_> {
             self.steps.fill(id, &mut parts);
             let own = match event.time < begin {
                 true => {
-                    position.invoke(&mut search, id, parts.iter().map(|s| (s.call, s.after)))?
+                    let steps = parts.iter().map(|step| (step.call, step.before));
+                    position.invoke(&mut search, id, steps)?.into_iter().map(Some).collect()
                 }
-                false => Few::from_elem(0, parts.len()),
+                false => Few::from_elem(None, parts.len()),
             };
             if operation.end < begin {
                 continue;
             }
-            let (base, start) = (steps.len() as u32, operation.start);
+            let (base, start) = (steps.len(), operation.start);
             let end = if operation.end > end { NEVER } else { operation.end };
-            for (Step { call, after }, bit) in parts.drain(..).zip(own) {
-                steps.push(NearStep { id, call, after: after.wrapping_shl(base), start, end });
-                bits.push(bit);
+            for (Step { call, before }, place) in parts.drain(..).zip(own) {
+                let before = before.map(|number| base + number);
+                steps.push(NearStep { id, call, before, start, end });
+                places.push(place);
             }
         }
-        Ok(Past { steps, frontier: position.frontier, bits })
+        Ok(Past { steps, frontier: position.frontier, places })
     }
 }
 
@@ -200,8 +202,9 @@ impl<'a, S: Clone + Eq + std::hash::Hash> Past<'a, S> {
         let reached = HashMap::new();
         let mut explorer = Explorer { object, steps: &self.steps, goes_on, graph, reached };
         for configuration in &self.frontier.configurations {
-            let bits = self.bits.iter().enumerate();
-            let before = bits.filter(|(_, bit)| *bit & configuration.done != 0);
+            let places = self.places.iter().enumerate();
+            let has = |place: &usize| configuration.done.contains(*place);
+            let before = places.filter(|(_, place)| place.as_ref().is_some_and(has));
             let done = before.map(|(at, _)| 1u64 << at).sum();
             explorer.begin(done, &configuration.state);
         }
@@ -278,7 +281,7 @@ impl<'a, M: Model<Call<'a>>, F: FnMut(&M::State) -> bool> Explorer<'_, 'a, M, F>
         let mut next = Vec::new();
         for at in (0..self.steps.len()).filter(left) {
             let step = &self.steps[at];
-            if step.start > due || step.after & !done != 0 {
+            if step.start > due || step.before.is_some_and(|before| done >> before & 1 == 0) {
                 continue;
             }
             self.object.step(state, &step.call, &mut next);

@@ -232,7 +232,7 @@ fn trace_steps(steps: &[NearStep], region: &Region) -> Vec<TraceStep> {
             operation: region.original_id(step.id),
             part: steps[..at].iter().filter(same).count(),
             parts: steps.iter().filter(same).count(),
-            after: (0..steps.len()).filter(|other| step.after >> other & 1 == 1).collect(),
+            after: step.before.into_iter().collect(),
             must: step.end != NEVER,
         }
     };

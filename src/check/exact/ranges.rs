@@ -20,12 +20,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::keys::{Index, Sums};
-use crate::check::data::bits::bits;
+use crate::check::data::bits::{WORD, bits};
 use crate::check::data::events::Events;
 use crate::check::data::small::{Few, Small};
 use crate::check::explanation::{Explanation, OfSearch};
 use crate::check::search::frontier::limit;
-use crate::check::undecided::{Exhausted, OPEN_MAX};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
@@ -189,8 +189,8 @@ impl Sets<'_> {
 
     fn call(&mut self, id: OperationId, end: u64, want: Want) -> Result<usize, Exhausted> {
         let place = (!self.used).trailing_zeros() as usize;
-        if place >= OPEN_MAX {
-            return Err(Exhausted::Open);
+        if place >= WORD {
+            return Err(Exhausted::Open(WORD));
         }
         let (base, changes) = match &want {
             Want::Change { key, .. } => (self.held[*key], true),

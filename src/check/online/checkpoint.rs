@@ -135,7 +135,7 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         {
             stop.at += 1;
             let Timed { steps, end, .. } = &self.operations[operation];
-            let steps = steps.iter().map(|step| (step.call, step.after));
+            let steps = steps.iter().map(|step| (step.call, step.before));
             match (returns, *end) {
                 (true, _) => position.respond(search, operation).ok()?.then_some(())?,
                 (_, NEVER) => position.invoke_pending(search, operation, steps).ok()?,
@@ -161,16 +161,16 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
     ) -> bool {
         let Position { frontier, open } = &stop.position;
         one.state == other.state
-            && open.iter().all(|(_, mask)| {
-                let (here, there) = (one.done & mask, other.done & mask);
-                let first = frontier.operation(mask & mask.wrapping_neg());
-                let is_read = || self.search.model.reads(first);
-                here == there
-                    || mask.is_power_of_two()
-                        && match frontier.is_optional(*mask) {
-                            true => here == 0,
-                            false => here != 0 && is_read(),
-                        }
+            && open.iter().all(|(_, steps)| {
+                let differs =
+                    |place: &usize| one.done.contains(*place) != other.done.contains(*place);
+                let Some(place) = steps.iter().find(differs) else { return true };
+                let here = one.done.contains(place);
+                steps.len() == 1
+                    && match frontier.is_optional(place) {
+                        true => !here,
+                        false => here && self.search.model.reads(frontier.operation(place)),
+                    }
             })
     }
 
@@ -184,14 +184,12 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         let mut waiting = Vec::new();
         let next_call = self.events[stop.at..].iter().find(|(_, returns, _)| !returns);
         let mut next = next_call.map_or(self.settled, |(time, ..)| *time);
-        for (operation, mask) in &stop.position.open {
-            match way.done & mask {
-                0 => {
-                    waiting.push(*operation);
-                    next = next.min(self.operations[*operation].start);
-                }
-                done if done == *mask => {}
-                _ => return None,
+        for (operation, steps) in &stop.position.open {
+            if steps.is_disjoint(way.done) {
+                waiting.push(*operation);
+                next = next.min(self.operations[*operation].start);
+            } else if !steps.is_subset(way.done) {
+                return None;
             }
         }
         let last = self.events[stop.at.checked_sub(1)?].0;
@@ -208,7 +206,7 @@ impl<'a, 'l, M: Model<Call<'a>>> Walk<'a, 'l, M> {
         let mut ways: Vec<_> = stop.configurations().iter().collect();
         // Steps that have not taken effect may do so later, in any order: those with the fewest
         // first.
-        ways.sort_by_key(|way| way.done.count_ones());
+        ways.sort_by_key(|way| way.done.len());
         for way in ways.into_iter().take(WAYS_MAX) {
             let Some(left) = self.checkpoint(stop, way).filter(&suits) else { continue };
             let mut alone = stop.clone();

@@ -59,11 +59,11 @@ fn checkpoint(
     let way = cut.position.only_way(|one, other| covers(cut, one, other))?;
     let left = way.state;
     let (mut over, mut stand) = (Vec::new(), settled.min(cut.next));
-    for (id, bit) in &cut.position.open {
+    for (id, steps) in &cut.position.open {
         let id = name(*id);
         let operation = history.operation(id);
         let is_open = operation.end == NEVER;
-        if way.done & bit != 0 || is_open && !left.may_grow_by(history.args(id)) {
+        if !steps.is_disjoint(way.done) || is_open && !left.may_grow_by(history.args(id)) {
             over.push(id);
         } else if !is_open {
             stand = stand.min(operation.start);
@@ -83,9 +83,9 @@ fn covers(
         return false;
     }
     let (mut free, mut wanted) = (Vec::new(), Vec::new());
-    for (_, bit) in &cut.position.open {
-        let call = cut.position.frontier.operation(*bit);
-        let (here, there) = (one.done & bit == 0, other.done & bit == 0);
+    for place in cut.position.open.iter().flat_map(|(_, steps)| steps.iter()) {
+        let call = cut.position.frontier.operation(place);
+        let (here, there) = (!one.done.contains(place), !other.done.contains(place));
         if !call.status.is_open() {
             if here != there {
                 return false;

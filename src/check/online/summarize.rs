@@ -113,7 +113,7 @@ impl<'a> Summary<'a> {
         };
         let (mute, part): (Vec<_>, Vec<_>) = part.into_iter().partition(is_mute);
         let timed = |id: &OperationId| {
-            let step = Step { call: call_of(self.history, *id), after: 0 };
+            let step = Step { call: call_of(self.history, *id), before: None };
             self.timed(*id, [step].into_iter().collect())
         };
         let operations: Vec<Timed> = part.iter().map(timed).collect();

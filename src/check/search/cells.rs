@@ -15,9 +15,9 @@ use super::frontier::limit;
 use super::keyed::unexplained;
 use super::parallel::{Failed, Share};
 use super::steps::call_of;
-use crate::check::data::bits::bits;
+use crate::check::data::bits::{WORD, bits};
 use crate::check::data::events::Events;
-use crate::check::undecided::{Exhausted, OPEN_MAX};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::Limits;
 use crate::core::history::{History, OperationId};
 use crate::model::{Cell, Effect, key};
@@ -128,7 +128,7 @@ impl Met {
 /// What the calls under way do, and room to work in.
 struct Search<'l> {
     limits: &'l Limits,
-    effects: [Option<Effect>; OPEN_MAX],
+    effects: [Option<Effect>; WORD],
     used: u64,
     steps: u64,
     reached: Met,
@@ -159,7 +159,7 @@ impl Search<'_> {
         optional: bool,
     ) -> Result<u64, Exhausted> {
         let place = (!self.used).trailing_zeros() as usize;
-        let bit = 1u64.checked_shl(place as u32).ok_or(Exhausted::Open)?;
+        let bit = 1u64.checked_shl(place as u32).ok_or(Exhausted::Open(WORD))?;
         self.used |= bit;
         self.effects[place] = Some(effect);
         key.open |= bit;
@@ -253,7 +253,7 @@ pub fn walk(
 ) -> Result<Option<Failed>, Exhausted> {
     let (names, keys, index) = (SmallVec::new(), SmallVec::new(), FxHashMap::default());
     let mut keys = Keys { initial: cell.initial, names, keys, index };
-    let effects = [const { None }; OPEN_MAX];
+    let effects = [const { None }; WORD];
     let (reached, visited) = (Met::default(), Met::default());
     let mut search = Search { limits, effects, used: 0, steps: 0, reached, visited };
     let mut open: SmallVec<[Opened; 8]> = smallvec![None; history.threads.len()];

@@ -14,14 +14,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::check::data::bits::{Places, WORD};
 use crate::check::data::small::Few;
-use crate::check::undecided::{Exhausted, OPEN_MAX};
+use crate::check::undecided::Exhausted;
 use crate::check::verdict::Limits;
 use crate::model::Model;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// To copy so many bytes of a state takes as long as a step.
 const STEP_BYTES: u64 = 4096;
+
+/// Words of a set of places where one word does not do: 1,024 steps may be open at once.
+pub const MANY: usize = 16;
 
 /// A step may take long, where states are large; most take less than a look at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 16;
@@ -30,9 +34,9 @@ const STEPS_BETWEEN_LOOKS: u64 = 16;
 const LINEAR_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Configuration<S> {
-    /// The open steps that have taken effect.
-    pub done: u64,
+pub struct Configuration<S, const WORDS: usize = 1> {
+    /// The open steps that have taken effect, by their places.
+    pub done: Places<WORDS>,
     pub state: S,
 }
 
@@ -40,24 +44,32 @@ pub struct Configuration<S> {
 #[derive(Clone)]
 struct OpenStep<O> {
     operation: O,
-    /// Steps of the same call that must take effect before.
-    after: u64,
+    /// The place of the step of the same call that must take effect before.
+    before: Option<usize>,
     reads: bool,
 }
 
-/// All configurations that explain the history so far.
+impl<O> OpenStep<O> {
+    /// Whether the step before it has taken effect.
+    fn may_follow<const WORDS: usize>(&self, done: Places<WORDS>) -> bool {
+        self.before.is_none_or(|place| done.contains(place))
+    }
+}
+
+/// All configurations that explain the history so far, with room for as many open steps as so many
+/// words have bits.
 #[derive(Clone)]
-pub struct Frontier<O, S> {
-    pub configurations: SmallVec<[Configuration<S>; 4]>,
+pub struct Frontier<O, S, const WORDS: usize = 1> {
+    pub configurations: SmallVec<[Configuration<S, WORDS>; 4]>,
     open: SmallVec<[OpenStep<O>; 4]>,
     /// The places of `open` that are in use.
-    used: u64,
+    used: Places<WORDS>,
     /// Those of steps that may take effect and never have to, nor does any other wait for them.
-    optional: u64,
+    optional: Places<WORDS>,
 }
 
 /// What moves frontiers forward: the object, what may be spent, and room to work in.
-pub struct Search<'l, O: Debug, M: Model<O>> {
+pub struct Search<'l, O: Debug, M: Model<O>, const WORDS: usize = 1> {
     pub model: &'l M,
     limits: &'l Limits,
     /// The lowest part that was found violated so far, and this search's part: see
@@ -68,11 +80,11 @@ pub struct Search<'l, O: Debug, M: Model<O>> {
     copies: u64,
     /// Bytes that the states at hand hold outside of themselves.
     weight: usize,
-    reached: Distinct<Configuration<M::State>>,
-    visited: Distinct<Configuration<M::State>>,
+    reached: Distinct<Configuration<M::State, WORDS>>,
+    visited: Distinct<Configuration<M::State, WORDS>>,
     /// Where steps are optional: for what was met (reached or not, and without its optional steps)
     /// the least that had taken effect of these.
-    met: FxHashMap<(bool, Configuration<M::State>), Vec<u64>>,
+    met: FxHashMap<(bool, Configuration<M::State, WORDS>), Vec<Places<WORDS>>>,
     next: Vec<M::State>,
 }
 
@@ -108,54 +120,53 @@ impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
     }
 }
 
-impl<O: Debug, S> Frontier<O, S> {
+impl<O: Debug, S, const WORDS: usize> Frontier<O, S, WORDS> {
     pub fn new(state: S) -> Self {
         Frontier {
-            configurations: smallvec![Configuration { done: 0, state }],
+            configurations: smallvec![Configuration { done: Places::EMPTY, state }],
             open: SmallVec::new(),
-            used: 0,
-            optional: 0,
+            used: Places::EMPTY,
+            optional: Places::EMPTY,
         }
     }
 
-    /// The operation of an open step.
-    pub fn operation(&self, bit: u64) -> &O {
-        &self.open[bit.trailing_zeros() as usize].operation
+    /// The operation of the open step at a place.
+    pub fn operation(&self, place: usize) -> &O {
+        &self.open[place].operation
     }
 
     /// Whether the call of an open step need not happen.
-    pub fn is_optional(&self, bit: u64) -> bool {
-        self.optional & bit != 0
+    pub fn is_optional(&self, place: usize) -> bool {
+        self.optional.contains(place)
     }
 
     /// The call of this step never returns, and no other step comes after it.
-    pub fn need_not_happen(&mut self, bit: u64) {
-        self.optional |= bit;
+    pub fn need_not_happen(&mut self, place: usize) {
+        self.optional.insert(place);
     }
 
     /// Lets every read that is legal in a configuration take effect.
     fn read<M: Model<O, State = S>>(
         &self,
         model: &M,
-        configuration: &mut Configuration<S>,
+        configuration: &mut Configuration<S, WORDS>,
         next: &mut Vec<S>,
     ) {
-        let mut rest = self.used & !configuration.done;
-        while rest != 0 {
-            let place = rest.trailing_zeros();
-            rest &= rest - 1;
-            let open = &self.open[place as usize];
-            if open.reads && open.after & !configuration.done == 0 {
+        for place in self.used.without(configuration.done).iter() {
+            let open = &self.open[place];
+            if open.reads && open.may_follow(configuration.done) {
                 model.step(&configuration.state, &open.operation, next);
-                configuration.done |= u64::from(!next.is_empty()) << place;
-                next.clear();
+                if !next.is_empty() {
+                    configuration.done.insert(place);
+                    next.clear();
+                }
             }
         }
     }
 }
 
-impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
-    pub fn new(model: &'l M, limits: &'l Limits) -> Search<'l, O, M> {
+impl<'l, O: Debug, M: Model<O>, const WORDS: usize> Search<'l, O, M, WORDS> {
+    pub fn new(model: &'l M, limits: &'l Limits) -> Search<'l, O, M, WORDS> {
         Search {
             model,
             limits,
@@ -176,73 +187,70 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         self
     }
 
-    /// A step is called that must come after the steps of the mask `after`. Returns its bit.
+    /// A step is called that must come after the one at the place `before`. Returns its place.
     fn open(
         &mut self,
-        frontier: &mut Frontier<O, M::State>,
+        frontier: &mut Frontier<O, M::State, WORDS>,
         operation: O,
-        after: u64,
-    ) -> Result<u64, Exhausted> {
-        let place = (!frontier.used).trailing_zeros() as usize;
-        if place >= OPEN_MAX {
-            return Err(Exhausted::Open);
-        }
+        before: Option<usize>,
+    ) -> Result<usize, Exhausted> {
+        let place = frontier.used.first_free().ok_or(Exhausted::Open(WORDS * WORD))?;
         let reads = self.model.reads(&operation);
-        let bit = 1 << place;
-        frontier.used |= bit;
+        let open = OpenStep { operation, before, reads };
+        frontier.used.insert(place);
         if reads {
             for configuration in &mut frontier.configurations {
-                if after & !configuration.done == 0 {
-                    self.model.step(&configuration.state, &operation, &mut self.next);
-                    configuration.done |= if self.next.is_empty() { 0 } else { bit };
-                    self.next.clear();
+                if open.may_follow(configuration.done) {
+                    self.model.step(&configuration.state, &open.operation, &mut self.next);
+                    if !self.next.is_empty() {
+                        configuration.done.insert(place);
+                        self.next.clear();
+                    }
                 }
             }
         }
-        let open = OpenStep { operation, after, reads };
         match frontier.open.get_mut(place) {
             Some(at) => *at = open,
             None => frontier.open.push(open),
         }
-        Ok(bit)
+        Ok(place)
     }
 
-    /// Opens the steps of one call; each comes with a mask of those of the same call that must take
-    /// effect before, by their places in it. Returns the bit of each.
+    /// Opens the steps of one call; each comes with the number of the step of the same call that
+    /// must take effect before. Returns the place of each.
     pub fn call(
         &mut self,
-        frontier: &mut Frontier<O, M::State>,
-        steps: impl IntoIterator<Item = (O, u64)>,
-    ) -> Result<Few<u64>, Exhausted> {
-        let mut bits: Few<u64> = Few::new();
-        for (operation, after) in steps {
-            let before = bits.iter().enumerate().filter(|(at, _)| after >> at & 1 == 1);
-            let after = before.map(|(_, bit)| bit).sum();
-            bits.push(self.open(frontier, operation, after)?);
+        frontier: &mut Frontier<O, M::State, WORDS>,
+        steps: impl IntoIterator<Item = (O, Option<usize>)>,
+    ) -> Result<Few<usize>, Exhausted> {
+        let mut places: Few<usize> = Few::new();
+        for (operation, before) in steps {
+            let before = before.map(|number| places[number]);
+            places.push(self.open(frontier, operation, before)?);
         }
-        Ok(bits)
+        Ok(places)
     }
 
-    /// The steps of `mask` return: they must have taken effect. Says whether any configuration is
-    /// left; if none is, the frontier stays as it was.
+    /// These steps return: they must have taken effect. Says whether any configuration is left; if
+    /// none is, the frontier stays as it was.
     pub fn close(
         &mut self,
-        frontier: &mut Frontier<O, M::State>,
-        mask: u64,
+        frontier: &mut Frontier<O, M::State, WORDS>,
+        steps: Places<WORDS>,
     ) -> Result<bool, Exhausted> {
-        if frontier.configurations.iter().any(|c| c.done & mask != mask) {
-            self.explore(frontier, mask, |_, c| c.done & mask == mask)?;
+        if frontier.configurations.iter().any(|c| !steps.is_subset(c.done)) {
+            self.explore(frontier, steps, |_, c| steps.is_subset(c.done))?;
             if self.reached.items.is_empty() {
                 return Ok(false);
             }
             frontier.configurations = self.reached.items.drain(..).collect();
-            frontier.used &= !mask;
-            if frontier.optional != 0 {
+            frontier.used = frontier.used.without(steps);
+            if !frontier.optional.is_empty() {
                 // Those that make others needless come first, next time.
-                frontier.configurations.sort_by_key(|c| c.done.count_ones());
+                frontier.configurations.sort_by_key(|c| c.done.len());
             }
         } else {
-            self.release(frontier, mask);
+            self.release(frontier, steps);
         }
         Ok(true)
     }
@@ -252,7 +260,7 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     /// was.
     pub fn change(
         &mut self,
-        frontier: &mut Frontier<O, M::State>,
+        frontier: &mut Frontier<O, M::State, WORDS>,
         change: impl Fn(&M::State, usize, &mut Vec<M::State>),
     ) -> Result<bool, Exhausted> {
         self.reached.clear();
@@ -274,61 +282,62 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         Ok(true)
     }
 
-    /// The steps of `mask` return, whether they took effect or not.
-    pub fn release(&mut self, frontier: &mut Frontier<O, M::State>, mask: u64) {
-        frontier.used &= !mask;
+    /// These steps return, whether they took effect or not.
+    pub fn release(&mut self, frontier: &mut Frontier<O, M::State, WORDS>, steps: Places<WORDS>) {
+        frontier.used = frontier.used.without(steps);
         if let [only] = &mut frontier.configurations[..] {
-            only.done &= !mask;
+            only.done = only.done.without(steps);
             return;
         }
         self.reached.clear();
         for mut configuration in frontier.configurations.drain(..) {
-            configuration.done &= !mask;
+            configuration.done = configuration.done.without(steps);
             self.reached.insert(configuration);
         }
         frontier.configurations = self.reached.items.drain(..).collect();
     }
 
     /// Whether the object may be empty once the open steps have taken effect, or have not.
-    pub fn can_be_empty(&mut self, frontier: &Frontier<O, M::State>) -> Result<bool, Exhausted> {
-        self.explore(frontier, 0, |model, c| model.is_empty(&c.state))?;
+    pub fn can_be_empty(
+        &mut self,
+        frontier: &Frontier<O, M::State, WORDS>,
+    ) -> Result<bool, Exhausted> {
+        self.explore(frontier, Places::EMPTY, |model, c| model.is_empty(&c.state))?;
         Ok(!self.reached.items.is_empty())
     }
 
     /// Collects in `reached` the first configurations on every path that have come to the goal,
-    /// with the steps of `mask` cleared.
+    /// without the steps that return.
     fn explore(
         &mut self,
-        frontier: &Frontier<O, M::State>,
-        mask: u64,
-        goal: impl Fn(&M, &Configuration<M::State>) -> bool,
+        frontier: &Frontier<O, M::State, WORDS>,
+        returning: Places<WORDS>,
+        goal: impl Fn(&M, &Configuration<M::State, WORDS>) -> bool,
     ) -> Result<(), Exhausted> {
         self.reached.clear();
         self.visited.clear();
         self.met.clear();
         self.weight = 0;
         for configuration in &frontier.configurations {
-            self.sort_in(frontier, configuration.clone(), mask, &goal);
+            self.sort_in(frontier, configuration.clone(), returning, &goal);
         }
         let mut at = 0;
         while at < self.visited.items.len() {
             let from = self.visited.items[at].clone();
             at += 1;
-            let mut rest = frontier.used & !from.done;
-            while rest != 0 {
-                let place = rest.trailing_zeros();
-                rest &= rest - 1;
-                let open = &frontier.open[place as usize];
+            for place in frontier.used.without(from.done).iter() {
+                let open = &frontier.open[place];
                 // A read that was legal has taken effect already.
-                if open.reads || open.after & !from.done != 0 {
+                if open.reads || !open.may_follow(from.done) {
                     continue;
                 }
                 let mut states = std::mem::take(&mut self.next);
                 self.model.step(&from.state, &open.operation, &mut states);
                 for state in states.drain(..) {
-                    let mut to = Configuration { done: from.done | 1 << place, state };
+                    let mut to = Configuration { done: from.done, state };
+                    to.done.insert(place);
                     frontier.read(self.model, &mut to, &mut self.next);
-                    self.sort_in(frontier, to, mask, &goal);
+                    self.sort_in(frontier, to, returning, &goal);
                 }
                 self.next = states;
             }
@@ -339,20 +348,20 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
 
     fn sort_in(
         &mut self,
-        frontier: &Frontier<O, M::State>,
-        mut configuration: Configuration<M::State>,
-        mask: u64,
-        goal: &impl Fn(&M, &Configuration<M::State>) -> bool,
+        frontier: &Frontier<O, M::State, WORDS>,
+        mut configuration: Configuration<M::State, WORDS>,
+        returning: Places<WORDS>,
+        goal: &impl Fn(&M, &Configuration<M::State, WORDS>) -> bool,
     ) {
-        let optional = frontier.optional;
         let reached = goal(self.model, &configuration);
         if reached {
-            configuration.done &= !mask;
+            configuration.done = configuration.done.without(returning);
         }
         if !reached && self.is_dead(frontier, &configuration) {
             return;
         }
-        if optional != 0 && self.is_needless(&configuration, reached, optional) {
+        let optional = frontier.optional;
+        if !optional.is_empty() && self.is_needless(&configuration, reached, optional) {
             return;
         }
         let weight = self.model.weight(&configuration.state);
@@ -365,18 +374,13 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     /// Whether some open step can never take effect any more, and must: see [`Model::is_too_late`].
     fn is_dead(
         &self,
-        frontier: &Frontier<O, M::State>,
-        configuration: &Configuration<M::State>,
+        frontier: &Frontier<O, M::State, WORDS>,
+        configuration: &Configuration<M::State, WORDS>,
     ) -> bool {
-        let mut rest = frontier.used & !configuration.done;
-        while rest != 0 {
-            let open = &frontier.open[rest.trailing_zeros() as usize];
-            rest &= rest - 1;
-            if self.model.is_too_late(&configuration.state, &open.operation) {
-                return true;
-            }
-        }
-        false
+        let waiting = frontier.used.without(configuration.done);
+        waiting.iter().any(|place| {
+            self.model.is_too_late(&configuration.state, &frontier.open[place].operation)
+        })
     }
 
     /// Whether one was met that is as good: the same state, and of the optional steps none has
@@ -384,18 +388,19 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
     /// steps that are left there, which never have to.
     fn is_needless(
         &mut self,
-        configuration: &Configuration<M::State>,
+        configuration: &Configuration<M::State, WORDS>,
         reached: bool,
-        optional: u64,
+        optional: Places<WORDS>,
     ) -> bool {
         let Configuration { done, state } = configuration;
-        let required = Configuration { done: done & !optional, state: state.clone() };
+        let required = Configuration { done: done.without(optional), state: state.clone() };
+        let done = done.among(optional);
         let met = self.met.entry((reached, required)).or_default();
-        if met.iter().any(|other| other & !done == 0) {
+        if met.iter().any(|other| other.is_subset(done)) {
             return true;
         }
-        met.retain(|other| done & optional & !other != 0);
-        met.push(done & optional);
+        met.retain(|other| !done.is_subset(*other));
+        met.push(done);
         false
     }
 
@@ -403,7 +408,8 @@ impl<'l, O: Debug, M: Model<O>> Search<'l, O, M> {
         self.steps += 1;
         let held = self.visited.items.len() + self.reached.items.len();
         // Twice: in the list, and in the index of what it has.
-        let each = 2 * size_of::<Configuration<M::State>>() + self.weight.div_ceil(held.max(1));
+        let each =
+            2 * size_of::<Configuration<M::State, WORDS>>() + self.weight.div_ceil(held.max(1));
         limit(self.limits, self.steps, held, each)?;
         if self.steps + self.copies > self.limits.steps_max {
             return Err(Exhausted::Steps(self.limits.steps_max));

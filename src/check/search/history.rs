@@ -2,7 +2,7 @@
 //! number of operations that overlap. The first response that no configuration survives is the
 //! witness.
 
-use super::frontier::Search;
+use super::frontier::{MANY, Search};
 use super::minimize_witness;
 use super::position::Position;
 use super::producer_choices::ProducerChoices;
@@ -54,7 +54,7 @@ fn search(history: &History, spec: &Spec, values: Option<&Values>, limits: &Limi
             let observe = |event: &HistoryEvent, state: &_, most, next: &mut _| {
                 model.event(event, state, most, next);
             };
-            verdict(walk(history, spec, &steps, &model, Some(&observe), limits))
+            verdict(follow(history, spec, &steps, &model, Some(&observe), limits))
         }
         // Strings that no get can tell apart are one state.
         Kind::Kv => run(history, spec, &steps, &AllStrings::new(history), limits),
@@ -157,7 +157,7 @@ pub fn run<'a, M: Model<Call<'a>>>(
     model: &M,
     limits: &Limits,
 ) -> Verdict {
-    verdict(walk(history, spec, steps, model, None, limits))
+    verdict(follow(history, spec, steps, model, None, limits))
 }
 
 fn verdict(walked: Result<Option<Witness>, Exhausted>) -> Verdict {
@@ -172,8 +172,8 @@ fn verdict(walked: Result<Option<Witness>, Exhausted>) -> Verdict {
 /// many as there may be, and one more.
 type Observe<'o, S> = &'o dyn Fn(&HistoryEvent, &S, usize, &mut Vec<S>);
 
-/// Follows the events; the first return that no configuration survives is the witness.
-fn walk<'a, M: Model<Call<'a>>>(
+/// As [`walk`], with as many open steps as there are.
+fn follow<'a, M: Model<Call<'a>>>(
     history: &'a History,
     spec: &Spec,
     steps: &Steps<'a>,
@@ -181,7 +181,22 @@ fn walk<'a, M: Model<Call<'a>>>(
     observe: Option<Observe<M::State>>,
     limits: &Limits,
 ) -> Result<Option<Witness>, Exhausted> {
-    let mut search = Search::new(model, limits);
+    match walk::<M, 1>(history, spec, steps, model, observe, limits) {
+        Err(Exhausted::Open(_)) => walk::<M, MANY>(history, spec, steps, model, observe, limits),
+        found => found,
+    }
+}
+
+/// Follows the events; the first return that no configuration survives is the witness.
+fn walk<'a, M: Model<Call<'a>>, const WORDS: usize>(
+    history: &'a History,
+    spec: &Spec,
+    steps: &Steps<'a>,
+    model: &M,
+    observe: Option<Observe<M::State>>,
+    limits: &Limits,
+) -> Result<Option<Witness>, Exhausted> {
+    let mut search: Search<_, _, WORDS> = Search::new(model, limits);
     let mut position = Position::new(model.init());
     let mut removals = OpenRemovals::new(history.threads.len());
     let mut parts: Few<Step> = Few::new();
@@ -195,7 +210,7 @@ fn walk<'a, M: Model<Call<'a>>>(
         let removes = event.operation.op.removes();
         if !event.returns {
             steps.fill(event.id, &mut parts);
-            let steps = parts.iter().map(|step| (step.call, step.after));
+            let steps = parts.iter().map(|step| (step.call, step.before));
             position.invoke(&mut search, event.id, steps)?;
             if removes {
                 removals.call(event.id.thread);

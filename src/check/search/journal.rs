@@ -11,9 +11,8 @@ use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::frontier::{Frontier, Search};
+use super::frontier::{Frontier, MANY, Search};
 use super::position::Position;
-use super::steps::previous;
 use crate::check::explanation::{Explanation, OfSearch, States};
 use crate::check::undecided::Exhausted;
 use crate::check::verdict::{Limits, Verdict, Witness};
@@ -43,8 +42,7 @@ where
             if at >= parts.len() || lowest.load(Ordering::Relaxed) < at {
                 break;
             }
-            let search = Search::new(model, &limits).stop_below(&lowest, at);
-            let verdict = match walk(journal, &parts[at], search, |_| {}) {
+            let verdict = match follow_part(journal, &parts[at], model, &limits, (&lowest, at)) {
                 Ok(None) => continue,
                 Ok(Some(witness)) => {
                     lowest.fetch_min(at, Ordering::Relaxed);
@@ -65,6 +63,26 @@ where
     found.into_iter().next().map_or(Verdict::Consistent, |(_, verdict)| verdict)
 }
 
+/// As [`walk`], with as many open operations as there are, until a part below the second of
+/// `decided` is violated.
+fn follow_part<O: Clone + Debug, M: Model<O>>(
+    journal: &Journal<O>,
+    part: &Part,
+    model: &M,
+    limits: &Limits,
+    decided: (&AtomicUsize, usize),
+) -> Result<Option<Witness>, Exhausted> {
+    let (lowest, own) = decided;
+    let search = Search::new(model, limits).stop_below(lowest, own);
+    match walk::<O, M, 1>(journal, part, search, |_| {}) {
+        Err(Exhausted::Open(_)) => {
+            let search = Search::new(model, limits).stop_below(lowest, own);
+            walk::<O, M, MANY>(journal, part, search, |_| {})
+        }
+        found => found,
+    }
+}
+
 /// The operations by part, in the order of each part's first; all in one where one concerns all.
 fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
     let mut of: HashMap<i64, Part> = HashMap::new();
@@ -80,10 +98,10 @@ fn parts<O: Debug, M: Model<O>>(journal: &Journal<O>, model: &M) -> Vec<Part> {
 }
 
 /// A time between two events: all before `last` included, none from `next` on.
-pub struct Cut<'a, O, S> {
+pub struct Cut<'a, O, S, const WORDS: usize = 1> {
     pub last: u64,
     pub next: u64,
-    pub position: &'a Position<OperationId, O, S>,
+    pub position: &'a Position<OperationId, O, S, WORDS>,
 }
 
 /// Searches all of `journal` as one part, and calls `look` at every time between two events, and
@@ -117,11 +135,11 @@ fn events<O>(journal: &Journal<O>, part: &Part) -> Vec<(u64, bool, OperationId)>
     events
 }
 
-fn walk<O: Clone + Debug, M: Model<O>>(
+fn walk<O: Clone + Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     part: &Part,
-    mut search: Search<O, M>,
-    mut look: impl FnMut(Cut<O, M::State>),
+    mut search: Search<O, M, WORDS>,
+    mut look: impl FnMut(Cut<O, M::State, WORDS>),
 ) -> Result<Option<Witness>, Exhausted> {
     let mut position = Position::new(search.model.init());
     let (mut steps, mut last) = (Vec::new(), 0);
@@ -139,7 +157,7 @@ fn walk<O: Clone + Debug, M: Model<O>>(
             if steps.is_empty() {
                 steps.push(timed.operation.clone());
             }
-            let steps = (0..).zip(steps.drain(..)).map(|(at, step)| (step, previous(at)));
+            let steps = (0usize..).zip(steps.drain(..)).map(|(at, step)| (step, at.checked_sub(1)));
             position.invoke(&mut search, id, steps)?;
             continue;
         }
@@ -155,7 +173,10 @@ fn walk<O: Clone + Debug, M: Model<O>>(
 }
 
 /// The states of the configurations that are left.
-fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) -> States {
+fn states<O: Debug, M: Model<O>, const WORDS: usize>(
+    model: &M,
+    frontier: &Frontier<O, M::State, WORDS>,
+) -> States {
     let mut described: Vec<String> = Vec::new();
     for configuration in &frontier.configurations {
         let state = model.describe_state(&configuration.state);
@@ -168,10 +189,10 @@ fn states<O: Debug, M: Model<O>>(model: &M, frontier: &Frontier<O, M::State>) ->
     States { described, are_more }
 }
 
-fn unexplained<O: Debug, M: Model<O>>(
+fn unexplained<O: Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     model: &M,
-    position: &Position<OperationId, O, M::State>,
+    position: &Position<OperationId, O, M::State, WORDS>,
     failed: OperationId,
 ) -> Witness {
     let open = position.under_way();
@@ -185,10 +206,10 @@ fn unexplained<O: Debug, M: Model<O>>(
     Witness::new("not-linearizable", explanation, operations)
 }
 
-fn left_over<O: Debug, M: Model<O>>(
+fn left_over<O: Debug, M: Model<O>, const WORDS: usize>(
     journal: &Journal<O>,
     model: &M,
-    frontier: &Frontier<O, M::State>,
+    frontier: &Frontier<O, M::State, WORDS>,
     part: &Part,
 ) -> Witness {
     let explanation = Explanation::Search(OfSearch::ModelNotEmpty(states(model, frontier)));

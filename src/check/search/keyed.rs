@@ -3,7 +3,7 @@
 //! 1990; as "P-compositionality" Horn and Kroening 2015); nothing is sorted or copied to part them.
 //! Each key has a frontier; where keys are cells, [`super::cells`] does the same, faster.
 
-use super::frontier::Search;
+use super::frontier::{MANY, Search};
 use super::parallel::{Failed, Share};
 use super::position::Position;
 use super::steps::call_of;
@@ -25,7 +25,7 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     if spec.kind == Kind::Kv {
         let strings = Strings::new(history);
         return parallel::judge(history, limits, |limits, share| {
-            walk(history, Search::new(&strings, limits), share)
+            follow(history, &strings, limits, share)
         });
     }
     let cell = Cell { initial: (spec.kind == Kind::Register).then_some(0) };
@@ -34,18 +34,32 @@ pub fn check(history: &History, spec: &Spec, limits: &Limits) -> Verdict {
     let limits = if spec.kind == Kind::Register { &one } else { limits };
     parallel::judge(history, limits, |limits, share| {
         match cells::walk(history, &cell, limits, share) {
-            Err(Exhausted::Open) => walk(history, Search::new(&cell, limits), share),
+            Err(Exhausted::Open(_)) => follow(history, &cell, limits, share),
             found => found,
         }
     })
 }
 
-fn walk<'a, M: Expect<Call<'a>>>(
+/// As [`walk`], with as many open calls on a key as there are.
+fn follow<'a, M: Expect<Call<'a>>>(
     history: &'a History,
-    mut search: Search<Call<'a>, M>,
+    model: &M,
+    limits: &Limits,
     share: &Share,
 ) -> Result<Option<Failed>, Exhausted> {
-    let mut keys: FxHashMap<i64, Position<OperationId, Call<'a>, M::State>> = FxHashMap::default();
+    match walk::<M, 1>(history, Search::new(model, limits), share) {
+        Err(Exhausted::Open(_)) => walk::<M, MANY>(history, Search::new(model, limits), share),
+        found => found,
+    }
+}
+
+fn walk<'a, M: Expect<Call<'a>>, const WORDS: usize>(
+    history: &'a History,
+    mut search: Search<Call<'a>, M, WORDS>,
+    share: &Share,
+) -> Result<Option<Failed>, Exhausted> {
+    let mut keys: FxHashMap<i64, Position<OperationId, Call<'a>, M::State, WORDS>> =
+        FxHashMap::default();
     // The key that each thread's open operation concerns.
     let mut open: Vec<Option<i64>> = vec![None; history.threads.len()];
     for event in Events::new(history) {
@@ -73,8 +87,8 @@ fn walk<'a, M: Expect<Call<'a>>>(
         }
         let position = keys.entry(key).or_insert_with(|| Position::new(search.model.init()));
         match open_ended {
-            true => position.invoke_pending(&mut search, event.id, [(call, 0)])?,
-            false => drop(position.invoke(&mut search, event.id, [(call, 0)])?),
+            true => position.invoke_pending(&mut search, event.id, [(call, None)])?,
+            false => drop(position.invoke(&mut search, event.id, [(call, None)])?),
         }
         open[thread] = Some(key);
     }

@@ -5,46 +5,47 @@
 use std::fmt::Debug;
 
 use super::frontier::{Configuration, Frontier, Search};
+use crate::check::data::bits::Places;
 use crate::check::data::small::Few;
 use crate::check::undecided::Exhausted;
 use crate::model::Model;
 
 /// `I` names operations.
 #[derive(Clone)]
-pub struct Position<I, O, S> {
-    pub frontier: Frontier<O, S>,
-    /// The operations under way, each with the bits of its steps in `frontier`, in no order.
-    pub open: Few<(I, u64)>,
+pub struct Position<I, O, S, const WORDS: usize = 1> {
+    pub frontier: Frontier<O, S, WORDS>,
+    /// The operations under way, each with the places of its steps in `frontier`, in no order.
+    pub open: Few<(I, Places<WORDS>)>,
 }
 
-impl<I: Copy + Ord, O: Debug, S> Position<I, O, S> {
+impl<I: Copy + Ord, O: Debug, S, const WORDS: usize> Position<I, O, S, WORDS> {
     /// Before the first operation.
-    pub fn new(state: S) -> Position<I, O, S> {
+    pub fn new(state: S) -> Position<I, O, S, WORDS> {
         Position { frontier: Frontier::new(state), open: Few::new() }
     }
 
-    /// An operation is invoked; for its steps see [`Search::call`]. Returns the bit of each step.
+    /// An operation is invoked; for its steps see [`Search::call`]. Returns the place of each step.
     pub fn invoke<M: Model<O, State = S>>(
         &mut self,
-        search: &mut Search<O, M>,
+        search: &mut Search<O, M, WORDS>,
         id: I,
-        steps: impl IntoIterator<Item = (O, u64)>,
-    ) -> Result<Few<u64>, Exhausted> {
-        let bits = search.call(&mut self.frontier, steps)?;
-        self.open.push((id, bits.iter().sum()));
-        Ok(bits)
+        steps: impl IntoIterator<Item = (O, Option<usize>)>,
+    ) -> Result<Few<usize>, Exhausted> {
+        let places = search.call(&mut self.frontier, steps)?;
+        self.open.push((id, places.iter().copied().collect()));
+        Ok(places)
     }
 
     /// As [`Position::invoke`], for an operation that never responds: if it has one step, that need
     /// not take effect.
     pub fn invoke_pending<M: Model<O, State = S>>(
         &mut self,
-        search: &mut Search<O, M>,
+        search: &mut Search<O, M, WORDS>,
         id: I,
-        steps: impl IntoIterator<Item = (O, u64)>,
+        steps: impl IntoIterator<Item = (O, Option<usize>)>,
     ) -> Result<(), Exhausted> {
-        if let [bit] = self.invoke(search, id, steps)?[..] {
-            self.frontier.need_not_happen(bit);
+        if let [place] = self.invoke(search, id, steps)?[..] {
+            self.frontier.need_not_happen(place);
         }
         Ok(())
     }
@@ -53,20 +54,24 @@ impl<I: Copy + Ord, O: Debug, S> Position<I, O, S> {
     /// none is, the configurations stay as they were.
     pub fn respond<M: Model<O, State = S>>(
         &mut self,
-        search: &mut Search<O, M>,
+        search: &mut Search<O, M, WORDS>,
         id: I,
     ) -> Result<bool, Exhausted> {
-        let bits = self.ends(id);
-        search.close(&mut self.frontier, bits)
+        let steps = self.ends(id);
+        search.close(&mut self.frontier, steps)
     }
 
     /// An operation responds whose answer promises nothing: it may have taken effect, or not.
-    pub fn respond_unpromised<M: Model<O, State = S>>(&mut self, search: &mut Search<O, M>, id: I) {
-        let bits = self.ends(id);
-        search.release(&mut self.frontier, bits);
+    pub fn respond_unpromised<M: Model<O, State = S>>(
+        &mut self,
+        search: &mut Search<O, M, WORDS>,
+        id: I,
+    ) {
+        let steps = self.ends(id);
+        search.release(&mut self.frontier, steps);
     }
 
-    fn ends(&mut self, id: I) -> u64 {
+    fn ends(&mut self, id: I) -> Places<WORDS> {
         let at = self.open.iter().position(|(other, _)| *other == id);
         self.open.swap_remove(at.expect("a response comes after its invocation")).1
     }
@@ -83,8 +88,8 @@ impl<I: Copy + Ord, O: Debug, S> Position<I, O, S> {
     /// online checks are found by this.
     pub fn only_way(
         &self,
-        covers: impl Fn(&Configuration<S>, &Configuration<S>) -> bool,
-    ) -> Option<&Configuration<S>> {
+        covers: impl Fn(&Configuration<S, WORDS>, &Configuration<S, WORDS>) -> bool,
+    ) -> Option<&Configuration<S, WORDS>> {
         let ways = &self.frontier.configurations;
         let mut best = ways.first()?;
         for way in &ways[1..] {

@@ -8,10 +8,11 @@ use crate::core::history::{History, Operation, OperationId, Thread};
 use crate::core::operation::{Op, Status};
 use crate::model::{Bulk, Call, Empty, Kind, Spec};
 
-/// One instant of an operation, after those of its other steps that `after` has bits of.
+/// One instant of an operation.
 pub struct Step<'a> {
     pub call: Call<'a>,
-    pub after: u64,
+    /// The number of the operation's step that must take effect before.
+    pub before: Option<usize>,
 }
 
 /// What an operation does to its object.
@@ -77,18 +78,18 @@ impl<'a> Steps<'a> {
             (Op::Dequeue | Op::DequeueBulk, Status::Empty) => self.empty(call, steps),
             (Op::EnqueueBulk, _) if split => self.enqueues(call, steps),
             (Op::DequeueBulk, _) if split => self.dequeues(call, steps),
-            _ => steps.push(Step { call, after: 0 }),
+            _ => steps.push(Step { call, before: None }),
         }
     }
 
     fn empty(&self, call: Call<'a>, steps: &mut Few<Step<'a>>) {
         if self.spec.kind != Kind::FifoPerProducer || self.spec.empty == Empty::Strong {
-            steps.push(Step { call, after: 0 });
+            steps.push(Step { call, before: None });
             return;
         }
         for queue in &self.producers {
             let call = Call { queue: Some(*queue), ..call };
-            steps.push(Step { call, after: 0 });
+            steps.push(Step { call, before: None });
         }
     }
 
@@ -96,8 +97,8 @@ impl<'a> Steps<'a> {
         for (at, value) in call.added().iter().enumerate() {
             let args = std::slice::from_ref(value);
             let call = Call { op: Op::Enqueue, args, results: &[], ..call };
-            let after = if self.spec.kind == Kind::Pool { 0 } else { previous(at) };
-            steps.push(Step { call, after });
+            let before = at.checked_sub(1).filter(|_| self.spec.kind != Kind::Pool);
+            steps.push(Step { call, before });
         }
     }
 
@@ -107,7 +108,7 @@ impl<'a> Steps<'a> {
             let most = (call.args[0].max(0) as usize).min(self.untaken);
             for at in 0..most {
                 let call = Call { op: Op::Dequeue, args: &[], ..call };
-                steps.push(Step { call, after: previous(at) });
+                steps.push(Step { call, before: at.checked_sub(1) });
             }
             return;
         }
@@ -124,18 +125,13 @@ impl<'a> Steps<'a> {
                         Some(_) => producer(other) == producer(value),
                         None => other == value,
                     };
-                    call.results[..at].iter().rposition(same).map(|other| other + 1)
+                    call.results[..at].iter().rposition(same)
                 }
                 Kind::Pool | Kind::FifoRelaxed => None,
-                _ => Some(at),
+                _ => at.checked_sub(1),
             };
             let call = Call { op: Op::Dequeue, args: &[], results, ..call };
-            steps.push(Step { call, after: before.map_or(0, previous) });
+            steps.push(Step { call, before });
         }
     }
-}
-
-/// The bit of the step before the one at `at`. Steps past the 64th are one too many anyway.
-pub fn previous(at: usize) -> u64 {
-    at.checked_sub(1).and_then(|before| 1u64.checked_shl(before as u32)).unwrap_or(0)
 }

@@ -160,7 +160,7 @@ fn checkpoint<O: Debug + Instants, S: HasContent + PartialEq>(
     let way = cut.position.only_way(|one, other| one == other)?;
     let mut fates: FxHashMap<usize, Fate> =
         way.state.running().iter().map(|number| (*number, Fate::Commit)).collect();
-    for (id, _) in cut.position.open.iter().filter(|(_, bit)| way.done & bit == 0) {
+    for (id, _) in cut.position.open.iter().filter(|(_, steps)| steps.is_disjoint(way.done)) {
         if let Some(number) = journal.get(*id).operation.begins() {
             fates.insert(number, Fate::Whole);
         }

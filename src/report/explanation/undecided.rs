@@ -1,6 +1,6 @@
 //! Sentences about what was not decided, and about evidence that is not shown.
 
-use crate::check::{Exhausted, NotShown, OPEN_MAX, Undecided};
+use crate::check::{Exhausted, NotShown, Undecided};
 
 /// Why nothing was decided, to follow a colon.
 pub fn reason(undecided: &Undecided) -> String {
@@ -48,8 +48,8 @@ pub fn reason(undecided: &Undecided) -> String {
 fn gave_up(exhausted: &Exhausted) -> String {
     let advice = "check a shorter history, or one of fewer threads";
     match exhausted {
-        Exhausted::Open => format!(
-            "more than {OPEN_MAX} steps were open at once (an element of a bulk call counts as \
+        Exhausted::Open(most) => format!(
+            "more than {most} steps were open at once (an element of a bulk call counts as \
              one): use fewer threads or smaller bulk calls"
         ),
         Exhausted::Configurations(n) => {
@@ -91,9 +91,7 @@ pub fn not_shown(why: &NotShown) -> String {
         NotShown::TooManyOrders => {
             "there are too many orders of the operations near the failure".to_string()
         }
-        NotShown::TooManySteps => {
-            "more than 64 steps overlap near the failure, too many to follow".to_string()
-        }
+        NotShown::TooManySteps => "more than 64 steps overlap, too many to follow".to_string(),
         NotShown::NoFailure => "the failure is not among the operations".to_string(),
     }
 }
