@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 
@@ -17,8 +16,6 @@ use crate::process::rr::{Rr, probe};
 /// Recordings that rr may abandon in a row without a round. Some failures are accidental, such as a
 /// signal at a bad moment; others, such as a full disk, stay.
 const FRUITLESS_MAX: u32 = 10;
-/// Under rr one thread runs at a time, and a spinning thread delays the others for seconds.
-const HANG_MIN: Duration = Duration::from_secs(60);
 
 pub(super) struct JobRecordings {
     recorder: Option<Recorder>,
@@ -44,11 +41,6 @@ impl JobRecordings {
     /// Time after which a harness starts no new round.
     pub fn milliseconds_max(&self) -> Option<u64> {
         self.recorder.as_ref().map(|recorder| recorder.milliseconds)
-    }
-
-    /// Time without progress after which a harness counts as hung.
-    pub fn hang_max(&self, asked: Duration) -> Duration {
-        if self.recorder.is_some() { asked.max(HANG_MIN) } else { asked }
     }
 
     /// Starts the next recording. Returns the words of the command line before those of the

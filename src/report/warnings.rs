@@ -1,15 +1,24 @@
 //! Puts the warnings of a run into words, and why it tested next to nothing.
 
+use std::time::Duration;
+
 use super::words::{
-    AGAIN_IN_A_FRESH_ONE, HARDLY_TESTED, RENEWED, STOOD_STILL, fault, whole_seconds,
+    AGAIN_IN_A_FRESH_ONE, HARDLY_TESTED, RENEWED, STOOD_STILL, fault, places, whole_seconds,
 };
 use crate::core::plan::Engine;
+use crate::finding::Failure;
 use crate::fuzz::{Untested, Warning};
 use crate::trace::frame::Growth;
 
 /// Why a run says next to nothing about its target, and what to do.
 pub fn untested(why: Untested) -> String {
     let (what, advice) = match why {
+        Untested::Stuck { rounds } => {
+            return format!(
+                "Not decided: {rounds} of the rounds under way at the end of the run were stuck; \
+                 give it more time (--for), or wait less for a hang (--hang)."
+            );
+        }
         Untested::NoRound => (
             "no round was over whose calls can overlap".to_string(),
             "give it more time (--for), or see what holds it up with another --engine",
@@ -56,6 +65,7 @@ pub fn warning(warning: &Warning) -> String {
              processor. The round is left out, and the run goes on with a fresh process",
             whole_seconds(*seconds)
         ),
+        Warning::Stuck { round, fault, patience } => stuck(*round, fault, *patience),
         Warning::Growth(Growth { bytes, descriptors, rounds }, Engine::Controlled) => format!(
             "the target's process grew by {} MiB and {descriptors} open files in {rounds} rounds \
              and {RENEWED}, as often as needed: destroy does not give back all that was \
@@ -94,6 +104,20 @@ pub fn warning(warning: &Warning) -> String {
         ),
         Warning::Other(words) => words.clone(),
     }
+}
+
+fn stuck(round: u64, what: &Failure, patience: Duration) -> String {
+    let places = match places(what) {
+        places if places.is_empty() => String::new(),
+        places => format!(" Its threads: {}.", places.join("; ")),
+    };
+    format!(
+        "round {round} was stuck when the run ended. {}{places} After {} and a quarter more \
+         (--hang) it would have been a finding: give the run more time (--for), or make --hang \
+         shorter",
+        fault(what),
+        whole_seconds(patience.as_secs())
+    )
 }
 
 #[cfg(test)]

@@ -179,6 +179,7 @@ fn deed(place: &FaultPlace, kind: FaultKind) -> String {
         Deed::HadAllocated { .. } => format!("{who} had allocated the block"),
         Deed::Waits(wait) => format!("{who} waits for {}", awaited(wait, &at(wait.address))),
         Deed::Runs => format!("{who} runs"),
+        Deed::HasNotReturned => format!("{who} has not returned"),
     }
 }
 

@@ -294,6 +294,8 @@ pub enum Deed {
     },
     Waits(Wait),
     Runs,
+    /// Was in its call; nobody could look at its stack.
+    HasNotReturned,
 }
 
 /// What a thread waits for.

@@ -265,6 +265,11 @@ fn a_termination_sent_twice_ends_the_run_and_keeps_its_summary() {
     ends_by(&[Signal::TERM, Signal::TERM]);
 }
 
+#[test]
+fn a_terminal_that_is_closed_ends_the_run_and_keeps_its_summary() {
+    ends_by(&[Signal::HUP]);
+}
+
 fn ends_by(signals: &[Signal]) {
     let tool = Tool::new();
     stopped(&tool, signals);
@@ -330,13 +335,17 @@ fn a_finding_that_cannot_be_saved_is_still_reported() {
 /// A hang is noticed only after the end of this run.
 fn without_a_finished_round(tool: &Tool, time: &str) -> Answer {
     let run = tool.fuzz_text("waits.cpp", &enqueue("for (;;) usleep(1000);")).native();
-    run.within(time).with("--hang 60s --junit j.xml").expect(3, &[])
+    run.within(time).with("--hang 8s --junit j.xml").expect(3, &[])
 }
 
 #[test]
 fn a_run_without_a_finished_round_is_inconclusive() {
     let tool = Tool::new();
-    without_a_finished_round(&tool, "2s").lacks(NOTHING_FOUND);
+    let answer = without_a_finished_round(&tool, "4s");
+    answer.lacks(NOTHING_FOUND);
+    // The part of --hang after which a round is stuck has passed.
+    assert!(answer.err.contains("was stuck when the run ended"), "{}", answer.all());
+    assert!(answer.err.contains("Queue::enqueue at waits.cpp:"), "{}", answer.all());
     assert_eq!(ledger(&tool).statistics.rounds, 0);
     let report = tool.read("j.xml");
     let is_error = report.contains("errors=\"1\"") && report.contains("<error message=");

@@ -5,10 +5,12 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use interlap::core::operation::Op;
 use interlap::core::plan::{Engine, Recorder};
 use interlap::finding::{Recorded, Stored};
-use interlap::fuzz::{Summary, fuzz};
+use interlap::fuzz::{Options, Summary, fuzz};
 use interlap::process::rr::locate::Moment;
 use interlap::process::rr::{Rr, probe};
 use interlap::report::recording;
@@ -16,7 +18,7 @@ use interlap::report::words::BREAK_AT_IT_WITH;
 use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WORDS};
 use interlap::trace::frame::Frame;
 
-use super::fake::{Ear, Fake, round};
+use super::fake::{Ear, Fake, records, round};
 use super::tool::{Answer, Call, Tool, read};
 
 /// Records by running the program; replays a prepared output. Fails without `-W`. Has a real
@@ -175,6 +177,22 @@ fn an_rr_that_gives_up_is_a_warning_and_no_finding() {
     assert!(summary.findings.is_empty(), "{:?}", ear.found);
     assert_eq!(summary.statistics.rounds, 2);
     assert!(ear.warnings[0].contains("Assertion `t->desched_rec()"), "{:?}", ear.warnings);
+}
+
+#[test]
+fn a_hang_is_what_the_user_says_and_names_the_calls_under_way() {
+    let fake = fake();
+    let pending = records(&[(Op::Push, Some(3), 1, None)]);
+    fake.sends(0, &[], "sleep 60");
+    fake.leaves(0, 17, &[Vec::new(), pending, Vec::new()], &[]);
+    let options = Options { hang_max: Duration::from_millis(400), ..fake.options() };
+    let mut ear = Ear::default();
+    let summary = fuzz(&options, &mut ear).expect("it runs");
+    assert_eq!(summary.findings.len(), 1, "{:?}", ear.warnings);
+    let stored = Stored::load(&summary.findings[0].directory).expect("written");
+    assert!(stored.recording().join("version").is_file());
+    let text = &ear.found[0];
+    assert!(text.contains("thread 1 in its call 1, push(3), has not returned"), "{text}");
 }
 
 #[test]

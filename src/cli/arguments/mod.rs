@@ -15,7 +15,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::core::plan::{
-    BULK_MAX, CALLS_MAX, Carrier, Clock, FreshThreads, Heap, MemoryModel, PlainPoints, Shard,
+    BULK_MAX, CALLS_MAX, Carrier, Clock, Engine, FreshThreads, Heap, MemoryModel, PlainPoints,
+    Shard,
 };
 use crate::exchange::Format as HistoryFormat;
 use crate::fuzz::engine::EngineChoice;
@@ -316,11 +317,22 @@ pub struct Run {
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub duration: Duration,
     /// Time without progress that counts as a hang; with the controlled engine, also a quarter of
-    /// it as processor time without an access that the engine sees
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
-    pub hang: Duration,
+    /// it as processor time without an access that the engine sees [default: 10s; 30s under rr]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub hang: Option<Duration>,
     #[command(flatten)]
     pub format: Format,
+}
+
+/// Time without progress that counts as a hang, if the user does not say so.
+const HANG: Duration = Duration::from_secs(10);
+/// Under rr one thread runs at a time, and a spinning thread delays the others for seconds.
+const HANG_UNDER_RR: Duration = Duration::from_secs(30);
+
+impl Run {
+    pub fn hang_with(&self, engine: Engine) -> Duration {
+        self.hang.unwrap_or(if engine == Engine::Rr { HANG_UNDER_RR } else { HANG })
+    }
 }
 
 #[derive(Args, Clone, Copy, Debug)]

@@ -111,7 +111,7 @@ fn rerun(
     if finding.plan.engine != Engine::Controlled {
         return Ok(None);
     }
-    let run = arguments::Run { duration: args.try_for, hang: args.hang, format: args.format };
+    let run = arguments::Run { duration: args.try_for, hang: Some(args.hang), format: args.format };
     let options = rerun_options(finding, trusted, &args.finding, &run, stop_flag()?)?;
     let options = Options { time: time.clone(), ..options };
     match explain::table_and_trail(stored, &options) {

@@ -131,7 +131,7 @@ fn options(
             "--calls above {WHOLE_CALLS_MAX} needs --engine native, which checks a round as it goes"
         );
     }
-    let trusted = Trusted::by_user();
+    let (trusted, hang_max) = (Trusted::by_user(), args.run.hang_with(plan.engine));
     let library = adapters.compile(&plan, trusted)?;
     let mut plan = plan;
     if plan.engine == Engine::Controlled {
@@ -149,7 +149,7 @@ fn options(
         rounds_max: args.rounds.map(|rounds| rounds.saturating_add(WARM_UP_ROUNDS)),
         findings_max: args.findings as usize,
         known: KnownIssues::default(),
-        hang_max: args.run.hang,
+        hang_max,
         directory: args.out.clone(),
         trace: args.trace.clone(),
         stop: Arc::clone(stop),
@@ -305,7 +305,7 @@ pub fn rerun_options(
         rounds_max: None,
         findings_max: usize::MAX,
         known: KnownIssues::default(),
-        hang_max: run.hang,
+        hang_max: run.hang_with(plan.engine),
         directory: directory.to_path_buf(),
         trace: None,
         stop,

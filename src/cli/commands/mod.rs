@@ -51,6 +51,7 @@ mod source;
 mod triage;
 mod trust;
 
+use crate::core::machine::field;
 use crate::core::outcome::{ERROR_STATUS, Outcome};
 use crate::process::descent::descends_from_this;
 use crate::report::output::{Output, note, warning};
@@ -103,23 +104,30 @@ pub fn carry_out(command: &Command, out: &mut Output) -> Result<Outcome> {
 /// Signals within this time after the first count as one: `timeout` sends its own twice.
 const ONE_SIGNAL: Duration = Duration::from_secs(1);
 
-/// A flag that SIGINT and SIGTERM set; a second signal ends the program at once. Those that a
-/// target sends are ignored: nobody wants the run to end.
+/// The signals that ask a command to end, by their names.
+const ENDING: [(i32, &str); 3] =
+    [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM"), (libc::SIGHUP, "SIGHUP")];
+
+/// A flag that SIGINT, SIGTERM and the end of the terminal (SIGHUP) set; a second signal ends the
+/// program at once. Those that a target sends are ignored: nobody wants the run to end.
 fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    // Not SIGHUP, which `nohup` ignores.
-    let mut signals = SignalsInfo::<WithOrigin>::new([libc::SIGINT, libc::SIGTERM])
-        .context("cannot watch for Ctrl-C")?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    // `nohup` ignores SIGHUP, and that stays so.
+    let watched = ENDING.iter().map(|(signal, _)| *signal);
+    let watched = watched.filter(|signal| *signal != libc::SIGHUP || !ignores(&status, *signal));
+    let mut signals = SignalsInfo::<WithOrigin>::new(watched).context("cannot watch for Ctrl-C")?;
     std::thread::spawn(move || {
         let (mut first, mut is_told) = (None, false);
         for signal in signals.forever() {
             let sender = signal.process.map(|process| process.pid);
             if let Some(sender) = sender.filter(|sender| descends_from_this(*sender)) {
                 if !std::mem::replace(&mut is_told, true) {
-                    let signal = if signal.signal == libc::SIGINT { "SIGINT" } else { "SIGTERM" };
+                    let named = ENDING.iter().find(|(number, _)| *number == signal.signal);
+                    let name = named.map_or("a signal", |(_, name)| name);
                     warning!(
-                        "a process of the target ({sender}) sent {signal} to interlap: ignored, \
+                        "a process of the target ({sender}) sent {name} to interlap: ignored, \
                          here and later"
                     );
                 }
@@ -134,7 +142,25 @@ fn stop_flag() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// Whether a process with this `/proc/PID/status` ignores the signal.
+fn ignores(status: &str, signal: i32) -> bool {
+    let mask = field(status, "SigIgn").and_then(|mask| u64::from_str_radix(mask, 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 fn print_json(out: &mut Output, value: &impl Serialize) -> Result<()> {
     writeln!(out, "{}", serde_json::to_string_pretty(value)?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_is_read_from_the_mask() {
+        let status = "Name:\tinterlap\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\n";
+        assert!(ignores(status, libc::SIGHUP) && !ignores(status, libc::SIGINT));
+        assert!(!ignores("", libc::SIGHUP));
+    }
 }

@@ -44,6 +44,7 @@ impl Counting {
         statistics.faults += counts.faults;
         statistics.violations += counts.violations;
         statistics.processes += counts.processes;
+        statistics.stuck += counts.stuck;
         if let Some(counter) = counts.counter {
             let shapes = self.counter.join(*counter);
             let new = shapes.into_iter().map(|shape| self.shapes.insert(shape));

@@ -18,6 +18,8 @@ pub struct JobCounts {
     pub faults: u64,
     pub violations: u64,
     pub processes: u64,
+    /// Rounds that stood still when the run ended.
+    pub stuck: u64,
     pub inconclusive: BTreeMap<Undecided, u64>,
     /// What the rounds exercised.
     pub counter: Option<Box<Counter>>,
@@ -78,7 +80,7 @@ impl JobCounts {
     }
 
     pub fn is_empty(&self) -> bool {
-        let done = self.rounds + self.warm_up + self.faults + self.processes;
+        let done = self.rounds + self.warm_up + self.faults + self.processes + self.stuck;
         done == 0 && self.overlap.operations == 0
     }
 }

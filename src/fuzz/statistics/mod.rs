@@ -56,6 +56,9 @@ pub struct Statistics {
     /// Harness processes that were started.
     #[serde(default)]
     pub processes: u64,
+    /// Rounds that stood still in code of the target when the run ended.
+    #[serde(default)]
+    pub stuck: u64,
     /// Only of the controlled engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
@@ -75,6 +78,8 @@ pub enum Untested {
     NoOverlap { operations: u64, overlapping: u64 },
     /// The controlled engine saw nothing that threads shared.
     NothingShared { rounds: u64 },
+    /// So many rounds stood still when the run ended.
+    Stuck { rounds: u64 },
 }
 
 /// A share of less than one in so many counts as next to nothing: of rounds that were decided, and
@@ -107,6 +112,8 @@ impl Statistics {
         };
         if rounds > 0 && is_next_to_nothing(decided, rounds, DECIDED_ONE_IN) {
             Some(Untested::Undecided { rounds, decided })
+        } else if self.stuck > 0 && rounds > 0 {
+            Some(Untested::Stuck { rounds: self.stuck })
         } else if self.sightings > 0 {
             None
         } else if rounds == 0 {
@@ -146,6 +153,7 @@ impl Statistics {
         }
         self.violations += other.violations;
         self.processes += other.processes;
+        self.stuck += other.stuck;
         if let Some(coverage) = other.coverage {
             self.coverage.get_or_insert_default().join(coverage);
         }
@@ -206,6 +214,10 @@ mod tests {
         assert_eq!(few.untested(), Some(Untested::Undecided { rounds: 200, decided: 1 }));
         let some = Statistics { inconclusive: undecided(198), ..tested.clone() };
         assert_eq!(some.untested(), None);
+        let stuck = Statistics { stuck: 2, sightings: 1, ..tested.clone() };
+        assert_eq!(stuck.untested(), Some(Untested::Stuck { rounds: 2 }));
+        let outcomes = [false, true].map(|is_any_new| stuck.outcome(is_any_new));
+        assert_eq!(outcomes, [Outcome::NotDecided, Outcome::Found]);
         let alone = Statistics { overlapping: 4, ..tested.clone() };
         let why = Untested::NoOverlap { operations: 5000, overlapping: 4 };
         assert_eq!(alone.untested(), Some(why));

@@ -159,7 +159,7 @@ impl<'a> Worker<'a> {
             };
             let (program, job_file) = (&self.options.harness, self.scratch.join("job.json"));
             let words = self.recordings.begin(self.scratch);
-            let hang_max = self.recordings.hang_max(self.options.hang_max);
+            let hang_max = self.options.hang_max;
             self.counts.processes += 1;
             let harness = Harness::start(&words, program, &job, &job_file, hang_max)?;
             next = self.follow(harness, round)?.map(|round| self.rounds.at_or_after(round));
@@ -238,8 +238,23 @@ impl<'a> Worker<'a> {
             }
             self.send_counts();
         }
+        self.warn_if_stuck(&mut harness)?;
         self.end_long_round(&mut harness)?;
         Ok(None)
+    }
+
+    /// The run ends while a round is under way: tells if that stands still, and where.
+    fn warn_if_stuck(&mut self, harness: &mut Harness) -> Result<()> {
+        let (Some(mut fault), Some((hello, _))) = (harness.stuck()?, &self.hello) else {
+            return Ok(());
+        };
+        fault.locate(&mut self.lines, hello.code);
+        let (round, lines) = (fault.round, source_text::fault_lines(fault.sources()));
+        let (fault, patience) = (Box::new(Failure::fault(&fault, lines)), self.options.hang_max);
+        self.counts.stuck += 1;
+        self.send_counts();
+        self.send(Message::Warning(Warning::Stuck { round, fault, patience }));
+        Ok(())
     }
 
     /// A slow round of native threads may last as long as the run, so the current one counts, too.

@@ -201,6 +201,22 @@ impl Fault {
         }
     }
 
+    /// Adds the calls that have not returned, where nothing is known about stacks.
+    pub fn add_calls_under_way(&mut self) {
+        let mut threads: Vec<u32> = self.history.threads.iter().map(|own| own.client).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        for thread in threads {
+            let when = self.when(thread);
+            if matches!(when, When::InCall(_)) {
+                let (who, backtrace) = (Who { thread, when }, Vec::new());
+                let (code, location, caller) = (None, None, None);
+                let deed = Deed::HasNotReturned;
+                self.places.push(FaultPlace { who, deed, code, backtrace, location, caller });
+            }
+        }
+    }
+
     /// Where a thread is in its calls, by the history.
     fn when(&self, thread: u32) -> When {
         let clients = || self.history.threads.iter().filter(|own| own.client == thread);

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::hang_decision::{HOPELESS_FACTOR, HangDecision, State, Stillness, Thread};
+use super::hang_decision::{HOPELESS_FACTOR, HangDecision, State, Stillness, Thread, stuck_after};
 use super::{Event, GRACE, HELLO_MAX, Harness, threads};
 use crate::core::plan::Engine;
-use crate::process::fault::{FaultKind, Hang};
+use crate::process::fault::{Fault, FaultKind, Hang};
 use crate::trace::area::{Snapshot, Stage};
 
 impl Harness {
@@ -72,10 +72,7 @@ impl Harness {
                 if controlled && !self.had_time_to_answer() {
                     return Ok(Event::Quiet);
                 }
-                let running = threads.iter().filter(|thread| thread.state == State::Runnable);
-                let running = running.count() as u32;
-                let waiting = threads.len() as u32 - running;
-                self.end_hang(Hang { seconds: patience.as_secs(), running, waiting })
+                self.end_hang(Hang::of(&threads, patience))
             }
         }
     }
@@ -105,18 +102,48 @@ impl Harness {
         Ok(Event::Quiet)
     }
 
-    /// Notes the hang, then asks for stacks, which may wake a thread, and kills the process. It is
-    /// no hang but out of memory if it has filled that.
+    /// What a run's last round is stuck in: the hang that it may become. None unless the process
+    /// has stood still, with code of the target under way, for a good part of the patience.
+    pub fn stuck(&mut self) -> Result<Option<Box<Fault>>> {
+        if let Some((event, _)) = self.hung.take() {
+            return Ok(if let Event::Fault(fault) = event { Some(fault) } else { None });
+        }
+        let Some(now) = self.snapshot().filter(|now| now.progress() == self.progress) else {
+            return Ok(None);
+        };
+        let still = self.stillness.counted();
+        let is_hang = still >= stuck_after(self.hang_max) && self.is_in_target(&now);
+        if !is_hang || self.memory.is_filling() {
+            return Ok(None);
+        }
+        let threads = self.threads();
+        Ok(self.hang_fault(Hang::of(&threads, still))?.map(Box::new))
+    }
+
+    /// Kills the process that hangs.
     fn end_hang(&mut self, hang: Hang) -> Result<Event> {
+        if let Some(fault) = self.hang_fault(hang)? {
+            self.kill()?;
+            self.hung = Some((Event::Fault(Box::new(fault)), Instant::now()));
+        }
+        Ok(Event::Quiet)
+    }
+
+    /// Notes the hang, then asks for stacks, which may wake a thread. It is no hang but out of
+    /// memory if it has filled that; none if it has made progress.
+    fn hang_fault(&mut self, hang: Hang) -> Result<Option<Fault>> {
         let is_full = self.memory.is_full();
         let kind = if is_full { FaultKind::OutOfMemory } else { FaultKind::Hang };
         let mut fault = self.fault(kind);
         fault.hang = (!is_full).then_some(hang);
         if self.snapshot().is_some_and(|now| now.progress() != self.progress) {
             self.note_progress();
-            return Ok(Event::Quiet);
+            return Ok(None);
         }
         // Under rr nobody sends signals.
+        if self.recorder {
+            fault.add_calls_under_way();
+        }
         if !is_full && self.engine == Engine::Native && self.area.get().is_some() {
             while !self.had_time_to_answer() && self.child.try_wait()?.is_none() {
                 if self.snapshot().is_none_or(|now| now.is_answered) {
@@ -126,9 +153,7 @@ impl Harness {
             }
             fault.add_stacks(self.snapshot().map(|now| now.stacks).unwrap_or_default());
         }
-        self.kill()?;
-        self.hung = Some((Event::Fault(Box::new(fault)), Instant::now()));
-        Ok(Event::Quiet)
+        Ok(Some(fault))
     }
 
     /// Asks a hung harness where it hangs. Returns whether it has had time to answer.
@@ -139,5 +164,13 @@ impl Harness {
             let _ = kill_process(pid, Signal::PROF);
         }
         self.signalled.get_or_insert_with(Instant::now).elapsed() > GRACE
+    }
+}
+
+impl Hang {
+    fn of(threads: &[Thread], still: Duration) -> Hang {
+        let running = threads.iter().filter(|thread| thread.state == State::Runnable);
+        let running = running.count() as u32;
+        Hang { seconds: still.as_secs(), running, waiting: threads.len() as u32 - running }
     }
 }

@@ -25,6 +25,11 @@ pub fn noticed_after(patience: Duration) -> Duration {
     patience + patience / SECOND_LOOK_PART
 }
 
+/// The time after which a round that the end of a run cuts short was stuck.
+pub fn stuck_after(patience: Duration) -> Duration {
+    patience / SECOND_LOOK_PART
+}
+
 /// What the kernel says that a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -97,7 +102,7 @@ impl Stillness {
     }
 
     /// The time in which no thread was starved.
-    fn counted(&self) -> Duration {
+    pub fn counted(&self) -> Duration {
         let starved = self.threads.values().map(Awake::starved).max();
         self.elapsed.saturating_sub(starved.unwrap_or_default())
     }
