@@ -53,6 +53,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// Whether its directory is there.
+    pub fn is_written(&self) -> bool {
+        self.directory.join(JSON_FILE).is_file()
+    }
+
     /// The directory of its recording by rr.
     pub fn recording(&self) -> PathBuf {
         self.directory.join(RECORDING)

@@ -203,8 +203,7 @@ impl<'a> Collector<'a> {
         if !is_alone {
             self.explain(&mut stored);
         }
-        self.keep_recording(&mut stored, recording.as_deref());
-        self.save(&stored);
+        self.save_with_recording(&mut stored, recording.as_deref());
         self.locate(&mut stored);
         self.observer.found(&stored);
         self.by_signature.insert(stored.finding.signature.clone(), self.findings.len());
@@ -246,17 +245,42 @@ impl<'a> Collector<'a> {
         stored.finding.after_rounds = first.finding.after_rounds;
         stored.finding.after_seconds = first.finding.after_seconds;
         self.explain(&mut stored);
-        self.keep_recording(&mut stored, recording);
-        self.save(&stored);
+        self.save_with_recording(&mut stored, recording);
         self.findings[at] = stored;
     }
 
-    /// Saves a finding. A failure is a warning: the finding is reported nevertheless.
-    fn save(&mut self, stored: &Stored) {
+    /// Saves a finding, and then its recording, which needs more room.
+    fn save_with_recording(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
+        let Some(recording) = recording else { return self.save(stored) };
+        let kept = self.observer.save(stored, self.options);
+        match kept.and_then(|()| finding_recording::keep(stored, recording)) {
+            Ok(trouble) => trouble.into_iter().for_each(|words| self.warn(words)),
+            Err(error) => {
+                recording.remove();
+                self.warn_of_lost_recording(stored, &error);
+            }
+        }
+        self.save(stored);
+    }
+
+    fn warn_of_lost_recording(&mut self, stored: &Stored, error: &anyhow::Error) {
         let name = &stored.finding.name;
-        if let Err(error) = self.observer.save(stored, self.options)
-            && self.unwritten.insert(name.clone())
-        {
+        self.warn(format!(
+            "{error:#}: the recording of {name} is removed, so that the finding itself has room"
+        ));
+    }
+
+    /// Saves a finding, without its recording if there is no room for both. A failure is a warning:
+    /// the finding is reported nevertheless.
+    fn save(&mut self, stored: &mut Stored) {
+        let Err(error) = self.observer.save(stored, self.options) else { return };
+        if stored.finding.recorded.is_some() {
+            finding_recording::remove(stored);
+            self.warn_of_lost_recording(stored, &error);
+            return self.save(stored);
+        }
+        let name = &stored.finding.name;
+        if self.unwritten.insert(name.clone()) {
             self.warn(format!(
                 "{error:#}: the finding {name} cannot be kept, and is only reported here; its \
                  command below can be run again with another --out"
@@ -272,15 +296,6 @@ impl<'a> Collector<'a> {
         stored
             .finding
             .add_partials(|witness| check::partials(history, model, witness, &limits).ok());
-    }
-
-    /// Moves the recording into the finding's directory.
-    fn keep_recording(&mut self, stored: &mut Stored, recording: Option<&Recording>) {
-        if let Some(recording) = recording
-            && let Err(error) = finding_recording::keep(stored, recording)
-        {
-            self.warn(format!("{error:#}"));
-        }
     }
 
     /// Locates the operations of the finding in its recording.
@@ -399,7 +414,7 @@ impl<'a> Collector<'a> {
             if stored.finding.confirmed.is_none() {
                 self.confirm(&mut stored);
             }
-            self.save(&stored);
+            self.save(&mut stored);
             if stored.finding.recorded.as_ref().is_some_and(|recorded| !recorded.is_located()) {
                 self.locate(&mut stored);
             }

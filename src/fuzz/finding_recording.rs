@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::core::time_limit::TimeLimit;
 use crate::finding::trust::Trusted;
-use crate::finding::{Failure, Recorded, Stored};
+use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::process::rr::Rr;
 use crate::process::rr::locate as pass;
 use crate::process::rr::locate::Wanted;
@@ -18,14 +18,27 @@ use crate::process::rr::recording::Recording;
 const PASS_TIMES: u32 = 20;
 const PASS_MIN: Duration = Duration::from_secs(60);
 
-/// Moves the recording into the finding's directory. A finding without a recording counts as well.
-pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<()> {
-    let kept = recording.keep(&stored.recording());
+/// Moves the recording into the finding's directory. Returns in words what may keep it from being
+/// replayed elsewhere.
+///
+/// # Errors
+/// If nothing is there now.
+pub(super) fn keep(stored: &mut Stored, recording: &Recording) -> Result<Option<String>> {
+    remove(stored);
+    let trouble = recording.keep(&stored.recording())?.map(|error| format!("{error:#}"));
     stored.note_recording();
-    let trouble = kept.as_ref().err().map(|error| format!("{error:#}"));
-    let ticks = recording.ticks;
-    stored.finding.recorded = Some(Recorded { ticks, trouble, ..Recorded::default() });
-    kept
+    let (ticks, recorded) = (recording.ticks, Recorded::default());
+    stored.finding.recorded = Some(Recorded { ticks, trouble: trouble.clone(), ..recorded });
+    Ok(trouble)
+}
+
+/// Removes the recording, as a finding needs its room, or another recording its place.
+pub(super) fn remove(stored: &mut Stored) {
+    // One that cannot be removed is not named any more.
+    let _ = std::fs::remove_dir_all(stored.recording());
+    let _ = std::fs::remove_file(stored.directory.join(SCRIPT_FILE));
+    stored.finding.recorded = None;
+    stored.note_recording();
 }
 
 /// Replays the finding's recording to locate the invocations and responses of its operations. A

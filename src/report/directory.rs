@@ -28,7 +28,7 @@ pub fn write_with_script(stored: &Stored, library: &Path, harness: &Path) -> Res
     write(stored)?;
     match stored.finding.plan.engine {
         Engine::Controlled => debugger::write(stored, library, harness),
-        Engine::Rr => debugger::write_recorded(stored),
-        Engine::Native => Ok(()),
+        Engine::Rr if stored.finding.recorded.is_some() => debugger::write_recorded(stored),
+        Engine::Rr | Engine::Native => Ok(()),
     }
 }

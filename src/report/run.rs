@@ -16,7 +16,7 @@ use crate::core::measured::time;
 use crate::core::outcome::Outcome;
 use crate::core::plan::{MemoryModel, PlainPoints, Plan};
 use crate::finding::known::{self, IssueCount};
-use crate::finding::{Finding, JSON_FILE, Stored};
+use crate::finding::{Finding, Stored};
 use crate::fuzz::exercise::Gap;
 use crate::fuzz::{Ending, Point, Statistics, Summary};
 use crate::report::explanation::undecided;
@@ -38,8 +38,7 @@ pub fn summary(summary: &Summary, ledger: &Ledger, plan: &Plan, is_whole: bool) 
         let finding = &stored.finding;
         let (after, seen) = (finding.after_seconds, finding.sightings);
         let (directory, signature) = (stored.directory.display(), &finding.signature);
-        let is_there = stored.directory.join(JSON_FILE).is_file();
-        let lost = if is_there { "" } else { " (not written)" };
+        let lost = if stored.is_written() { "" } else { " (not written)" };
         let (after, seen, also) = (time(after), listed::times(seen), listed::same_bug_note(first));
         line(format!("{directory}{lost}: {signature}, after {after}, seen {seen}{also}"));
     }

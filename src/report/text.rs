@@ -145,8 +145,13 @@ pub fn subject(plan: &Plan, target: &TargetInfo, model: &str) -> String {
 fn block(stored: &Stored) -> String {
     let directory = quoted(&stored.directory.display().to_string());
     let mut facts = facts(stored);
-    facts.push(("Picture at".into(), format!("{directory}/{PAGE_FILE}  # opens in any browser")));
-    facts.push((String::new(), format!("interlap show {directory}  # in words")));
+    if stored.is_written() {
+        facts.push((
+            "Picture at".into(),
+            format!("{directory}/{PAGE_FILE}  # opens in any browser"),
+        ));
+        facts.push((String::new(), format!("interlap show {directory}  # in words")));
+    }
     let rows: Vec<_> = facts.into_iter().map(|(name, value)| [name, value]).collect();
     format!("{RULE}\n{}{RULE}\n", columns::table(&rows, 0..0, ""))
 }
@@ -195,13 +200,18 @@ fn what_next(stored: &Stored) -> Vec<(String, String)> {
     let directory = quoted(&stored.directory.display().to_string());
     let mut facts = Vec::new();
     let mut row = |name: &str, value: String| facts.push((name.to_string(), value));
-    let again = match finding.plan.engine {
-        Engine::Controlled => "that round alone, the same each time",
-        Engine::Rr => "the recording, the same each time",
-        Engine::Native => "until it recurs",
-    };
-    row(REPRODUCE_WITH, format!("interlap replay {directory}  # {again}"));
     let plan = finding.shrunk.as_ref().map_or(&finding.plan, |shrunk| &shrunk.plan);
+    if !stored.is_written() {
+        row(REPRODUCE_WITH, format!("{plan}  # of the finding itself nothing is written"));
+        return facts;
+    }
+    let again = match finding.plan.engine {
+        Engine::Controlled => "  # that round alone, the same each time",
+        Engine::Rr if finding.recorded.is_none() => " --history-only  # there is no recording",
+        Engine::Rr => "  # the recording, the same each time",
+        Engine::Native => "  # until it recurs",
+    };
+    row(REPRODUCE_WITH, format!("interlap replay {directory}{again}"));
     row("Found with", plan.to_string());
     if let Some(recorded) = &finding.recorded {
         for (at, line) in recording::lines(stored, recorded).into_iter().enumerate() {
@@ -239,6 +249,7 @@ fn debugger_commands(stored: &Stored, directory: &str) -> Vec<String> {
         (Engine::Controlled, Failure::Fault { .. }) => {
             vec![format!("interlap replay {directory} --gdb  # stops at the fault")]
         }
+        (Engine::Rr, _) if stored.finding.recorded.is_none() => Vec::new(),
         (Engine::Rr, _) => recording::debugger_commands(stored, culprit(stored)),
         (Engine::Native, _) => {
             let plan = Plan { engine: Engine::Controlled, ..plan.clone() };

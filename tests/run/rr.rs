@@ -10,13 +10,14 @@ use std::time::Duration;
 use interlap::core::operation::Op;
 use interlap::core::plan::{Engine, Recorder};
 use interlap::finding::{Recorded, Stored};
-use interlap::fuzz::{Options, Summary, fuzz};
+use interlap::fuzz::{Observer, Options, Statistics, Summary, Warning, fuzz};
+use interlap::model::Spec;
 use interlap::process::rr::locate::Moment;
 use interlap::process::rr::{Rr, probe};
 use interlap::report::recording;
 use interlap::report::words::BREAK_AT_IT_WITH;
 use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WORDS};
-use interlap::trace::frame::Frame;
+use interlap::trace::frame::{Frame, Hello};
 
 use super::fake::{Ear, Fake, records, round};
 use super::tool::{Answer, Call, Tool, read};
@@ -110,6 +111,45 @@ fn a_violation_ends_its_recording_and_keeps_it_with_the_moments_of_its_calls() {
     let out = std::fs::read_dir(fake.options().directory).expect("findings");
     let hidden = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     assert_eq!(out.filter(|entry| hidden(entry.as_ref().expect("entry"))).count(), 0);
+}
+
+/// A disk with room for a finding or for its recording, not for both.
+struct FullDisk(Ear);
+
+impl Observer for FullDisk {
+    fn started(&mut self, _: &Hello, _: &Spec) {}
+    fn progressed(&mut self, _: &Statistics) {}
+    fn save(&mut self, stored: &Stored, options: &Options) -> anyhow::Result<()> {
+        let runs = std::fs::read_dir(&options.directory)?.flatten();
+        let begun = runs.map(|run| run.path().join("job-0/recording-0"));
+        match begun.chain([stored.recording()]).any(|recording| recording.is_dir()) {
+            true => anyhow::bail!("no room"),
+            false => self.0.save(stored, options),
+        }
+    }
+    fn found(&mut self, stored: &Stored) {
+        self.0.found(stored);
+    }
+    fn warned(&mut self, warning: &Warning) {
+        self.0.warned(warning);
+    }
+}
+
+#[test]
+fn a_finding_without_room_for_its_recording_is_written_and_says_so() {
+    let fake = fake();
+    fake.sends(0, &round(17, true, 9), "sleep 60");
+    let mut disk = FullDisk(Ear::default());
+    let summary = fuzz(&fake.options(), &mut disk).expect("it runs");
+    let (ear, directory) = (disk.0, &summary.findings[0].directory);
+    let stored = Stored::load(directory).expect("the finding counts more");
+    assert!(stored.finding.recorded.is_none() && !stored.recording().exists());
+    assert!(ear.warnings[0].contains("the recording of") && ear.warnings[0].contains("no room"));
+    let report = &ear.found[0];
+    assert!(report.contains("--history-only") && !report.contains(BREAK_AT_IT_WITH), "{report}");
+    std::fs::remove_dir_all(directory).expect("written");
+    let unwritten = interlap::report::text::render(&stored);
+    assert!(!unwritten.contains("interlap replay"), "{unwritten}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 use super::{Rr, probe};
 
@@ -39,17 +39,27 @@ impl Recording {
     }
 
     /// Moves the recording, with the programs and libraries that it used, to `place`, and replaces
-    /// one that is there. A recording that cannot be packed is kept as it is, with an error: it can
-    /// be replayed as long as those files do not change.
-    pub fn keep(&self, place: &Path) -> Result<()> {
+    /// one that is there. A recording that cannot be packed is kept as it is, and the error
+    /// returned: it can be replayed as long as those files do not change.
+    pub fn keep(&self, place: &Path) -> Result<Option<Error>> {
         let packed = self.pack();
         let beside = place.with_extension("new");
         let moved = clear(&beside)
             .and_then(|()| link(&self.directory, &beside))
             .and_then(|()| clear(place))
             .and_then(|()| fs::rename(&beside, place));
+        if moved.is_err() {
+            // What is there of it takes room.
+            let _ = clear(&beside);
+        }
         moved.with_context(|| format!("cannot keep the recording as {}", place.display()))?;
-        packed
+        Ok(packed.err())
+    }
+
+    /// Removes it before its owner does. Files that cannot be removed now are removed with the
+    /// directory around them.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.directory);
     }
 
     fn pack(&self) -> Result<()> {
@@ -69,9 +79,8 @@ impl Recording {
 }
 
 impl Drop for Recording {
-    /// Files that cannot be removed now are removed with the directory around them.
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
+        self.remove();
     }
 }
 
@@ -122,7 +131,8 @@ mod tests {
         assert!(!recording.is_complete());
         fs::write(dir.path().join("trace/version"), "85").expect("room");
         assert!(recording.is_complete());
-        recording.keep(&place).expect("packed by a program that does nothing");
+        let packed = recording.keep(&place).expect("kept");
+        assert!(packed.is_none(), "by a program that does nothing: {packed:?}");
         drop(recording);
         assert!(!dir.path().join("trace").exists());
         assert!(is_complete(&place) && !place.join("old").exists());
@@ -135,7 +145,7 @@ mod tests {
         let recorder = Recorder { program: "false".into(), ..Recorder::default() };
         fs::create_dir_all(dir.path().join("trace")).expect("room");
         let recording = Recording::new(&Rr::new(&recorder), dir.path().join("trace"), 0);
-        let error = recording.keep(&dir.path().join("kept")).expect_err("false fails");
+        let error = recording.keep(&dir.path().join("kept")).expect("kept").expect("false fails");
         assert!(error.to_string().contains("cannot pack"), "{error}");
         assert!(dir.path().join("kept").is_dir(), "and is kept all the same");
     }
