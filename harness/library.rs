@@ -103,7 +103,9 @@ impl Target {
         std::mem::forget(library);
         // SAFETY: non-null as checked inside; it points to a description that lives as long as
         // the library, which is never unloaded.
-        Ok(unsafe { Target::check(description) }?)
+        let target = unsafe { Target::check(description) }?;
+        crate::marker::set_call(target.functions.call as usize);
+        Ok(target)
     }
 
     /// # Safety

@@ -67,6 +67,15 @@ static interlap_stop_step: AtomicU64 = AtomicU64::new(u64::MAX);
 #[used]
 static interlap_preemptions: AtomicU64 = AtomicU64::new(0);
 
+/// The target's function for calls, which debuggers enter from a marker.
+#[unsafe(no_mangle)]
+#[used]
+static interlap_call: AtomicU64 = AtomicU64::new(0);
+
+pub fn set_call(function: usize) {
+    interlap_call.store(function as u64, Relaxed);
+}
+
 /// Whether this process runs for a debugger: then no scheduling point passes unchecked.
 static DEBUGGED: AtomicBool = AtomicBool::new(false);
 

@@ -306,7 +306,7 @@ impl Pool {
                         pin(&processors, thread);
                         share(thread);
                     };
-                    builder().spawn_scoped(scope, work).expect("room for a thread");
+                    builder(thread).spawn_scoped(scope, work).expect("room for a thread");
                 }
             });
             return;
@@ -339,14 +339,14 @@ impl Pool {
                 let _ = task.done.send(());
             }
         };
-        let handle = builder().spawn(work).expect("room for a thread");
+        let handle = builder(index).spawn(work).expect("room for a thread");
         self.kept.push((tasks, handle));
     }
 }
 
-/// Threads with stacks as large as the C library's, not as Rust's.
-fn builder() -> std::thread::Builder {
-    std::thread::Builder::new().stack_size(8 << 20)
+/// Threads with stacks as large as the C library's, not as Rust's. Debuggers show their names.
+fn builder(thread: u32) -> std::thread::Builder {
+    std::thread::Builder::new().name(format!("thread {thread}")).stack_size(8 << 20)
 }
 
 impl Drop for Pool {

@@ -76,6 +76,9 @@ pub struct Recorded {
     pub places: Vec<CallMoments>,
     /// Its end, which is the moment of a fault.
     pub last: Option<Moment>,
+    /// Of a hang, the last event at which every thread was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_end: Option<u64>,
     /// Why these are not known.
     pub trouble: Option<String>,
 }

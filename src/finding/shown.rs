@@ -15,14 +15,14 @@ const LAST_OPERATIONS: usize = 3;
 
 impl Stored {
     /// The operations that the report shows, in the order of their letters:
-    /// - of a recording, only the involved ones, which its places refer to;
+    /// - of a recording, only the involved ones and those that cannot be explained;
     /// - of a small round, all;
     /// - of a violation by one call at a time, also the calls before;
     /// - else the involved ones, and those that made the answer of a single one wrong.
     pub fn shown(&self) -> Vec<OperationId> {
         let history = &self.round.history;
         match self.finding.plan.engine {
-            Engine::Rr => self.involved(),
+            Engine::Rr => self.in_order([self.unexplained(), self.involved()].concat()),
             _ if history.len() <= SHOWN_WHOLE => {
                 let informs = |id: &OperationId| !self.is_uninformative(*id);
                 self.in_order(history.ids().filter(informs).collect())
@@ -89,9 +89,26 @@ impl Stored {
         })
     }
 
+    /// The operations that the longest partial linearization cannot go on with.
+    fn unexplained(&self) -> Vec<OperationId> {
+        let Failure::Violation { partials: Some(partials), .. } = &self.finding.what else {
+            return Vec::new();
+        };
+        let longest = partials.partials.first().map_or(&[][..], |longest| &longest.stuck);
+        [&[partials.failed, partials.last], longest].concat()
+    }
+
+    /// If there are more than letters, those that cannot be explained stay, and the last others.
     fn in_order(&self, mut operations: Vec<OperationId>) -> Vec<OperationId> {
         operations.sort_by_key(|id| (self.round.history.operation(*id).start, *id));
         operations.dedup();
+        let mut surplus = operations.len().saturating_sub(SHOWN_MAX);
+        let unexplained = self.unexplained();
+        operations.retain(|id| {
+            let is_kept = surplus == 0 || unexplained.contains(id);
+            surplus -= usize::from(!is_kept);
+            is_kept
+        });
         operations.split_off(operations.len().saturating_sub(SHOWN_MAX))
     }
 

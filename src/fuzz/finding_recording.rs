@@ -8,6 +8,7 @@ use anyhow::Result;
 use crate::core::time_limit::TimeLimit;
 use crate::finding::trust::Trusted;
 use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
+use crate::process::rr;
 use crate::process::rr::Rr;
 use crate::process::rr::locate as pass;
 use crate::process::rr::locate::Wanted;
@@ -49,6 +50,7 @@ pub fn locate(stored: &mut Stored, _: Trusted, time: &TimeLimit, stop: &AtomicBo
     let time_max = time.remaining_with_grace().map_or(time_max, |left| left.min(time_max));
     let (rr, recording) = (Rr::new(recorder), stored.recording());
     let last = matches!(stored.finding.what, Failure::Fault { .. });
+    let is_hang = stored.finding.signature.is_hang();
     let wanted = Wanted { round: stored.finding.round, calls: &stored.boxes(), last };
     let found = pass::locate(&rr, &recording, &wanted, time_max, stop);
     let recorded = stored.finding.recorded.get_or_insert_default();
@@ -56,6 +58,10 @@ pub fn locate(stored: &mut Stored, _: Trusted, time: &TimeLimit, stop: &AtomicBo
         Ok(found) => {
             (recorded.places, recorded.last) = (found.places, found.last);
             recorded.trouble = None;
+            recorded.before_end = found.last.filter(|_| is_hang).map(|last| {
+                let exits = pass::before_exits(&rr, &recording, last.event, time_max, stop);
+                exits.unwrap_or(rr::script::event_before(last.event))
+            });
         }
         Err(error) => recorded.trouble = Some(format!("{error:#}")),
     }

@@ -44,7 +44,7 @@ pub fn debugger_commands(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let commands = stored.directory.join(SCRIPT_FILE);
     let with_commands = shell_line(&rr.replay_words(event, Some(&commands), &recording));
     let stop = StopAt { call: &stored.boxes()[at], reverse: false };
-    let mut exactly = rr.replay_words(None, None, &recording);
+    let mut exactly = rr.replay_words(event, None, &recording);
     exactly.push("--".into());
     exactly.extend(replay::stop_arguments(&stop).expect("it has a beginning"));
     vec![

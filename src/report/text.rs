@@ -309,7 +309,7 @@ pub fn picture(stored: &Stored) -> String {
         Failure::Fault { .. } => operations.len(),
     };
     if all > SHOWN_MAX {
-        writeln!(text, "\n  The last {SHOWN_MAX} of {all} operations.")
+        writeln!(text, "\n  {SHOWN_MAX} of {all} operations.")
             .expect("writing to a string");
     }
     text += &format!("\n  Time runs to the right, not to scale; [start, end] in {}.\n", unit.name);

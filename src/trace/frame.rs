@@ -103,7 +103,7 @@ impl ClockInfo {
             Clock::Counter => (1.0, "stamps of all threads"),
             _ => (self.nanoseconds_per_unit, "nanoseconds"),
         };
-        Unit { factor, name, is_absolute: self.clock == Clock::Steps }
+        Unit { factor, name, is_absolute: matches!(self.clock, Clock::Steps | Clock::Counter) }
     }
 }
 

@@ -145,7 +145,8 @@ fn with_all(finding: &Path) -> String {
         round,
     }));
     let places = vec![CallMoments { begin: moment, end: None }];
-    finding.recorded = Some(Recorded { ticks: 100, places, last: moment, trouble: None });
+    finding.recorded =
+        Some(Recorded { ticks: 100, places, last: moment, before_end: Some(9), trouble: None });
     let engine = Engine::Native;
     let tried = vec![Attempt { engine, rounds: 9, seconds: 0.5, trouble: None }];
     finding.recorded_as = Some(RecordedAs { name: name.clone(), signature: signature.clone() });

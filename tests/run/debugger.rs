@@ -201,8 +201,12 @@ fn gdb_stops_in_rounds_of_one_call_at_a_time() {
     let tool = Tool::new();
     let finding = forgetful(&tool);
     assert_eq!(Stored::load(&finding).expect("a finding").round.start.round, 0);
-    let answer = debug(&tool, &finding, "--op A", &commands(&["backtrace"]));
-    in_order(&answer.expect(0, &[]).out, &commands(&["A  thread 0", "forgetful.cpp:"]));
+    let asked = ["backtrace", "step", "frame", "next", "backtrace"];
+    let answer = debug(&tool, &finding, "--op A", &commands(&asked));
+    let expected = ["A  thread 0", "forgetful.cpp:", "Temporary breakpoint", "forgetful.cpp:"];
+    in_order(&answer.expect(0, &[]).out, &commands(&expected));
+    // As gdb says it of a step in the engine.
+    answer.lacks("Single stepping until exit from function interlap_stop");
 }
 
 #[test]

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use interlap::core::operation::Op;
-use interlap::core::plan::{Engine, Recorder};
-use interlap::finding::{Recorded, Stored};
+use interlap::check::Partials;
+use interlap::core::history::OperationId;
+use interlap::core::operation::{Op, Status};
+use interlap::core::plan::{Clock, Engine, Recorder};
+use interlap::finding::{Failure, Recorded, Stored};
 use interlap::fuzz::{Observer, Options, Statistics, Summary, Warning, fuzz};
 use interlap::model::Spec;
 use interlap::process::rr::locate::Moment;
@@ -17,7 +19,8 @@ use interlap::process::rr::{Rr, probe};
 use interlap::report::recording;
 use interlap::report::words::BREAK_AT_IT_WITH;
 use interlap::trace::area::{MAGIC, Stage, WORD_MAGIC, WORD_ROUND, WORD_STAGE, WORDS};
-use interlap::trace::frame::{Frame, Hello};
+use interlap::trace::frame::{Frame, Hello, Records};
+use interlap::trace::rounds::Assembler;
 
 use super::fake::{Ear, Fake, records, round};
 use super::tool::{Answer, Call, Tool, read};
@@ -101,16 +104,46 @@ fn a_violation_ends_its_recording_and_keeps_it_with_the_moments_of_its_calls() {
     assert!(stored.recording().join("version").is_file(), "the recording is kept");
     let report = read(stored.directory.join("report.txt"));
     is_located(&stored, &report);
-    for part in ["replay -q -g 2183", "--op A"] {
-        assert!(report.contains(part), "no {part:?} in {report}");
-    }
+    assert!(report.contains("--op A"), "{report}");
+    let commands = report.lines().filter(|line| line.contains("replay -q"));
+    assert!(commands.clone().count() == 2 && commands.clone().all(|l| l.contains("-g 2183")));
+    Tool::new().replay(&stored.directory).with("--trust --op A").expect(0, &[]);
     let called = called(&fake);
     assert!(called[0].starts_with("-W record --chaos -c 100 -o "), "{called:?}");
     assert!(called.iter().any(|line| line.starts_with("-W record --chaos -c 1000 -o ")));
     assert_eq!(called.iter().filter(|line| line.starts_with("-W pack ")).count(), 1, "{called:?}");
+    // The next operation is B, and the target's code is shown.
+    let stop = called.last().expect("that of --op");
+    assert!(stop.contains("-ex interlap--reach 1 -ex interlap--enter"), "{stop}");
     let out = std::fs::read_dir(fake.options().directory).expect("findings");
     let hidden = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     assert_eq!(out.filter(|entry| hidden(entry.as_ref().expect("entry"))).count(), 0);
+}
+
+#[test]
+fn what_cannot_be_explained_has_a_letter_before_all_else() {
+    let (_fake, mut stored) = violated();
+    let pops: Vec<_> = (0..40).map(|at| (Op::Pop, None, 2 * at + 1, Some(Status::Empty))).collect();
+    let bytes = records(&pops);
+    let mut assembler = Assembler::default();
+    let [start, _, end] = &round(17, true, 9)[..] else { panic!("a round of three frames") };
+    let frames = [start.clone(), Frame::Records(Records { thread: 0, bytes }), end.clone()];
+    let rounds = frames.into_iter().filter_map(|frame| assembler.feed(frame).expect("a round"));
+    stored.round = rounds.last().expect("whole");
+    let id = |index| OperationId { thread: 0, index };
+    let Failure::Violation { operations, partials, .. } = &mut stored.finding.what else {
+        panic!("a violation")
+    };
+    *operations = (0..40).map(id).collect();
+    let (failed, last, near, ways) = (id(1), id(3), Vec::new(), Vec::new());
+    let all = Partials { failed, last, near, partials: ways, more: 0, key: None };
+    *partials = Some(Box::new(all));
+    let expected: Vec<OperationId> = [1, 3].into_iter().chain(16..40).map(id).collect();
+    assert_eq!(stored.shown(), expected);
+    // The picture has stamps as gdb reads them.
+    stored.hello.clock.clock = Clock::Counter;
+    let picture = interlap::report::text::picture(&stored);
+    assert!(picture.contains("[3, "), "{picture}");
 }
 
 /// A disk with room for a finding or for its recording, not for both.
@@ -334,16 +367,17 @@ fn a_real_recording_is_made_replayed_and_stopped_at_the_stamp() {
     let stored = Stored::load(&finding).expect("a finding");
     let (start, end) = (stored.boxes()[0].start, stored.boxes()[0].end.expect("it ended"));
     let gdb = |op: &str, more: &[&str]| tool.replay(&finding).args(["--op", op]).args(more).run();
+    // In the adapter's function, which the harness calls behind the marker.
+    let entered = gdb("A", &["--", "-nx", "-batch", "-ex", "bt", "-ex", "info threads"]);
+    entered.expect(0, &["A  thread", "interlap.hpp:", "perform", "\"thread 0\""]);
     let look = ["-nx", "-batch", "-ex", "p $rdx", "-ex", "bt"];
-    let stamp = format!("$1 = {start}\n");
-    gdb("A", &[&["--"], &look[..]].concat()).expect(0, &[&stamp, "interlap_op_begin", "perform"]);
     let back = ["-ex", "reverse-continue", "-ex", "p $rdx"];
     let stamps = [format!("$1 = {end}\n"), format!("$2 = {start}\n")];
     let ended = gdb("A", &[&["--reverse", "--"], &look[..], &back].concat());
     ended.expect(0, &[&stamps[0], "interlap_op_end", &stamps[1]]);
-    let commands = ["-ex", "interlap-ops", "-ex", "interlap-op A", "-ex", "p $rdx"];
+    let commands = ["-ex", "interlap-ops", "-ex", "interlap-op A", "-ex", "p $il_at"];
     let other = gdb("B", &[&["--"], &look[..], &commands].concat());
-    other.expect(0, &["A  thread", "B  thread", &format!("$2 = {start}\n")]);
+    other.expect(0, &["A  thread", "B  thread", "$2 = 1\n"]);
 }
 
 #[test]

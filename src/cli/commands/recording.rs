@@ -120,13 +120,21 @@ fn at_operation(
     };
     let places = &recorded(stored)?.places;
     let begin = places.get(number - 1).and_then(|place| place.begin);
-    let gdb = rr::replay::stop_arguments(&StopAt { call, reverse })?;
+    let mut gdb = rr::replay::stop_arguments(&StopAt { call, reverse })?;
+    // Commands of the finding's script. Where the operation begins, the target's code is next.
+    gdb.extend(["-ex".into(), format!("interlap--reach {number}").into()]);
+    if !reverse {
+        gdb.extend(["-ex", "interlap--enter"].map(OsString::from));
+    }
     Ok((begin.map(|begin| rr::script::event_before(begin.event)), gdb))
 }
 
-/// The same for a fault: gdb stops at the signal that ended the recording.
+/// The same for a fault: gdb stops at the signal that ended the recording; of a hang, before the
+/// process was ended.
 fn at_fault(stored: &Stored) -> (Option<u64>, Vec<OsString>) {
-    let last = stored.finding.recorded.as_ref().and_then(|recorded| recorded.last);
-    let event = last.map(|last| rr::script::event_before(last.event));
-    (event, ["-ex", "", "-ex", "continue"].map(OsString::from).to_vec())
+    let recorded = stored.finding.recorded.as_ref();
+    let hang = recorded.and_then(|recorded| recorded.before_end);
+    let last = hang.or(recorded.and_then(|recorded| Some(recorded.last?.event)));
+    let command = if hang.is_some() { "interlap-fault" } else { "continue" };
+    (last.map(rr::script::event_before), ["-ex", "", "-ex", command].map(OsString::from).to_vec())
 }

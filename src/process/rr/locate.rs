@@ -17,6 +17,11 @@ use super::{Rr, probe, replay};
 /// The message of a gdb without Python for rr's commands.
 const NO_COMMANDS: &str = "Undefined command: \"when\"";
 
+/// More events than the threads of a process can take to end: 64 callers and a few others.
+const EXITS_MAX: u64 = 400;
+/// Events between two exits of threads that were killed together.
+const BETWEEN_EXITS_MAX: usize = 2;
+
 /// The timebox of a call to be located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timebox {
@@ -85,6 +90,45 @@ pub fn locate(
         bail!(failure_reason(&text, status));
     }
     Ok(located)
+}
+
+/// The last event before the threads of a process that was killed ended, one after the other. It
+/// is read from rr's list of the recording's last events, up to `last`; none if that is not so.
+pub fn before_exits(
+    rr: &Rr,
+    recording: &Path,
+    last: u64,
+    time_max: Duration,
+    stop: &AtomicBool,
+) -> Option<u64> {
+    let scratch = crate::core::files::scratch().ok()?;
+    let listed = scratch.path().join("events");
+    let mut command = rr.command("dump");
+    command.arg(recording).arg(format!("{}-{}", last.saturating_sub(EXITS_MAX), last + 1));
+    command.stdout(File::create(&listed).ok()?).stderr(std::process::Stdio::null());
+    replay::run_limited(&mut command, time_max, stop).ok()?;
+    let text = String::from_utf8_lossy(&std::fs::read(&listed).ok()?).into_owned();
+    first_exit(&text)?.checked_sub(1)
+}
+
+/// The first of the exits at the end of a list of events. Others may lie between two of them.
+fn first_exit(text: &str) -> Option<u64> {
+    let events = text.lines().filter_map(|line| {
+        let (_, rest) = line.split_once("global_time:")?;
+        let (number, rest) = rest.split_once(", event:`")?;
+        // Of a process that was killed, an older rr says UNSTABLE_EXIT.
+        let (name, _) = rest.split_once('\'')?;
+        Some((number.trim().parse::<u64>().ok()?, name == "EXIT" || name == "UNSTABLE_EXIT"))
+    });
+    let (mut first, mut others) = (None, 0);
+    for (number, is_exit) in events.collect::<Vec<_>>().into_iter().rev() {
+        others = if is_exit { 0 } else { others + 1 };
+        first = if is_exit { Some(number) } else { first };
+        if others > BETWEEN_EXITS_MAX {
+            break;
+        }
+    }
+    first
 }
 
 /// The output of rr and gdb for these commands.
@@ -201,6 +245,22 @@ mod tests {
         assert!(place.begin.is_some() && place.end.is_none());
         let last = PASS.replace("interlap-moment end 1", "interlap-moment last 0");
         assert_eq!(parse(&last, 1).last, Some(Moment { event: 2193, tick: 8874, tid: 16398 }));
+    }
+
+    /// In the form of rr's src/TraceFrame.cc.
+    #[test]
+    fn the_exits_at_the_end_are_told_from_an_earlier_one() {
+        let event = |number: u64, name: &str| {
+            format!("{{\n  real_time:1.5 global_time:{number}, event:`{name}' tid:7, ticks:9\n}}\n")
+        };
+        let events = |names: &[&str]| {
+            (100..).zip(names).map(|(number, name)| event(number, name)).collect::<String>()
+        };
+        let (futex, sched) = ("SYSCALL: futex", "SCHED");
+        let text = events(&["EXIT", futex, sched, futex, "EXIT", sched, "UNSTABLE_EXIT", "EXIT"]);
+        assert_eq!(first_exit(&text), Some(104));
+        assert_eq!(first_exit(&events(&["EXIT", sched, futex, futex])), None);
+        assert_eq!(first_exit(""), None);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 
 # The counter of the processor is read by way of SIGSEGV (si_code 128), time is watched by SIGPROF.
 handle SIGSEGV SIGPROF nostop noprint pass
-set print thread-events off
 # In Rust's, gdb does not find the names below.
 set language c++
 
@@ -150,6 +149,35 @@ document interlap-finish
 Take the step: let the access, lock or the like happen that the target is stopped before.
 Stops behind it in the target's code, when the thread goes on: others may run before that. gdb's own
 step, next and finish are of use there.
+end
+
+# Where the engine has stopped the program, gdb's own commands begin behind the step.
+define interlap--leave
+  if $_thread != 0
+    select-frame 0
+    if $pc == (unsigned long)&interlap_stop || $pc == (unsigned long)&interlap_preempted
+      if $il_place != 0
+        interlap-finish
+      end
+    end
+  end
+end
+document interlap--leave
+(Part of step and next.)
+end
+
+define hook-step
+  interlap--leave
+end
+document hook-step
+(Part of step.)
+end
+
+define hook-next
+  interlap--leave
+end
+document hook-next
+(Part of next.)
 end
 
 define interlap-preemptions

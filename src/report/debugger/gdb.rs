@@ -23,8 +23,9 @@ pub enum Program {
     /// A harness runs the job's round with the controlled engine. `ends`: the target ends the
     /// process itself, so the script stops it before that.
     Controlled { harness: PathBuf, job: PathBuf, ends: bool },
-    /// rr replays a recording, and starts and connects gdb.
-    Recording,
+    /// rr replays a recording, and starts and connects gdb. `hang`: of a hang, the last event at
+    /// which every thread was there.
+    Recording { hang: Option<u64> },
 }
 
 /// An operation at which gdb can stop.
@@ -47,10 +48,13 @@ impl Script {
         text += OPERATIONS;
         text += match self.program {
             Program::Controlled { .. } => CONTROLLED,
-            Program::Recording => RECORDING,
+            Program::Recording { .. } => RECORDING,
         };
         if matches!(self.program, Program::Controlled { ends: true, .. }) {
             text += ENDS;
+        }
+        if let Program::Recording { hang: Some(event) } = self.program {
+            text += &hang(event);
         }
         text
     }
@@ -77,7 +81,7 @@ impl Script {
         for (k, operation) in (1..).zip(&self.operations) {
             let Operation { start, event, .. } = operation;
             line(&mut text, format_args!("  if $il_k == {k}\n    set $il_start = {start}"));
-            if matches!(self.program, Program::Recording) {
+            if matches!(self.program, Program::Recording { .. }) {
                 // With numbers instead of variables, rr evaluates the condition itself.
                 let event = event.map_or(String::new(), |event| format!(" {event}"));
                 line(&mut text, format_args!("    with confirm off -- run{event}"));
@@ -105,13 +109,51 @@ set language c++
 define interlap--go
   interlap--select
   continue
-  set $il_at = $il_k
-  interlap--tell $il_k
+  interlap--reach $il_k
+  interlap--enter
 end
 document interlap--go
 (Part of interlap-op and interlap-next.)
 end
+
+define interlap--reach
+  if $_thread != 0
+    set $il_at = $arg0
+    interlap--tell $arg0
+  end
+end
+document interlap--reach
+(Part of other commands: the program is at this operation.)
+end
+
+# From where an operation begins into the target's code.
+define interlap--enter
+  if $_thread != 0
+    set $il_thread = $_thread
+    with language c++ -- set $il_call = *(unsigned long *)&interlap_call
+    with language c++ -- tbreak *$il_call if $_thread == $il_thread
+    continue
+  end
+end
+document interlap--enter
+(Part of other commands.)
+end
 ";
+
+/// For the recording of a hang: the moment before it was ended, after this event.
+fn hang(event: u64) -> String {
+    format!(
+        "
+define interlap-fault
+  with confirm off -- run {event}
+  thread apply all backtrace
+end
+document interlap-fault
+Go to where the threads hang, before the process was ended, and show the stack of each.
+end
+"
+    )
+}
 
 /// For targets that end the process.
 const ENDS: &str = "
@@ -177,7 +219,8 @@ mod tests {
 
     #[test]
     fn in_a_recording_gdb_goes_back() {
-        let text = script(Program::Recording, Some(2650));
+        let text = script(Program::Recording { hang: Some(2700) }, Some(2650));
+        assert!(text.contains("-- run 2700\n  thread apply all backtrace"), "{text}");
         assert!(text.contains("-- run 2650\n") && !text.contains("file "), "{text}");
         assert!(text.contains("define interlap-next") && !text.contains("define interlap-step"));
     }
@@ -185,7 +228,7 @@ mod tests {
     /// Neither `python` nor the convenience functions that are written in it.
     #[test]
     fn the_script_needs_no_python() {
-        let both = controlled(true) + &script(Program::Recording, None);
+        let both = controlled(true) + &script(Program::Recording { hang: None }, None);
         for word in ["python", "$_streq", "$_regex", "$_strlen", "$_memeq", "$_any", "$_caller"] {
             assert!(!both.contains(word), "{word}");
         }
@@ -194,7 +237,7 @@ mod tests {
     /// Each `define` has its `document`, and each block its `end`.
     #[test]
     fn every_command_is_documented() {
-        for text in [controlled(true), script(Program::Recording, Some(1))] {
+        for text in [controlled(true), script(Program::Recording { hang: Some(2) }, Some(1))] {
             let named = |word: &str| -> Vec<String> {
                 let lines = text.lines().filter_map(|line| line.strip_prefix(word));
                 lines.map(str::to_string).collect()

@@ -50,7 +50,9 @@ pub fn write_recorded(stored: &Stored) -> Result<()> {
     let operations = operations(stored).enumerate();
     let script = Script {
         title: title(stored),
-        program: Program::Recording,
+        program: Program::Recording {
+            hang: stored.finding.recorded.as_ref().and_then(|recorded| recorded.before_end),
+        },
         operations: operations
             .map(|(at, operation)| Operation { event: event(at), ..operation })
             .collect(),

@@ -1,4 +1,10 @@
 
+set print thread-events off
+# `step` stays in the target: what stands in for its accesses, locks and the like is not entered.
+skip -gfi harness/controlled/*.c
+skip -gfi harness/controlled/interpose/*.rs
+skip -gfi harness/controlled/interpose/environment/*.rs
+
 # Operations of the finding, in the order in which they begin. What brings the program to one,
 # `interlap--go`, depends on how it is run.
 
