@@ -3,7 +3,7 @@
 
 use crate::core::plan::{Engine, quoted};
 use crate::finding::cross_engine::{CrossEngine, RecordedAs, engine_words};
-use crate::finding::{Recorded, SCRIPT_FILE, Stored};
+use crate::finding::{Failure, Recorded, SCRIPT_FILE, Stored};
 use crate::process::rr::locate::Moment;
 use crate::process::rr::replay;
 use crate::process::rr::replay::StopAt;
@@ -31,11 +31,17 @@ pub fn lines(stored: &Stored, recorded: &Recorded) -> Vec<String> {
     lines
 }
 
-/// Commands that stop a debugger at the operation with this letter: with interlap, in gdb with the
-/// finding's commands, and exactly at its stamp with one line and no file.
+/// Commands that stop a debugger at the fault, and at the operation with this letter: with
+/// interlap, in gdb with the finding's commands, and exactly at its stamp with one line and no
+/// file.
 pub fn debugger_commands(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let directory = quoted(&stored.directory.display().to_string());
-    let Some(letter) = letter else { return vec![format!("interlap replay {directory} --gdb")] };
+    let is_fault = matches!(stored.finding.what, Failure::Fault { .. });
+    let mut lines = Vec::new();
+    if is_fault || letter.is_none() {
+        lines.push(format!("interlap replay {directory} --gdb  # at the fault"));
+    }
+    let Some(letter) = letter else { return lines };
     let at = usize::from(letter as u8 - b'A');
     let places = stored.finding.recorded.as_ref().map(|recorded| &recorded.places[..]);
     let begin = places.and_then(|places| places.get(at)?.begin);
@@ -47,11 +53,12 @@ pub fn debugger_commands(stored: &Stored, letter: Option<char>) -> Vec<String> {
     let mut exactly = rr.replay_words(event, None, &recording);
     exactly.push("--".into());
     exactly.extend(replay::stop_arguments(&stop).expect("it has a beginning"));
-    vec![
+    lines.extend([
         format!("interlap replay {directory} --op {letter}"),
         format!("{with_commands}  # then: interlap-op {letter}"),
         shell_line(&exactly),
-    ]
+    ]);
+    lines
 }
 
 /// What other engines showed with its calls.

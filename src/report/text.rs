@@ -309,8 +309,7 @@ pub fn picture(stored: &Stored) -> String {
         Failure::Fault { .. } => operations.len(),
     };
     if all > SHOWN_MAX {
-        writeln!(text, "\n  {SHOWN_MAX} of {all} operations.")
-            .expect("writing to a string");
+        writeln!(text, "\n  {SHOWN_MAX} of {all} operations.").expect("writing to a string");
     }
     text += &format!("\n  Time runs to the right, not to scale; [start, end] in {}.\n", unit.name);
     let of_drain = |id: &OperationId| history.client_name(*id) == "drain";

@@ -93,6 +93,7 @@ pub fn debug(stored: &mut Stored, trusted: Trusted, args: &arguments::Replay) ->
         bail!("--step: a recording has events and ticks, no steps; use --op");
     }
     recorded(stored)?;
+    rr::replay::check(&rr, &stored.recording())?;
     debugger::write_recorded(stored)?;
     let commands = match (asked.op, &stored.finding.what) {
         (None, Failure::Fault { .. }) => at_fault(stored),

@@ -63,9 +63,10 @@ pub fn table(facts: &[Fact]) -> String {
 
 /// All facts about this machine.
 pub fn examine(toolchain: &Toolchain, rr: &Rr) -> Vec<Fact> {
-    let mut facts = processor::facts();
+    let recorder = programs::recorder(rr);
+    let mut facts = processor::facts(recorder.ok == Availability::Yes);
     facts.extend(programs::facts(toolchain));
-    facts.push(programs::recorder(rr));
+    facts.push(recorder);
     facts.extend(resources::facts(toolchain.cache().root()));
     facts
 }

@@ -5,7 +5,8 @@ use super::{Availability, Fact, read};
 use crate::core::machine::field;
 use crate::core::tsc;
 
-pub(super) fn facts() -> Vec<Fact> {
+/// `records`: rr records here, whatever it counts with.
+pub(super) fn facts(records: bool) -> Vec<Fact> {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     let paranoid = read("/proc/sys/kernel/perf_event_paranoid");
     let units = ["cpu", "cpu_core", "armv8_pmuv3_0"];
@@ -17,8 +18,17 @@ pub(super) fn facts() -> Vec<Fact> {
         model(&cpuinfo),
         stamps(tsc::refusal()),
         fsgsbase(&cpuinfo, &auxv),
-        counters(paranoid.as_deref(), has_unit, is_root),
+        match counters(paranoid.as_deref(), has_unit, is_root) {
+            fact if records && fact.ok == Availability::No => without_counters(fact),
+            fact => fact,
+        },
     ]
+}
+
+/// Counters that are missing and not missed.
+fn without_counters(fact: Fact) -> Fact {
+    let says = format!("{}; this rr does without", fact.says);
+    Fact { ok: Availability::Note, says, advice: None, ..fact }
 }
 
 fn has_flag(cpuinfo: &str, flag: &str) -> bool {
@@ -76,10 +86,10 @@ fn counters(paranoid: Option<&str>, has_unit: bool, is_root: bool) -> Fact {
     let level = paranoid.and_then(|text| text.trim().parse::<i32>().ok());
     let no = |says: String| Fact::new("counters", Availability::No, says);
     match level {
-        _ if !has_unit => no("the kernel shows no performance counters".to_string()).advise(
-            "rr cannot record here; in a virtual machine, turn on its performance counters (vPMU)",
-        ),
-        None => no("the kernel has no perf_event_open".to_string()).advise("rr cannot record here"),
+        _ if !has_unit => no("the kernel shows no performance counters".to_string())
+            .advise("most builds of rr need them (see rr)"),
+        None => no("the kernel has no perf_event_open".to_string())
+            .advise("most builds of rr need it (see rr)"),
         Some(level) if level > 1 && !is_root => {
             no(format!("there, but closed to users (perf_event_paranoid is {level})"))
                 .advise("for rr: sysctl kernel.perf_event_paranoid=1")
@@ -123,6 +133,9 @@ mod tests {
         let closed = counters(Some("2"), true, false);
         assert!(closed.advice.is_some_and(|advice| advice.contains("perf_event_paranoid=1")));
         assert_eq!(counters(Some("-1"), false, true).ok, Availability::No);
-        assert_eq!(counters(None, true, true).ok, Availability::No);
+        let none = counters(None, true, true);
+        assert_eq!(none.ok, Availability::No);
+        let unused = without_counters(none);
+        assert!(unused.ok == Availability::Note && unused.advice.is_none(), "{unused:?}");
     }
 }

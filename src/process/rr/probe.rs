@@ -25,10 +25,14 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 const INSTALL: &str = "Install rr (`apt-get install rr`, or https://rr-project.org for a newer \
-                       one), or name it with --rr PATH.";
+                       one), or name it with --rr PATH. Where the processor's performance \
+                       counters are out of reach, the fork rr.soft does: `--rr PATH --rr-arg -W` \
+                       (https://github.com/sidkshatriya/rr.soft).";
 const NO_COUNTERS: &str = "rr counts with the processor's performance counters, and the kernel \
     offers none. In a virtual machine, turn on its virtual PMU (KVM: `-cpu host,pmu=on`; some \
-    cloud machines have one only in their largest or \"metal\" sizes).";
+    cloud machines have one only in their largest or \"metal\" sizes). The fork rr.soft \
+    (https://github.com/sidkshatriya/rr.soft) needs none, because it counts in software: `--rr \
+    PATH --rr-arg -W`.";
 const NO_PERMISSION: &str = "The performance counters are there but closed. As root: `sysctl \
     kernel.perf_event_paranoid=1`. In a container, start it with `--cap-add=SYS_PTRACE \
     --cap-add=PERFMON --security-opt seccomp=unconfined`.";
@@ -47,6 +51,9 @@ const DISK: &str = "Free some space, or have findings and recordings elsewhere (
                     uses TMPDIR).";
 const OVERCOUNT: &str = "The counters of this virtual or physical machine are not exact enough for \
                          rr; another machine, or newer firmware and hypervisor, may do.";
+const USAGE: &str = "it does not know an option or this kind of recording, and prints its usage";
+const OTHER_RR: &str = "Name the rr that made the recording, and its options: `--rr PATH`, \
+                        `--rr-arg ARG` for each.";
 const UNKNOWN: &str = "rr's wiki may know more: https://github.com/rr-debugger/rr/wiki";
 
 /// The prefix of the line with which rr gives up.
@@ -55,7 +62,8 @@ const MESSAGE_LINES_MAX: usize = 3;
 const MESSAGE_CHARACTERS_MAX: usize = 600;
 
 /// Parts of rr's messages with advice. The first that matches counts.
-const ADVICE: [(&str, &str); 15] = [
+const ADVICE: [(&str, &str); 16] = [
+    (USAGE, OTHER_RR),
     ("hardware perf events available", NO_COUNTERS),
     ("Permission denied to use 'perf_event_open'", NO_PERMISSION),
     ("perf_event_paranoid", PARANOID),
@@ -122,8 +130,11 @@ fn version(rr: &Rr) -> Result<String, Refusal> {
 }
 
 /// The message with which rr gives up: its first fatal message, with only the error of its prefix
-/// `[FATAL file:line:function() errno: ...]`, or else its last lines.
+/// `[FATAL file:line:function() errno: ...]`, or else its last lines. Its usage is no message.
 pub fn message(text: &str) -> Option<String> {
+    if text.lines().any(|line| line.starts_with("Usage:") || line.starts_with(" rr replay [")) {
+        return Some(USAGE.to_string());
+    }
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let said: Vec<String> = match lines.iter().position(|line| line.starts_with(FATAL)) {
         Some(at) => {
@@ -202,6 +213,10 @@ mod tests {
         let says = message(ASSERTION).expect("a message");
         assert!(says.contains("Assertion `t->desched_rec()") && !says.contains("rax"), "{says}");
         assert_eq!(message("\n"), None);
+        let usage =
+            "rr: unknown option\nUsage: rr [OPTION] (record|replay|dump)\n  -a, --autopilot\n";
+        let says = message(usage).expect("a message");
+        assert!(!says.contains("autopilot") && advice_for(&says).contains("--rr PATH"), "{says}");
         assert_eq!(message("one\ntwo\n").as_deref(), Some("one\ntwo"));
     }
 

@@ -33,7 +33,23 @@ pub fn to_end(
     let text = String::from_utf8_lossy(&std::fs::read(&said)?).into_owned();
     if !status.success() || probe::is_fatal(&text) {
         let says = probe::message(&text).unwrap_or_else(|| format!("it ended with {status}"));
-        bail!("rr cannot replay the recording: {says}");
+        bail!("rr cannot replay the recording: {says}\n{}", probe::advice_for(&says));
+    }
+    Ok(())
+}
+
+/// Asks rr for the first event of the recording.
+///
+/// # Errors
+/// If it cannot read the recording, or does not take its options. A debugger would say less.
+pub fn check(rr: &Rr, recording: &Path) -> Result<()> {
+    let output = rr.command("dump").arg(recording).arg("1").output();
+    let output = output.with_context(|| format!("cannot start {}", rr.program()))?;
+    if !output.status.success() {
+        let says = probe::message(&String::from_utf8_lossy(&output.stderr));
+        let says = says.unwrap_or_else(|| format!("it ended with {}", output.status));
+        let (program, advice) = (rr.program(), probe::advice_for(&says));
+        bail!("{program} cannot read the recording: {says}\n{advice}");
     }
     Ok(())
 }
