@@ -46,6 +46,7 @@ extern "C" {
  *   IL_DEQUEUE               -                  ok: value | empty
  *   IL_ENQUEUE_BULK          value...           ok | full (none added) | ok: n (the first n added)
  *   IL_DEQUEUE_BULK          most               ok: value... | empty (says nothing if most is 0)
+ *   Bulk calls may be of 0 elements: no value to add, or `most` is 0.
  *   -- stack
  *   IL_PUSH                  value              ok | full
  *   IL_POP                   -                  ok: value | empty

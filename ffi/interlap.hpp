@@ -19,6 +19,7 @@
  *               bool dequeue(int64_t &value)                       false: empty
  *               size_t enqueue_bulk(const int64_t *values, size_t n)   how many, or bool
  *               size_t dequeue_bulk(int64_t *values, size_t most)      how many
+ *                       `n` and `most` may be 0: where the library forbids that, return at once
  *     stack     bool push(int64_t value)      bool pop(int64_t &value)
  *     deque     bool push(int64_t value)     bool take(int64_t &value)   bool steal(int64_t &value)
  *     set       bool insert(int64_t key)     bool remove(int64_t key)    bool contains(int64_t key)

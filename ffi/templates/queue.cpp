@@ -40,7 +40,8 @@ struct Target {
         return true;
     }
     // Optional: bool enqueue_bulk(const int64_t *values, size_t n), all or none,
-    //           size_t dequeue_bulk(int64_t *values, size_t most), how many.
+    //           size_t dequeue_bulk(int64_t *values, size_t most), how many. Both are also called
+    //           with 0 elements: where the library forbids that, return at once.
     // What each thread needs for itself (a token, a session) goes into
     //           struct Local { Local(Target &, unsigned thread); }; as the first argument, Local &.
 };
