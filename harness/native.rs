@@ -2,7 +2,7 @@
 //! which runs one thread at a time, they sleep where they would otherwise spin.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::JoinHandle;
@@ -16,7 +16,7 @@ use interlap::trace::records::size_max;
 use crate::callers;
 use crate::clock::Clock;
 use crate::disturb::Disturber;
-use crate::drain::{SURPLUS, drain};
+use crate::drain::{drain, surplus};
 use crate::fault;
 use crate::library::{Local, Role, Structure, Target, abi};
 use crate::parts::{self, Parts};
@@ -38,6 +38,8 @@ struct Round<'a> {
     start: Start,
     /// How many values were passed to operations that add: bounds the calls of a drain.
     added: AtomicU64,
+    /// How many values are inside, where the drain is to know.
+    inside: AtomicI64,
     /// Held during each call of a sequential round.
     turn: Mutex<()>,
     /// In a long round.
@@ -93,6 +95,7 @@ pub fn run_round(
             false => Start::Spin(CachePadded::new(AtomicU32::new(0))),
         },
         added: AtomicU64::new(0),
+        inside: AtomicI64::new(0),
         turn: Mutex::new(()),
         parts: calls.map(|calls| Parts::new(shape, calls, &target.operations, frames, pipe)),
     };
@@ -114,7 +117,7 @@ fn record_bytes(shape: &Shape, part: Option<u64>, operations: &[(Op, Role)]) -> 
     let calls = (part.unwrap_or(shape.calls) + over) as usize;
     let bytes = calls * size_max(shape.values_per_call()) + size_max(2 * room);
     let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
-    let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
+    let drain_bytes = (values + surplus(shape) as usize) * size_max(1) + size_max(2 * room);
     let drain_max = if part.is_some() { DRAIN_BYTES_MAX } else { usize::MAX };
     bytes.max(drain_bytes.min(drain_max))
 }
@@ -176,12 +179,13 @@ fn run_thread(round: &Round, thread: u32) {
     pause(delay);
     let all = round.shape.calls;
     let part = round.parts.as_ref().map_or(all, |parts| parts.calls);
-    let mut share = Share { made: 0, unsupported: 0, added: 0, over: caller.is_idle() };
+    let mut share = Share { made: 0, unsupported: 0, added: 0, inside: 0, over: caller.is_idle() };
     let mut end = 0;
     while end < all {
         end = all.min(end + part);
         share.call_until(end, round, &mut caller, &mut timebox, &local, &mut args);
         round.added.fetch_add(std::mem::take(&mut share.added), Ordering::Relaxed);
+        round.inside.fetch_add(std::mem::take(&mut share.inside), Ordering::Relaxed);
         if let Some(parts) = round.parts.as_ref().filter(|_| end < all) {
             let empty = || _ = drain_all(round, &local, &mut timebox);
             parts.meet(thread, round.area, &round.added, empty);
@@ -197,6 +201,8 @@ struct Share {
     /// Calls in a row that the target did not support.
     unsupported: u64,
     added: u64,
+    /// What it changed the number of values inside by, where the drain is to know.
+    inside: i64,
     /// There is nothing more to do.
     over: bool,
 }
@@ -227,6 +233,9 @@ impl Share {
             match outcome {
                 Outcome::Recorded(status) => {
                     caller.observe(op, args, status, timebox.results());
+                    if round.shape.empty_says_nothing {
+                        self.inside += timebox.growth(op, args, outcome);
+                    }
                     (self.made, self.unsupported) = (self.made + 1, 0);
                 }
                 Outcome::Unsupported => {
@@ -263,10 +272,14 @@ fn drain_all(round: &Round, local: &Local, timebox: &mut Timebox) -> bool {
             parts.send(round.area, Stage::Drain);
             timebox.rewind();
         }
-        timebox.perform(round.target, round.structure, local, op, args)
+        let outcome = timebox.perform(round.target, round.structure, local, op, args);
+        let growth = timebox.growth(op, args, outcome);
+        round.inside.fetch_add(growth, Ordering::Relaxed);
+        (outcome, growth)
     };
     let added = round.added.load(Ordering::Relaxed);
-    drain(&round.target.operations, round.shape, added, &mut call)
+    let inside = round.inside.load(Ordering::Relaxed);
+    drain(&round.target.operations, round.shape, (added, inside), &mut call)
 }
 
 /// A thread's share of a round, on its way to a pooled thread.

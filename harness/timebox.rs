@@ -109,6 +109,16 @@ impl<'a> Timebox<'a> {
         &self.results[..self.call.call.result_count as usize]
     }
 
+    /// How many more values are inside a queue, stack or deque after the call that was made last.
+    pub fn growth(&self, op: Op, args: &[i64], outcome: Outcome) -> i64 {
+        let Outcome::Recorded(status) = outcome else { return 0 };
+        match (self.results(), args.len() as i64) {
+            (results, _) if op.removes() => -(results.len() as i64),
+            (_, _) if !op.adds() || status == Status::Full => 0,
+            (results, all) => results.first().map_or(all, |added| *added.min(&all)),
+        }
+    }
+
     /// Makes one call and records it. An adapter that breaks its contract ends the process.
     #[inline]
     pub fn perform(

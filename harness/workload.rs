@@ -6,6 +6,7 @@ mod caller;
 use interlap::core::operation::Op;
 use interlap::core::plan::{Engine, FreshThreads, Plan, Scenario, WARM_UP_ROUNDS};
 use interlap::core::random::Random;
+use interlap::model::{Empty, Spec};
 use interlap::trace::area::THREADS_MAX;
 use interlap::trace::frame::{PART_CALLS, RoundStart, TargetInfo};
 
@@ -43,6 +44,8 @@ pub struct Shape<'a> {
     pub fresh: bool,
     /// Threads are stalled in the middle of calls (see `disturb`).
     pub disturbed: bool,
+    /// The model promises nothing of an "empty" answer.
+    pub empty_says_nothing: bool,
     /// Each operation with its role and weight; swarm testing leaves some out (Groce et al.,
     /// ISSTA 2012).
     weights: Vec<(Op, Role, u64)>,
@@ -99,6 +102,7 @@ impl<'a> Shape<'a> {
             sequential,
             fresh,
             disturbed,
+            empty_says_nothing: empty_says_nothing(plan, info),
             weights: weights(plan, operations, (threads, calls), &mut random),
             keys: scenario.map_or(keys, |scenario| scenario.keys),
             bulk,
@@ -160,6 +164,12 @@ impl<'a> Shape<'a> {
     pub fn keys(&self) -> u64 {
         self.keys
     }
+}
+
+/// Whether the model of the round promises nothing of an "empty" answer.
+fn empty_says_nothing(plan: &Plan, info: &TargetInfo) -> bool {
+    let name = plan.model.as_ref().unwrap_or(&info.model);
+    name.parse().is_ok_and(|model: Spec| model.empty == Empty::None)
 }
 
 /// The number of threads, and the most calls of a thread.

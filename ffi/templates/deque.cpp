@@ -12,7 +12,8 @@
 
 struct Target {
     // What it promises. An option after a colon weakens it: "deque:empty=lone" if a steal may
-    // answer "empty" because it lost a race. Without this line: "deque".
+    // answer "empty" because it lost a race, "deque:empty=none" if "empty" may be wrong at any
+    // time. Without this line: "deque".
     static constexpr auto model = "deque";
 
     // Also possible, where it holds:

@@ -13,9 +13,9 @@
 #include <vector>
 
 struct Target {
-    // What it promises. An option after a colon weakens it, for example
-    // "priority-queue:empty=lone": its "empty" may be wrong while another call takes something.
-    // Without this line: "priority-queue".
+    // What it promises. An option after a colon weakens it: "priority-queue:empty=lone" if its
+    // "empty" may be wrong while another call takes something, "priority-queue:empty=none" if it
+    // may be wrong at any time. Without this line: "priority-queue".
     static constexpr auto model = "priority-queue";
 
     // Also possible, where it holds:

@@ -14,8 +14,9 @@
 
 struct Target {
     // What it promises: "fifo"; "fifo-per-producer" if it keeps no order between producers; "pool"
-    // if it keeps none at all. Options follow a colon, for example "fifo:empty=lone": its "empty"
-    // may be wrong while another call takes something. Without this line the model is "fifo".
+    // if it keeps none at all. Options follow a colon: "fifo:empty=lone" if its "empty" may be
+    // wrong while another call takes something, "fifo:empty=none" if it may be wrong at any time.
+    // Without this line the model is "fifo".
     static constexpr auto model = "fifo";
 
     // Also possible, where they hold:

@@ -11,8 +11,9 @@
 #include <vector>
 
 struct Target {
-    // What it promises. An option after a colon weakens it, for example "lifo:empty=lone": its
-    // "empty" may be wrong while another call takes something. Without this line: "lifo".
+    // What it promises. An option after a colon weakens it: "lifo:empty=lone" if its "empty" may be
+    // wrong while another call takes something, "lifo:empty=none" if it may be wrong at any time.
+    // Without this line: "lifo".
     static constexpr auto model = "lifo";
 
     // Also possible, where they hold:

@@ -1,7 +1,8 @@
 //! Checks a history of one thread: finds the first answer that the sequential object contradicts,
-//! with the answer it would have given. Every answer must be right, whatever less the model
-//! promises when calls overlap.
+//! with the answer it would have given. Every answer must be right of which the model promises
+//! anything, however little where calls overlap.
 
+use super::data::empty_answers::must_be_true;
 use super::data::scope::refuse;
 use super::explanation::{Explanation, OfSearch};
 use super::search::history::{Task, with_object};
@@ -10,10 +11,11 @@ use super::transactions;
 use super::undecided::Undecided;
 use super::verdict::{Limits, Verdict, Witness};
 use crate::core::history::{History, OperationId, Thread};
+use crate::core::operation::Status;
 use crate::model::{Call, Expect, Kind, Spec};
 
 /// Judges a history of one thread by the sequential object; an empty answer must be right whatever
-/// `empty=` says.
+/// `empty=` says, but for `none`.
 pub fn sequential(history: &History, spec: &Spec) -> Verdict {
     let busy = |thread: &&Thread| !thread.operations().is_empty();
     if history.threads.iter().filter(busy).count() > 1 {
@@ -26,16 +28,17 @@ pub fn sequential(history: &History, spec: &Spec) -> Verdict {
         Kind::Snapshot | Kind::Serializable => {
             transactions::check(history, spec, &Limits::default())
         }
-        _ => with_object(history, spec, Replay { history }),
+        _ => with_object(history, spec, Replay { history, spec }),
     }
 }
 
 /// Makes the calls again, one after another.
-struct Replay<'a> {
+struct Replay<'a, 's> {
     history: &'a History,
+    spec: &'s Spec,
 }
 
-impl<'a> Task<'a> for Replay<'a> {
+impl<'a> Task<'a> for Replay<'a, '_> {
     type Output = Verdict;
 
     fn run<M: Expect<Call<'a>>>(self, object: &M) -> Verdict {
@@ -45,6 +48,9 @@ impl<'a> Task<'a> for Replay<'a> {
             // Only the last call can be open, and nothing is answered after it.
             if call.status.is_open() {
                 break;
+            }
+            if call.status == Status::Empty && !must_be_true(self.spec, true) {
+                continue;
             }
             for state in &states {
                 object.step(state, &call, &mut next);

@@ -88,7 +88,7 @@ pub enum Kind {
 /// promises less than the strongest.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Empty {
-    /// Nothing.
+    /// Nothing, also where no other operation overlaps it.
     None,
     /// A promise only if no other removing operation overlaps it: then `Strong` for a single queue,
     /// and `Identity` for a queue per producer.

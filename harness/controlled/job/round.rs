@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::clock::Clock;
 use crate::controlled::core::engine::{self, RoundSettings, Wait};
-use crate::drain::{SURPLUS, drain};
+use crate::drain::{drain, surplus};
 use crate::fault;
 use crate::library::{Structure, Target, abi};
 use crate::record::Area;
@@ -33,6 +33,8 @@ struct Round<'a> {
     seed: u64,
     structure: Cell<*const Structure<'a>>,
     added: Cell<u64>,
+    /// How many values are inside.
+    inside: Cell<i64>,
     drained: Cell<bool>,
     problem: Cell<Option<String>>,
 }
@@ -54,7 +56,7 @@ pub fn run(
     let room = (abi::IL_RESULT_ROOM as usize).max(shape.values_per_call());
     let bytes = shape.calls as usize * size_max(shape.values_per_call()) + size_max(2 * room);
     let values = shape.calls as usize * shape.values_per_call() * shape.threads as usize;
-    let drain_bytes = (values + SURPLUS as usize) * size_max(1) + size_max(2 * room);
+    let drain_bytes = (values + surplus(shape) as usize) * size_max(1) + size_max(2 * room);
     area.begin(shape.round, shape.threads, bytes.max(drain_bytes))
         .map_err(|error| format!("no memory for the records of a round: {error}"))?;
     let round = Round {
@@ -65,6 +67,7 @@ pub fn run(
         seed: settings.seed,
         structure: Cell::new(std::ptr::null()),
         added: Cell::new(0),
+        inside: Cell::new(0),
         drained: Cell::new(false),
         problem: Cell::new(None),
     };
@@ -142,11 +145,13 @@ impl<'a> Round<'a> {
             // On the stack, whose accesses are not scheduling points.
             let own: SmallVec<[i64; ARGS_INLINE]> = args.as_slice().into();
             engine::boundary();
-            match timebox.perform(self.target, structure, &local, op, &own) {
+            let outcome = timebox.perform(self.target, structure, &local, op, &own);
+            match outcome {
                 Outcome::Recorded(status) => {
                     caller.observe(op, &args, status, timebox.results());
                     (made, unsupported) = (made + 1, 0);
                     self.count_added(op, &args);
+                    self.inside.set(self.inside.get() + timebox.growth(op, &args, outcome));
                 }
                 Outcome::Unsupported => {
                     caller.withdraw();
@@ -167,8 +172,12 @@ impl<'a> Round<'a> {
         let thread = self.shape.threads;
         let local = structure.enter(thread);
         let mut timebox = self.timebox(thread);
-        let mut call = |op, args: &[i64]| timebox.perform(self.target, structure, &local, op, args);
+        let mut call = |op, args: &[i64]| {
+            let outcome = timebox.perform(self.target, structure, &local, op, args);
+            (outcome, timebox.growth(op, args, outcome))
+        };
         let (operations, added) = (&self.target.operations, self.added.get());
-        self.drained.set(drain(operations, self.shape, added, &mut call));
+        let values = (added, self.inside.get());
+        self.drained.set(drain(operations, self.shape, values, &mut call));
     }
 }
